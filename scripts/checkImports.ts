@@ -1,0 +1,117 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+
+/** The parts of src/ from top to bottom: a part imports itself and what stands after it. */
+const ORDER = [
+  'cli',
+  'rpc',
+  'sync',
+  'p2p',
+  'consensus',
+  'app',
+  'mempool',
+  'precompiles',
+  'modules',
+  'evm',
+  'state',
+  'chain',
+  'storage',
+  'telemetry',
+  'config',
+  'primitives',
+] as const
+
+/** They join the parts: they import any, and only `cli` and they are above them. */
+const COMPOSITION: readonly string[] = ['main.ts', 'threads']
+
+/** Imports against the rules, with the reason. Types only. */
+const EXCEPTIONS: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
+  { from: 'app', to: 'consensus/application.ts', why: 'consensus declares the Application that app implements' },
+]
+
+export interface Import {
+  /** paths relative to src/, with / */
+  readonly from: string
+  readonly to: string
+  readonly isTypeOnly: boolean
+}
+
+const STATEMENT =
+  /^[ \t]*(?:import|export)\s+(type\s+)?(?:[\w*$\s{},]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
+
+/** The relative imports in the text of a module. */
+export function importsOf(file: string, text: string): readonly Import[] {
+  const found: Import[] = []
+  for (const match of text.matchAll(STATEMENT)) {
+    const target = match[2] ?? match[3]!
+    if (!target.startsWith('.')) continue
+    const to = join(dirname(file), target).split(sep).join('/')
+    found.push({ from: file, to, isTypeOnly: match[1] !== undefined })
+  }
+  return found
+}
+
+function partOf(file: string): string {
+  return file.split('/')[0]!
+}
+
+/** Why the import is against the rules, or undefined. */
+export function violation(edge: Import): string | undefined {
+  if (edge.to.startsWith('../')) return edge.to === '../package.json' ? undefined : 'src/ imports nothing outside of it'
+  const from = partOf(edge.from)
+  const to = partOf(edge.to)
+  if (from === to || COMPOSITION.includes(from)) return undefined
+  if (COMPOSITION.includes(to)) return from === 'cli' ? undefined : `${to} composes the parts, only cli is above it`
+  const allowed = EXCEPTIONS.some((entry) => entry.from === from && entry.to === edge.to)
+  if (allowed && edge.isTypeOnly) return undefined
+  if (from === 'consensus' && to === 'app') return 'consensus and app do not import each other'
+  const fromLevel = (ORDER as readonly string[]).indexOf(from)
+  const toLevel = (ORDER as readonly string[]).indexOf(to)
+  if (fromLevel === -1) return `${from} is not in the order of parts`
+  if (toLevel === -1) return `${to} is not in the order of parts`
+  return fromLevel > toLevel ? `${to} is above ${from}` : undefined
+}
+
+/** One cycle of imports that exist at run time, as the list of its files; undefined when there is none. */
+export function findCycle(edges: readonly Import[]): readonly string[] | undefined {
+  const targets = Map.groupBy(
+    edges.filter((edge) => !edge.isTypeOnly),
+    (edge) => edge.from,
+  )
+  const finished = new Set<string>()
+  const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (finished.has(file)) return undefined
+    for (const edge of targets.get(file) ?? []) {
+      const cycle = visit(edge.to, [...path, file])
+      if (cycle !== undefined) return cycle
+    }
+    finished.add(file)
+    return undefined
+  }
+  for (const file of targets.keys()) {
+    const cycle = visit(file, [])
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+/** Every broken rule below `source`, one line each. */
+export function checkImports(source: string): readonly string[] {
+  const files = globSync('**/*.ts', { cwd: source }).map((file) => file.split(sep).join('/'))
+  const edges = files.flatMap((file) => importsOf(file, readFileSync(join(source, file), 'utf8')))
+  const problems = edges.flatMap((edge) => {
+    const why = existsSync(join(source, edge.to)) ? violation(edge) : 'no such file'
+    return why === undefined ? [] : [`src/${edge.from} imports ${edge.to}: ${why}`]
+  })
+  const cycle = findCycle(edges)
+  return cycle === undefined ? problems : [...problems, `a cycle: ${cycle.join(' → ')}`]
+}
+
+if (import.meta.main) {
+  const source = resolve(import.meta.dirname, '../src')
+  const problems = checkImports(source)
+  for (const problem of problems) console.error(problem)
+  console.log(`imports of ${relative(process.cwd(), source) || '.'}: ${problems.length} problems`)
+  process.exitCode = problems.length === 0 ? 0 : 1
+}
