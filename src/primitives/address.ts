@@ -1,0 +1,58 @@
+import { bech32 } from 'bech32'
+import { bytesToHex, hexToBytes } from './bytes.ts'
+import { keccak256, sha256 } from './hash.ts'
+
+/** 20 bytes: the last 20 of keccak256(uncompressed public key). `0x…` and `coin1…` show the same bytes. */
+export type Address = Uint8Array & { readonly __address?: 'Address' }
+
+export const ZERO_ADDRESS: Address = new Uint8Array(20)
+
+/** Prefixes of the bech32 forms: accounts, validator operators, consensus keys. */
+export const BECH32_ACCOUNT = 'coin'
+export const BECH32_OPERATOR = 'coinvaloper'
+export const BECH32_CONSENSUS = 'coinvalcons'
+
+/**
+ * @throws TypeError when `bytes` is not 20 bytes long
+ */
+export function toAddress(bytes: Uint8Array): Address {
+  if (bytes.length !== 20) throw new TypeError(`an address is 20 bytes, not ${bytes.length}`)
+  return bytes
+}
+
+/** The EIP-55 checksummed form. */
+export function toChecksumAddress(address: Address): `0x${string}` {
+  const hex = bytesToHex(address).slice(2)
+  const digest = keccak256(new TextEncoder().encode(hex))
+  let out = '0x'
+  for (let i = 0; i < hex.length; i++) {
+    const nibble = (digest[i >> 1]! >> (i % 2 === 0 ? 4 : 0)) & 0xf
+    out += nibble >= 8 ? hex[i]!.toUpperCase() : hex[i]!
+  }
+  return out as `0x${string}`
+}
+
+/** The bech32 form with `prefix` (by default `coin`, an account). */
+export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): string {
+  return bech32.encode(prefix, bech32.toWords(address))
+}
+
+/**
+ * Reads an address in either encoding, `0x` + 40 hex digits or bech32 with `prefix`.
+ * @throws TypeError that says what is wrong
+ */
+export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
+  if (/^0x/i.test(text)) {
+    if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new TypeError('expected 0x and 40 hex digits')
+    return toAddress(hexToBytes(text))
+  }
+  const decoded = bech32.decodeUnsafe(text)
+  if (decoded === undefined) throw new TypeError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
+  if (decoded.prefix !== prefix) throw new TypeError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
+  return toAddress(Uint8Array.from(bech32.fromWords(decoded.words)))
+}
+
+/** Address of a module's account: the first 20 bytes of sha256(name), as in the Cosmos SDK. */
+export function moduleAddress(name: string): Address {
+  return sha256(new TextEncoder().encode(name)).slice(0, 20)
+}

@@ -1,0 +1,214 @@
+import { EMPTY_BYTES, toBuffer } from './bytes.ts'
+
+/**
+ * Writes one protobuf message, fields in the order of the calls. Zero numbers, empty bytes and empty text are left out,
+ * as proto3 does; nested messages never are.
+ *
+ * (cosmjs-types 0.11 cannot be used where every byte counts: its writer garbles 64-bit integers from 2^31 to 2^32 − 1.)
+ */
+export class ProtobufWriter {
+  #buffer = new Uint8Array(128)
+  #length = 0
+
+  /** int32, int64, uint32, uint64, enum or bool; a negative number takes ten bytes */
+  varint(field: number, value: number | bigint): this {
+    if (value === 0 || value === 0n) return this
+    this.#tag(field, 0)
+    this.#varint(value)
+    return this
+  }
+
+  sfixed64(field: number, value: number | bigint): this {
+    if (value === 0 || value === 0n) return this
+    this.#tag(field, 1)
+    this.#reserve(8)
+    toBuffer(this.#buffer).writeBigInt64LE(BigInt(value), this.#length)
+    this.#length += 8
+    return this
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    if (value.length !== 0) this.#delimited(field, value)
+    return this
+  }
+
+  string(field: number, value: string): this {
+    return this.bytes(field, Buffer.from(value, 'utf8'))
+  }
+
+  /** Each of `values`, empty ones too. */
+  repeatedBytes(field: number, values: readonly Uint8Array[]): this {
+    for (const value of values) this.#delimited(field, value)
+    return this
+  }
+
+  message<T>(field: number, write: (writer: ProtobufWriter, value: T) => void, value: T): this {
+    const nested = new ProtobufWriter()
+    write(nested, value)
+    this.#delimited(field, nested.#buffer.subarray(0, nested.#length))
+    return this
+  }
+
+  repeatedMessage<T>(field: number, write: (writer: ProtobufWriter, value: T) => void, values: readonly T[]): this {
+    for (const value of values) this.message(field, write, value)
+    return this
+  }
+
+  /** The message's own bytes. */
+  finish(): Uint8Array {
+    return this.#buffer.slice(0, this.#length)
+  }
+
+  /** The bytes after their length, as CometBFT signs them. */
+  finishDelimited(): Uint8Array {
+    const out = new ProtobufWriter()
+    out.#varint(this.#length)
+    out.#append(this.#buffer.subarray(0, this.#length))
+    return out.finish()
+  }
+
+  #tag(field: number, wireType: 0 | 1 | 2): void {
+    this.#varint(field * 8 + wireType)
+  }
+
+  #delimited(field: number, value: Uint8Array): void {
+    this.#tag(field, 2)
+    this.#varint(value.length)
+    this.#append(value)
+  }
+
+  #varint(value: number | bigint): void {
+    this.#reserve(10)
+    if (typeof value === 'bigint' || value < 0) {
+      let rest = BigInt.asUintN(64, BigInt(value))
+      while (rest > 0x7fn) {
+        this.#buffer[this.#length++] = Number(rest & 0x7fn) | 0x80
+        rest >>= 7n
+      }
+      this.#buffer[this.#length++] = Number(rest)
+      return
+    }
+    let rest = value
+    while (rest > 0x7f) {
+      this.#buffer[this.#length++] = (rest % 128) | 0x80
+      rest = Math.floor(rest / 128)
+    }
+    this.#buffer[this.#length++] = rest
+  }
+
+  #append(value: Uint8Array): void {
+    this.#reserve(value.length)
+    this.#buffer.set(value, this.#length)
+    this.#length += value.length
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count
+    if (needed <= this.#buffer.length) return
+    const grown = new Uint8Array(Math.max(needed, this.#buffer.length * 2))
+    grown.set(this.#buffer.subarray(0, this.#length))
+    this.#buffer = grown
+  }
+}
+
+/** Bytes that are not a protobuf message, or a field of another type than asked for. */
+export class ProtobufError extends Error {
+  override readonly name = 'ProtobufError'
+}
+
+type FieldValue = bigint | Uint8Array
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The fields of one protobuf message, in whatever order and form they came; bytes are views on the input. A caller that
+ * must not accept two encodings of one message encodes what it read and compares.
+ */
+export class ProtobufFields {
+  readonly #fields = new Map<number, FieldValue[]>()
+
+  /** @throws ProtobufError */
+  constructor(bytes: Uint8Array) {
+    const cursor = { bytes, at: 0 }
+    while (cursor.at < bytes.length) {
+      const tag = readVarint(cursor)
+      if (tag < 8n || tag > 0xffff_ffffn) throw new ProtobufError(`illegal tag ${tag}`)
+      const field = Number(tag >> 3n)
+      const value = readValue(cursor, Number(tag & 7n))
+      const values = this.#fields.get(field)
+      if (values === undefined) this.#fields.set(field, [value])
+      else values.push(value)
+    }
+  }
+
+  /** A varint as signed 64 bits; 0n when absent. */
+  integer(field: number): bigint {
+    const value = this.#fields.get(field)?.at(-1) ?? 0n
+    if (typeof value !== 'bigint') throw new ProtobufError(`field ${field} is not a varint`)
+    return BigInt.asIntN(64, value)
+  }
+
+  bytes(field: number): Uint8Array {
+    return this.repeatedBytes(field).at(-1) ?? EMPTY_BYTES
+  }
+
+  string(field: number): string {
+    try {
+      return UTF8.decode(this.bytes(field))
+    } catch (cause) {
+      throw new ProtobufError(`field ${field} is not UTF-8`, { cause })
+    }
+  }
+
+  repeatedBytes(field: number): Uint8Array[] {
+    const values = this.#fields.get(field) ?? []
+    return values.map((value) => {
+      if (typeof value === 'bigint') throw new ProtobufError(`field ${field} is not length-delimited`)
+      return value
+    })
+  }
+
+  /** @throws ProtobufError when the field is absent */
+  message<T>(field: number, read: (fields: ProtobufFields) => T): T {
+    const bytes = this.repeatedBytes(field).at(-1)
+    if (bytes === undefined) throw new ProtobufError(`field ${field} is missing`)
+    return read(new ProtobufFields(bytes))
+  }
+
+  repeatedMessage<T>(field: number, read: (fields: ProtobufFields) => T): T[] {
+    return this.repeatedBytes(field).map((bytes) => read(new ProtobufFields(bytes)))
+  }
+}
+
+interface Cursor {
+  readonly bytes: Uint8Array
+  at: number
+}
+
+function readVarint(cursor: Cursor): bigint {
+  const first = cursor.bytes[cursor.at]
+  if (first !== undefined && first < 0x80) {
+    cursor.at++
+    return BigInt(first)
+  }
+  let value = 0n
+  for (let shift = 0n; shift < 70n; shift += 7n) {
+    const byte = cursor.bytes[cursor.at++]
+    if (byte === undefined) throw new ProtobufError('unexpected end')
+    value |= BigInt(byte & 0x7f) << shift
+    if (byte < 0x80) return BigInt.asUintN(64, value)
+  }
+  throw new ProtobufError('a varint has more than ten bytes')
+}
+
+/** Groups (wire types 3 and 4) are long gone from protobuf and refused. */
+function readValue(cursor: Cursor, wireType: number): FieldValue {
+  if (wireType === 0) return readVarint(cursor)
+  if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)
+  const length = wireType === 2 ? Number(readVarint(cursor)) : wireType === 1 ? 8 : 4
+  const end = cursor.at + length
+  if (end > cursor.bytes.length) throw new ProtobufError('unexpected end')
+  const value = cursor.bytes.subarray(cursor.at, end)
+  cursor.at = end
+  return value
+}

@@ -1,0 +1,231 @@
+import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES } from './bytes.ts'
+
+/**
+ * Input that is not the canonical encoding of what was asked for. The message is in geth's words (rlp/decode.go), since
+ * RPC clients compare with them.
+ */
+export class DecodingError extends Error {
+  override readonly name = 'DecodingError'
+}
+
+/** A place in RLP input: the items up to `end` are still to be read. */
+export interface RLPCursor {
+  readonly bytes: Uint8Array
+  offset: number
+  end: number
+}
+
+/** What is being decoded, for error texts: the Go type and the path to it. */
+export interface RLPTarget {
+  /** e.g. `uint64` */
+  readonly type: string
+  /** e.g. `.Nonce` of `(types.LegacyTx)`; empty for an outermost value */
+  readonly path: string
+  /** Go type of the list that must have this element, and its path; undefined for an outermost value */
+  readonly of?: RLPTarget
+}
+
+const HUGE = 0x1_0000_0000_0000
+
+/** A cursor over the whole of `bytes` from `offset`. */
+export function openRLP(bytes: Uint8Array, offset = 0): RLPCursor {
+  return { bytes, offset, end: bytes.length }
+}
+
+function fail(message: string, target: RLPTarget): never {
+  const path = target.path === '' ? '' : `, decoding into ${target.path}`
+  throw new DecodingError(`rlp: ${message} for ${target.type}${path}`)
+}
+
+/** Length from the bytes after a long header; the cursor moves behind them. */
+function readLongLength(cursor: RLPCursor, size: number, target: RLPTarget): number {
+  const { bytes, offset } = cursor
+  if (offset + size > cursor.end) throw new DecodingError('unexpected EOF')
+  if (bytes[offset] === 0) fail('non-canonical size information', target)
+  let length = 0
+  for (let i = 0; i < size; i++) length = Math.min(length * 256 + bytes[offset + i]!, HUGE)
+  if (length < 56) fail('non-canonical size information', target)
+  cursor.offset = offset + size
+  return length
+}
+
+/** What is missing where the input or the list ends. */
+function failAtEnd(target: RLPTarget): never {
+  if (target.of === undefined) throw new DecodingError('EOF')
+  fail('too few elements', target.of)
+}
+
+function checkLength(cursor: RLPCursor, length: number): void {
+  if (cursor.offset + length <= cursor.end) return
+  throw new DecodingError(
+    cursor.end === cursor.bytes.length
+      ? 'rlp: value size exceeds available input length'
+      : 'rlp: element is larger than containing list',
+  )
+}
+
+/** Whether the list (or input) that is being read has no further item. */
+export function atEnd(cursor: RLPCursor): boolean {
+  return cursor.offset >= cursor.end
+}
+
+/** Whether the next item is a list; false at the end. */
+export function isListNext(cursor: RLPCursor): boolean {
+  return cursor.offset < cursor.end && cursor.bytes[cursor.offset]! >= 0xc0
+}
+
+/**
+ * Reads a byte string: a view on the input.
+ * @throws DecodingError
+ */
+export function readBytes(cursor: RLPCursor, target: RLPTarget): Uint8Array {
+  const { bytes, offset } = cursor
+  if (offset >= cursor.end) failAtEnd(target)
+  const first = bytes[offset]!
+  if (first < 0x80) {
+    cursor.offset = offset + 1
+    return bytes.subarray(offset, offset + 1)
+  }
+  if (first >= 0xc0) fail('expected input string or byte', target)
+  cursor.offset = offset + 1
+  const length = first < 0xb8 ? first - 0x80 : readLongLength(cursor, first - 0xb7, target)
+  checkLength(cursor, length)
+  const start = cursor.offset
+  if (length === 1 && bytes[start]! < 0x80) fail('non-canonical size information', target)
+  cursor.offset = start + length
+  return bytes.subarray(start, start + length)
+}
+
+/**
+ * Reads a byte string of exactly `length` bytes.
+ * @throws DecodingError
+ */
+export function readFixedBytes(cursor: RLPCursor, length: number, target: RLPTarget): Uint8Array {
+  const value = readBytes(cursor, target)
+  if (value.length < length) fail('input string too short', target)
+  if (value.length > length) fail('input string too long', target)
+  return value
+}
+
+/**
+ * Reads an unsigned integer of at most `maxBytes` bytes.
+ * @throws DecodingError
+ */
+export function readInteger(cursor: RLPCursor, maxBytes: number, target: RLPTarget): bigint {
+  const value = readBytes(cursor, target)
+  const { length } = value
+  if (length === 0) return 0n
+  if (value[0] === 0) fail('non-canonical integer (leading zero bytes)', target)
+  if (length > maxBytes) {
+    if (maxBytes === 32) throw new DecodingError('rlp: value too large for uint256')
+    fail('input string too long', target)
+  }
+  return length === 1 ? BigInt(value[0]!) : bytesToBigInt(value)
+}
+
+/**
+ * Steps into a list: the cursor then ends where the list does. Give the returned value to {@link leaveList}.
+ * @throws DecodingError
+ */
+export function enterList(cursor: RLPCursor, target: RLPTarget): number {
+  const { bytes, offset, end } = cursor
+  if (offset >= end) failAtEnd(target)
+  const first = bytes[offset]!
+  if (first < 0xc0) fail('expected input list', target)
+  cursor.offset = offset + 1
+  const length = first < 0xf8 ? first - 0xc0 : readLongLength(cursor, first - 0xf7, target)
+  checkLength(cursor, length)
+  cursor.end = cursor.offset + length
+  return end
+}
+
+/**
+ * Steps out of a list that was read to its end.
+ * @throws DecodingError when it has further items
+ */
+export function leaveList(cursor: RLPCursor, outerEnd: number, target: RLPTarget): void {
+  if (cursor.offset !== cursor.end) fail('input list has too many elements', target)
+  cursor.end = outerEnd
+}
+
+/** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */
+export type RLPInput = Uint8Array | bigint | readonly RLPInput[]
+
+/** The canonical RLP of `input`. Integers are written in their minimal big-endian form. */
+export function encodeRLP(input: RLPInput): Uint8Array {
+  const lengths: number[] = []
+  const size = measure(input, lengths)
+  const out = new Uint8Array(size)
+  write(input, lengths, { at: 0, next: 0 }, out)
+  return out
+}
+
+function headerSize(length: number): number {
+  if (length < 56) return 1
+  return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
+}
+
+/** Encoded size; notes the payload size of each list (pre-order) so that writing needs no second measuring. */
+function measure(input: RLPInput, lengths: number[]): number {
+  if (input instanceof Uint8Array) {
+    const { length } = input
+    return length === 1 && input[0]! < 0x80 ? 1 : headerSize(length) + length
+  }
+  if (typeof input === 'bigint') {
+    if (input < 0x80n) return 1
+    const length = (input.toString(16).length + 1) >> 1
+    return headerSize(length) + length
+  }
+  const index = lengths.push(0) - 1
+  let length = 0
+  for (const item of input) length += measure(item, lengths)
+  lengths[index] = length
+  return headerSize(length) + length
+}
+
+interface Position {
+  at: number
+  next: number
+}
+
+function write(input: RLPInput, lengths: readonly number[], position: Position, out: Uint8Array): void {
+  if (typeof input === 'bigint') {
+    if (input > 0n && input < 0x80n) {
+      out[position.at++] = Number(input)
+      return
+    }
+    input = input === 0n ? EMPTY_BYTES : bigIntToMinimalBytes(input)
+  }
+  if (input instanceof Uint8Array) {
+    if (input.length !== 1 || input[0]! >= 0x80) writeHeader(0x80, input.length, position, out)
+    out.set(input, position.at)
+    position.at += input.length
+    return
+  }
+  writeHeader(0xc0, lengths[position.next++]!, position, out)
+  for (const item of input) write(item, lengths, position, out)
+}
+
+function writeHeader(base: number, length: number, position: Position, out: Uint8Array): void {
+  if (length < 56) {
+    out[position.at++] = base + length
+    return
+  }
+  const size = headerSize(length) - 1
+  out[position.at++] = base + 55 + size
+  for (let i = size - 1; i >= 0; i--) out[position.at++] = (length / 256 ** i) & 0xff
+}
+
+/** The RLP list of items that are encoded already. */
+export function encodeRLPList(encodedItems: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const item of encodedItems) length += item.length
+  const out = new Uint8Array(headerSize(length) + length)
+  const position: Position = { at: 0, next: 0 }
+  writeHeader(0xc0, length, position, out)
+  for (const item of encodedItems) {
+    out.set(item, position.at)
+    position.at += item.length
+  }
+  return out
+}

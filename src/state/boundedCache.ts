@@ -1,0 +1,37 @@
+/**
+ * A map that forgets what was not used lately once the costs of its entries exceed a limit. Two generations: an entry
+ * that is found in the older one moves to the newer one; when that has half of the limit, the older one is let go.
+ */
+export class BoundedCache<Value> {
+  readonly #half: number
+  readonly #costOf: (key: string, value: Value) => number
+  #recent = new Map<string, Value>()
+  #older = new Map<string, Value>()
+  #cost = 0
+
+  constructor(limit: number, costOf: (key: string, value: Value) => number) {
+    this.#half = limit / 2
+    this.#costOf = costOf
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#recent.get(key)
+    if (value !== undefined) return value
+    const old = this.#older.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  set(key: string, value: Value): void {
+    const replaced = this.#recent.get(key)
+    if (replaced !== undefined) this.#cost -= this.#costOf(key, replaced)
+    this.#recent.set(key, value)
+    this.#older.delete(key)
+    this.#cost += this.#costOf(key, value)
+    if (this.#cost > this.#half) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#cost = 0
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+import type { Account } from './reader.ts'
+
+/** Everything a journal changed since it was made; each list is sorted by its key's bytes and holds real differences. */
+export interface StateChanges {
+  readonly accounts: readonly AccountChange[]
+  /** contents of code hashes that accounts took on; the store may know some of them already */
+  readonly codes: readonly { readonly hash: Hash; readonly code: Uint8Array }[]
+  readonly native: readonly NativeChange[]
+}
+
+/** An account whose fields or storage changed. */
+export interface AccountChange {
+  readonly address: Address
+  /** undefined: it did not exist */
+  readonly previous: Account | undefined
+  /** undefined: it is deleted */
+  readonly current: Account | undefined
+  /** Every slot that was set before is gone, but for those in `slots`, which then lists all that are set now. */
+  readonly wiped: boolean
+  readonly slots: readonly SlotChange[]
+}
+
+/** Values in minimal big-endian bytes; no bytes when unset. After a wipe, `previous` may equal `current`. */
+export interface SlotChange {
+  readonly slot: Uint8Array
+  readonly previous: Uint8Array
+  readonly current: Uint8Array
+}
+
+export interface NativeChange {
+  readonly key: Uint8Array
+  readonly previous: Uint8Array | undefined
+  readonly current: Uint8Array | undefined
+}
+
+/** Order of strings made by `bytesKey`: the lexicographic order of their bytes. */
+export function compareKeys(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,51 @@
+import type { Address } from '../primitives/address.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { accountKey, decodeAccount, decodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
+import { keysWithPrefix } from './nativeDirectory.ts'
+import type { Account, StateReader } from './reader.ts'
+
+/** How a `FlatReader` gets at entries. */
+export interface FlatSource {
+  /** value of a flat entry at the height in question; undefined or no bytes when absent */
+  value(key: Uint8Array): Uint8Array | undefined
+  code(hash: Hash): Uint8Array
+}
+
+/** The state as flat entries, at the head or at a height of the history. */
+export class FlatReader implements StateReader {
+  readonly #source: FlatSource
+
+  constructor(source: FlatSource) {
+    this.#source = source
+  }
+
+  getAccount(address: Address): Account | undefined {
+    return decodeAccount(this.#value(accountKey(address)))
+  }
+
+  getStorage(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#value(slotKey(address, slot))
+  }
+
+  storageCount(address: Address): number {
+    return decodeCount(this.#value(slotCountKey(address)))
+  }
+
+  getCode(codeHash: Hash): Uint8Array {
+    return this.#source.code(codeHash)
+  }
+
+  getNative(key: Uint8Array): Uint8Array | undefined {
+    const value = this.#value(nativeKey(key))
+    return value.length === 0 ? undefined : value
+  }
+
+  nativeKeys(prefix: Uint8Array): Uint8Array[] {
+    return keysWithPrefix((page) => this.#source.value(nativePageKey(page)), prefix)
+  }
+
+  #value(key: Uint8Array): Uint8Array {
+    return this.#source.value(key) ?? EMPTY_BYTES
+  }
+}

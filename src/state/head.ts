@@ -1,0 +1,34 @@
+import { concatBytes } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
+
+/** Which heights of the state a database has. */
+export interface StateHead {
+  readonly height: number
+  readonly root: Hash
+  /** lowest height whose state is kept */
+  readonly oldestHeight: number
+}
+
+const HEAD_KEY = columnKey(Column.stateMeta, new TextEncoder().encode('head'))
+const OLDEST_KEY = columnKey(Column.stateMeta, new TextEncoder().encode('oldest'))
+
+/** undefined before the first block is written. */
+export function readStateHead(reader: { get(key: Uint8Array): Uint8Array | undefined }): StateHead | undefined {
+  const head = reader.get(HEAD_KEY)
+  const oldest = reader.get(OLDEST_KEY)
+  if (head === undefined || oldest === undefined) return undefined
+  return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight: readHeight(oldest, 0) }
+}
+
+interface Writer {
+  put(key: Uint8Array, value: Uint8Array): void
+}
+
+export function writeHead(batch: Writer, height: number, root: Hash): void {
+  batch.put(HEAD_KEY, concatBytes(heightBytes(height), root))
+}
+
+export function writeOldestHeight(batch: Writer, height: number): void {
+  batch.put(OLDEST_KEY, heightBytes(height))
+}

@@ -1,0 +1,372 @@
+import type { Log } from '../chain/log.ts'
+import type { Address } from '../primitives/address.ts'
+import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
+import { type AccountChange, compareKeys, type StateChanges } from './changes.ts'
+import {
+  type AccountEntry,
+  changedSlots,
+  createEntry,
+  createScope,
+  enterTransaction,
+  equalAccounts,
+  isEmptyAccount,
+  NEW_ACCOUNT,
+  type Slot,
+  type TransactionScope,
+  withBalance,
+} from './journalEntry.ts'
+import { NativeJournal } from './nativeJournal.ts'
+import type { Account, StateReader } from './reader.ts'
+import { UndoLog } from './undoLog.ts'
+import type { NativeEvent, WorldState } from './world.ts'
+
+/** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
+const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
+
+/**
+ * The world state in memory over a reader: every change is one assignment and one undo action. One look-up of an account
+ * or slot finds its value, original value and warmth together. Arrays handed out are shared: callers don't write to them.
+ */
+export class Journal implements WorldState {
+  readonly native: NativeJournal
+  readonly #reader: StateReader
+  readonly #undo = new UndoLog()
+  readonly #accounts = new Map<string, AccountEntry>()
+  /** Codes set through this journal by hash; content-addressed, so a revert need not remove them. */
+  readonly #codes = new Map<string, Uint8Array>()
+  #scope: TransactionScope = createScope(1, 0)
+  #lastScope = 1
+  #recent: AccountEntry | undefined
+
+  constructor(reader: StateReader) {
+    this.#reader = reader
+    this.native = new NativeJournal(reader, this.#undo)
+  }
+
+  exists(address: Address): boolean {
+    return this.#entry(address).account !== undefined
+  }
+
+  isEmpty(address: Address): boolean {
+    return isEmptyAccount(this.#entry(address).account)
+  }
+
+  getBalance(address: Address): bigint {
+    return this.#entry(address).account?.balance ?? 0n
+  }
+
+  addBalance(address: Address, amount: bigint): void {
+    const entry = this.#entry(address)
+    const account = entry.account ?? NEW_ACCOUNT
+    this.#setAccount(entry, amount === 0n ? account : withBalance(account, account.balance + amount))
+  }
+
+  subBalance(address: Address, amount: bigint): void {
+    const entry = this.#entry(address)
+    const balance = entry.account?.balance ?? 0n
+    if (balance < amount) throw new Error(`a balance of ${balance} cannot pay ${amount}`)
+    if (amount === 0n) this.#touch(entry)
+    else this.#setAccount(entry, withBalance(entry.account ?? NEW_ACCOUNT, balance - amount))
+  }
+
+  setBalance(address: Address, balance: bigint): void {
+    if (balance < 0n) throw new Error('a balance is never negative')
+    const entry = this.#entry(address)
+    this.#setAccount(entry, withBalance(entry.account ?? NEW_ACCOUNT, balance))
+  }
+
+  getNonce(address: Address): bigint {
+    return this.#entry(address).account?.nonce ?? 0n
+  }
+
+  setNonce(address: Address, nonce: bigint): void {
+    const entry = this.#entry(address)
+    this.#setAccount(entry, { ...(entry.account ?? NEW_ACCOUNT), nonce })
+  }
+
+  getCode(address: Address): Uint8Array {
+    const hash = this.#entry(address).account?.codeHash
+    if (hash === undefined || equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
+    return this.#codes.get(bytesKey(hash)) ?? this.#reader.getCode(hash)
+  }
+
+  getCodeHash(address: Address): Hash | undefined {
+    return this.#entry(address).account?.codeHash
+  }
+
+  setCode(address: Address, code: Uint8Array): void {
+    const entry = this.#entry(address)
+    const codeHash = code.length === 0 ? EMPTY_CODE_HASH : keccak256(code)
+    const key = bytesKey(codeHash)
+    if (code.length > 0 && !this.#codes.has(key)) this.#codes.set(key, new Uint8Array(code))
+    this.#setAccount(entry, { ...(entry.account ?? NEW_ACCOUNT), codeHash })
+  }
+
+  touch(address: Address): void {
+    this.#touch(this.#entry(address))
+  }
+
+  hasStorage(address: Address): boolean {
+    const { wiped, slotDelta } = this.#entry(address)
+    return slotDelta > 0 || (!wiped && this.#reader.storageCount(address) + slotDelta > 0)
+  }
+
+  getStorage(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#slot(this.#entry(address), slot).value
+  }
+
+  getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#slot(this.#entry(address), slot).original
+  }
+
+  /** Creates the account when it is absent, since only an account can hold storage. */
+  setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void {
+    if (value.length > 32) throw new Error(`a storage value has at most 32 bytes, not ${value.length}`)
+    const entry = this.#entry(address)
+    if (entry.account === undefined) this.#setAccount(entry, NEW_ACCOUNT)
+    this.#setSlot(entry, this.#slot(entry, slot), new Uint8Array(stripZeros(value)))
+  }
+
+  clearStorage(address: Address): void {
+    const entry = this.#entry(address)
+    for (const slot of entry.slots.values()) {
+      enterTransaction(slot, this.#scope.id)
+      this.#setSlot(entry, slot, EMPTY_BYTES)
+    }
+    if (entry.wiped) return
+    const { slotDelta } = entry
+    this.#undo.record(() => {
+      entry.wiped = false
+      entry.slotDelta = slotDelta
+    })
+    entry.wiped = true
+    entry.slotDelta = 0
+  }
+
+  deleteAccount(address: Address): void {
+    const entry = this.#entry(address)
+    this.clearStorage(address)
+    this.#setAccount(entry, undefined)
+  }
+
+  getTransient(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#scope.transient.get(bytesKey(address) + bytesKey(slot)) ?? EMPTY_BYTES
+  }
+
+  setTransient(address: Address, slot: Uint8Array, value: Uint8Array): void {
+    const { transient } = this.#scope
+    const key = bytesKey(address) + bytesKey(slot)
+    const previous = transient.get(key) ?? EMPTY_BYTES
+    this.#undo.record(() => {
+      transient.set(key, previous)
+    })
+    transient.set(key, new Uint8Array(stripZeros(value)))
+  }
+
+  warmAddress(address: Address): boolean {
+    return this.#warm(this.#entry(address))
+  }
+
+  isWarmAddress(address: Address): boolean {
+    return this.#entry(address).warmIn === this.#scope.id
+  }
+
+  warmSlot(address: Address, slot: Uint8Array): boolean {
+    return this.#warm(this.#slot(this.#entry(address), slot))
+  }
+
+  isWarmSlot(address: Address, slot: Uint8Array): boolean {
+    return this.#slot(this.#entry(address), slot).warmIn === this.#scope.id
+  }
+
+  markCreated(address: Address): void {
+    this.#mark(this.#scope.created, this.#entry(address))
+  }
+
+  isCreated(address: Address): boolean {
+    return this.#scope.created.has(this.#entry(address))
+  }
+
+  markSelfDestructed(address: Address): void {
+    this.#mark(this.#scope.selfDestructed, this.#entry(address))
+  }
+
+  isSelfDestructed(address: Address): boolean {
+    return this.#scope.selfDestructed.has(this.#entry(address))
+  }
+
+  emitLog(log: Log): void {
+    this.#append(this.#scope.logs, log)
+  }
+
+  logs(): readonly Log[] {
+    return this.#scope.logs
+  }
+
+  emitEvent(event: NativeEvent): void {
+    this.#append(this.#scope.events, event)
+  }
+
+  events(): readonly NativeEvent[] {
+    return this.#scope.events
+  }
+
+  checkpoint(): void {
+    this.#undo.checkpoint()
+  }
+
+  commit(): void {
+    this.#undo.commit()
+  }
+
+  revert(): void {
+    this.#undo.revert()
+  }
+
+  /**
+   * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty
+   * (the previous transaction's arrays stay as they were handed out), and original values are the present ones. Reverting
+   * a checkpoint from before brings the previous transaction's scope back.
+   * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
+   */
+  beginTransaction(): void {
+    const previous = this.#scope
+    if (!previous.ended && this.#undo.depth > previous.depth) {
+      throw new Error('the transaction before has open checkpoints')
+    }
+    this.#undo.record(() => {
+      this.#scope = previous
+    })
+    this.#scope = createScope(++this.#lastScope, this.#undo.depth)
+  }
+
+  /**
+   * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
+   * empty. `burntAcoin` is what the self-destructed accounts still held.
+   * @throws Error (a bug) when the transaction left a checkpoint open
+   */
+  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burntAcoin: bigint } {
+    const scope = this.#scope
+    if (this.#undo.depth > scope.depth) throw new Error('the transaction has open checkpoints')
+    let burntAcoin = 0n
+    for (const entry of scope.selfDestructed) {
+      burntAcoin += entry.account?.balance ?? 0n
+      this.deleteAccount(entry.address)
+    }
+    if (options.clearEmpty) {
+      for (const entry of scope.touched) {
+        if (entry.account !== undefined && isEmptyAccount(entry.account)) this.deleteAccount(entry.address)
+      }
+    }
+    this.#undo.record(() => {
+      scope.ended = false
+    })
+    scope.ended = true
+    return { burntAcoin }
+  }
+
+  /** Everything that differs from the reader's state. The journal can go on after it. */
+  changes(): StateChanges {
+    const accounts: AccountChange[] = []
+    const codeKeys = new Set<string>()
+    for (const key of [...this.#accounts.keys()].sort(compareKeys)) {
+      const entry = this.#accounts.get(key)!
+      const wiped = entry.wiped && this.#reader.storageCount(entry.address) > 0
+      const slots = changedSlots(entry, wiped)
+      if (!wiped && slots.length === 0 && equalAccounts(entry.base, entry.account)) continue
+      const { address, base: previous, account: current } = entry
+      accounts.push({ address, previous, current, wiped, slots })
+      if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
+    }
+    const codes = [...codeKeys]
+      .filter((key) => this.#codes.has(key))
+      .sort(compareKeys)
+      .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
+    return { accounts, codes, native: this.native.changes() }
+  }
+
+  #entry(address: Address): AccountEntry {
+    let entry = this.#recent
+    if (entry === undefined || !equalBytes(entry.address, address)) {
+      const key = bytesKey(address)
+      entry = this.#accounts.get(key)
+      if (entry === undefined) {
+        entry = createEntry(new Uint8Array(address), this.#reader.getAccount(address))
+        this.#accounts.set(key, entry)
+      }
+      this.#recent = entry
+    }
+    if (entry.scopeOf !== this.#scope.id) {
+      entry.scopeOf = this.#scope.id
+      entry.wipedBefore = entry.wiped
+    }
+    return entry
+  }
+
+  #slot(entry: AccountEntry, slot: Uint8Array): Slot {
+    const { id } = this.#scope
+    const key = bytesKey(slot)
+    let found = entry.slots.get(key)
+    if (found === undefined) {
+      const base = this.#reader.getStorage(entry.address, slot)
+      const value = entry.wiped ? EMPTY_BYTES : base
+      const original = entry.wipedBefore ? EMPTY_BYTES : base
+      found = { base, value, original, originalOf: id, warmIn: 0 }
+      entry.slots.set(key, found)
+    } else {
+      enterTransaction(found, id)
+    }
+    return found
+  }
+
+  #setAccount(entry: AccountEntry, account: Account | undefined): void {
+    this.#touch(entry)
+    const previous = entry.account
+    if (previous === account) return
+    this.#undo.record(() => {
+      entry.account = previous
+    })
+    entry.account = account
+  }
+
+  #setSlot(entry: AccountEntry, slot: Slot, value: Uint8Array): void {
+    const previous = slot.value
+    if (equalBytes(previous, value)) return
+    const delta = Math.sign(value.length) - Math.sign(previous.length)
+    this.#undo.record(() => {
+      slot.value = previous
+      entry.slotDelta -= delta
+    })
+    slot.value = value
+    entry.slotDelta += delta
+  }
+
+  #touch(entry: AccountEntry): void {
+    const { touched } = this.#scope
+    if (touched.has(entry)) return
+    if (!equalBytes(entry.address, RIPEMD_PRECOMPILE)) this.#undo.record(() => touched.delete(entry))
+    touched.add(entry)
+  }
+
+  #warm(item: AccountEntry | Slot): boolean {
+    const previous = item.warmIn
+    if (previous === this.#scope.id) return true
+    this.#undo.record(() => {
+      item.warmIn = previous
+    })
+    item.warmIn = this.#scope.id
+    return false
+  }
+
+  #mark(set: Set<AccountEntry>, entry: AccountEntry): void {
+    if (set.has(entry)) return
+    this.#undo.record(() => set.delete(entry))
+    set.add(entry)
+  }
+
+  #append<Item>(list: Item[], item: Item): void {
+    this.#undo.record(() => list.pop())
+    list.push(item)
+  }
+}

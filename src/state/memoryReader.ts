@@ -1,0 +1,93 @@
+import type { Address } from '../primitives/address.ts'
+import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
+import { compareKeys, type StateChanges } from './changes.ts'
+import type { Account, StateReader } from './reader.ts'
+
+/** A whole state in maps: for tests and harnesses that need no database. */
+export class MemoryStateReader implements StateReader {
+  readonly #accounts = new Map<string, Account>()
+  readonly #storage = new Map<string, Map<string, Uint8Array>>()
+  readonly #codes = new Map<string, Uint8Array>([[bytesKey(EMPTY_CODE_HASH), EMPTY_BYTES]])
+  readonly #native = new Map<string, Uint8Array>()
+
+  getAccount(address: Address): Account | undefined {
+    return this.#accounts.get(bytesKey(address))
+  }
+
+  getStorage(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#storage.get(bytesKey(address))?.get(bytesKey(slot)) ?? EMPTY_BYTES
+  }
+
+  storageCount(address: Address): number {
+    return this.#storage.get(bytesKey(address))?.size ?? 0
+  }
+
+  /** @throws Error when no account ever had code with this hash */
+  getCode(codeHash: Hash): Uint8Array {
+    const code = this.#codes.get(bytesKey(codeHash))
+    if (code === undefined) throw new Error('unknown code hash')
+    return code
+  }
+
+  getNative(key: Uint8Array): Uint8Array | undefined {
+    return this.#native.get(bytesKey(key))
+  }
+
+  nativeKeys(prefix: Uint8Array): Uint8Array[] {
+    const name = bytesKey(prefix)
+    const names = [...this.#native.keys()].filter((key) => key.startsWith(name)).sort(compareKeys)
+    return names.map(keyBytes)
+  }
+
+  /** Sets an account and its code (none by default). */
+  setAccount(address: Address, fields: { nonce?: bigint; balance?: bigint; code?: Uint8Array }): void {
+    const { nonce = 0n, balance = 0n, code = EMPTY_BYTES } = fields
+    const codeHash = keccak256(code)
+    this.#codes.set(bytesKey(codeHash), code)
+    this.#accounts.set(bytesKey(address), { nonce, balance, codeHash })
+  }
+
+  /** `value` in minimal big-endian bytes; none deletes the slot. */
+  setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void {
+    const key = bytesKey(address)
+    const slots = this.#storage.get(key) ?? new Map<string, Uint8Array>()
+    if (value.length === 0) slots.delete(bytesKey(slot))
+    else slots.set(bytesKey(slot), value)
+    if (slots.size === 0) this.#storage.delete(key)
+    else this.#storage.set(key, slots)
+  }
+
+  setNative(key: Uint8Array, value: Uint8Array | undefined): void {
+    if (value === undefined) this.#native.delete(bytesKey(key))
+    else this.#native.set(bytesKey(key), value)
+  }
+
+  /** Every account with its slots, sorted by address and slot. */
+  *accounts(): IterableIterator<{
+    address: Address
+    account: Account
+    slots: readonly (readonly [Uint8Array, Uint8Array])[]
+  }> {
+    for (const key of [...this.#accounts.keys()].sort(compareKeys)) {
+      const slots = [...(this.#storage.get(key) ?? [])].sort((a, b) => compareKeys(a[0], b[0]))
+      yield {
+        address: keyBytes(key),
+        account: this.#accounts.get(key)!,
+        slots: slots.map(([slot, value]) => [keyBytes(slot), value] as const),
+      }
+    }
+  }
+
+  /** Makes `changes` part of this state. A journal that stands on it must not be used any more. */
+  apply(changes: StateChanges): void {
+    for (const { hash, code } of changes.codes) this.#codes.set(bytesKey(hash), code)
+    for (const { address, current, wiped, slots } of changes.accounts) {
+      if (wiped) this.#storage.delete(bytesKey(address))
+      for (const { slot, current: value } of slots) this.setStorage(address, slot, value)
+      if (current === undefined) this.#accounts.delete(bytesKey(address))
+      else this.#accounts.set(bytesKey(address), current)
+    }
+    for (const { key, current } of changes.native) this.setNative(key, current)
+  }
+}

@@ -1,0 +1,198 @@
+import { compareBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { prefixEnd } from '../storage/columns.ts'
+import { ByteWriter, sharedPrefix, VarintReader } from './varint.ts'
+
+/**
+ * The sorted set of the native modules' raw keys, as a B+ tree of small pages: prefixes can be walked without seeking in
+ * the database, and since each page is a versioned flat entry, at any height that is kept. Page 0 is the root. Pages are
+ * split when they grow too large and removed when they are empty; half-empty pages are not merged.
+ */
+
+/** Largest page in bytes: a change writes the page's old form to the history, so small is cheap. */
+const PAGE_BYTES = 2048
+/** Size that the parts of a page are filled to when it is split. */
+const FILL_BYTES = 1536
+const ROOT = 0
+
+interface Page {
+  /** 0: a leaf of raw keys; more: each key is a lower bound of what its child holds */
+  readonly height: number
+  /** ascending */
+  readonly keys: Uint8Array[]
+  /** page numbers of the children; empty for a leaf */
+  readonly children: number[]
+  /** of the root: the number that the next new page gets */
+  readonly nextPage: number
+}
+
+/** Gives the bytes of a page; undefined or no bytes when there is none. */
+export type PageReader = (page: number) => Uint8Array | undefined
+
+/** Raw keys with `prefix`, ascending. */
+export function keysWithPrefix(readPage: PageReader, prefix: Uint8Array): Uint8Array[] {
+  const end = prefixEnd(prefix)
+  const found: Uint8Array[] = []
+  const walk = (number: number) => {
+    const page = loadPage(readPage, number)
+    for (let i = 0; i < page.keys.length; i++) {
+      const key = page.keys[i]!
+      if (end !== undefined && compareBytes(key, end) >= 0) return
+      if (page.height === 0) {
+        if (compareBytes(key, prefix) >= 0) found.push(key)
+      } else {
+        const following = page.keys[i + 1]
+        if (following === undefined || compareBytes(following, prefix) > 0) walk(page.children[i]!)
+      }
+    }
+  }
+  walk(ROOT)
+  return found
+}
+
+/** A raw key that came into the set or left it. */
+export interface DirectoryChange {
+  readonly key: Uint8Array
+  readonly present: boolean
+}
+
+/** New bytes of the pages that `changes` (sorted by key) affect; no bytes delete the page. */
+export function updateDirectory(readPage: PageReader, changes: readonly DirectoryChange[]): Map<number, Uint8Array> {
+  const written = new Map<number, Uint8Array>()
+  if (changes.length === 0) return written
+  let { nextPage } = loadPage(readPage, ROOT)
+
+  /** Applies changes to the subtree of a page; gives the pages that stand for it now, with the lower bound of each. */
+  const update = (number: number, part: readonly DirectoryChange[]): { key: Uint8Array; page: number }[] => {
+    const page = loadPage(readPage, number)
+    const merged = page.height === 0 ? mergeLeaf(page, part) : mergeInner(page, part)
+    const parts = split(merged)
+    if (number !== ROOT) {
+      if (parts.length === 0) written.set(number, EMPTY_BYTES)
+      return parts.map((content, i) => {
+        const own = i === 0 ? number : nextPage++
+        written.set(own, encodePage(content))
+        return { key: content.keys[0]!, page: own }
+      })
+    }
+    let roots = parts
+    while (roots.length > 1) {
+      const children = roots.map((content) => {
+        const own = nextPage++
+        written.set(own, encodePage(content))
+        return own
+      })
+      roots = split({
+        height: roots[0]!.height + 1,
+        keys: roots.map((content) => content.keys[0]!),
+        children,
+        nextPage: 0,
+      })
+    }
+    const root = roots[0] ?? { height: 0, keys: [], children: [], nextPage: 0 }
+    written.set(ROOT, encodePage({ ...root, nextPage }))
+    return []
+  }
+
+  const mergeInner = (page: Page, part: readonly DirectoryChange[]): Page => {
+    const keys: Uint8Array[] = []
+    const children: number[] = []
+    let from = 0
+    for (let i = 0; i < page.keys.length; i++) {
+      const bound = page.keys[i + 1]
+      let to = from
+      while (to < part.length && (bound === undefined || compareBytes(part[to]!.key, bound) < 0)) to++
+      if (to === from) {
+        keys.push(page.keys[i]!)
+        children.push(page.children[i]!)
+      } else {
+        for (const child of update(page.children[i]!, part.slice(from, to))) {
+          keys.push(child.key)
+          children.push(child.page)
+        }
+      }
+      from = to
+    }
+    return { height: children.length === 0 ? 0 : page.height, keys, children, nextPage: 0 }
+  }
+
+  update(ROOT, changes)
+  return written
+}
+
+function mergeLeaf(page: Page, changes: readonly DirectoryChange[]): Page {
+  const keys: Uint8Array[] = []
+  let at = 0
+  for (const { key, present } of changes) {
+    while (at < page.keys.length && compareBytes(page.keys[at]!, key) < 0) keys.push(page.keys[at++]!)
+    if (at < page.keys.length && compareBytes(page.keys[at]!, key) === 0) at++
+    if (present) keys.push(key)
+  }
+  while (at < page.keys.length) keys.push(page.keys[at++]!)
+  return { height: 0, keys, children: [], nextPage: 0 }
+}
+
+/** The page itself when it is small enough, else parts of it; none when it is empty. */
+function split(page: Page): Page[] {
+  if (page.keys.length === 0) return []
+  if (encodePage(page).length <= PAGE_BYTES) return [page]
+  const parts: Page[] = []
+  let from = 0
+  let size = 0
+  const cut = (to: number) => {
+    parts.push({ ...page, keys: page.keys.slice(from, to), children: page.children.slice(from, to) })
+    from = to
+    size = 0
+  }
+  for (let i = 0; i < page.keys.length; i++) {
+    const cost =
+      i === from ? page.keys[i]!.length : page.keys[i]!.length - sharedPrefix(page.keys[i - 1]!, page.keys[i]!)
+    if (size + cost > FILL_BYTES && i > from) cut(i)
+    size += cost + 2 + (page.height === 0 ? 0 : 4)
+  }
+  cut(page.keys.length)
+  return parts
+}
+
+function loadPage(readPage: PageReader, number: number): Page {
+  const bytes = readPage(number)
+  if (bytes !== undefined && bytes.length > 0) return decodePage(bytes)
+  if (number !== ROOT) throw new Error('a page of the native directory is missing: the database is damaged')
+  return { height: 0, keys: [], children: [], nextPage: 1 }
+}
+
+/** Height, next page number, then for each key: bytes shared with the key before, bytes that follow, child. */
+function encodePage(page: Page): Uint8Array {
+  const out = new ByteWriter()
+  out.varint(page.height)
+  out.varint(page.nextPage)
+  let previous: Uint8Array = EMPTY_BYTES
+  page.keys.forEach((key, i) => {
+    const shared = sharedPrefix(previous, key)
+    out.varint(shared)
+    out.varint(key.length - shared)
+    out.append(key, shared)
+    if (page.height > 0) out.varint(page.children[i]!)
+    previous = key
+  })
+  return out.finish()
+}
+
+function decodePage(bytes: Uint8Array): Page {
+  const reader = new VarintReader(bytes)
+  const height = reader.next()
+  const nextPage = reader.next()
+  const keys: Uint8Array[] = []
+  const children: number[] = []
+  let previous: Uint8Array = EMPTY_BYTES
+  while (!reader.done) {
+    const shared = reader.next()
+    const rest = reader.next()
+    const key = new Uint8Array(shared + rest)
+    key.set(previous.subarray(0, shared))
+    key.set(reader.take(rest), shared)
+    keys.push(key)
+    if (height > 0) children.push(reader.next())
+    previous = key
+  }
+  return { height, keys, children, nextPage }
+}

@@ -1,0 +1,126 @@
+import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import { compareKeys, type NativeChange } from './changes.ts'
+import type { StateReader } from './reader.ts'
+import type { UndoLog } from './undoLog.ts'
+import type { NativeStore } from './world.ts'
+
+interface NativeEntry {
+  /** value in the state below the journal */
+  readonly base: Uint8Array | undefined
+  value: Uint8Array | undefined
+}
+
+/** The native modules' part of the journal: entries by raw key over those of a reader. */
+export class NativeJournal implements NativeStore {
+  readonly #reader: Pick<StateReader, 'getNative' | 'nativeKeys'>
+  readonly #undo: UndoLog
+  readonly #entries = new Map<string, NativeEntry>()
+  /** Keys that the reader does not have and that were set at least once, ascending. */
+  readonly #added: string[] = []
+
+  constructor(reader: Pick<StateReader, 'getNative' | 'nativeKeys'>, undo: UndoLog) {
+    this.#reader = reader
+    this.#undo = undo
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#entry(bytesKey(key)).value
+  }
+
+  /** @throws Error (a bug) when `value` is empty: an empty leaf cannot be told from an absent one */
+  set(key: Uint8Array, value: Uint8Array): void {
+    if (value.length === 0) throw new Error('a native entry is never empty')
+    const name = bytesKey(key)
+    const entry = this.#entry(name)
+    if (entry.base === undefined) this.#noteAdded(name)
+    this.#write(entry, new Uint8Array(value))
+  }
+
+  delete(key: Uint8Array): void {
+    this.#write(this.#entry(bytesKey(key)), undefined)
+  }
+
+  iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]> {
+    const found: { key: Uint8Array; value: Uint8Array | undefined }[] = []
+    const name = bytesKey(prefix)
+    let next = lowerBound(this.#added, name)
+    const takeAdded = (before: string | undefined) => {
+      for (; next < this.#added.length; next++) {
+        const key = this.#added[next]!
+        if (!key.startsWith(name) || (before !== undefined && key > before)) return
+        const value = this.#entries.get(key)!.value
+        if (value !== undefined) found.push({ key: keyBytes(key), value })
+      }
+    }
+    for (const key of this.#reader.nativeKeys(prefix)) {
+      const keyName = bytesKey(key)
+      takeAdded(keyName)
+      const entry = this.#entries.get(keyName)
+      if (entry === undefined) found.push({ key, value: undefined })
+      else if (entry.value !== undefined) found.push({ key, value: entry.value })
+    }
+    takeAdded(undefined)
+    return this.#walk(found)
+  }
+
+  changes(): NativeChange[] {
+    const names = [...this.#entries.keys()].sort(compareKeys)
+    const out: NativeChange[] = []
+    for (const name of names) {
+      const { base, value } = this.#entries.get(name)!
+      if (!equalOptional(base, value)) out.push({ key: keyBytes(name), previous: base, current: value })
+    }
+    return out
+  }
+
+  /** An entry without a value was untouched when the iteration began: what the reader holds is its value then. */
+  *#walk(
+    found: readonly { key: Uint8Array; value: Uint8Array | undefined }[],
+  ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
+    for (const { key, value } of found) {
+      const bytes = value ?? this.#reader.getNative(key)
+      if (bytes === undefined) throw new Error('the native directory names a key that has no entry')
+      yield [key, bytes]
+    }
+  }
+
+  #entry(name: string): NativeEntry {
+    let entry = this.#entries.get(name)
+    if (entry === undefined) {
+      const base = this.#reader.getNative(keyBytes(name))
+      entry = { base, value: base }
+      this.#entries.set(name, entry)
+    }
+    return entry
+  }
+
+  #write(entry: NativeEntry, value: Uint8Array | undefined): void {
+    const previous = entry.value
+    this.#undo.record(() => {
+      entry.value = previous
+    })
+    entry.value = value
+  }
+
+  #noteAdded(name: string): void {
+    const at = lowerBound(this.#added, name)
+    if (this.#added[at] !== name) this.#added.splice(at, 0, name)
+  }
+}
+
+function equalOptional(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return equalBytes(a, b)
+}
+
+/** Index of the first element that is not below `key`. */
+function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,32 @@
+import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import { CodeCache } from './codeCache.ts'
+import { readStateHead } from './head.ts'
+import { proofAt } from './proof.ts'
+import { openStateAt } from './stateAt.ts'
+import type { NodeView } from './view.ts'
+
+/** What the views of one thread share: contents that never change. */
+export interface ViewCaches {
+  readonly blocks: BlockCache
+  readonly codes: CodeCache
+}
+
+export function createViewCaches(codeCacheBytes = 16 << 20): ViewCaches {
+  return { blocks: createBlockCache(), codes: new CodeCache(codeCacheBytes) }
+}
+
+/**
+ * Blocks and state as of `snapshot`, which must stay open as long as the view is used.
+ * @throws Error when the database holds no chain
+ */
+export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView {
+  const head = readStateHead(snapshot)
+  if (head === undefined) throw new Error('the database holds no state')
+  return {
+    chain: openChainReader(snapshot, caches.blocks),
+    oldestState: head.oldestHeight,
+    stateAt: (height) => openStateAt(snapshot, caches.codes, head, height),
+    proofAt: (height, address, slots) => proofAt(snapshot, head, height, address, slots),
+  }
+}

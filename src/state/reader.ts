@@ -1,0 +1,30 @@
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+
+/** What the flat store holds of an account; the storage root lives in the trie only. */
+export interface Account {
+  readonly nonce: bigint
+  /** in acoin */
+  readonly balance: bigint
+  /** EMPTY_CODE_HASH for an account without code */
+  readonly codeHash: Hash
+}
+
+/**
+ * State as of one block, read synchronously. The journal stands on one of these: the head's flat store while a block is
+ * built or executed, a historical view for calls and traces.
+ */
+export interface StateReader {
+  /** undefined when the account does not exist */
+  getAccount(address: Address): Account | undefined
+  /** Minimal big-endian bytes without leading zeros; no bytes when the slot is unset. `slot` is 32 bytes. */
+  getStorage(address: Address, slot: Uint8Array): Uint8Array
+  /** How many slots of the account are set: the journal derives EIP-7610's "has storage" from it. */
+  storageCount(address: Address): number
+  /** The same array object for the same hash as long as it stays cached, so that analysis can be cached with it. */
+  getCode(codeHash: Hash): Uint8Array
+  /** A native module entry by its raw key; undefined when unset. */
+  getNative(key: Uint8Array): Uint8Array | undefined
+  /** Raw keys of native entries with `prefix`, ascending, from the directory pages. */
+  nativeKeys(prefix: Uint8Array): Uint8Array[]
+}

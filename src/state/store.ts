@@ -1,0 +1,208 @@
+import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
+import { WriteBatch } from '../storage/batch.ts'
+import type { Database, DatabaseSnapshot } from '../storage/database.ts'
+import { BoundedCache } from './boundedCache.ts'
+import type { StateChanges } from './changes.ts'
+import { CodeCache } from './codeCache.ts'
+import { type PreparedChanges, prepareChanges } from './flatChanges.ts'
+import { codeKey, nativePageKey } from './flatCodec.ts'
+import { FlatReader } from './flatReader.ts'
+import { readStateHead, writeHead, writeOldestHeight } from './head.ts'
+import { dropBlock, writeHistory } from './history.ts'
+import type { StateReader } from './reader.ts'
+import { StateTrie, type TrieCommit } from './trie.ts'
+import { encodeNodeRecord } from './trieHistory.ts'
+
+export interface StateStoreOptions {
+  /** flat entries kept in memory, in bytes (about) */
+  readonly cacheBytes?: number
+  /** codes kept in memory, in bytes (about) */
+  readonly codeCacheBytes?: number
+  /** trie nodes kept in memory between blocks; about 700 bytes each */
+  readonly residentNodes?: number
+}
+
+/** The state after a block that may never be decided. Dropping it is forgetting it. */
+export interface PendingState {
+  readonly height: number
+  readonly root: Hash
+  /**
+   * Adds the block's flat entries, trie nodes, history and head record to its batch. Not while `prune` runs; from here
+   * until `publish`, no other pending state can be written.
+   */
+  write(batch: WriteBatch): void
+  /**
+   * Makes this the head, after the batch is written. Readers of the head before and other pending states of it are
+   * invalid from then on.
+   */
+  publish(): void
+}
+
+/**
+ * The state at the head of the chain, with its history, for the one thread that writes the database. Order of a block:
+ * `reader` → a journal on it → `apply` → `pending.write(batch)` → `database.write(batch)` → `pending.publish()`.
+ */
+export class StateStore {
+  readonly #database: Database
+  readonly #entries: BoundedCache<Uint8Array>
+  readonly #codes: CodeCache
+  readonly #trie: StateTrie
+  #snapshot: DatabaseSnapshot
+  #height: number
+  #root: Hash
+  #oldestHeight: number
+  /** what has the right to the database's history: a pending state between `write` and `publish`, or `prune` */
+  #writer: 'pending' | 'prune' | undefined
+
+  constructor(database: Database, options: StateStoreOptions = {}) {
+    const { cacheBytes = 64 << 20, codeCacheBytes = 32 << 20, residentNodes = 100_000 } = options
+    this.#database = database
+    this.#entries = new BoundedCache(cacheBytes, (key, value) => key.length + value.length + 200)
+    this.#codes = new CodeCache(codeCacheBytes)
+    this.#snapshot = database.snapshot()
+    this.#trie = new StateTrie(this.#snapshot, residentNodes)
+    const head = readStateHead(this.#snapshot)
+    this.#height = head?.height ?? -1
+    this.#root = head?.root ?? EMPTY_TRIE_ROOT
+    this.#oldestHeight = head?.oldestHeight ?? 0
+  }
+
+  /** -1 before the genesis state is written. */
+  get height(): number {
+    return this.#height
+  }
+
+  get root(): Hash {
+    return this.#root
+  }
+
+  /** Lowest height whose state is kept. */
+  get oldestHeight(): number {
+    return this.#oldestHeight
+  }
+
+  /** The state at the present head. It throws when it is read after another head is published. */
+  reader(): StateReader {
+    const height = this.#height
+    return new FlatReader({
+      value: (key) => {
+        this.#assertHead(height)
+        return this.#value(key)
+      },
+      code: (hash) => this.#codes.get(this.#snapshot, hash),
+    })
+  }
+
+  /**
+   * Computes the state after block `height`, which follows the head (any height when there is none), from the changes of
+   * a journal on `reader()`. No effect until it is written and published; several may be pending.
+   */
+  async apply(changes: StateChanges, height: number): Promise<PendingState> {
+    const base = this.#height
+    if (base >= 0 ? height !== base + 1 : height < 0) throw new Error(`block ${height} does not follow ${base}`)
+    const readPage = (page: number) => this.#value(nativePageKey(page))
+    const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
+    this.#assertHead(base)
+    const commit = this.#trie.compute(prepared.trie)
+    return {
+      height,
+      root: commit.root,
+      write: (batch) => this.#write(batch, base, height, changes, prepared, commit),
+      publish: () => this.#publish(base, height, changes, prepared, commit),
+    }
+  }
+
+  /**
+   * Drops history until `oldestHeightToKeep` is the lowest height with state, or until about `budget` entries are
+   * dropped: then `done` is false and another call goes on. Not between `write` and `publish` of a pending state.
+   */
+  async prune(oldestHeightToKeep: number, budget: number): Promise<{ readonly done: boolean }> {
+    const target = Math.min(oldestHeightToKeep, this.#height)
+    if (this.#oldestHeight >= target) return { done: true }
+    this.#acquire('prune')
+    try {
+      const batch = new WriteBatch()
+      let height = this.#oldestHeight
+      for (let dropped = 0; height < target && dropped < budget; ) {
+        height++
+        dropped += dropBlock(this.#database, batch, height) + 1
+      }
+      writeOldestHeight(batch, height)
+      await this.#database.write(batch, { sync: false })
+      this.#oldestHeight = height
+      return { done: height >= target }
+    } finally {
+      this.#writer = undefined
+    }
+  }
+
+  /** Lets go of the head's snapshot; the database is the caller's to close. */
+  close(): Promise<void> {
+    return this.#snapshot.close()
+  }
+
+  #write(
+    batch: WriteBatch,
+    base: number,
+    height: number,
+    changes: StateChanges,
+    prepared: PreparedChanges,
+    commit: TrieCommit,
+  ): void {
+    this.#assertHead(base)
+    this.#acquire('pending')
+    for (const { hash, code } of changes.codes) batch.put(codeKey(hash), code)
+    for (const { key, current } of prepared.flat) putOrDelete(batch, key, current)
+    for (const { key, current } of commit.writes) putOrDelete(batch, key, current ?? EMPTY_BYTES)
+    if (base >= 0) {
+      const trie = commit.writes.map(({ key, previous }) => ({ key, record: encodeNodeRecord(previous) }))
+      writeHistory(this.#database, batch, { height, oldest: this.#oldestHeight, flat: prepared.flat, trie })
+    } else {
+      writeOldestHeight(batch, height)
+    }
+    writeHead(batch, height, commit.root)
+  }
+
+  #publish(base: number, height: number, changes: StateChanges, prepared: PreparedChanges, commit: TrieCommit): void {
+    this.#assertHead(base)
+    const snapshot = this.#database.snapshot()
+    const written = readStateHead(snapshot)
+    if (written?.height !== height) throw new Error(`block ${height} is published before its batch is written`)
+    for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
+    for (const { hash, code } of changes.codes) this.#codes.keep(hash, code)
+    this.#trie.adopt(commit, snapshot)
+    const former = this.#snapshot
+    this.#snapshot = snapshot
+    this.#height = height
+    this.#root = commit.root
+    if (base < 0) this.#oldestHeight = height
+    this.#writer = undefined
+    // Nothing to wait for: reads of the former head end by themselves, and the snapshot with them.
+    void former.close()
+  }
+
+  #value(key: Uint8Array): Uint8Array {
+    const name = bytesKey(key)
+    let value = this.#entries.get(name)
+    if (value === undefined) {
+      value = this.#snapshot.get(key) ?? EMPTY_BYTES
+      this.#entries.set(name, value)
+    }
+    return value
+  }
+
+  #assertHead(height: number): void {
+    if (height !== this.#height) throw new Error(`the state of block ${height} is no longer the head`)
+  }
+
+  #acquire(writer: 'pending' | 'prune'): void {
+    if (this.#writer !== undefined) throw new Error(`the state is being written by ${this.#writer}`)
+    this.#writer = writer
+  }
+}
+
+function putOrDelete(batch: WriteBatch, key: Uint8Array, value: Uint8Array): void {
+  if (value.length === 0) batch.del(key)
+  else batch.put(key, value)
+}

@@ -1,0 +1,83 @@
+import type { Log } from '../chain/log.ts'
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+
+/** A Cosmos SDK event. */
+export interface NativeEvent {
+  readonly type: string
+  readonly attributes: readonly { readonly key: string; readonly value: string }[]
+}
+
+/**
+ * The one journaled world state that EVM engines, precompiles and native modules write through, so that a revert reverts
+ * everything. Synchronous. All changes since a checkpoint are undone by `revert` (warmth, transient storage, logs, events
+ * and creation marks too).
+ */
+export interface WorldState {
+  /** Whether the account is in the state (it may be empty in EIP-161's sense). */
+  exists(address: Address): boolean
+  /** EIP-161: absent, or nonce 0, balance 0 and no code. */
+  isEmpty(address: Address): boolean
+  getBalance(address: Address): bigint
+  /** Touches the account and creates it when it is absent, also for an amount of 0. */
+  addBalance(address: Address, amount: bigint): void
+  /** @throws Error (a bug) when the balance is smaller than `amount` */
+  subBalance(address: Address, amount: bigint): void
+  setBalance(address: Address, balance: bigint): void
+  getNonce(address: Address): bigint
+  setNonce(address: Address, nonce: bigint): void
+  getCode(address: Address): Uint8Array
+  /** EMPTY_CODE_HASH for an account without code, undefined for an absent one. */
+  getCodeHash(address: Address): Hash | undefined
+  setCode(address: Address, code: Uint8Array): void
+  /** Marks the account as touched, so that EIP-161 deletes it at the transaction's end when it is empty. */
+  touch(address: Address): void
+  hasStorage(address: Address): boolean
+  /** Minimal big-endian bytes; none when unset. `slot` is 32 bytes. */
+  getStorage(address: Address, slot: Uint8Array): Uint8Array
+  /** The value at the transaction's start (EIP-2200). */
+  getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
+  /** `value`: at most 32 bytes, leading zeros allowed; no bytes or zeros delete the slot. */
+  setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void
+  /** Removes every slot of the account (a CREATE over an address with dead storage, or a deletion). */
+  clearStorage(address: Address): void
+  /** Removes the account with its storage. */
+  deleteAccount(address: Address): void
+  getTransient(address: Address, slot: Uint8Array): Uint8Array
+  setTransient(address: Address, slot: Uint8Array, value: Uint8Array): void
+
+  /** Warms the address (EIP-2929) and says whether it already was warm. */
+  warmAddress(address: Address): boolean
+  isWarmAddress(address: Address): boolean
+  warmSlot(address: Address, slot: Uint8Array): boolean
+  isWarmSlot(address: Address, slot: Uint8Array): boolean
+
+  /** Marks an account as created in this transaction (EIP-6780). */
+  markCreated(address: Address): void
+  isCreated(address: Address): boolean
+  /** Registers the account for deletion at the transaction's end. */
+  markSelfDestructed(address: Address): void
+  isSelfDestructed(address: Address): boolean
+
+  readonly native: NativeStore
+  emitLog(log: Log): void
+  /** Logs of this transaction so far, in order. */
+  logs(): readonly Log[]
+  emitEvent(event: NativeEvent): void
+  events(): readonly NativeEvent[]
+
+  /** Strict last-in-first-out nesting: every checkpoint is ended by one `commit` or one `revert`. */
+  checkpoint(): void
+  commit(): void
+  revert(): void
+}
+
+/** Entries of the native modules: raw keys and values, one Merkle leaf each (DESIGN.md section 5). */
+export interface NativeStore {
+  get(key: Uint8Array): Uint8Array | undefined
+  /** `value` is never empty */
+  set(key: Uint8Array, value: Uint8Array): void
+  delete(key: Uint8Array): void
+  /** Entries with `prefix` in ascending key order, as they are at the time of the call. */
+  iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]>
+}

@@ -1,0 +1,194 @@
+import { resolve } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import type { WriteBatch } from './batch.ts'
+
+type Level = ClassicLevel<Uint8Array, Uint8Array>
+type LevelSnapshot = ReturnType<Level['snapshot']>
+
+/** Keys from `start` up to but not with `end` (undefined: to the database's end). */
+export interface KeyRange {
+  readonly start: Uint8Array
+  readonly end: Uint8Array | undefined
+  readonly reverse?: boolean
+  readonly limit?: number
+}
+
+/** What reads need: a database's present or a snapshot of it. */
+export interface DatabaseReader {
+  get(key: Uint8Array): Uint8Array | undefined
+  /** Entries of the range in key order, as of the first step of the iteration. */
+  entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
+}
+
+export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'io'
+
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError'
+  readonly code: DatabaseErrorCode
+
+  constructor(code: DatabaseErrorCode, message: string, cause: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+export interface DatabaseOptions {
+  /** A reader does not create the database, and `write` throws. By default false. */
+  readonly readOnly?: boolean
+  /** block cache in bytes; the one of the first opener in the process counts */
+  readonly cacheBytes?: number
+  /** memory table in bytes before it becomes a file */
+  readonly writeBufferBytes?: number
+}
+
+/**
+ * One LevelDB directory. Threads of one process may each open it; another process may not. The thread that opened it
+ * first (the writer) must be the last to close it, because LevelDB's block cache belongs to the first handle.
+ */
+export class Database implements DatabaseReader {
+  readonly location: string
+  readonly readOnly: boolean
+  readonly #level: Level
+
+  private constructor(location: string, readOnly: boolean, level: Level) {
+    this.location = location
+    this.readOnly = readOnly
+    this.#level = level
+  }
+
+  /**
+   * Opens the directory; a writer creates it when it is absent.
+   * @throws DatabaseError
+   */
+  static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
+    const { readOnly = false, cacheBytes = 64 << 20, writeBufferBytes = 16 << 20 } = options
+    // Handles of one process are told to be of the same database by the very text of the path.
+    const path = resolve(location)
+    const level: Level = new ClassicLevel(path, {
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+      multithreading: true,
+      createIfMissing: !readOnly,
+      cacheSize: cacheBytes,
+      writeBufferSize: writeBufferBytes,
+    })
+    try {
+      await level.open()
+    } catch (error) {
+      throw openError(path, error)
+    }
+    return new Database(path, readOnly, level)
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return asBytes(this.#level.getSync(key))
+  }
+
+  entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
+    return readEntries(this.#level, range, undefined)
+  }
+
+  /** The database as it is now, until it is closed. */
+  snapshot(): DatabaseSnapshot {
+    return new DatabaseSnapshot(this.#level)
+  }
+
+  /**
+   * Writes the whole batch or nothing of it. With `sync` it is on the disk when this returns, and all that was written
+   * before it too; without, it survives the end of the process but not that of the machine.
+   */
+  async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
+    if (this.readOnly) throw new Error('the database was opened for reading')
+    if (batch.operations.length === 0 && !options.sync) return
+    // A chained batch takes half of the array form's time on this thread.
+    const chain = this.#level.batch()
+    for (const operation of batch.operations) {
+      if (operation.type === 'put') chain.put(operation.key, operation.value)
+      else chain.del(operation.key)
+    }
+    // A batch of nothing would not reach the file that is to be synced; a delete of a key without a column does.
+    if (chain.length === 0) chain.del(Uint8Array.of(0))
+    await chain.write({ sync: options.sync })
+  }
+
+  /** Bytes in files that the keys from `start` to `end` take; what was written lately may be missing. */
+  approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
+    return this.#level.approximateSize(start, end)
+  }
+
+  /** Merges the files of a range, which drops what was overwritten or deleted. */
+  compact(start: Uint8Array, end: Uint8Array): Promise<void> {
+    return this.#level.compactRange(start, end)
+  }
+
+  /** Waits for running operations. Snapshots end with it. */
+  close(): Promise<void> {
+    return this.#level.close()
+  }
+}
+
+/** The database as it was when the snapshot was made. Synchronous reads, and range reads that wait. */
+export class DatabaseSnapshot implements DatabaseReader {
+  readonly #level: Level
+  readonly #snapshot: LevelSnapshot
+  readonly #options: { keyEncoding: 'view'; valueEncoding: 'view'; snapshot: LevelSnapshot }
+
+  constructor(level: Level) {
+    this.#level = level
+    this.#snapshot = level.snapshot()
+    this.#options = { keyEncoding: 'view', valueEncoding: 'view', snapshot: this.#snapshot }
+  }
+
+  /** @throws Error after `close` */
+  get(key: Uint8Array): Uint8Array | undefined {
+    return asBytes(this.#level.getSync<Uint8Array, Uint8Array>(key, this.#options))
+  }
+
+  entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
+    return readEntries(this.#level, range, this.#snapshot)
+  }
+
+  /** Waits for running range reads of the snapshot. */
+  close(): Promise<void> {
+    return this.#snapshot.close()
+  }
+}
+
+async function* readEntries(
+  level: Level,
+  range: KeyRange,
+  snapshot: LevelSnapshot | undefined,
+): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
+  const { start, end, reverse = false, limit = -1 } = range
+  const options = { gte: start, reverse, limit, ...(end && { lt: end }), ...(snapshot && { snapshot }) }
+  for await (const [key, value] of level.iterator<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    ...options,
+  })) {
+    yield [asBytes(key), asBytes(value)]
+  }
+}
+
+/** LevelDB hands out `Buffer`s, whose `slice` shares memory; everything else here works on plain `Uint8Array`s. */
+function asBytes(value: Uint8Array): Uint8Array
+function asBytes(value: Uint8Array | undefined): Uint8Array | undefined
+function asBytes(value: Uint8Array | undefined): Uint8Array | undefined {
+  return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+}
+
+function openError(path: string, error: unknown): DatabaseError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
+  const text = cause instanceof Error ? cause.message : String(cause)
+  if (code === 'LEVEL_LOCKED') {
+    return new DatabaseError('locked', `${path} is in use by another process`, error)
+  }
+  if (/does not exist \(create_if_missing is false\)/.test(text)) {
+    return new DatabaseError('absent', `${path} holds no database`, error)
+  }
+  if (code === 'LEVEL_CORRUPTION' || /^Corruption|missing files|CURRENT/i.test(text)) {
+    return new DatabaseError('corrupt', `${path} is damaged: ${text}`, error)
+  }
+  return new DatabaseError('io', `${path} cannot be opened: ${text}`, error)
+}

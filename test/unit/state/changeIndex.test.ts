@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { bytesKey } from '../../../src/primitives/bytes.ts'
+import { addChange, dropChange, nextChange } from '../../../src/state/changeIndex.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { createRandom } from './randomChain.ts'
+
+class Store {
+  readonly entries = new Map<string, Uint8Array>()
+  reads = 0
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    this.reads++
+    return this.entries.get(bytesKey(key))
+  }
+
+  write(batch: WriteBatch): void {
+    for (const operation of batch.operations) {
+      if (operation.type === 'put') this.entries.set(bytesKey(operation.key), operation.value)
+      else this.entries.delete(bytesKey(operation.key))
+    }
+  }
+}
+
+const ENTRY = Uint8Array.of(2, 1, 1, 1)
+
+function filled(count: number, gap: (below: number) => number): { store: Store; heights: number[] } {
+  const store = new Store()
+  const heights: number[] = []
+  for (let height = 0; heights.length < count; ) {
+    height += 1 + gap(4)
+    heights.push(height)
+    const batch = new WriteBatch()
+    addChange(store, batch, ENTRY, height, 0)
+    store.write(batch)
+  }
+  return { store, heights }
+}
+
+/** By definition: the first of `heights` above `height`. */
+function expected(heights: readonly number[], height: number): number | undefined {
+  return heights.find((each) => each > height)
+}
+
+describe('change index', () => {
+  it.each([1, 2, 255, 256, 257, 600, 5000])('finds the next of %i changes', (count) => {
+    const { store, heights } = filled(count, createRandom(count))
+    for (let height = 0; height <= heights.at(-1)! + 1; height += 1 + (height >> 9)) {
+      expect(nextChange(store, ENTRY, height)).toBe(expected(heights, height))
+    }
+    expect(nextChange(store, Uint8Array.of(2, 1, 1), 0)).toBeUndefined()
+  })
+
+  it('reads at most a record and two shards for 66,500 changes, and drops them all', () => {
+    const { store, heights } = filled(66_500, () => 0)
+    for (const height of [0, 1, 254, 255, 256, 65_535, 65_536, 65_537, 66_499]) {
+      store.reads = 0
+      expect(nextChange(store, ENTRY, height)).toBe(height + 1)
+      expect(store.reads).toBeLessThanOrEqual(height < 65_536 ? 3 : 2)
+    }
+    expect(nextChange(store, ENTRY, 66_500)).toBeUndefined()
+    for (const height of heights) {
+      const batch = new WriteBatch()
+      dropChange(store, batch, ENTRY, height)
+      store.write(batch)
+      if (height % 997 === 0) expect(nextChange(store, ENTRY, height)).toBe(height + 1)
+    }
+    expect(store.entries.size).toBe(0)
+  })
+
+  it('stays small while changes are added and old ones dropped', () => {
+    const store = new Store()
+    for (let height = 1; height <= 20_000; height++) {
+      const batch = new WriteBatch()
+      if (height > 1000) dropChange(store, batch, ENTRY, height - 1000)
+      addChange(store, batch, ENTRY, height, height - 1000)
+      store.write(batch)
+      if (height > 1000 && height % 333 === 0) {
+        for (const back of [999, 700, 256, 3, 1])
+          expect(nextChange(store, ENTRY, height - back)).toBe(height - back + 1)
+      }
+    }
+    expect(store.entries.size).toBeLessThanOrEqual(6)
+    const bytes = [...store.entries.values()].reduce((sum, value) => sum + value.length, 0)
+    expect(bytes).toBeLessThan(3000)
+  })
+})

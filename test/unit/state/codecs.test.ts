@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
+import { decodeAccountLeaf, encodeAccountLeaf } from '../../../src/state/accountLeaf.ts'
+import { BoundedCache } from '../../../src/state/boundedCache.ts'
+import { decodeAccount, encodeAccount } from '../../../src/state/flatCodec.ts'
+import { decodeItem, decodeList, encodeList, encodeString } from '../../../src/state/trieRlp.ts'
+import { ByteWriter, decodeAscending, VarintReader, writeAscending } from '../../../src/state/varint.ts'
+
+const account = fc.record({
+  nonce: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  balance: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+  codeHash: fc.oneof(fc.constant(EMPTY_CODE_HASH), fc.uint8Array({ minLength: 32, maxLength: 32 })),
+})
+
+describe('codecs', () => {
+  it('read accounts as they were written', () => {
+    fc.assert(
+      fc.property(account, (value) => {
+        expect(decodeAccount(encodeAccount(value))).toEqual(value)
+        expect(decodeAccountLeaf(encodeAccountLeaf(value, EMPTY_TRIE_ROOT))).toEqual({
+          account: value,
+          storageRoot: EMPTY_TRIE_ROOT,
+        })
+      }),
+    )
+    expect(decodeAccount(encodeAccount(undefined))).toBeUndefined()
+    expect(encodeAccount({ nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }).length).toBe(1)
+  })
+
+  it('read RLP lists of strings as they were written', () => {
+    const strings = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 })
+    fc.assert(
+      fc.property(strings, (items) => {
+        expect(decodeList(encodeList(items))).toEqual(items)
+      }),
+    )
+  })
+
+  it.each([
+    ['no bytes', []],
+    ['a string beyond the end', [0x83, 1, 2]],
+    ['a long length beyond the end', [0xb8]],
+    ['a length of many bytes', [0xbf, 255, 255, 255, 255, 255, 255, 255, 255]],
+  ])('refuse %s', (_, bytes) => {
+    expect(() => decodeItem(Uint8Array.from(bytes), 0)).toThrow('too early')
+  })
+
+  it('write single low bytes as themselves', () => {
+    expect(encodeString(Uint8Array.of(0x7f))).toEqual(Uint8Array.of(0x7f))
+    expect(encodeString(Uint8Array.of(0x80))).toEqual(Uint8Array.of(0x81, 0x80))
+    expect(encodeString(EMPTY_BYTES)).toEqual(Uint8Array.of(0x80))
+  })
+
+  it('read ascending numbers as they were written', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 47 })), (numbers) => {
+        const sorted = numbers.sort((a, b) => a - b)
+        const writer = new ByteWriter()
+        writeAscending(writer, sorted)
+        expect(decodeAscending(new VarintReader(writer.finish()), sorted.length)).toEqual(sorted)
+      }),
+    )
+    expect(() => new VarintReader(Uint8Array.of(0x80)).next()).toThrow('too early')
+  })
+})
+
+describe('BoundedCache', () => {
+  it('keeps what is used and at most its limit', () => {
+    const cache = new BoundedCache<number>(100, () => 1)
+    for (let i = 0; i < 1000; i++) {
+      cache.set(`${i}`, i)
+      cache.set('again', i)
+      expect(cache.get('again')).toBe(i)
+      if (i > 0) expect(cache.get('0') ?? 0).toBe(0)
+    }
+    let kept = 0
+    for (let i = 0; i < 1000; i++) if (cache.get(`${i}`) !== undefined) kept++
+    expect(kept).toBeGreaterThan(40)
+    expect(kept).toBeLessThanOrEqual(100)
+    expect(cache.get('999')).toBe(999)
+  })
+})

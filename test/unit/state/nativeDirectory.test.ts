@@ -1,0 +1,76 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
+import { compareKeys } from '../../../src/state/changes.ts'
+import { keysWithPrefix, updateDirectory } from '../../../src/state/nativeDirectory.ts'
+import { createRandom } from './randomChain.ts'
+
+const key = fc
+  .tuple(fc.nat(3), fc.nat(40), fc.nat(255), fc.constantFrom(0, 1, 30, 200))
+  .map(([module, middle, last, padding]) =>
+    bytesKey(Uint8Array.of(module, middle, ...new Uint8Array(padding).fill(middle), last)),
+  )
+
+class Directory {
+  readonly pages = new Map<number, Uint8Array>()
+  readonly keys = new Set<string>()
+
+  readonly read = (page: number) => this.pages.get(page)
+
+  update(names: readonly string[], present: boolean): void {
+    const changed = [...new Set(names)].filter((name) => this.keys.has(name) !== present).sort(compareKeys)
+    for (const name of changed) {
+      if (present) this.keys.add(name)
+      else this.keys.delete(name)
+    }
+    const changes = changed.map((name) => ({ key: keyBytes(name), present }))
+    for (const [page, bytes] of updateDirectory(this.read, changes)) {
+      expect(bytes.length).toBeLessThanOrEqual(4096)
+      if (bytes.length === 0) this.pages.delete(page)
+      else this.pages.set(page, bytes)
+    }
+  }
+
+  check(prefix: string): void {
+    const expected = [...this.keys].filter((name) => name.startsWith(prefix)).sort(compareKeys)
+    expect(keysWithPrefix(this.read, keyBytes(prefix)).map(bytesKey)).toEqual(expected)
+  }
+}
+
+describe('native directory', () => {
+  it('lists the keys with a prefix after any inserts and deletes', () => {
+    const block = fc.tuple(fc.array(key, { maxLength: 200 }), fc.boolean(), key)
+    fc.assert(
+      fc.property(fc.array(block, { maxLength: 10 }), (blocks) => {
+        const directory = new Directory()
+        for (const [names, present, some] of blocks) {
+          directory.update(names, present)
+          for (const prefix of ['', some.slice(0, 1), some.slice(0, 2), some.slice(0, 20), some])
+            directory.check(prefix)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('grows to three levels of pages and shrinks to one', () => {
+    const directory = new Directory()
+    const random = createRandom(1)
+    const names = Array.from({ length: 20_000 }, () =>
+      bytesKey(Uint8Array.from({ length: 40 }, (_, i) => (i < 2 ? i : random(256)))),
+    )
+    for (let at = 0; at < names.length; at += 2500) directory.update(names.slice(at, at + 2500), true)
+    expect(directory.pages.get(0)![0]).toBe(2)
+    for (const name of names.slice(0, 50)) directory.check(name.slice(0, 3))
+    directory.check('')
+    let read = 0
+    keysWithPrefix((page) => {
+      read++
+      return directory.read(page)
+    }, keyBytes(names[0]!))
+    expect(read).toBe(3)
+    for (let at = 0; at < names.length; at += 2500) directory.update(names.slice(at, at + 2500), false)
+    expect(directory.pages.size).toBe(1)
+    directory.check('')
+  })
+})

@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { createMPT, MerklePatriciaTrie, verifyMPTWithMerkleProof } from '@ethereumjs/mpt'
+import { RLP } from '@ethereumjs/rlp'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bigIntToMinimalBytes, bytesKey, EMPTY_BYTES, equalBytes } from '../../../src/primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, keccak256 } from '../../../src/primitives/hash.ts'
+import { CodeCache } from '../../../src/state/codeCache.ts'
+import { readStateHead } from '../../../src/state/head.ts'
+import { Journal } from '../../../src/state/journal.ts'
+import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { NATIVE_ACCOUNT, nativeSlot } from '../../../src/state/nativeAccount.ts'
+import { proofAt } from '../../../src/state/proof.ts'
+import { openStateAt } from '../../../src/state/stateAt.ts'
+import { type PendingState, StateStore, type StateStoreOptions } from '../../../src/state/store.ts'
+import { stateRootOf } from '../../../src/state/trie.ts'
+import { StateUnavailable } from '../../../src/state/view.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { ACCOUNTS, createRandom, describeState, NATIVE_KEYS, randomBlock, SLOTS } from './randomChain.ts'
+
+/** The state root as @ethereumjs/mpt computes it; native entries are storage of the reserved account. */
+async function expectedRoot(state: MemoryStateReader): Promise<Uint8Array> {
+  const trie = await createMPT({ useKeyHashing: true })
+  for (const { address, account, slots } of state.accounts()) {
+    const isNative = equalBytes(address, NATIVE_ACCOUNT)
+    const native = state.nativeKeys(EMPTY_BYTES).map((key) => [nativeSlot(key), state.getNative(key)!] as const)
+    const storage = await createMPT({ useKeyHashing: true })
+    for (const [slot, value] of isNative ? native : slots) await storage.put(slot, RLP.encode(value))
+    const { nonce, balance, codeHash } = account
+    const leaf = [bigIntToMinimalBytes(nonce), bigIntToMinimalBytes(balance), storage.root(), codeHash]
+    await trie.put(address, RLP.encode(leaf))
+  }
+  return trie.root()
+}
+
+async function verified(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Promise<Uint8Array> {
+  const trie = new MerklePatriciaTrie({ useKeyHashing: true })
+  return (await verifyMPTWithMerkleProof(trie, root, key, [...proof])) ?? EMPTY_BYTES
+}
+
+describe('StateStore', () => {
+  let directory: string
+  let database: Database
+  let store: StateStore
+  let model: MemoryStateReader
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'coind-state-'))
+    database = await Database.open(directory)
+    store = new StateStore(database)
+    model = new MemoryStateReader()
+  })
+  afterEach(async () => {
+    await store.close()
+    await database.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  async function persist(pending: PendingState): Promise<void> {
+    const batch = new WriteBatch()
+    pending.write(batch)
+    await database.write(batch, { sync: false })
+    pending.publish()
+  }
+
+  async function reopen(options?: StateStoreOptions): Promise<void> {
+    await store.close()
+    await database.close()
+    database = await Database.open(directory)
+    store = new StateStore(database, options)
+  }
+
+  async function addBlock(journal: Journal): Promise<void> {
+    const changes = journal.changes()
+    const height = store.height + 1
+    const pending = await store.apply(changes, height)
+    await persist(pending)
+    model.apply(changes)
+    if (changes.native.length > 0 && model.getAccount(NATIVE_ACCOUNT) === undefined) {
+      model.setAccount(NATIVE_ACCOUNT, { nonce: 1n })
+    }
+  }
+
+  it.each([1, 2, 3])('has the state and root of a model, with little memory and restarts (seed %i)', async (seed) => {
+    const random = createRandom(seed)
+    await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentNodes: 30 })
+    for (let height = 0; height < 45; height++) {
+      const abandoned = await store.apply(randomBlock(store.reader(), random).changes(), height)
+      await addBlock(randomBlock(store.reader(), random))
+      expect(() => abandoned.publish()).toThrow('no longer the head')
+      if (random(10) === 0) await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentNodes: 30 })
+      expect(describeState(store.reader())).toEqual(describeState(model))
+      expect(store.root).toEqual(await expectedRoot(model))
+    }
+  })
+
+  it('lets several pending states of one head coexist', async () => {
+    const random = createRandom(7)
+    await addBlock(randomBlock(store.reader(), random))
+    await addBlock(randomBlock(store.reader(), random))
+    const journals = [1, 2, 3].map((seed) => randomBlock(store.reader(), createRandom(seed)))
+    const pendings = await Promise.all(journals.map((journal) => store.apply(journal.changes(), 2)))
+    const again = await store.apply(journals[0]!.changes(), 2)
+    expect(again.root).toEqual(pendings[0]!.root)
+    expect(new Set(pendings.map(({ root }) => bytesKey(root))).size).toBe(3)
+    const [, second] = pendings
+    model.apply(journals[1]!.changes())
+    expect(second!.root).toEqual(await expectedRoot(model))
+    await persist(second!)
+    expect(store.root).toEqual(second!.root)
+    expect(describeState(store.reader())).toEqual(describeState(model))
+  })
+
+  it('gives the state of every height, and after pruning of every height in the window', async () => {
+    const random = createRandom(11)
+    const states: unknown[] = []
+    for (let height = 0; height < 300; height++) {
+      await addBlock(randomBlock(store.reader(), random))
+      states.push(describeState(model))
+    }
+    const expectAll = (from: number) => {
+      const snapshot = database.snapshot()
+      const head = readStateHead(snapshot)!
+      expect(head).toEqual({ height: 299, oldestHeight: from, root: store.root })
+      const codes = new CodeCache(1000)
+      for (let height = 0; height < 300; height++) {
+        if (height >= from) expect(describeState(openStateAt(snapshot, codes, head, height))).toEqual(states[height])
+        else expect(() => openStateAt(snapshot, codes, head, height)).toThrow(new StateUnavailable(height, from))
+      }
+      return snapshot.close()
+    }
+    await expectAll(0)
+    expect(await store.prune(10, 1)).toEqual({ done: false })
+    while (!(await store.prune(250, 200)).done) expect(store.oldestHeight).toBeLessThan(250)
+    await expectAll(250)
+    await reopen()
+    expect(store.oldestHeight).toBe(250)
+    await store.prune(1000, 1_000_000)
+    await expectAll(299)
+    for await (const [key] of database.entries({ start: Uint8Array.of(0x10), end: Uint8Array.of(0x15) })) {
+      throw new Error(`left after pruning all history: column ${key[0]}`)
+    }
+  })
+
+  it('proves accounts, slots and native entries, present or not, at the head and before', async () => {
+    const random = createRandom(5)
+    const roots: Uint8Array[] = []
+    const values: (readonly (string | undefined)[])[] = []
+    for (let height = 0; height < 40; height++) {
+      await addBlock(randomBlock(store.reader(), random))
+      roots.push(store.root)
+      values.push([
+        ...ACCOUNTS.slice(0, 12).map((address) => {
+          const account = model.getAccount(address)
+          return account && `${account.nonce} ${account.balance}`
+        }),
+        ...NATIVE_KEYS.slice(0, 8).map((key) => bytesKey(model.getNative(key) ?? EMPTY_BYTES)),
+        ...SLOTS.map((slot) => bytesKey(model.getStorage(ACCOUNTS[3]!, slot))),
+      ])
+    }
+    const snapshot = database.snapshot()
+    const head = readStateHead(snapshot)!
+    for (let height = 0; height < 40; height += 3) {
+      const found: (string | undefined)[] = []
+      for (const address of ACCOUNTS.slice(0, 12)) {
+        const proof = await proofAt(snapshot, head, height, address, [])
+        const leaf = await verified(roots[height]!, address, proof.accountProof)
+        found.push(leaf.length === 0 ? undefined : `${proof.nonce} ${proof.balance}`)
+        if (leaf.length > 0) {
+          const fields = [bigIntToMinimalBytes(proof.nonce), bigIntToMinimalBytes(proof.balance)]
+          expect(leaf).toEqual(RLP.encode([...fields, proof.storageRoot, proof.codeHash]))
+        }
+      }
+      for (const [address, slots] of [
+        [NATIVE_ACCOUNT, NATIVE_KEYS.slice(0, 8).map(nativeSlot)],
+        [ACCOUNTS[3]!, SLOTS],
+      ] as const) {
+        const { storageRoot, storageProofs } = await proofAt(snapshot, head, height, address, slots)
+        for (const { slot, value, proof } of storageProofs) {
+          if (equalBytes(storageRoot, EMPTY_TRIE_ROOT)) expect(proof).toEqual([])
+          else expect(await verified(storageRoot, slot, proof)).toEqual(value.length ? RLP.encode(value) : EMPTY_BYTES)
+          found.push(bytesKey(value))
+        }
+      }
+      expect(found).toEqual(values[height])
+    }
+    await snapshot.close()
+  })
+
+  it('is read by another thread at its heights while blocks are written', async () => {
+    const random = createRandom(3)
+    await addBlock(randomBlock(store.reader(), random))
+    const worker = new Worker(new URL('./readerThread.ts', import.meta.url), { workerData: { directory } })
+    const reports: { from: number; states: unknown[] }[] = []
+    const states: unknown[] = [describeState(model)]
+    worker.on('message', (report) => reports.push(report))
+    const failed = new Promise<never>((_, reject) => worker.once('error', reject))
+    while (reports.length < 5 || store.height < 40) {
+      await addBlock(randomBlock(store.reader(), random))
+      states.push(describeState(model))
+      await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, 2))])
+    }
+    worker.postMessage('stop')
+    await Promise.race([failed, new Promise((resolve) => worker.once('exit', resolve))])
+    for (const { from, states: seen } of reports) expect(seen).toEqual(states.slice(from, from + seen.length))
+  })
+
+  it('keeps one array for each code', async () => {
+    const journal = new Journal(store.reader())
+    journal.setCode(ACCOUNTS[0]!, Uint8Array.of(1, 2, 3))
+    await addBlock(journal)
+    const hash = keccak256(Uint8Array.of(1, 2, 3))
+    const code = store.reader().getCode(hash)
+    expect(code).toEqual(Uint8Array.of(1, 2, 3))
+    expect(store.reader().getCode(hash)).toBe(code)
+    expect(() => store.reader().getCode(new Uint8Array(32))).toThrow('missing')
+  })
+
+  it('refuses to be used out of order', async () => {
+    const journal = new Journal(store.reader())
+    journal.addBalance(ACCOUNTS[0]!, 1n)
+    await addBlock(journal)
+    expect(() => journal.getBalance(ACCOUNTS[5]!)).toThrow('no longer the head')
+    const empty = new Journal(store.reader()).changes()
+    await expect(store.apply(empty, 2)).rejects.toThrow('does not follow')
+    const pending = await store.apply(empty, 1)
+    expect(() => pending.publish()).toThrow('before its batch')
+    const batch = new WriteBatch()
+    pending.write(batch)
+    const other = await store.apply(empty, 1)
+    expect(() => other.write(new WriteBatch())).toThrow('being written')
+    await database.write(batch, { sync: true })
+    pending.publish()
+    expect(store.height).toBe(1)
+    const native = new Journal(store.reader())
+    native.setStorage(NATIVE_ACCOUNT, SLOTS[0]!, Uint8Array.of(1))
+    await expect(store.apply(native.changes(), 2)).rejects.toThrow('native entries only')
+  })
+
+  it('computes the root of a state in memory', async () => {
+    const random = createRandom(9)
+    for (let i = 0; i < 10; i++) {
+      const journal = randomBlock(model, random)
+      model.apply({ ...journal.changes(), native: [] })
+    }
+    expect(stateRootOf(model.accounts())).toEqual(await expectedRoot(model))
+  })
+})

@@ -1,0 +1,121 @@
+import { createMPT } from '@ethereumjs/mpt'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
+import { compareKeys } from '../../../src/state/changes.ts'
+import type { TrieNode } from '../../../src/state/trieNode.ts'
+import { ACCOUNT_TRIE } from '../../../src/state/triePath.ts'
+import { loadRoot, type TrieResult, updateTrie } from '../../../src/state/trieUpdate.ts'
+
+/** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */
+const key = fc
+  .tuple(fc.constantFrom(0, 1, 30, 31), fc.nat(3), fc.constantFrom(0x00, 0x01, 0x10, 0xff))
+  .map(([at, more, value]) => {
+    const bytes = new Uint8Array(32)
+    bytes[at] = value
+    bytes[31] = bytes[31]! | more
+    return bytesKey(bytes)
+  })
+const value = fc.oneof(
+  fc.constant(undefined),
+  fc.uint8Array({ minLength: 1, maxLength: 3 }),
+  fc.uint8Array({ minLength: 33, maxLength: 80 }),
+)
+const block = fc.dictionary(key, value, { maxKeys: 12 }).map((changes) => new Map(Object.entries(changes)))
+
+class StoredTrie {
+  readonly nodes = new Map<string, Uint8Array>()
+  root: TrieNode | undefined
+  generation = 0
+
+  get(nodeKey: Uint8Array): Uint8Array | undefined {
+    return this.nodes.get(bytesKey(nodeKey))
+  }
+
+  compute(changes: ReadonlyMap<string, Uint8Array | undefined>): TrieResult {
+    const updates = [...changes]
+      .sort((a, b) => compareKeys(a[0], b[0]))
+      .map(([name, next]) => ({ key: keyBytes(name), next: () => next }))
+    return updateTrie(ACCOUNT_TRIE, this.root, updates, this, ++this.generation)
+  }
+
+  adopt(result: TrieResult): void {
+    this.root = result.root
+    for (const { key: nodeKey, current } of result.writes) {
+      if (current === undefined) expect(this.nodes.delete(bytesKey(nodeKey))).toBe(true)
+      else this.nodes.set(bytesKey(nodeKey), current)
+    }
+  }
+
+  /** Forgets all nodes in memory. */
+  reopen(): void {
+    this.root = loadRoot(ACCOUNT_TRIE, this, this.generation)
+  }
+}
+
+async function expectedRoot(content: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
+  const trie = await createMPT()
+  for (const [name, bytes] of content) await trie.put(keyBytes(name), bytes)
+  return trie.root()
+}
+
+function applied(
+  content: ReadonlyMap<string, Uint8Array>,
+  changes: ReadonlyMap<string, Uint8Array | undefined>,
+): Map<string, Uint8Array> {
+  const next = new Map(content)
+  for (const [name, bytes] of changes) {
+    if (bytes === undefined) next.delete(name)
+    else next.set(name, bytes)
+  }
+  return next
+}
+
+describe('updateTrie', () => {
+  it('has the roots of @ethereumjs/mpt over many blocks, with nodes in memory or loaded', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(block, block, fc.boolean()), { maxLength: 8 }), async (blocks) => {
+        const trie = new StoredTrie()
+        let content = new Map<string, Uint8Array>()
+        for (const [changes, dropped, reopen] of blocks) {
+          if (reopen) trie.reopen()
+          // Another update of the same trie, before and after, leaves no trace.
+          const first = trie.compute(dropped)
+          const result = trie.compute(changes)
+          expect(trie.compute(dropped).rootHash).toEqual(first.rootHash)
+          expect(first.rootHash).toEqual(await expectedRoot(applied(content, dropped)))
+          content = applied(content, changes)
+          expect(result.rootHash).toEqual(await expectedRoot(content))
+          trie.adopt(result)
+        }
+        // The stored nodes are those of a trie built at once, none more and none less.
+        const fresh = new StoredTrie()
+        fresh.adopt(fresh.compute(content))
+        expect(new Map([...trie.nodes].sort())).toEqual(new Map([...fresh.nodes].sort()))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('writes nothing when nothing changes', () => {
+    const trie = new StoredTrie()
+    const name = bytesKey(new Uint8Array(32).fill(7))
+    const other = bytesKey(new Uint8Array(32).fill(0x70))
+    const content = new Map([
+      [name, Uint8Array.of(1)],
+      [bytesKey(new Uint8Array(32).fill(8)), Uint8Array.of(2)],
+    ])
+    trie.adopt(trie.compute(content))
+    trie.reopen()
+    expect(trie.compute(new Map([...content, [other, undefined]])).writes).toEqual([])
+  })
+
+  it('says that a node is missing', () => {
+    const trie = new StoredTrie()
+    const content = [7, 8, 9].map((byte) => [bytesKey(new Uint8Array(32).fill(byte)), Uint8Array.of(byte)] as const)
+    trie.adopt(trie.compute(new Map(content)))
+    trie.reopen()
+    for (const [nodeKey, rlp] of trie.nodes) if (rlp.length < 100) trie.nodes.delete(nodeKey)
+    expect(() => trie.compute(new Map([[content[0]![0], Uint8Array.of(9)]]))).toThrow('missing')
+  })
+})

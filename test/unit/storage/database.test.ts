@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { heightBytes, prefixEnd, readHeight } from '../../../src/storage/columns.ts'
+import { Database } from '../../../src/storage/database.ts'
+
+const bytes = (...values: number[]) => Uint8Array.from(values)
+
+describe('Database', () => {
+  let directory: string
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'coind-db-'))
+  })
+  afterEach(() => rmSync(directory, { recursive: true }))
+
+  async function filled(): Promise<Database> {
+    const database = await Database.open(join(directory, 'db'))
+    const batch = new WriteBatch()
+    for (let i = 0; i < 10; i++) batch.put(bytes(1, i), bytes(i))
+    batch.del(bytes(1, 4))
+    await database.write(batch, { sync: true })
+    return database
+  }
+
+  it.each([
+    [{ start: bytes(1, 2), end: bytes(1, 6) }, [2, 3, 5]],
+    [{ start: bytes(1, 7), end: undefined }, [7, 8, 9]],
+    [{ start: bytes(1), end: bytes(2), reverse: true, limit: 2 }, [9, 8]],
+    [{ start: bytes(2), end: undefined }, []],
+  ])('reads the range %j', async (range, expected) => {
+    const database = await filled()
+    const found: number[] = []
+    for await (const [key, value] of database.entries(range)) {
+      expect(key).toEqual(bytes(1, value[0]!))
+      found.push(value[0]!)
+    }
+    expect(found).toEqual(expected)
+    await database.close()
+  })
+
+  it('gives plain bytes, and a snapshot that writes do not change', async () => {
+    const database = await filled()
+    const snapshot = database.snapshot()
+    const batch = new WriteBatch()
+    batch.put(bytes(1, 1), bytes(99))
+    batch.del(bytes(1, 2))
+    batch.put(bytes(1, 3), bytes())
+    await database.write(batch, { sync: false })
+    expect([1, 2, 3].map((i) => snapshot.get(bytes(1, i)))).toEqual([bytes(1), bytes(2), bytes(3)])
+    expect([1, 2, 3].map((i) => database.get(bytes(1, i)))).toEqual([bytes(99), undefined, bytes()])
+    const seen: Uint8Array[] = []
+    for await (const [, value] of snapshot.entries({ start: bytes(1, 1), end: bytes(1, 3) })) seen.push(value)
+    expect(seen).toEqual([bytes(1), bytes(2)])
+    await snapshot.close()
+    expect(() => snapshot.get(bytes(1, 1))).toThrow()
+    await database.close()
+  })
+
+  it('is open several times in a process, where only the writer writes', async () => {
+    const writer = await filled()
+    const reader = await Database.open(join(directory, 'x', '..', 'db'), { readOnly: true })
+    expect(reader.get(bytes(1, 3))).toEqual(bytes(3))
+    const batch = new WriteBatch()
+    batch.put(bytes(1), bytes(1))
+    await expect(reader.write(batch, { sync: false })).rejects.toThrow('for reading')
+    await reader.close()
+    await writer.close()
+  })
+
+  it('keeps its entries over a restart', async () => {
+    await (await filled()).close()
+    const database = await Database.open(join(directory, 'db'))
+    expect(database.get(bytes(1, 9))).toEqual(bytes(9))
+    await database.close()
+  })
+
+  it('says that a database is absent', async () => {
+    await expect(Database.open(join(directory, 'none'), { readOnly: true })).rejects.toMatchObject({ code: 'absent' })
+  })
+
+  it('says that a database is damaged', async () => {
+    await (await filled()).close()
+    const manifest = readdirSync(join(directory, 'db')).find((name) => name.startsWith('MANIFEST'))!
+    writeFileSync(join(directory, 'db', manifest), 'damaged')
+    await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject({ code: 'corrupt' })
+  })
+
+  it('says that another process has it open', async () => {
+    const database = await filled()
+    const script = `
+      const { Database } = await import(${JSON.stringify(new URL('../../../src/storage/database.ts', import.meta.url).href)})
+      await Database.open(${JSON.stringify(join(directory, 'db'))}).catch((error) => console.log(error.code))`
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+    expect(output.trim()).toBe('locked')
+    await database.close()
+  })
+})
+
+describe('keys', () => {
+  it.each([0, 1, 255, 256, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 12345])('writes the height %d', (height) => {
+    expect(readHeight(heightBytes(height), 0)).toBe(height)
+    expect(Buffer.compare(heightBytes(height), heightBytes(height + 1))).toBe(-1)
+  })
+
+  it.each([
+    [bytes(1, 2), bytes(1, 3)],
+    [bytes(1, 255), bytes(2)],
+    [bytes(255, 255), undefined],
+  ])('ends the prefix %j at %j', (prefix, end) => {
+    expect(prefixEnd(prefix)).toEqual(end)
+  })
+})
