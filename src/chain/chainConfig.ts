@@ -1,0 +1,42 @@
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+import type { Hardfork } from './hardfork.ts'
+
+/** EIP-1559 parameters of the chain. */
+export interface FeeMarket {
+  /** gas limit / elasticity = gas target */
+  readonly elasticity: bigint
+  readonly changeDenominator: bigint
+  /** wei per gas: the base fee never falls below it */
+  readonly minimumBaseFee: bigint
+  /** wei per gas: the base fee of the genesis block */
+  readonly initialBaseFee: bigint
+}
+
+/** What the genesis fixes for execution and RPC. */
+export interface ChainConfig {
+  /** native chain ID, e.g. coin_76287-1 */
+  readonly chainId: string
+  readonly evmChainId: bigint
+  /** sha256 of the canonical genesis JSON */
+  readonly genesisHash: Hash
+  readonly genesisTimeMs: number
+  /** ascending heights, the first is 0 */
+  readonly forks: readonly { readonly height: number; readonly fork: Hardfork }[]
+  /** for EVM transactions of one block */
+  readonly blockGasLimit: bigint
+  /** bytes of a consensus block */
+  readonly maxBlockBytes: number
+  /** milliseconds between blocks on average */
+  readonly blockIntervalMs: number
+  readonly feeMarket: FeeMarket
+  /** stateful precompiles that the genesis registers */
+  readonly registeredPrecompiles: readonly Address[]
+}
+
+/** The hardfork whose rules hold at `height`. */
+export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hardfork {
+  let fork = config.forks[0]!.fork
+  for (const entry of config.forks) if (entry.height <= height) fork = entry.fork
+  return fork
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { concatBytes, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
+import { type Hash, sha256 } from '../../primitives/hash.ts'
+
+/** RFC 6962 section 2.1: leaves and inner nodes are hashed under different prefixes. */
+const LEAF_PREFIX = Uint8Array.of(0)
+const INNER_PREFIX = Uint8Array.of(1)
+
+/** OpenSSL beats the WebAssembly hash from about this size on. */
+const LARGE_LEAF = 1024
+
+/** CometBFT's bound on a proof's depth. */
+const MAX_AUNTS = 100
+
+/** That a leaf is at `index` among `total`. */
+export interface MerkleProof {
+  readonly total: number
+  readonly index: number
+  readonly leafHash: Uint8Array
+  /** siblings from the leaf up to the root's child */
+  readonly aunts: readonly Uint8Array[]
+}
+
+function hashLeaf(leaf: Uint8Array): Hash {
+  if (leaf.length < LARGE_LEAF) return sha256(concatBytes(LEAF_PREFIX, leaf))
+  return new Uint8Array(createHash('sha256').update(LEAF_PREFIX).update(leaf).digest())
+}
+
+function hashInner(left: Uint8Array, right: Uint8Array): Hash {
+  return sha256(concatBytes(INNER_PREFIX, left, right))
+}
+
+/** Largest power of two that is smaller than `n` (n ≥ 2): how many leaves go left. */
+function splitPoint(n: number): number {
+  return 2 ** (31 - Math.clz32(n - 1))
+}
+
+function rootOf(hashes: readonly Uint8Array[], from: number, to: number): Uint8Array {
+  if (to - from === 1) return hashes[from]!
+  const middle = from + splitPoint(to - from)
+  return hashInner(rootOf(hashes, from, middle), rootOf(hashes, middle, to))
+}
+
+/** RFC 6962 root of `leaves`; sha256 of no bytes when there are none (CometBFT crypto/merkle). */
+export function merkleRoot(leaves: readonly Uint8Array[]): Hash {
+  if (leaves.length === 0) return sha256(EMPTY_BYTES)
+  return rootOf(leaves.map(hashLeaf), 0, leaves.length)
+}
+
+/** The root with a proof for each leaf. */
+export function merkleProofs(leaves: readonly Uint8Array[]): { root: Hash; proofs: MerkleProof[] } {
+  if (leaves.length === 0) return { root: sha256(EMPTY_BYTES), proofs: [] }
+  const hashes = leaves.map(hashLeaf)
+  const aunts: Uint8Array[][] = hashes.map(() => [])
+  const root = collect(hashes, 0, hashes.length, aunts)
+  const proofs = hashes.map((leafHash, index) => ({ total: hashes.length, index, leafHash, aunts: aunts[index]! }))
+  return { root, proofs }
+}
+
+/** Root of hashes[from, to); each leaf below gets its sibling at this level appended. */
+function collect(hashes: readonly Uint8Array[], from: number, to: number, aunts: Uint8Array[][]): Uint8Array {
+  if (to - from === 1) return hashes[from]!
+  const middle = from + splitPoint(to - from)
+  const left = collect(hashes, from, middle, aunts)
+  const right = collect(hashes, middle, to, aunts)
+  for (let i = from; i < to; i++) aunts[i]!.push(i < middle ? right : left)
+  return hashInner(left, right)
+}
+
+/** Whether `proof` shows that `leaf` is under `root` at the proof's index. */
+export function verifyMerkleProof(root: Uint8Array, leaf: Uint8Array, proof: MerkleProof): boolean {
+  const { total, index, aunts } = proof
+  if (!(index >= 0 && index < total) || aunts.length > MAX_AUNTS) return false
+  const leafHash = hashLeaf(leaf)
+  if (!equalBytes(leafHash, proof.leafHash)) return false
+  const computed = climb(leafHash, index, total, aunts, aunts.length)
+  return computed !== undefined && equalBytes(computed, root)
+}
+
+/** Root from a leaf and the first `count` aunts; undefined when their number does not fit the tree. */
+function climb(
+  leafHash: Uint8Array,
+  index: number,
+  total: number,
+  aunts: readonly Uint8Array[],
+  count: number,
+): Uint8Array | undefined {
+  if (total === 1) return count === 0 ? leafHash : undefined
+  if (count === 0) return undefined
+  const aunt = aunts[count - 1]!
+  const left = splitPoint(total)
+  if (index < left) {
+    const hash = climb(leafHash, index, left, aunts, count - 1)
+    return hash && hashInner(hash, aunt)
+  }
+  const hash = climb(leafHash, index - left, total - left, aunts, count - 1)
+  return hash && hashInner(aunt, hash)
+}

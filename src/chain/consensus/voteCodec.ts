@@ -1,0 +1,94 @@
+import { isNilBlockId, type Proposal, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from './types.ts'
+import {
+  decodeMessage,
+  encodeMessage,
+  fail,
+  type MessageCodec,
+  readBlockId,
+  readTime,
+  toInt32,
+  toInteger,
+  toSized,
+  writeBlockId,
+  writeTime,
+} from './wire.ts'
+
+/** tendermint.types.Vote; vote extensions are not used on this chain. */
+export const VOTE_CODEC: MessageCodec<Vote> = {
+  name: 'vote',
+  write: (writer, vote) =>
+    writer
+      .varint(1, vote.type)
+      .varint(2, vote.height)
+      .varint(3, vote.round)
+      .message(4, writeBlockId, vote.blockId)
+      .message(5, writeTime, vote.timestampMs)
+      .bytes(6, vote.validatorAddress)
+      .varint(7, vote.validatorIndex)
+      .bytes(8, vote.signature),
+  read: (fields) => ({
+    type: toVoteType(fields.integer(1)),
+    height: toInteger(fields.integer(2), 1, 'height'),
+    round: toInt32(fields.integer(3), 0, 'round'),
+    blockId: fields.message(4, readBlockId),
+    timestampMs: fields.message(5, readTime),
+    validatorAddress: toSized(fields.bytes(6), 20, 'validator address'),
+    validatorIndex: toInt32(fields.integer(7), 0, 'validator index'),
+    signature: toSized(fields.bytes(8), 64, 'signature'),
+  }),
+}
+
+function toVoteType(value: bigint): VoteType {
+  const type = Number(value)
+  if (type === SIGNED_MESSAGE_TYPES.prevote || type === SIGNED_MESSAGE_TYPES.precommit) return type
+  return fail(`type ${type} is neither prevote nor precommit`)
+}
+
+/** tendermint.types.Proposal */
+const PROPOSAL_CODEC: MessageCodec<Proposal> = {
+  name: 'proposal',
+  write: (writer, proposal) =>
+    writer
+      .varint(1, SIGNED_MESSAGE_TYPES.proposal)
+      .varint(2, proposal.height)
+      .varint(3, proposal.round)
+      .varint(4, proposal.polRound)
+      .message(5, writeBlockId, proposal.blockId)
+      .message(6, writeTime, proposal.timestampMs)
+      .bytes(7, proposal.signature),
+  read: (fields) => {
+    const round = toInt32(fields.integer(3), 0, 'round')
+    const polRound = toInt32(fields.integer(4), -1, 'proof-of-lock round')
+    if (polRound >= round) fail(`proof-of-lock round ${polRound} is not before round ${round}`)
+    const blockId = fields.message(5, readBlockId)
+    if (isNilBlockId(blockId)) fail('block ID is nil')
+    return {
+      height: toInteger(fields.integer(2), 1, 'height'),
+      round,
+      polRound,
+      blockId,
+      timestampMs: fields.message(6, readTime),
+      signature: toSized(fields.bytes(7), 64, 'signature'),
+    }
+  },
+}
+
+/** Protobuf bytes of tendermint.types.Vote. */
+export function encodeVote(vote: Vote): Uint8Array {
+  return encodeMessage(VOTE_CODEC, vote)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeVote(bytes: Uint8Array): Vote {
+  return decodeMessage(VOTE_CODEC, bytes)
+}
+
+/** Protobuf bytes of tendermint.types.Proposal. */
+export function encodeProposal(proposal: Proposal): Uint8Array {
+  return encodeMessage(PROPOSAL_CODEC, proposal)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeProposal(bytes: Uint8Array): Proposal {
+  return decodeMessage(PROPOSAL_CODEC, bytes)
+}

@@ -1,0 +1,23 @@
+/** Base denomination; 10^18 of it are one COIN. */
+export const BASE_DENOM = 'acoin'
+export const DISPLAY_DENOM = 'COIN'
+export const COIN_DECIMALS = 18
+export const ACOIN_PER_COIN = 10n ** 18n
+
+/** What GENESIS_WALLET holds at block 0: 1 billion COIN. */
+export const INITIAL_SUPPLY_ACOIN = 10n ** 27n
+
+/**
+ * Bonded acoin that make one unit of voting power. The SDK's default of 10^6 is for 6 decimals; with 18 it would overflow
+ * CometBFT's bound on the total power.
+ */
+export const POWER_REDUCTION_ACOIN = 10n ** 18n
+
+/** Name of the module account that holds bonded tokens. */
+export const BONDED_POOL = 'bonded_tokens_pool'
+
+/** The native token's ERC-20 face. */
+export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
+
+/** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it beside. */
+export const DEFAULT_BLOCK_GAS_LIMIT = 30_000_000n

@@ -1,0 +1,191 @@
+import { evmChainIdOf } from '../config/chainIds.ts'
+import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { sha256 } from '../primitives/hash.ts'
+import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
+import { GenesisError } from './genesisError.ts'
+import type { Genesis } from './genesisSchema.ts'
+import { includesFork } from './hardfork.ts'
+
+/** CometBFT's bound for the sum of powers: an eighth of the largest int64. */
+const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
+/** CometBFT's bound for block.max_bytes. */
+const MAX_BLOCK_BYTES = 104_857_600n
+/** A block must be able to hold the largest transaction that EIP-7825 allows. */
+const MIN_BLOCK_GAS = 2n ** 24n
+/** 1 wei per gas times the largest block gas must stay far from overflows of 64-bit gas counters. */
+const MAX_BLOCK_GAS = 10n ** 12n
+
+/**
+ * The rules that bind the parts of a genesis to one another.
+ * @throws GenesisError for the first rule that does not hold
+ */
+export function checkGenesis(genesis: Genesis): void {
+  checkChainIds(genesis)
+  checkConsensusParameters(genesis)
+  checkForks(genesis)
+  checkAddresses(genesis)
+  checkBank(genesis)
+  checkStaking(genesis)
+}
+
+function require(holds: boolean, place: string, problem: string): asserts holds {
+  if (!holds) throw new GenesisError(place, problem)
+}
+
+function checkChainIds(genesis: Genesis): void {
+  const inChainId = evmChainIdOf(genesis.chain_id)
+  require(inChainId !== undefined, 'chain_id', 'expected <name>_<EVM chain ID>-<revision>')
+  const { chain_id } = genesis.app_state.evm.params.chain_config
+  require(BigInt(chain_id) ===
+    inChainId, 'app_state.evm.params.chain_config.chain_id', `${chain_id} is not the number in chain_id ${genesis.chain_id}`)
+}
+
+function checkConsensusParameters(genesis: Genesis): void {
+  require(!Number.isNaN(Date.parse(genesis.genesis_time)), 'genesis_time', 'no such time')
+  const { block, evidence } = genesis.consensus.params
+  const maxBytes = BigInt(block.max_bytes)
+  require(maxBytes >= 65_536n &&
+    maxBytes <= MAX_BLOCK_BYTES, 'consensus.params.block.max_bytes', `expected 65536 to ${MAX_BLOCK_BYTES}`)
+  const maxGas = BigInt(block.max_gas)
+  require(maxGas >= MIN_BLOCK_GAS &&
+    maxGas <= MAX_BLOCK_GAS, 'consensus.params.block.max_gas', `expected ${MIN_BLOCK_GAS} to ${MAX_BLOCK_GAS}`)
+  require(BigInt(evidence.max_bytes) <= maxBytes, 'consensus.params.evidence.max_bytes', 'more than block.max_bytes')
+  for (const [name, value] of Object.entries(genesis.app_state.timing.params)) {
+    require(BigInt(value) >= 1n &&
+      BigInt(value) <= 3_600_000n, `app_state.timing.params.${name}`, 'expected 1 to 3600000 milliseconds')
+  }
+  for (const name of ['base_fee', 'min_gas_price'] as const) {
+    const value = genesis.app_state.feemarket.params[name]
+    require(/\.0+$/.test(value), `app_state.feemarket.params.${name}`, 'expected whole acoin per gas')
+  }
+}
+
+type ForkEntry = Genesis['app_state']['evm']['params']['chain_config']['fork_schedule'][number]
+
+function checkForks(genesis: Genesis): void {
+  const place = 'app_state.evm.params.chain_config.fork_schedule'
+  let last: ForkEntry | undefined
+  for (const entry of genesis.app_state.evm.params.chain_config.fork_schedule) {
+    require(Number.isSafeInteger(Number(entry.height)), place, `height ${entry.height} is too large`)
+    require(includesFork(entry.fork, 'cancun'), place, `${entry.fork} is older than cancun`)
+    if (last === undefined) require(entry.height === '0', place, 'the first height must be 0')
+    else {
+      require(BigInt(entry.height) > BigInt(last.height), place, 'heights must rise')
+      require(includesFork(entry.fork, last.fork), place, `${entry.fork} comes before ${last.fork}`)
+    }
+    last = entry
+  }
+}
+
+function checkAddresses(genesis: Genesis): void {
+  const { auth, evm, erc20 } = genesis.app_state
+  for (const [index, entry] of auth.accounts.entries()) {
+    const { address } = 'base_account' in entry ? entry.base_account : entry
+    readAddress(address, 'coin', `app_state.auth.accounts[${index}].address`)
+  }
+  const precompiles = erc20.native_precompiles.map((address) => toChecksumAddress(parseAddress(address)))
+  for (const address of precompiles) {
+    require(address ===
+      NATIVE_TOKEN_ADDRESS, 'app_state.erc20.native_precompiles', `${address} is not ${NATIVE_TOKEN_ADDRESS}, the only native precompile there is`)
+    const pair = erc20.token_pairs.find((entry) => toChecksumAddress(parseAddress(entry.erc20_address)) === address)
+    require(pair?.denom === BASE_DENOM, 'app_state.erc20.token_pairs', `${address} needs a pair with ${BASE_DENOM}`)
+  }
+  require(erc20.token_pairs.length ===
+    precompiles.length, 'app_state.erc20.token_pairs', 'one for each native precompile')
+  const contracts = [
+    ...precompiles,
+    ...[...evm.params.active_static_precompiles, ...evm.preinstalls.map((entry) => entry.address)].map((address) =>
+      toChecksumAddress(parseAddress(address)),
+    ),
+  ]
+  const twice = contracts.find((address, index) => contracts.indexOf(address) !== index)
+  require(twice === undefined, 'app_state.evm', `two contracts at ${twice}`)
+}
+
+function checkBank(genesis: Genesis): void {
+  const { balances, supply } = genesis.app_state.bank
+  const seen = new Set<string>()
+  let sum = 0n
+  for (const [index, { address, coins }] of balances.entries()) {
+    const place = `app_state.bank.balances[${index}]`
+    readAddress(address, 'coin', `${place}.address`)
+    require(!seen.has(address), place, `${address} is there twice`)
+    seen.add(address)
+    require(coins[0]!.denom === BASE_DENOM, `${place}.coins`, `expected ${BASE_DENOM}, not ${coins[0]!.denom}`)
+    sum += BigInt(coins[0]!.amount)
+  }
+  const total = supply[0]!
+  require(total.denom === BASE_DENOM &&
+    BigInt(total.amount) ===
+      sum, 'app_state.bank.supply', `${total.amount}${total.denom} is not the sum of the balances, ${sum}${BASE_DENOM}`)
+  require(sum < 2n ** 256n, 'app_state.bank.supply', 'more than 256 bits')
+}
+
+function checkStaking(genesis: Genesis): void {
+  const { staking, bank } = genesis.app_state
+  const { validators } = genesis.consensus
+  require(staking.params.bond_denom === BASE_DENOM, 'app_state.staking.params.bond_denom', `expected ${BASE_DENOM}`)
+  require(staking.validators.length <=
+    staking.params
+      .max_validators, 'app_state.staking.validators', `more than max_validators, ${staking.params.max_validators}`)
+  require(validators.length === staking.validators.length, 'consensus.validators', 'not those of app_state.staking')
+  let bonded = 0n
+  let totalPower = 0n
+  for (const [index, validator] of staking.validators.entries()) {
+    const place = `app_state.staking.validators[${index}]`
+    const tokens = BigInt(validator.tokens)
+    readAddress(validator.operator_address, 'coinvaloper', `${place}.operator_address`)
+    require(decimalUnits(validator.delegator_shares) ===
+      tokens * POWER_REDUCTION_ACOIN, `${place}.delegator_shares`, 'expected one share a token')
+    const delegated = staking.delegations
+      .filter((delegation) => delegation.validator_address === validator.operator_address)
+      .reduce((sum, delegation) => sum + decimalUnits(delegation.shares), 0n)
+    require(delegated ===
+      decimalUnits(validator.delegator_shares), `${place}.delegator_shares`, 'not the sum of its delegations')
+    const power = tokens / POWER_REDUCTION_ACOIN
+    require(power >= 1n, `${place}.tokens`, `less than ${POWER_REDUCTION_ACOIN}, one unit of power`)
+    checkConsensusValidator(validators[index]!, validator.consensus_pubkey.key, power, `consensus.validators[${index}]`)
+    bonded += tokens
+    totalPower += power
+  }
+  require(totalPower <= MAX_TOTAL_POWER, 'consensus.validators', `total power above ${MAX_TOTAL_POWER}`)
+  for (const [index, delegation] of staking.delegations.entries()) {
+    const place = `app_state.staking.delegations[${index}]`
+    readAddress(delegation.delegator_address, 'coin', `${place}.delegator_address`)
+    require(staking.validators.some(
+      (validator) => validator.operator_address === delegation.validator_address,
+    ), `${place}.validator_address`, 'no such validator')
+  }
+  const pool = toBech32(moduleAddress(BONDED_POOL))
+  const held = bank.balances.find((balance) => balance.address === pool)?.coins[0]?.amount ?? '0'
+  require(BigInt(held) === bonded, 'app_state.bank.balances', `${BONDED_POOL} holds ${held}, not the bonded ${bonded}`)
+}
+
+function checkConsensusValidator(
+  validator: Genesis['consensus']['validators'][number],
+  key: string,
+  power: bigint,
+  place: string,
+): void {
+  require(validator.pub_key.value === key, `${place}.pub_key`, 'not that of the same entry in app_state.staking')
+  const address = bytesToHex(sha256(new Uint8Array(Buffer.from(key, 'base64'))).slice(0, 20))
+    .slice(2)
+    .toUpperCase()
+  require(validator.address === address, `${place}.address`, `expected ${address}, from the public key`)
+  require(BigInt(validator.power) ===
+    power, `${place}.power`, `expected ${power}, the tokens / ${POWER_REDUCTION_ACOIN}`)
+}
+
+function readAddress(text: string, prefix: string, place: string): void {
+  try {
+    parseAddress(text, prefix)
+  } catch (error) {
+    throw new GenesisError(place, (error as Error).message)
+  }
+}
+
+/** A LegacyDec as an integer of 10^-18 units. */
+function decimalUnits(decimal: string): bigint {
+  return BigInt(decimal.replace('.', ''))
+}

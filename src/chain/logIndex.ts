@@ -1,0 +1,73 @@
+import { bytesKey, concatBytes } from '../primitives/bytes.ts'
+import { keccak256 } from '../primitives/hash.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import type { Log } from './log.ts'
+import type { LogTerms } from './reader.ts'
+
+/**
+ * The index of logs maps a term to the heights of blocks that hold it. A term is a kind byte and 8 bytes of the keccak256
+ * of what is looked for, so different addresses or topics may share one: a reader filters the logs themselves.
+ */
+const TERM_BYTES = 9
+
+/** Kinds of terms: any log at all, the address, the topic at position 0 to 3. */
+const Kind = { any: 0, address: 1, topic: 2 } as const
+
+function term(kind: number, bytes: Uint8Array): Uint8Array {
+  return concatBytes(Uint8Array.of(kind), keccak256(bytes).subarray(0, TERM_BYTES - 1))
+}
+
+const ANY_LOG = new Uint8Array(TERM_BYTES)
+
+/** Keys of the index entries for a block with these logs, each once. */
+export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[] {
+  if (logs.length === 0) return []
+  const terms = new Map<string, Uint8Array>([['', ANY_LOG]])
+  const add = (kind: number, bytes: Uint8Array): void => {
+    const made = term(kind, bytes)
+    terms.set(bytesKey(made), made)
+  }
+  for (const { address, topics } of logs) {
+    add(Kind.address, address)
+    for (const [position, topic] of topics.entries()) add(Kind.topic + position, topic)
+  }
+  const suffix = heightBytes(height)
+  return [...terms.values()].map((made) => columnKey(Column.logTerm, made, suffix))
+}
+
+/**
+ * Heights in [from, to], ascending, whose blocks hold every position's term (any of its alternatives).
+ */
+export async function* indexedLogHeights(
+  db: DatabaseReader,
+  terms: LogTerms,
+  from: number,
+  to: number,
+): AsyncIterable<number> {
+  const positions: Uint8Array[][] = []
+  if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => term(Kind.address, address)))
+  for (const [position, alternatives] of terms.topics.entries()) {
+    if (alternatives.length > 0) positions.push(alternatives.map((topic) => term(Kind.topic + position, topic)))
+  }
+  if (positions.length === 0) positions.push([ANY_LOG])
+
+  let matching: Set<number> | undefined
+  for (const alternatives of positions) {
+    const heights = new Set<number>()
+    for (const alternative of alternatives) {
+      for await (const height of heightsOf(db, alternative, from, to)) {
+        if (matching === undefined || matching.has(height)) heights.add(height)
+      }
+    }
+    matching = heights
+    if (matching.size === 0) return
+  }
+  yield* [...matching!].sort((a, b) => a - b)
+}
+
+async function* heightsOf(db: DatabaseReader, made: Uint8Array, from: number, to: number): AsyncIterable<number> {
+  const start = columnKey(Column.logTerm, made, heightBytes(from))
+  const end = columnKey(Column.logTerm, made, heightBytes(to + 1))
+  for await (const [key] of db.entries({ start, end })) yield readHeight(key, 1 + TERM_BYTES)
+}

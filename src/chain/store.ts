@@ -1,0 +1,126 @@
+import { bytesToBigInt } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import { decodeResults, type StoredResults } from './blockRecord.ts'
+import type { ConsensusBlock } from './consensus/block.ts'
+import { decodeBlock } from './consensus/blockCodec.ts'
+import type { BlockId, Commit } from './consensus/types.ts'
+import { ethereumBlockSize } from './ethereumBlock.ts'
+import type { EthereumHeader } from './ethereumHeader.ts'
+import { decodeEthereumHeader, ethereumHeaderHash } from './ethereumHeaderCodec.ts'
+import { readHead } from './headRecord.ts'
+import { indexedLogHeights } from './logIndex.ts'
+import type { ChainReader } from './reader.ts'
+import type { SignedTransaction } from './transaction.ts'
+import { decodeTransaction } from './transactionCodec.ts'
+
+/** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
+const CACHED_BLOCKS = 32
+
+const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
+const NO_RESULTS: StoredResults = { executed: [], skipped: [] }
+
+/** Key and value that record `height` as the lowest block whose body is kept. */
+export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
+  return [OLDEST_KEY, heightBytes(height)]
+}
+
+/** Decoded parts of blocks by height. Blocks never change, so readers of all snapshots of a thread may share one. */
+export interface BlockCache {
+  readonly headers: Map<number, EthereumHeader>
+  readonly hashes: Map<number, Hash>
+  readonly consensusBlocks: Map<number, ConsensusBlock>
+  readonly results: Map<number, StoredResults>
+  readonly transactions: Map<number, readonly SignedTransaction[]>
+}
+
+export function createBlockCache(): BlockCache {
+  return {
+    headers: new Map(),
+    hashes: new Map(),
+    consensusBlocks: new Map(),
+    results: new Map(),
+    transactions: new Map(),
+  }
+}
+
+/**
+ * Blocks of a database as of now (a snapshot stays as it is).
+ * @throws Error when the database holds no chain
+ */
+export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
+  const head = readHead(db)
+  if (head === undefined) throw new Error('the database holds no chain')
+  const oldest = db.get(OLDEST_KEY)
+
+  /** `read` through a cache of the newest look-ups; nothing is known above the head. */
+  const remember =
+    <T>(known: Map<number, T>, read: (height: number) => T | undefined) =>
+    (height: number): T | undefined => {
+      if (height > head.height) return undefined
+      const cached = known.get(height)
+      if (cached !== undefined) return cached
+      const value = read(height)
+      if (value === undefined) return undefined
+      if (known.size >= CACHED_BLOCKS) known.delete(known.keys().next().value!)
+      known.set(height, value)
+      return value
+    }
+
+  const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
+    const bytes = db.get(columnKey(Column.header, heightBytes(height)))
+    return bytes && decodeEthereumHeader(bytes)
+  })
+  const consensusBlock = remember(cache.consensusBlocks, (height: number): ConsensusBlock | undefined => {
+    const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
+    return bytes && decodeBlock(bytes)
+  })
+  const results = remember(cache.results, (height: number): StoredResults | undefined => {
+    const bytes = db.get(columnKey(Column.results, heightBytes(height)))
+    if (bytes !== undefined) return decodeResults(bytes)
+    return header(height) === undefined || height < reader.oldestBlock ? undefined : NO_RESULTS
+  })
+  const transactions = remember(cache.transactions, (height: number): readonly SignedTransaction[] | undefined => {
+    const stored = results(height)
+    if (stored === undefined) return undefined
+    if (stored.executed.length === 0) return []
+    const { txs } = consensusBlock(height)!
+    return stored.executed.map(({ position, sender }) => ({
+      transaction: decodeTransaction(txs[position]!),
+      sender,
+    }))
+  })
+
+  const reader: ChainReader = {
+    headHeight: head.height,
+    oldestBlock: oldest === undefined ? 0 : readHeight(oldest, 0),
+    header,
+    hash: remember(cache.hashes, (height: number): Hash | undefined => {
+      const found = header(height)
+      return found && ethereumHeaderHash(found)
+    }),
+    heightOf: (hash) => {
+      const bytes = db.get(columnKey(Column.blockHash, hash))
+      return bytes && readHeight(bytes, 0)
+    },
+    transactions,
+    receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
+    size: (height) => {
+      const found = header(height)
+      const included = transactions(height)
+      return found && included && ethereumBlockSize(found, included)
+    },
+    locate: (transactionHash) => {
+      const bytes = db.get(columnKey(Column.transaction, transactionHash))
+      return bytes && { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
+    },
+    consensusBlock,
+    blockId: (height): BlockId | undefined =>
+      height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId,
+    seenCommit: (height): Commit | undefined =>
+      height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit,
+    logHeights: (terms, from, to) => indexedLogHeights(db, terms, from, to),
+  }
+  return reader
+}

@@ -1,0 +1,100 @@
+import type { Address } from '../primitives/address.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import { type Hash, keccak256 } from '../primitives/hash.ts'
+import { encodeRLP } from '../primitives/rlp.ts'
+import {
+  publicKeyToAddress,
+  recoverPublicKey,
+  SECP256K1_HALF_ORDER,
+  SECP256K1_ORDER,
+  signDigest,
+} from '../primitives/secp256k1.ts'
+import type { Transaction } from './transaction.ts'
+import {
+  decodeTransaction,
+  encodeForSigning,
+  encodeTransaction,
+  INVALID_SIGNATURE,
+  type UnsignedTransaction,
+} from './transactionCodec.ts'
+
+/** The sender, or why there is none, in geth's words. */
+export type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
+
+/** Which signatures a chain takes. */
+export interface SenderRules {
+  readonly chainId: bigint
+  /** whether legacy transactions without EIP-155 protection are taken */
+  readonly allowUnprotected: boolean
+}
+
+/** The hash that the transaction's signature signs. */
+export function signingHash(transaction: Transaction): Hash {
+  const { raw, type, v, r, s } = transaction
+  const start = listStart(raw, type === 0 ? 0 : 1)
+  const signatureSize = integerSize(v) + integerSize(r) + integerSize(s)
+  const fields = raw.subarray(start, raw.length - signatureSize)
+  const suffix = type === 0 && transaction.chainId !== undefined ? protectionSuffix(transaction.chainId) : EMPTY_BYTES
+  return keccak256(envelope(type, fields, suffix))
+}
+
+/** The hash that is signed to send `transaction`. */
+export function unsignedHash(transaction: UnsignedTransaction): Hash {
+  return keccak256(encodeForSigning(transaction))
+}
+
+/** Recovers who signed: EIP-2 (low s), EIP-155 and the chain ID are checked. About 60 µs with the native library. */
+export function recoverSender(transaction: Transaction, rules: SenderRules): SenderRecovery {
+  const { chainId, yParity, r, s } = transaction
+  if (chainId === undefined) {
+    if (!rules.allowUnprotected) return { reason: 'only replay-protected (EIP-155) transactions allowed over RPC' }
+  } else if (chainId !== rules.chainId) {
+    return { reason: `invalid sender: invalid chain id for signer: have ${chainId} want ${rules.chainId}` }
+  }
+  if (r === 0n || r >= SECP256K1_ORDER || s === 0n || s > SECP256K1_HALF_ORDER) return { reason: INVALID_SIGNATURE }
+  const publicKey = recoverPublicKey(signingHash(transaction), yParity, r, s)
+  if (publicKey === undefined) return { reason: 'invalid sender: recovery failed' }
+  return { sender: publicKeyToAddress(publicKey) }
+}
+
+/** Signs with a private key of 32 bytes and gives the decoded result. */
+export function signTransaction(transaction: UnsignedTransaction, privateKey: Uint8Array): Transaction {
+  const { r, s, yParity } = signDigest(unsignedHash(transaction), privateKey)
+  let v = BigInt(yParity)
+  if (transaction.type === 0) v += transaction.chainId === undefined ? 27n : transaction.chainId * 2n + 35n
+  return decodeTransaction(encodeTransaction(transaction, { v, r, s }))
+}
+
+/** `fields` and `suffix` as the payload of an RLP list, behind the type byte. */
+function envelope(type: number, fields: Uint8Array, suffix: Uint8Array): Uint8Array {
+  const length = fields.length + suffix.length
+  const prefix = type === 0 ? 0 : 1
+  let sizeBytes = 0
+  if (length > 55) for (let rest = length; rest > 0; rest >>= 8) sizeBytes++
+  const out = new Uint8Array(prefix + 1 + sizeBytes + length)
+  if (prefix === 1) out[0] = type
+  out[prefix] = sizeBytes === 0 ? 0xc0 + length : 0xf7 + sizeBytes
+  for (let i = 0, rest = length; i < sizeBytes; i++, rest >>= 8) out[prefix + sizeBytes - i] = rest & 0xff
+  out.set(fields, prefix + 1 + sizeBytes)
+  out.set(suffix, prefix + 1 + sizeBytes + fields.length)
+  return out
+}
+
+let lastSuffix: { readonly chainId: bigint; readonly bytes: Uint8Array } | undefined
+
+/** RLP of (chainId, 0, 0), EIP-155; kept for the chain ID that is asked for over and over. */
+function protectionSuffix(chainId: bigint): Uint8Array {
+  if (lastSuffix?.chainId !== chainId) lastSuffix = { chainId, bytes: encodeRLP([chainId, 0n, 0n]).subarray(1) }
+  return lastSuffix.bytes
+}
+
+/** Offset of the first field behind the header of the list at `offset`. */
+function listStart(raw: Uint8Array, offset: number): number {
+  const first = raw[offset]!
+  return offset + 1 + (first < 0xf8 ? 0 : first - 0xf7)
+}
+
+/** Length of an integer's canonical RLP. */
+function integerSize(value: bigint): number {
+  return value < 0x80n ? 1 : 1 + ((value.toString(16).length + 1) >> 1)
+}

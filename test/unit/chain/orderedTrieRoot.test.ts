@@ -1,0 +1,55 @@
+import { createMPT, MerklePatriciaTrie } from '@ethereumjs/mpt'
+import { RLP } from '@ethereumjs/rlp'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { orderedTrieRoot, pathOf, type TrieLeaf, trieRoot } from '../../../src/chain/orderedTrieRoot.ts'
+import { bytesToHex, compareBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, keccak256 } from '../../../src/primitives/hash.ts'
+
+async function expectedRoot(values: readonly Uint8Array[]): Promise<string> {
+  const trie = new MerklePatriciaTrie()
+  for (const [index, value] of values.entries()) {
+    await trie.put(index === 0 ? RLP.encode(EMPTY_BYTES) : RLP.encode(index), value)
+  }
+  return bytesToHex(trie.root())
+}
+
+describe('orderedTrieRoot', () => {
+  it('is the empty root for nothing', () => {
+    expect(orderedTrieRoot([])).toEqual(EMPTY_TRIE_ROOT)
+  })
+
+  it.each([1, 2, 16, 17, 127, 128, 129, 255, 256, 257, 700])(
+    'agrees with @ethereumjs/mpt for %d values',
+    async (count) => {
+      const values = Array.from({ length: count }, (_, index) =>
+        new Uint8Array((index * 37) % 120 || 1).fill(index + 1),
+      )
+      expect(bytesToHex(orderedTrieRoot(values))).toBe(await expectedRoot(values))
+    },
+  )
+
+  it('agrees for values of any length, short ones embedded in their parents', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 150 }), async (values) => {
+        expect(bytesToHex(orderedTrieRoot(values))).toBe(await expectedRoot(values))
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe('trieRoot', () => {
+  it('agrees with a secure trie', async () => {
+    const trie = await createMPT({ useKeyHashing: true })
+    const leaves: TrieLeaf[] = []
+    for (let i = 0; i < 200; i++) {
+      const key = Uint8Array.of(i)
+      const value = new Uint8Array(1 + (i % 50)).fill(i + 1)
+      await trie.put(key, value)
+      leaves.push({ path: pathOf(keccak256(key)), value })
+    }
+    leaves.sort((a, b) => compareBytes(a.path, b.path))
+    expect(trieRoot(leaves)).toEqual(trie.root())
+  })
+})
