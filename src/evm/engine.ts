@@ -1,0 +1,90 @@
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+import type { WorldState } from '../state/world.ts'
+import type { PrecompileTable } from './precompile.ts'
+import type { Rules } from './rules.ts'
+import type { Tracer } from './tracer.ts'
+
+/** What opcodes can read of the block. */
+export interface BlockContext {
+  readonly number: number
+  /** whole seconds */
+  readonly timestamp: number
+  readonly gasLimit: bigint
+  readonly coinbase: Address
+  /** wei per gas; undefined before London */
+  readonly baseFeePerGas: bigint | undefined
+  /** PREVRANDAO; before Paris the block's difficulty is given in `difficulty` instead */
+  readonly prevRandao: Hash
+  readonly difficulty: bigint
+  readonly blobBaseFee: bigint
+  /** BLOCKHASH: hash of one of the 256 blocks before this one, undefined outside that window */
+  readonly blockHash: (number: number) => Hash | undefined
+}
+
+/** What opcodes can read of the transaction. */
+export interface TransactionContext {
+  readonly origin: Address
+  /** effective gas price */
+  readonly gasPrice: bigint
+  readonly blobHashes: readonly Hash[]
+}
+
+/** The top-level call or creation of a transaction. */
+export interface Message {
+  readonly caller: Address
+  /** undefined creates a contract */
+  readonly to: Address | undefined
+  readonly value: bigint
+  readonly data: Uint8Array
+  /** gas left after the intrinsic cost */
+  readonly gasLimit: bigint
+}
+
+export interface ExecutionEnvironment {
+  readonly world: WorldState
+  readonly block: BlockContext
+  readonly transaction: TransactionContext
+  readonly rules: Rules
+  readonly precompiles: PrecompileTable
+  readonly tracer?: Tracer
+  /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */
+  readonly refundBefore?: bigint
+  /**
+   * Called between slices of work by a view that has a deadline. It may wait (and so let other work of the thread run);
+   * it throws `ExecutionTimeout` to drop the run, after which the world state must be thrown away.
+   */
+  readonly yield?: () => Promise<void>
+}
+
+/** Why a frame failed, in geth's words (reference: core/vm/errors.go). `execution reverted` is not a failure. */
+export interface EvmFailure {
+  readonly message: string
+}
+
+export interface ExecutionResult {
+  readonly status: 'success' | 'revert' | 'failure'
+  /** set when status is `failure` */
+  readonly failure?: EvmFailure
+  /** return or revert data; the deployed code's address is in `createdAddress` */
+  readonly output: Uint8Array
+  /** of `Message.gasLimit` */
+  readonly gasUsed: bigint
+  /** refund counter at the end; 0 unless status is `success` */
+  readonly gasRefund: bigint
+  readonly createdAddress?: Address
+}
+
+/**
+ * Runs code against the world state. It opens and closes its own checkpoints: when it returns, the effects of a run that
+ * did not succeed are gone. The value transfer of the message is part of the run; buying gas, nonces and refunds are the
+ * transition's.
+ */
+export interface Engine {
+  readonly name: 'reference' | 'wasm'
+  run(message: Message, environment: ExecutionEnvironment): Promise<ExecutionResult>
+}
+
+export class ExecutionTimeout extends Error {
+  override readonly name = 'ExecutionTimeout'
+}

@@ -1,0 +1,151 @@
+import { EVM, EVMError, EVMMockBlockchain, type ExecResult } from '@ethereumjs/evm'
+import { createZeroAddress } from '@ethereumjs/util'
+import { bytesToBigInt } from '../../../primitives/bytes.ts'
+import { evmCrypto } from '../../crypto.ts'
+import { createChainCommon } from './chainCommon.ts'
+
+type FrameState = NonNullable<ExecResult['runState']>
+type StockInterpreter = FrameState['interpreter']
+type RunResult = Awaited<ReturnType<StockInterpreter['run']>>
+
+type InterpreterConstructor = new (
+  evm: EVM,
+  stateManager: EVM['stateManager'],
+  blockchain: EVM['blockchain'],
+  env: FrameState['env'],
+  gasLeft: bigint,
+  journal: EVM['journal'],
+  performanceLogs: EVM['performanceLogger'],
+) => StockInterpreter
+
+const JUMP = 0x56
+const JUMPI = 0x57
+const JUMPDEST = 0x5b
+const PUSH1 = 0x60
+const PUSH32 = 0x7f
+const STOP = 'stop'
+
+/** Where code may jump to, and what its PUSH opcodes push, by the offset of the pushed bytes. */
+interface Analysis {
+  readonly validJumps: Uint8Array
+  readonly pushes: bigint[]
+}
+
+/** By the code's array, which the world keeps the same for the same code. */
+const analyses = new WeakMap<Uint8Array, Analysis>()
+
+const Stock = await findInterpreter()
+
+/**
+ * The interpreter of `@ethereumjs/evm` with another loop: it waits only for opcodes that wait for something, where the stock
+ * loop waits twice for each opcode, and it analyses the same code once. Gas, handlers and step events are the same.
+ */
+export class FrameInterpreter extends Stock {
+  /** Asked at each JUMPDEST, which every loop has, whether to let other work of the thread run first. */
+  pause: ((frame: FrameState) => Promise<void> | undefined) | undefined
+
+  override async run(code: Uint8Array): Promise<RunResult> {
+    const state = this._runState
+    state.code = code
+    try {
+      await this.#loop(state, code)
+    } catch (error) {
+      if (!(error instanceof EVMError)) throw error
+      if (error.error !== STOP) return { runState: state, exceptionError: error }
+    }
+    return { runState: state }
+  }
+
+  async #loop(state: FrameState, code: Uint8Array): Promise<void> {
+    const { common, pause } = this
+    const table = this._evm['_opcodeMap']
+    const stepping = this._evm.events.listenerCount('step') > 0
+    let analysed = false
+    while (state.programCounter < code.length) {
+      const opcode = code[state.programCounter]!
+      if (!analysed && (opcode === JUMP || opcode === JUMPI)) {
+        const { validJumps, pushes } = analysisOf(code)
+        state.validJumps = validJumps
+        state.cachedPushes = pushes
+        state.shouldDoJumpAnalysis = false
+        analysed = true
+      }
+      state.opCode = opcode
+      const { opcodeInfo, gasHandler, opHandler } = table[opcode]!
+      const memoryWords = state.memoryWordCount
+      let gas = opcodeInfo.feeBigInt
+      if (opcodeInfo.dynamicGas) {
+        try {
+          const dynamic = gasHandler(state, gas, common)
+          gas = typeof dynamic === 'bigint' ? dynamic : await dynamic
+        } catch (error) {
+          if (stepping && error instanceof EVMError) await this._runStepHook(gas, state.gasLeft, memoryWords)
+          throw error
+        }
+      }
+      if (stepping) await this._runStepHook(gas, state.gasLeft, memoryWords)
+      if (opcodeInfo.isInvalid) throw new EVMError('invalid opcode')
+      state.gasLeft -= gas
+      if (state.gasLeft < 0n) {
+        state.gasLeft = 0n
+        throw new EVMError('out of gas')
+      }
+      state.programCounter++
+      if (pause !== undefined && opcode === JUMPDEST) {
+        const pausing = pause(state)
+        if (pausing !== undefined) await pausing
+      }
+      if (opcodeInfo.isAsync) await opHandler(state, common)
+      else opHandler(state, common)
+    }
+  }
+}
+
+function analysisOf(code: Uint8Array): Analysis {
+  let analysis = analyses.get(code)
+  if (analysis === undefined) {
+    analysis = analyse(code)
+    analyses.set(code, analysis)
+  }
+  return analysis
+}
+
+function analyse(code: Uint8Array): Analysis {
+  const validJumps = new Uint8Array(code.length)
+  const pushes: bigint[] = []
+  for (let at = 0; at < code.length; at++) {
+    const opcode = code[at]!
+    if (opcode === JUMPDEST) validJumps[at] = 1
+    if (opcode < PUSH1 || opcode > PUSH32) continue
+    const length = opcode - PUSH1 + 1
+    const bytes = code.subarray(at + 1, at + 1 + length)
+    pushes[at + 1] = bytesToBigInt(bytes) << BigInt(8 * (length - bytes.length))
+    at += length
+  }
+  return { validJumps, pushes }
+}
+
+/** `@ethereumjs/evm` does not export its interpreter: an opcode of our own is shown an instance. */
+async function findInterpreter(): Promise<InterpreterConstructor> {
+  let found: unknown
+  const evm = new EVM({
+    common: createChainCommon({ fork: 'cancun', chainId: 1n }),
+    blockchain: new EVMMockBlockchain(),
+    stateManager: { getAccount: async () => undefined } as unknown as EVM['stateManager'],
+    bls: evmCrypto.bls,
+    bn254: evmCrypto.bn254,
+    customOpcodes: [
+      {
+        opcode: 0x0c,
+        opcodeName: 'FIND',
+        baseFee: 0,
+        logicFunction: (frame) => {
+          found = frame.interpreter.constructor
+        },
+      },
+    ],
+  })
+  await evm.runCode({ code: Uint8Array.of(0x0c), gasLimit: 1n, to: createZeroAddress() })
+  if (found === undefined) throw new Error('the interpreter of @ethereumjs/evm was not found')
+  return found as InterpreterConstructor
+}

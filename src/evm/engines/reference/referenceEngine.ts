@@ -1,0 +1,101 @@
+import { type ExecResult, Message as FrameMessage } from '@ethereumjs/evm'
+import { Address } from '@ethereumjs/util'
+import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../primitives/bytes.ts'
+import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
+import type { Rules } from '../../rules.ts'
+import { ChainEVM } from './chainEVM.ts'
+import { failureWords } from './failures.ts'
+import { isFatal } from './fatal.ts'
+import { attachTracer } from './tracing.ts'
+
+/**
+ * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so the ones that are not running wait
+ * in a pool for each fork; runs that interleave have one each.
+ */
+export function createReferenceEngine(): Engine {
+  const idle = new Map<string, ChainEVM[]>()
+  return {
+    name: 'reference',
+    async run(message, environment) {
+      const pool = poolOf(idle, environment.rules)
+      const evm = pool.pop() ?? new ChainEVM(environment.rules)
+      evm.begin(environment)
+      try {
+        return await runMessage(evm, message, environment)
+      } finally {
+        evm.end()
+        pool.push(evm)
+      }
+    },
+  }
+}
+
+function poolOf(idle: Map<string, ChainEVM[]>, { fork, chainId }: Rules): ChainEVM[] {
+  const key = `${fork}:${chainId}`
+  const pool = idle.get(key) ?? []
+  idle.set(key, pool)
+  return pool
+}
+
+async function runMessage(
+  evm: ChainEVM,
+  message: Message,
+  environment: ExecutionEnvironment,
+): Promise<ExecutionResult> {
+  const { world, transaction } = environment
+  if (world.getBalance(message.caller) < message.value) {
+    return failed('insufficient balance for transfer', 0n)
+  }
+  if (environment.tracer !== undefined) attachTracer(evm, environment)
+  let result: ExecResult
+  let createdAddress: Address | undefined
+  try {
+    const outcome = await evm.runCall({ message: topFrame(message, transaction.blobHashes), skipNonceIncrement: true })
+    result = outcome.execResult
+    createdAddress = outcome.createdAddress
+  } catch (error) {
+    if (isFatal(error)) throw error
+    return failed('internal error', message.gasLimit)
+  }
+  const gasUsed = clamp(result.executionGasUsed, message.gasLimit)
+  const error = result.exceptionError?.error
+  if (error === 'revert') return { status: 'revert', output: result.returnValue, gasUsed, gasRefund: 0n }
+  // before Homestead a contract whose code could not be paid for stays, empty
+  const keepsEmptyContract = error === 'code store out of gas' && evm.rules.fork === 'frontier'
+  if (error !== undefined && !keepsEmptyContract) return failed(failureWords(result), gasUsed)
+  // EIP-6780: from Cancun only what this transaction created is deleted
+  const onlyCreated = evm.common.isActivatedEIP(6780)
+  for (const key of result.selfdestruct?.keys() ?? []) {
+    const address = hexToBytes(key)
+    if (!onlyCreated || world.isCreated(address)) world.markSelfDestructed(address)
+  }
+  return {
+    status: 'success',
+    output: result.returnValue,
+    gasUsed,
+    gasRefund: result.gasRefund ?? 0n,
+    ...(createdAddress === undefined ? {} : { createdAddress: createdAddress.bytes }),
+  }
+}
+
+function topFrame(message: Message, blobHashes: readonly Uint8Array[]): FrameMessage {
+  return new FrameMessage({
+    caller: new Address(message.caller),
+    ...(message.to === undefined ? {} : { to: new Address(message.to) }),
+    value: message.value,
+    data: message.data,
+    gasLimit: message.gasLimit,
+    depth: 0,
+    selfdestruct: new Map(),
+    createdAddresses: new Set(),
+    blobVersionedHashes: blobHashes.map(bytesToHex),
+  })
+}
+
+function failed(message: string, gasUsed: bigint): ExecutionResult {
+  return { status: 'failure', failure: { message }, output: EMPTY_BYTES, gasUsed, gasRefund: 0n }
+}
+
+function clamp(gas: bigint, limit: bigint): bigint {
+  return gas < 0n ? 0n : gas > limit ? limit : gas
+}

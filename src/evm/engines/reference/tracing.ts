@@ -1,0 +1,349 @@
+import { EVMError, type EVMResult, type ExecResult, type Message as FrameMessage } from '@ethereumjs/evm'
+import type { Address } from '../../../primitives/address.ts'
+import { bigIntToBytes, bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { create2Address, createAddress } from '../../contractAddress.ts'
+import type { ExecutionEnvironment } from '../../engine.ts'
+import { isAtLeast } from '../../rules.ts'
+import { isStandardPrecompile } from '../../standardPrecompiles.ts'
+import type { FrameEnter, FrameType, Tracer } from '../../tracer.ts'
+import type { ChainEVM } from './chainEVM.ts'
+import { failureWords, frameFailureWords } from './failures.ts'
+import { stackFault } from './stackBounds.ts'
+
+type FrameState = NonNullable<ExecResult['runState']>
+type Handler = (frame: FrameState, common: ChainEVM['common']) => void | Promise<void>
+type GasHandler = (frame: FrameState, gas: bigint, common: ChainEVM['common']) => Promise<bigint>
+
+/** An entry of the opcode table of `@ethereumjs/evm`. */
+interface OpcodeEntry {
+  readonly opcodeInfo: { readonly code: number; readonly dynamicGas: boolean; readonly isAsync: boolean }
+  readonly opHandler: Handler
+  readonly gasHandler: GasHandler
+}
+
+/** A frame that has begun and not ended. */
+interface OpenFrame {
+  readonly gas: bigint
+  /** its code is a stateful precompile */
+  readonly isStateful: boolean
+  readonly logsBefore: number
+  /** the opcode that runs or ran last; of those that are watched */
+  opcode: number
+}
+
+const STOP = 0x00
+const LOG0 = 0xa0
+const CREATE = 0xf0
+const CALL = 0xf1
+const CALLCODE = 0xf2
+const RETURN = 0xf3
+const DELEGATECALL = 0xf4
+const CREATE2 = 0xf5
+const STATICCALL = 0xfa
+const SELFDESTRUCT = 0xff
+
+const FRAME_TYPES: Readonly<Record<number, FrameType>> = {
+  [CREATE]: 'CREATE',
+  [CALL]: 'CALL',
+  [CALLCODE]: 'CALLCODE',
+  [DELEGATECALL]: 'DELEGATECALL',
+  [CREATE2]: 'CREATE2',
+  [STATICCALL]: 'STATICCALL',
+}
+const CALLS = [CALL, CALLCODE, DELEGATECALL, STATICCALL]
+/** After these a frame does not run into the end of its code. */
+const ENDINGS = new Set([STOP, RETURN, SELFDESTRUCT])
+
+/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and calls: geth's fixed part of their price is that of a warm account. */
+const WARM_PRICED = new Set([0x31, 0x3b, 0x3c, 0x3f, ...CALLS])
+const WARM_ACCESS = 100n
+const RETURNDATACOPY = 0x3e
+const TSTORE = 0x5d
+/** geth prices no memory beyond this (core/vm: memoryGasCost). */
+const MAX_MEMORY_WORDS = 0xffffffffn
+
+const MAX_DEPTH = 1024
+const CALL_STIPEND = 2_300n
+const ADDRESS_MASK = (1n << 160n) - 1n
+
+/**
+ * Connects `environment.tracer` to `evm` for one run, which {@link ChainEVM.end} ends: frames come from the EVM's events,
+ * opcodes from handlers around those of the opcode table, so that a tracer sees what geth's would.
+ */
+export function attachTracer(evm: ChainEVM, environment: ExecutionEnvironment): void {
+  const { tracer } = environment
+  if (tracer === undefined) return
+  const session = new TracingSession(tracer, environment)
+  evm.events.on('beforeMessage', (message) => session.enter(message))
+  evm.events.on('afterMessage', (result) => session.exit(result))
+  const machine = evm as unknown as { _opcodeMap: readonly OpcodeEntry[] }
+  machine._opcodeMap = session.watch(machine._opcodeMap)
+}
+
+class TracingSession {
+  readonly #tracer: Tracer
+  readonly #environment: ExecutionEnvironment
+  readonly #frames: OpenFrame[] = []
+  /** frames that have begun so far */
+  #entered = 0
+
+  constructor(tracer: Tracer, environment: ExecutionEnvironment) {
+    this.#tracer = tracer
+    this.#environment = environment
+  }
+
+  /** The table with handlers that tell the tracer; opcodes that it does not care for keep theirs. */
+  watch(table: readonly OpcodeEntry[]): OpcodeEntry[] {
+    const watched = table.map((entry, opcode) => this.#withFrames(entry, opcode))
+    return this.#tracer.onOpcode === undefined ? watched : watched.map((entry) => this.#withSteps(entry))
+  }
+
+  enter(message: FrameMessage): void {
+    const { world, rules, precompiles } = this.#environment
+    const { caller, data, depth, gasLimit, value, delegatecall, salt } = message
+    const opcode = this.#frames.at(-1)?.opcode
+    const type =
+      (opcode === undefined ? undefined : FRAME_TYPES[opcode]) ?? (message.to === undefined ? 'CREATE' : 'CALL')
+    let to: Address
+    if (message.to !== undefined) to = message.codeAddress.bytes
+    else if (salt !== undefined) to = create2Address(caller.bytes, salt, data)
+    else to = createAddress(caller.bytes, world.getNonce(caller.bytes) - 1n)
+    const isStateful = message.to !== undefined && precompiles.has(bytesKey(to))
+    this.#frames.push({ gas: gasLimit, isStateful, logsBefore: world.logs().length, opcode: STOP })
+    this.#entered++
+    this.#tracer.onEnter?.({
+      depth,
+      type,
+      from: delegatecall ? message.to!.bytes : caller.bytes,
+      to,
+      input: data,
+      gas: gasLimit,
+      value: type === 'STATICCALL' ? undefined : value,
+      precompile: message.to !== undefined && !isStateful && isStandardPrecompile(to, rules.fork),
+    })
+  }
+
+  exit({ execResult }: EVMResult): void {
+    const frame = this.#frames.pop()!
+    const depth = this.#frames.length
+    const { exceptionError, executionGasUsed, returnValue } = execResult
+    if (exceptionError === undefined) this.#reportEnd(execResult, frame, depth)
+    let error = exceptionError === undefined ? undefined : failureWords(execResult)
+    // The EVM does not tell these two apart: code that returned cannot run out of gas but for its deposit.
+    if (error === 'out of gas' && frame.opcode === RETURN) error = 'contract creation code storage out of gas'
+    const isFrontier = this.#environment.rules.fork === 'frontier'
+    const isKept = error === undefined || error === 'execution reverted'
+    let spent = executionGasUsed
+    if (frame.gas < spent) spent = frame.gas
+    this.#tracer.onExit?.({
+      depth,
+      output: isKept ? returnValue : EMPTY_BYTES,
+      gasUsed: spent,
+      error,
+      reverted: error !== undefined && !(isFrontier && error === 'contract creation code storage out of gas'),
+    })
+  }
+
+  /** What happened at a successful frame's end without an opcode: a precompile's logs, the STOP behind the last byte. */
+  #reportEnd({ runState: state }: ExecResult, frame: OpenFrame, depth: number): void {
+    if (frame.isStateful && this.#tracer.onLog !== undefined) {
+      for (const log of this.#environment.world.logs().slice(frame.logsBefore)) this.#tracer.onLog(log)
+    }
+    if (state === undefined || this.#tracer.onOpcode === undefined || ENDINGS.has(frame.opcode)) return
+    this.#tracer.onOpcode({
+      pc: state.programCounter,
+      op: STOP,
+      gas: state.gasLeft,
+      gasCost: 0n,
+      depth: depth + 1,
+      refund: this.#refundOf(state),
+      stack: state.stack.getStack(),
+      memory: memoryOf(state, state.memoryWordCount),
+      returnData: state.returnBytes,
+      address: state.env.address.bytes,
+      caller: state.env.caller.bytes,
+      error: undefined,
+    })
+  }
+
+  /** Reports the machine before the opcode, with its whole cost, as geth does after charging and before running it. */
+  #withSteps(entry: OpcodeEntry): OpcodeEntry {
+    const { opcodeInfo, gasHandler } = entry
+    const onOpcode = this.#tracer.onOpcode!.bind(this.#tracer)
+    const isCall = CALLS.includes(opcodeInfo.code)
+    const isWarmPriced = WARM_PRICED.has(opcodeInfo.code) && isAtLeast(this.#environment.rules, 'berlin')
+    const base = (fee: bigint): bigint => (isWarmPriced ? WARM_ACCESS : fee)
+    const report = (frame: FrameState, op: number, gasCost: bigint, words: bigint, error: string | undefined): void => {
+      onOpcode({
+        pc: frame.programCounter,
+        op,
+        gas: frame.gasLeft,
+        gasCost,
+        depth: frame.env.depth + 1,
+        refund: this.#refundOf(frame),
+        stack: frame.stack.getStack(),
+        memory: memoryOf(frame, words),
+        returnData: frame.returnBytes,
+        address: frame.env.address.bytes,
+        caller: frame.env.caller.bytes,
+        error,
+      })
+    }
+    return {
+      ...entry,
+      opcodeInfo: { ...opcodeInfo, dynamicGas: true },
+      gasHandler: async (frame, fee, common) => {
+        // The table gives every undefined opcode the entry of INVALID.
+        const op = frame.code[frame.programCounter]!
+        const words = frame.memoryWordCount
+        this.#frames.at(-1)!.opcode = op
+        const fault = stackFault(opcodeInfo.code, frame.stack.length)
+        if (fault !== undefined) {
+          report(frame, op, fee, words, frameFailureWords(fault, frame))
+          throw new EVMError(fault)
+        }
+        let gas = fee
+        try {
+          if (opcodeInfo.dynamicGas) gas = await gasHandler(frame, fee, common)
+        } catch (error) {
+          if (!(error instanceof EVMError)) throw error
+          const isLate = failsLate(op, error.error)
+          report(frame, op, base(fee), words, isLate ? undefined : frameFailureWords(error.error, frame))
+          throw error
+        }
+        if (frame.memoryWordCount > MAX_MEMORY_WORDS) {
+          report(frame, op, base(fee), words, 'out of gas')
+          return gas
+        }
+        const cost = isCall ? gas + (frame.messageGasLimit ?? 0n) : gas
+        report(frame, op, cost, words, cost > frame.gasLeft ? 'out of gas' : undefined)
+        return gas
+      },
+    }
+  }
+
+  #refundOf({ gasRefund }: Pick<FrameState, 'gasRefund'>): bigint {
+    return gasRefund + (this.#environment.refundBefore ?? 0n)
+  }
+
+  #withFrames(entry: OpcodeEntry, opcode: number): OpcodeEntry {
+    if (FRAME_TYPES[opcode] !== undefined) return this.#calling(entry, opcode)
+    if (opcode === RETURN) return this.#returning(entry)
+    if (opcode === SELFDESTRUCT) return this.#destructing(entry)
+    if (opcode >= LOG0 && opcode <= LOG0 + 4 && this.#tracer.onLog !== undefined) return this.#logging(entry)
+    return entry
+  }
+
+  /** Notes which opcode calls, and reports the frames that fail before the EVM begins them. */
+  #calling(entry: OpcodeEntry, opcode: number): OpcodeEntry {
+    const { opcodeInfo, opHandler } = entry
+    return {
+      ...entry,
+      opcodeInfo: { ...opcodeInfo, isAsync: true },
+      opHandler: async (frame, common) => {
+        this.#frames.at(-1)!.opcode = opcode
+        const entered = this.#entered
+        const stack = frame.stack.getStack()
+        const gas = frame.messageGasLimit ?? 0n
+        await opHandler(frame, common)
+        if (this.#entered === entered) this.#reportStillborn(frame, opcode, stack, gas)
+      },
+    }
+  }
+
+  #reportStillborn(frame: FrameState, opcode: number, stack: readonly bigint[], gas: bigint): void {
+    const { world } = this.#environment
+    const from = frame.env.address.bytes
+    const depth = this.#frames.length
+    const top = (index: number): bigint => stack.at(-1 - index) ?? 0n
+    const isCreation = opcode === CREATE || opcode === CREATE2
+    const hasValue = opcode === CALL || opcode === CALLCODE
+    const inputAt = isCreation ? 1 : hasValue ? 3 : 2
+    const input = readMemory(frame, top(inputAt), top(inputAt + 1))
+    const value = isCreation ? top(0) : hasValue ? top(2) : frame.env.callValue
+    let to: Address = bigIntToBytes(top(1) & ADDRESS_MASK, 20)
+    if (opcode === CREATE) to = createAddress(from, world.getNonce(from))
+    if (opcode === CREATE2) to = create2Address(from, bigIntToBytes(top(3), 32), input)
+    const enter: FrameEnter = {
+      depth,
+      type: FRAME_TYPES[opcode]!,
+      from,
+      to,
+      input,
+      gas: hasValue && value > 0n ? gas + CALL_STIPEND : gas,
+      value: opcode === STATICCALL ? undefined : value,
+      precompile: false,
+    }
+    let error = 'nonce uint64 overflow'
+    if (depth > MAX_DEPTH) error = 'max call depth exceeded'
+    else if (value > world.getBalance(from)) error = 'insufficient balance for transfer'
+    this.#tracer.onEnter?.(enter)
+    this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error, reverted: true })
+  }
+
+  #returning(entry: OpcodeEntry): OpcodeEntry {
+    return {
+      ...entry,
+      opHandler: (frame, common) => {
+        this.#frames.at(-1)!.opcode = RETURN
+        return entry.opHandler(frame, common)
+      },
+    }
+  }
+
+  /** A self-destruct is a frame of its own to tracers. It ends its frame, which the EVM says by throwing `stop`. */
+  #destructing(entry: OpcodeEntry): OpcodeEntry {
+    return {
+      ...entry,
+      opcodeInfo: { ...entry.opcodeInfo, isAsync: true },
+      opHandler: async (frame, common) => {
+        const from = frame.env.address.bytes
+        const to = bigIntToBytes((frame.stack.getStack().at(-1) ?? 0n) & ADDRESS_MASK, 20)
+        const value = this.#environment.world.getBalance(from)
+        try {
+          await entry.opHandler(frame, common)
+        } catch (error) {
+          if (error instanceof EVMError && error.error === EVMError.errorMessages.STOP) {
+            const depth = this.#frames.length
+            const enter = { depth, from, to, value, input: EMPTY_BYTES, gas: 0n, precompile: false }
+            this.#tracer.onEnter?.({ ...enter, type: 'SELFDESTRUCT' })
+            this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error: undefined, reverted: false })
+          }
+          throw error
+        }
+      },
+    }
+  }
+
+  #logging(entry: OpcodeEntry): OpcodeEntry {
+    return {
+      ...entry,
+      opHandler: (frame, common) => {
+        entry.opHandler(frame, common)
+        const log = this.#environment.world.logs().at(-1)
+        if (log !== undefined) this.#tracer.onLog?.(log)
+      },
+    }
+  }
+}
+
+/** Whether geth finds this fault only when the opcode runs: then its step shows none. */
+function failsLate(opcode: number, fault: EVMError['error']): boolean {
+  if (fault === EVMError.errorMessages.OUT_OF_RANGE) return opcode === RETURNDATACOPY
+  if (fault !== EVMError.errorMessages.STATIC_STATE_CHANGE) return false
+  return opcode === TSTORE || (opcode >= LOG0 && opcode <= LOG0 + 4)
+}
+
+/** The memory that the frame had paid for when it had `words` words. */
+function memoryOf(frame: FrameState, words: bigint): Uint8Array {
+  const length = Number(words) * 32
+  const { _store: store } = frame.memory
+  if (store.length >= length) return store.subarray(0, length)
+  const memory = new Uint8Array(length)
+  memory.set(store)
+  return memory
+}
+
+function readMemory(frame: FrameState, offset: bigint, length: bigint): Uint8Array {
+  return length === 0n ? EMPTY_BYTES : frame.memory.read(Number(offset), Number(length)).slice()
+}

@@ -1,0 +1,45 @@
+import { includesFork } from '../chain/hardfork.ts'
+import { hexToBytes } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { BEACON_ROOTS, HISTORY_STORAGE } from './systemContracts.ts'
+import type { TransitionContext } from './transition.ts'
+
+/** The caller of EIP-4788 and EIP-2935. */
+const SYSTEM_ADDRESS = hexToBytes('0xfffffffffffffffffffffffffffffffffffffffe')
+const SYSTEM_CALL_GAS = 30_000_000n
+
+type SystemCallContext = Pick<TransitionContext, 'world' | 'block' | 'rules' | 'engine' | 'precompiles'>
+
+/**
+ * What happens at the start of a block, before its transactions: the parent's beacon root (EIP-4788, from Cancun) and the
+ * parent's hash (EIP-2935, from Prague) are stored by contracts. Where a contract is absent nothing happens.
+ */
+export async function applyBlockStart(
+  context: SystemCallContext & {
+    readonly parentHash: Hash
+    /** the block's own header field; undefined before Cancun */
+    readonly parentBeaconBlockRoot: Hash | undefined
+  },
+): Promise<void> {
+  const { parentHash, parentBeaconBlockRoot } = context
+  const { fork } = context.rules
+  if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
+    await systemCall(context, BEACON_ROOTS, parentBeaconBlockRoot)
+  }
+  if (includesFork(fork, 'prague')) await systemCall(context, HISTORY_STORAGE, parentHash)
+}
+
+async function systemCall(
+  { world, block, rules, engine, precompiles }: SystemCallContext,
+  to: Uint8Array,
+  data: Uint8Array,
+): Promise<void> {
+  if (world.getCode(to).length === 0) return
+  world.beginTransaction()
+  const transaction = { origin: SYSTEM_ADDRESS, gasPrice: 0n, blobHashes: [] }
+  await engine.run(
+    { caller: SYSTEM_ADDRESS, to, value: 0n, data, gasLimit: SYSTEM_CALL_GAS },
+    { world, block, rules, precompiles, transaction },
+  )
+  world.endTransaction({ clearEmpty: true })
+}

@@ -1,0 +1,71 @@
+import type { Hardfork } from '../../chain/hardfork.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import type { Tracer } from '../tracer.ts'
+
+/** A tracer of one transaction with the JSON that it makes of it. */
+export interface TraceCollector {
+  readonly tracer: Tracer
+  /**
+   * JSON-ready, in geth's form. To be called after the run.
+   * @throws TraceError when there is nothing to show
+   */
+  result(): unknown
+}
+
+/** Where the traced transaction stands; a call has no hashes. */
+export interface TraceContext {
+  readonly fork: Hardfork
+  readonly blockNumber: number
+  readonly blockHash: Hash | undefined
+  readonly transactionHash: Hash | undefined
+  readonly transactionIndex: number
+  /** index in the block of the transaction's first log */
+  readonly firstLogIndex: number
+  /** what the results of one answer may take together */
+  readonly budget: TraceBudget
+}
+
+/** Why there is no trace, in geth's words where it has some. */
+export class TraceError extends Error {
+  override readonly name = 'TraceError'
+  /** the result would have been longer than allowed */
+  readonly isTooLarge: boolean
+
+  constructor(message: string, isTooLarge = false) {
+    super(message)
+    this.isTooLarge = isTooLarge
+  }
+}
+
+/** JSON of a tracer's configuration: what the request gave, of any type. */
+export type TracerConfig = Readonly<Record<string, unknown>>
+
+/**
+ * A switch of a tracer's configuration; off when it is not given.
+ * @throws TraceError when it is not a boolean
+ */
+export function readSwitch(config: TracerConfig, name: string): boolean {
+  const value = config[name] ?? false
+  if (typeof value !== 'boolean') throw new TraceError(`invalid tracer configuration: ${name} is not a boolean`)
+  return value
+}
+
+/** Counts the characters that a trace takes and says when they are too many. */
+export class TraceBudget {
+  #left: number
+
+  constructor(length: number) {
+    this.#left = length
+  }
+
+  /** False once more was asked for than there is. */
+  spend(length: number): boolean {
+    this.#left -= length
+    return this.#left >= 0
+  }
+
+  /** @throws TraceError when the trace got too long */
+  check(): void {
+    if (this.#left < 0) throw new TraceError('response too large', true)
+  }
+}

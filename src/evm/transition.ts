@@ -1,0 +1,275 @@
+import { includesFork } from '../chain/hardfork.ts'
+import type { Log } from '../chain/log.ts'
+import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
+import type { Address } from '../primitives/address.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import type { NativeEvent, WorldState } from '../state/world.ts'
+import { applyAuthorizations, recoverAuthority } from './authorization.ts'
+import { recordedBurn } from './burntBalance.ts'
+import { createAddress } from './contractAddress.ts'
+import { delegationTarget } from './delegation.ts'
+import type { BlockContext, Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
+import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
+import type { PrecompileTable } from './precompile.ts'
+import type { Rules } from './rules.ts'
+import type { Tracer } from './tracer.ts'
+import { findInvalidity, GAS_PER_BLOB, type SkippedChecks } from './transactionChecks.ts'
+
+/** The world state with the scope of a transaction. */
+export interface TransactionWorld extends WorldState {
+  beginTransaction(): void
+  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burntAcoin: bigint }
+}
+
+/** What a transaction runs in. */
+export interface TransitionContext {
+  readonly world: TransactionWorld
+  readonly block: BlockContext
+  readonly rules: Rules
+  readonly engine: Engine
+  readonly precompiles: PrecompileTable
+  readonly tracer?: Tracer
+  /** see ExecutionEnvironment */
+  readonly yield?: () => Promise<void>
+  /** gas that is left in the block; undefined: any */
+  readonly gasAvailable?: bigint
+  /** Blob transactions are refused unless this is true: only conformance chains take them. */
+  readonly acceptsBlobs?: boolean
+  /**
+   * Credits the fees inside the transaction, before the accounts that it destroyed are deleted, as Ethereum does with the
+   * coinbase. Without it the caller routes `fees` of the outcome.
+   */
+  readonly routeFees?: (fees: TransactionFees) => void
+}
+
+/** What is run, whether it was signed or not. */
+export interface TransactionMessage
+  extends Pick<
+    Transaction,
+    | 'type'
+    | 'nonce'
+    | 'gasLimit'
+    | 'maxFeePerGas'
+    | 'maxPriorityFeePerGas'
+    | 'to'
+    | 'value'
+    | 'data'
+    | 'accessList'
+    | 'authorizationList'
+    | 'maxFeePerBlobGas'
+    | 'blobVersionedHashes'
+  > {
+  readonly sender: Address
+}
+
+/** A call for RPC: what is not given is 0 or empty, the nonce is the account's. */
+export type CallMessage = Partial<TransactionMessage> & Pick<TransactionMessage, 'sender' | 'gasLimit'>
+
+/** Fees that the sender paid and nobody was given yet, in acoin. */
+export interface TransactionFees {
+  readonly baseFeeAcoin: bigint
+  readonly tipAcoin: bigint
+  /** EIP-4844; always 0 on chains that take no blobs */
+  readonly blobFeeAcoin: bigint
+}
+
+export interface SkippedTransaction {
+  readonly kind: 'skipped'
+  /** geth's words */
+  readonly reason: string
+}
+
+export interface AppliedTransaction {
+  readonly kind: 'applied'
+  readonly status: ExecutionResult['status']
+  readonly gasUsed: bigint
+  /** acoin per gas */
+  readonly effectiveGasPrice: bigint
+  readonly logs: readonly Log[]
+  readonly events: readonly NativeEvent[]
+  /** return or revert data */
+  readonly output: Uint8Array
+  /** geth's words, `execution reverted` for a revert; undefined on success */
+  readonly failure: string | undefined
+  /** of a creation, whether or not it succeeded */
+  readonly createdAddress: Address | undefined
+  readonly fees: TransactionFees
+  /** what self-destructs destroyed */
+  readonly burntAcoin: bigint
+  /** EIP-4844 */
+  readonly blobGasUsed: bigint
+}
+
+export type TransitionOutcome = SkippedTransaction | AppliedTransaction
+
+/**
+ * Applies a transaction: checks, gas purchase, nonce, warm addresses, EIP-7702 authorizations, the run, refunds, end of
+ * transaction. A skipped one has no effect. It throws only what {@link Engine.run} does for a deadline, and what the
+ * database does.
+ */
+export function applyTransaction(input: TransitionContext & SignedTransaction): Promise<TransitionOutcome> {
+  const { transaction, sender, ...context } = input
+  return applyMessage({ ...transaction, sender }, context, {})
+}
+
+/**
+ * Runs a call as `eth_call`, `eth_estimateGas` and `debug_traceCall` want it: no signature, no nonce order, any sender, and no
+ * base fee when no gas price is given.
+ */
+export function applyCall(
+  input: TransitionContext & { readonly call: CallMessage; readonly skipped?: SkippedChecks },
+): Promise<TransitionOutcome> {
+  const { call, skipped = CALL_SKIPS, ...context } = input
+  const message: TransactionMessage = {
+    type: 0,
+    nonce: context.world.getNonce(call.sender),
+    maxFeePerGas: 0n,
+    maxPriorityFeePerGas: 0n,
+    to: undefined,
+    value: 0n,
+    data: EMPTY_BYTES,
+    accessList: [],
+    authorizationList: [],
+    maxFeePerBlobGas: 0n,
+    blobVersionedHashes: [],
+    ...call,
+  }
+  return applyMessage(message, context, skipped)
+}
+
+/** What geth's `eth_call` does not check. */
+const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
+
+async function applyMessage(
+  message: TransactionMessage,
+  context: TransitionContext,
+  skipped: SkippedChecks,
+): Promise<TransitionOutcome> {
+  const { world, block, rules, tracer } = context
+  const { fork } = rules
+  const reason = findInvalidity(message, { ...context, fork, acceptsBlobs: context.acceptsBlobs === true }, skipped)
+  if (reason !== undefined) return { kind: 'skipped', reason }
+
+  world.beginTransaction()
+  if (tracer?.onTransactionStart !== undefined) announce(message, context, tracer)
+  const { sender, to, gasLimit } = message
+  const price = effectiveGasPrice(message, block.baseFeePerGas)
+  const blobGasUsed = BigInt(message.blobVersionedHashes.length) * GAS_PER_BLOB
+  const blobFeeAcoin = blobGasUsed * block.blobBaseFee
+  const bought = purchase(world, sender, gasLimit * price + blobFeeAcoin, message.value, skipped)
+  world.setNonce(sender, world.getNonce(sender) + 1n)
+  warm(message, context)
+  const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
+  const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
+  if (target !== undefined && includesFork(fork, 'prague')) world.warmAddress(target)
+
+  const intrinsic = intrinsicGas(message, fork)
+  const result = await context.engine.run(
+    { caller: sender, to, value: message.value, data: message.data, gasLimit: gasLimit - intrinsic },
+    { ...environmentOf(message, context, price), refundBefore: authorizationRefund },
+  )
+
+  const gasUsed = gasAfterRefund(message, intrinsic + result.gasUsed, result.gasRefund + authorizationRefund, rules)
+  if (bought) world.addBalance(sender, (gasLimit - gasUsed) * price)
+  const fees = feesOf(gasUsed, bought ? price : 0n, block.baseFeePerGas, bought ? blobFeeAcoin : 0n)
+  context.routeFees?.(fees)
+  const burnt = recordedBurn(world)
+  const logs = world.logs()
+  const events = world.events()
+  const end = world.endTransaction({ clearEmpty: includesFork(fork, 'spuriousDragon') })
+  tracer?.onTransactionEnd?.({ gasUsed })
+  return {
+    kind: 'applied',
+    status: result.status,
+    gasUsed,
+    effectiveGasPrice: price,
+    logs,
+    events,
+    output: result.output,
+    failure: failureOf(result),
+    createdAddress: to === undefined ? createAddress(sender, message.nonce) : undefined,
+    fees,
+    burntAcoin: burnt + end.burntAcoin,
+    blobGasUsed,
+  }
+}
+
+/** EIP-1559; before London the gas price. */
+export function effectiveGasPrice(
+  { maxFeePerGas, maxPriorityFeePerGas }: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
+  baseFeePerGas: bigint | undefined,
+): bigint {
+  if (baseFeePerGas === undefined) return maxFeePerGas
+  const price = baseFeePerGas + maxPriorityFeePerGas
+  return price < maxFeePerGas ? price : maxFeePerGas
+}
+
+/** Takes the price of all gas from the sender; false when the call is one that need not pay and cannot. */
+function purchase(
+  world: WorldState,
+  sender: Address,
+  cost: bigint,
+  value: bigint,
+  { gasFunds }: SkippedChecks,
+): boolean {
+  if (gasFunds === true && world.getBalance(sender) < cost + value) return false
+  world.subBalance(sender, cost)
+  return true
+}
+
+/** EIP-2929, EIP-2930 and EIP-3651. The precompiles are warm by an engine's own rule. */
+function warm(
+  { sender, to, accessList }: TransactionMessage,
+  { world, block, rules, precompiles }: TransitionContext,
+): void {
+  if (!includesFork(rules.fork, 'berlin')) return
+  world.warmAddress(sender)
+  if (to !== undefined) world.warmAddress(to)
+  if (includesFork(rules.fork, 'shanghai')) world.warmAddress(block.coinbase)
+  for (const { address } of precompiles.values()) world.warmAddress(address)
+  for (const { address, storageKeys } of accessList) {
+    world.warmAddress(address)
+    for (const slot of storageKeys) world.warmSlot(address, slot)
+  }
+}
+
+function announce(message: TransactionMessage, { world, block }: TransitionContext, tracer: Tracer): void {
+  const { sender, to, gasLimit, authorizationList } = message
+  const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
+  tracer.onTransactionStart?.({ world, from: sender, to, coinbase: block.coinbase, gasLimit, authorities })
+}
+
+function environmentOf(
+  message: TransactionMessage,
+  context: TransitionContext,
+  gasPrice: bigint,
+): ExecutionEnvironment {
+  const { world, block, rules, precompiles, tracer } = context
+  return {
+    world,
+    block,
+    rules,
+    precompiles,
+    transaction: { origin: message.sender, gasPrice, blobHashes: message.blobVersionedHashes },
+    ...(tracer === undefined ? {} : { tracer }),
+    ...(context.yield === undefined ? {} : { yield: context.yield }),
+  }
+}
+
+/** EIP-3529 (half before London) and EIP-7623. */
+function gasAfterRefund(message: TransactionMessage, gasUsed: bigint, counter: bigint, { fork }: Rules): bigint {
+  const most = gasUsed / (includesFork(fork, 'london') ? 5n : 2n)
+  const charged = gasUsed - (counter < most ? counter : most)
+  const floor = floorDataGas(message.data, fork)
+  return charged > floor ? charged : floor
+}
+
+function feesOf(gasUsed: bigint, price: bigint, baseFeePerGas = 0n, blobFeeAcoin = 0n): TransactionFees {
+  const baseFee = baseFeePerGas < price ? baseFeePerGas : price
+  return { baseFeeAcoin: gasUsed * baseFee, tipAcoin: gasUsed * (price - baseFee), blobFeeAcoin }
+}
+
+function failureOf({ status, failure }: ExecutionResult): string | undefined {
+  if (status === 'success') return undefined
+  return status === 'revert' ? 'execution reverted' : (failure?.message ?? 'internal error')
+}

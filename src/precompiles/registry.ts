@@ -1,0 +1,25 @@
+import type { PrecompileTable, StatefulPrecompile } from '../evm/precompile.ts'
+import { type Address, toChecksumAddress } from '../primitives/address.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import { nativeToken } from './nativeToken.ts'
+
+/** Every stateful precompile that this version knows. */
+const KNOWN: readonly StatefulPrecompile[] = [nativeToken]
+
+/**
+ * The precompiles that a genesis registers.
+ * @throws Error for an address that this version has no precompile for
+ */
+export function precompileTable(registered: readonly Address[]): PrecompileTable {
+  const known = new Map(KNOWN.map((precompile) => [bytesKey(precompile.address), precompile]))
+  return new Map(
+    registered.map((address) => {
+      const key = bytesKey(address)
+      const precompile = known.get(key)
+      if (precompile === undefined) {
+        throw new Error(`the genesis registers a precompile at ${toChecksumAddress(address)}, which this version lacks`)
+      }
+      return [key, precompile]
+    }),
+  )
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MerklePatriciaTrie, verifyMPTWithMerkleProof } from '@ethereumjs/mpt'
+import { RLP } from '@ethereumjs/rlp'
+import { expect, it } from 'vitest'
+import { EMPTY_BYTES } from '../../src/primitives/bytes.ts'
+import { keccak256 } from '../../src/primitives/hash.ts'
+import { CodeCache } from '../../src/state/codeCache.ts'
+import { readStateHead } from '../../src/state/head.ts'
+import { MemoryStateReader } from '../../src/state/memoryReader.ts'
+import { NATIVE_ACCOUNT } from '../../src/state/nativeAccount.ts'
+import { proofAt } from '../../src/state/proof.ts'
+import { openStateAt } from '../../src/state/stateAt.ts'
+import { StateStore } from '../../src/state/store.ts'
+import { WriteBatch } from '../../src/storage/batch.ts'
+import { Database } from '../../src/storage/database.ts'
+import { ACCOUNTS, createRandom, describeState, randomBlock } from '../unit/state/randomChain.ts'
+
+const BLOCKS = 2000
+
+async function proven(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Promise<Uint8Array> {
+  const trie = new MerklePatriciaTrie({ useKeyHashing: true })
+  return (await verifyMPTWithMerkleProof(trie, root, key, [...proof])) ?? EMPTY_BYTES
+}
+
+it.each(['archive', 'pruned'])(
+  `keeps the states of ${BLOCKS} random blocks, %s`,
+  { timeout: 120_000 },
+  async (kind) => {
+    const directory = mkdtempSync(join(tmpdir(), 'coind-history-'))
+    const database = await Database.open(directory)
+    const store = new StateStore(database, { residentNodes: 200, cacheBytes: 100_000 })
+    const model = new MemoryStateReader()
+    const random = createRandom(2000)
+    /** hash of each state, and the account proven in each, so that 2,000 states need not stay in memory */
+    const states: Uint8Array[] = []
+    const roots: Uint8Array[] = []
+    const digest = (state: unknown) => keccak256(new TextEncoder().encode(JSON.stringify(state)))
+    for (let height = 0; height < BLOCKS; height++) {
+      const changes = randomBlock(store.reader(), random).changes()
+      const pending = await store.apply(changes, height)
+      const batch = new WriteBatch()
+      pending.write(batch)
+      await database.write(batch, { sync: false })
+      pending.publish()
+      model.apply(changes)
+      if (kind === 'pruned') await store.prune(height - 500, 500)
+      states.push(digest(describeState(model)))
+      roots.push(store.root)
+    }
+    expect(store.oldestHeight).toBe(kind === 'pruned' ? BLOCKS - 1 - 500 : 0)
+    const snapshot = database.snapshot()
+    const head = readStateHead(snapshot)!
+    const codes = new CodeCache(100_000)
+    for (let height = head.oldestHeight; height < BLOCKS; height += 1 + random(11)) {
+      const reader = openStateAt(snapshot, codes, head, height)
+      expect(digest(describeState(reader))).toEqual(states[height])
+      for (const address of [ACCOUNTS[height % ACCOUNTS.length]!, NATIVE_ACCOUNT]) {
+        const { accountProof, nonce, storageRoot } = await proofAt(snapshot, head, height, address, [])
+        const leaf = await proven(roots[height]!, address, accountProof)
+        const account = reader.getAccount(address)
+        expect(leaf.length > 0).toBe(account !== undefined)
+        expect(nonce).toBe(account?.nonce ?? 0n)
+        if (leaf.length > 0) expect((RLP.decode(leaf) as Uint8Array[])[2]).toEqual(storageRoot)
+      }
+    }
+    await snapshot.close()
+    await store.close()
+    await database.close()
+    rmSync(directory, { recursive: true })
+  },
+)
