@@ -1,0 +1,85 @@
+import { IndexedHeap } from './indexedHeap.ts'
+import { effectiveTip, type PoolEntry } from './poolEntry.ts'
+import type { SenderQueue } from './senderQueue.ts'
+
+/** A transaction that wants a place in a full pool. */
+export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
+  readonly queue: SenderQueue
+  readonly isExecutable: boolean
+}
+
+/**
+ * Which sender loses its last transaction first when the pool is full. Always the last nonce goes, so that eviction never
+ * makes a gap. First those whose last transaction is not executable, then those with more than a fair share of
+ * transactions, then everybody; among equals the lowest effective tip, the longest queue, the latest arrival.
+ */
+export class EvictionOrder {
+  readonly #fairShare: number
+  readonly #heap: IndexedHeap<SenderQueue>
+  #baseFeePerGas: bigint
+  #isStale = false
+
+  constructor(fairShare: number, baseFeePerGas: bigint) {
+    this.#fairShare = fairShare
+    this.#baseFeePerGas = baseFeePerGas
+    this.#heap = new IndexedHeap((a, b) => this.#losesFirst(a, b))
+  }
+
+  /** Tips depend on the base fee; the order is restored when it is next asked for, as only a full pool asks. */
+  setBaseFee(baseFeePerGas: bigint): void {
+    if (baseFeePerGas === this.#baseFeePerGas) return
+    this.#baseFeePerGas = baseFeePerGas
+    this.#isStale = true
+  }
+
+  /** Adds a queue, which has transactions, or moves it after it changed. */
+  put(queue: SenderQueue): void {
+    this.#heap.put(queue)
+  }
+
+  remove(queue: SenderQueue): void {
+    this.#heap.remove(queue)
+  }
+
+  /** The queue that loses its last transaction next. */
+  worst(): SenderQueue | undefined {
+    if (this.#isStale) {
+      this.#heap.rebuild()
+      this.#isStale = false
+    }
+    return this.#heap.peek()
+  }
+
+  /** Why the bid may not push out the worst transaction, in geth's words; undefined when it may. */
+  refusal(bid: Bid): string | undefined {
+    const victim = this.worst()
+    if (victim === undefined) return 'txpool is full'
+    const last = victim.last!
+    // Pushing out an own earlier nonce would leave the newcomer behind a gap.
+    if (victim.key === bid.queue.key) return last.nonce > bid.nonce ? undefined : 'transaction underpriced'
+    const isVictimExecutable = victim.executable === victim.entries.length
+    if (!isVictimExecutable && bid.isExecutable) return undefined
+    if (isVictimExecutable && !bid.isExecutable) return 'txpool is full'
+    const offered = effectiveTip(bid, this.#baseFeePerGas)
+    const held = effectiveTip(last, this.#baseFeePerGas)
+    if (offered > held) return undefined
+    const isLighter = bid.queue.entries.length + 1 < victim.entries.length
+    return offered === held && isLighter ? undefined : 'transaction underpriced'
+  }
+
+  #losesFirst(a: SenderQueue, b: SenderQueue): boolean {
+    const isWaitingA = a.executable < a.entries.length
+    const isWaitingB = b.executable < b.entries.length
+    if (isWaitingA !== isWaitingB) return isWaitingA
+    const isHeavyA = a.entries.length > this.#fairShare
+    const isHeavyB = b.entries.length > this.#fairShare
+    if (isHeavyA !== isHeavyB) return isHeavyA
+    const lastA = a.last!
+    const lastB = b.last!
+    const tipA = effectiveTip(lastA, this.#baseFeePerGas)
+    const tipB = effectiveTip(lastB, this.#baseFeePerGas)
+    if (tipA !== tipB) return tipA < tipB
+    if (a.entries.length !== b.entries.length) return a.entries.length > b.entries.length
+    return lastA.arrival > lastB.arrival
+  }
+}

@@ -1,0 +1,148 @@
+import type { Address } from '../primitives/address.ts'
+import type { HeapItem } from './indexedHeap.ts'
+import type { PoolEntry } from './poolEntry.ts'
+import type { AccountState } from './types.ts'
+
+/**
+ * The pooled transactions of one sender in nonce order. The first `executable` of them have the account's next nonces
+ * without a gap, and its balance covers the most that all of them together can cost; the others wait.
+ */
+export class SenderQueue implements HeapItem {
+  readonly key: string
+  readonly address: Address
+  heapIndex = -1
+  /** what the pool's totals last counted as executable here */
+  counted = 0
+  #state: AccountState
+  readonly #entries: PoolEntry[] = []
+  #executable = 0
+  #executableCost = 0n
+  /** entries that were not announced yet */
+  #silent = 0
+
+  constructor(key: string, address: Address, state: AccountState) {
+    this.key = key
+    this.address = address
+    this.#state = state
+  }
+
+  get state(): AccountState {
+    return this.#state
+  }
+
+  /** All transactions, ascending nonces. Not to be changed or kept. */
+  get entries(): readonly PoolEntry[] {
+    return this.#entries
+  }
+
+  /** How many of the first entries can run. */
+  get executable(): number {
+    return this.#executable
+  }
+
+  /** acoin that the executable transactions can cost at most */
+  get executableCost(): bigint {
+    return this.#executableCost
+  }
+
+  /** The nonce behind the executable transactions. */
+  get nextNonce(): bigint {
+    return this.#state.nonce + BigInt(this.#executable)
+  }
+
+  get last(): PoolEntry | undefined {
+    return this.#entries.at(-1)
+  }
+
+  get(nonce: bigint): PoolEntry | undefined {
+    const entry = this.#entries[this.#search(nonce)]
+    return entry?.nonce === nonce ? entry : undefined
+  }
+
+  /** The executable transaction with this nonce. */
+  getExecutable(nonce: bigint): PoolEntry | undefined {
+    if (nonce < this.#state.nonce || nonce >= this.nextNonce) return undefined
+    return this.#entries[Number(nonce - this.#state.nonce)]
+  }
+
+  /** Adds `entry`, in place of the one with its nonce if there is one. {@link settle} must follow. */
+  put(entry: PoolEntry): void {
+    const index = this.#search(entry.nonce)
+    const old = this.#entries[index]
+    if (!entry.announced) this.#silent++
+    if (old?.nonce !== entry.nonce) {
+      this.#cut(index)
+      this.#entries.splice(index, 0, entry)
+      return
+    }
+    if (!old.announced) this.#silent--
+    this.#entries[index] = entry
+    if (index < this.#executable) this.#executableCost += entry.cost - old.cost
+  }
+
+  /** Takes `entry` out. {@link settle} must follow. */
+  remove(entry: PoolEntry): void {
+    const index = this.#search(entry.nonce)
+    if (this.#entries[index] !== entry) throw new Error('the transaction is not in its sender’s queue')
+    this.#cut(index)
+    this.#entries.splice(index, 1)
+    if (!entry.announced) this.#silent--
+  }
+
+  /** Takes the account's new state and gives out the entries whose nonces are used up. {@link settle} must follow. */
+  setState(state: AccountState): PoolEntry[] {
+    const stale = this.#search(state.nonce)
+    if (state.nonce < this.#state.nonce) this.#cut(0)
+    for (let i = 0; i < Math.min(stale, this.#executable); i++) this.#executableCost -= this.#entries[i]!.cost
+    this.#executable = Math.max(0, this.#executable - stale)
+    this.#state = state
+    const used = this.#entries.splice(0, stale)
+    for (const entry of used) if (!entry.announced) this.#silent--
+    return used
+  }
+
+  /** Moves the border between executable and waiting entries to where nonces and balance put it now. */
+  settle(): void {
+    const { nonce, balance } = this.#state
+    while (this.#executableCost > balance) this.#cut(this.#executable - 1)
+    for (;;) {
+      const entry = this.#entries[this.#executable]
+      if (entry === undefined || entry.nonce !== nonce + BigInt(this.#executable)) return
+      const cost = this.#executableCost + entry.cost
+      if (cost > balance) return
+      this.#executableCost = cost
+      this.#executable++
+    }
+  }
+
+  /** Executable entries that were not given out here before, in order; they count as announced from now on. */
+  takeUnannounced(): PoolEntry[] {
+    const found: PoolEntry[] = []
+    for (let i = 0; i < this.#executable && this.#silent > 0; i++) {
+      const entry = this.#entries[i]!
+      if (entry.announced) continue
+      entry.announced = true
+      this.#silent--
+      found.push(entry)
+    }
+    return found
+  }
+
+  /** Entries from `index` on are no longer executable. */
+  #cut(index: number): void {
+    while (this.#executable > index) this.#executableCost -= this.#entries[--this.#executable]!.cost
+  }
+
+  /** Index of the first entry whose nonce is at least `nonce`. */
+  #search(nonce: bigint): number {
+    let low = 0
+    let high = this.#entries.length
+    if (high > 0 && this.#entries[high - 1]!.nonce < nonce) return high
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#entries[middle]!.nonce < nonce) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

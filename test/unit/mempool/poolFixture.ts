@@ -1,0 +1,117 @@
+import type { Transaction } from '../../../src/chain/transaction.ts'
+import {
+  buildTransaction,
+  decodeTransaction,
+  encodeTransaction,
+  type UnsignedTransaction,
+} from '../../../src/chain/transactionCodec.ts'
+import { type PoolOptions, TransactionPool } from '../../../src/mempool/pool.ts'
+import type { AccountState, DropReason, PoolHeadUpdate } from '../../../src/mempool/types.ts'
+import type { Address } from '../../../src/primitives/address.ts'
+import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
+
+export const GWEI = 10n ** 9n
+export const COIN = 10n ** 18n
+export const CHAIN_ID = 76287n
+export const RECIPIENT: Address = new Uint8Array(20).fill(0xaa)
+
+/** The sender number `index`; nothing is signed in these tests. */
+export function senderOf(index: number): Address {
+  const address = new Uint8Array(20)
+  new DataView(address.buffer).setUint32(16, index + 1)
+  return address
+}
+
+/** A dynamic-fee transfer (or what `fields` say), as decoded from its encoding. */
+export function makeTransaction(
+  fields: Partial<UnsignedTransaction> & { readonly gasPrice?: bigint } = {},
+): Transaction {
+  const unsigned = buildTransaction({
+    type: 2,
+    chainId: CHAIN_ID,
+    gasLimit: 21_000n,
+    to: RECIPIENT,
+    ...(fields.gasPrice === undefined ? { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } : {}),
+    ...fields,
+  })
+  const v = unsigned.type !== 0 ? 0n : unsigned.chainId === undefined ? 27n : 35n + 2n * unsigned.chainId
+  return decodeTransaction(encodeTransaction(unsigned, { v, r: 1n, s: 1n }))
+}
+
+export interface PoolFixture {
+  readonly pool: TransactionPool
+  readonly accounts: Map<string, AccountState>
+  readonly admitted: string[]
+  readonly dropped: { readonly hash: string; readonly reason: DropReason }[]
+  /** moved by the test */
+  readonly clock: { nowMs: number }
+  setAccount(address: Address, state: Partial<AccountState>): void
+  /** publishes a block that changed these accounts */
+  publish(accounts: readonly (readonly [Address, Partial<AccountState>])[], update?: Partial<PoolHeadUpdate>): void
+}
+
+/** A pool over accounts in a map; every account holds 1,000 COIN unless set. */
+export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
+  const accounts = new Map<string, AccountState>()
+  const clock = { nowMs: 0 }
+  const admitted: string[] = []
+  const dropped: { hash: string; reason: DropReason }[] = []
+  const stateOf = (address: Address): AccountState =>
+    accounts.get(bytesKey(address)) ?? { nonce: 0n, balance: 1_000n * COIN, code: 'none' }
+  let head: PoolHeadUpdate = {
+    height: 1,
+    baseFeePerGas: GWEI,
+    gasLimit: 30_000_000n,
+    accounts: [],
+    included: [],
+    ...options.head,
+  }
+  const fixture: PoolFixture = {
+    accounts,
+    admitted,
+    dropped,
+    clock,
+    setAccount: (address, state) => void accounts.set(bytesKey(address), { ...stateOf(address), ...state }),
+    publish(changes, update = {}) {
+      for (const [address, state] of changes) fixture.setAccount(address, state)
+      head = {
+        ...head,
+        height: head.height + 1,
+        included: [],
+        ...update,
+        accounts: changes.map(([address]) => [address, stateOf(address)] as const),
+      }
+      fixture.pool.headChanged(head)
+    },
+    pool: new TransactionPool({
+      chain: {
+        evmChainId: CHAIN_ID,
+        forks: [{ height: 0, fork: 'osaka' }],
+        feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: GWEI, initialBaseFee: GWEI },
+      },
+      head,
+      readAccount: stateOf,
+      authoritiesOf: () => [],
+      now: () => clock.nowMs,
+      onAdmitted: ({ hash }) => void admitted.push(bytesToHex(hash)),
+      onDropped: (hash, reason) => void dropped.push({ hash: bytesToHex(hash), reason }),
+      ...options,
+    }),
+  }
+  return fixture
+}
+
+/** `accepted`, or the reason for the refusal. */
+export function outcomeOf(pool: TransactionPool, transaction: Transaction, sender: Address): string {
+  const admission = pool.add(transaction, sender)
+  return admission.accepted ? 'accepted' : admission.reason
+}
+
+/** Nonces of a sender in the pool, executable and waiting. */
+export function noncesOf(pool: TransactionPool, sender: Address): { pending: bigint[]; queued: bigint[] } {
+  const { pending, queued } = pool.contentFrom(sender)
+  return {
+    pending: pending.map(({ raw }) => decodeTransaction(raw).nonce),
+    queued: queued.map(({ raw }) => decodeTransaction(raw).nonce),
+  }
+}
