@@ -1,0 +1,68 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { BlockId, Commit } from '../chain/consensus/types.ts'
+
+/** Where the application stands; consensus replays decided blocks from `height` + 1. */
+export interface ApplicationInfo {
+  /** of the last block that is in the database; 0 after genesis */
+  readonly height: number
+  /** header.app_hash of block `height` + 1: the Ethereum hash of block `height` */
+  readonly appHash: Uint8Array
+  /** header.last_results_hash of block `height` + 1 */
+  readonly lastResultsHash: Uint8Array
+  /** consensus hash and block ID of block `height`; undefined at genesis */
+  readonly lastBlockId: BlockId | undefined
+  /** the commit for block `height` that this node saw; undefined at genesis */
+  readonly lastSeenCommit: Commit | undefined
+  /** milliseconds since the epoch of block `height`, or of the genesis */
+  readonly lastBlockTimeMs: number
+}
+
+export interface ProposalRequest {
+  readonly height: number
+  /** PBTS: the proposer's clock, milliseconds since the epoch */
+  readonly timeMs: number
+  readonly proposerAddress: Uint8Array
+  /** header.hash of the block before; the genesis hash at the first height */
+  readonly parentConsensusHash: Uint8Array
+  /** bytes that data.txs may hold */
+  readonly maxTxBytes: number
+}
+
+export interface ValidatorUpdate {
+  /** ed25519, 32 bytes */
+  readonly publicKey: Uint8Array
+  /** 0 removes the validator */
+  readonly power: bigint
+}
+
+/** A block with the commit that decided it. */
+export interface DecidedBlock {
+  readonly block: ConsensusBlock
+  readonly blockId: BlockId
+  /** +2/3 precommits for the block, as seen by this node */
+  readonly seenCommit: Commit
+}
+
+export interface FinalizeResult {
+  readonly appHash: Uint8Array
+  readonly lastResultsHash: Uint8Array
+  readonly validatorUpdates: readonly ValidatorUpdate[]
+  /** blocks up to this height are on stable storage, so the write-ahead log may drop them */
+  readonly durableHeight: number
+}
+
+/**
+ * What consensus needs of the state machine, shaped like ABCI 2.0. Consensus declares it, `app/` implements it, possibly
+ * in another thread.
+ */
+export interface Application {
+  info(): Promise<ApplicationInfo>
+  /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
+  prepareProposal(request: ProposalRequest): Promise<readonly Uint8Array[]>
+  /** Checks what needs no execution (DESIGN.md section 4) and starts optimistic execution. */
+  processProposal(
+    block: ConsensusBlock,
+  ): Promise<{ readonly accepted: true } | { readonly accepted: false; readonly reason: string }>
+  /** Executes (or takes the kept result of) a decided block, writes and publishes it. Heights come in order. */
+  finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
+}

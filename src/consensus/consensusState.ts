@@ -1,0 +1,158 @@
+import { BLOCK_PROTOCOL, type ConsensusBlock } from '../chain/consensus/block.ts'
+import { dataHash } from '../chain/consensus/blockCodec.ts'
+import { commitHash } from '../chain/consensus/commitCodec.ts'
+import { type BlockParams, consensusParamsHash } from '../chain/consensus/consensusParams.ts'
+import { evidenceHash } from '../chain/consensus/evidenceCodec.ts'
+import {
+  type BlockId,
+  type Commit,
+  EMPTY_COMMIT,
+  equalBlockId,
+  NIL_BLOCK_ID,
+  type ValidatorSet,
+} from '../chain/consensus/types.ts'
+import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
+import { verifyCommit } from '../chain/consensus/verifyCommit.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import type { ApplicationInfo, DecidedBlock, FinalizeResult } from './application.ts'
+
+/** What blocks of one chain have in common. */
+export interface ConsensusChain {
+  readonly chainId: string
+  readonly appVersion: number
+  readonly params: BlockParams
+}
+
+/** What the next block builds on. */
+export interface ConsensusState extends ConsensusChain {
+  /** height of the last decided block; 0 at genesis */
+  readonly lastHeight: number
+  readonly lastBlockId: BlockId
+  /** milliseconds since the epoch; the genesis time at genesis */
+  readonly lastBlockTimeMs: number
+  /** that this node saw for the last block; empty at genesis */
+  readonly lastSeenCommit: Commit
+  readonly appHash: Uint8Array
+  readonly lastResultsHash: Uint8Array
+  /** that signed the last block */
+  readonly lastValidators: ValidatorSet
+  /** of the next block */
+  readonly validators: ValidatorSet
+  /** of the block after the next */
+  readonly nextValidators: ValidatorSet
+}
+
+/**
+ * The state after the application's last block.
+ * @param validators of every height: for a chain whose set does not change
+ * @throws Error when a block is there but not its ID or commit
+ */
+export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo, validators: ValidatorSet): ConsensusState {
+  const { chainId, appVersion, params } = chain
+  if (info.height > 0 && (info.lastBlockId === undefined || info.lastSeenCommit === undefined)) {
+    throw new Error(`the application has block ${info.height}, but not its ID and commit`)
+  }
+  return {
+    chainId,
+    appVersion,
+    params,
+    lastHeight: info.height,
+    lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
+    lastBlockTimeMs: info.lastBlockTimeMs,
+    lastSeenCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+    appHash: info.appHash,
+    lastResultsHash: info.lastResultsHash,
+    lastValidators: validators,
+    validators,
+    nextValidators: validators,
+  }
+}
+
+/** The state after a decided block of the next height, whose execution gave `result`; the validators stay. */
+export function advanceState(state: ConsensusState, decided: DecidedBlock, result: FinalizeResult): ConsensusState {
+  const { header } = decided.block
+  return {
+    ...state,
+    lastHeight: header.height,
+    lastBlockId: decided.blockId,
+    lastBlockTimeMs: header.timeMs,
+    lastSeenCommit: decided.seenCommit,
+    appHash: result.appHash,
+    lastResultsHash: result.lastResultsHash,
+    lastValidators: state.validators,
+    validators: state.nextValidators,
+  }
+}
+
+/** What a proposer adds to the state to make a block. */
+export interface BlockContent {
+  readonly txs: readonly Uint8Array[]
+  /** milliseconds since the epoch, after the last block's */
+  readonly timeMs: number
+  readonly proposerAddress: Uint8Array
+}
+
+/** The block of the next height. */
+export function makeBlock(state: ConsensusState, { txs, timeMs, proposerAddress }: BlockContent): ConsensusBlock {
+  return {
+    header: {
+      version: { block: BLOCK_PROTOCOL, app: state.appVersion },
+      chainId: state.chainId,
+      height: state.lastHeight + 1,
+      timeMs,
+      lastBlockId: state.lastBlockId,
+      lastCommitHash: commitHash(state.lastSeenCommit),
+      dataHash: dataHash(txs),
+      validatorsHash: validatorSetHash(state.validators),
+      nextValidatorsHash: validatorSetHash(state.nextValidators),
+      consensusHash: consensusParamsHash(state.params),
+      appHash: state.appHash,
+      lastResultsHash: state.lastResultsHash,
+      evidenceHash: evidenceHash([]),
+      proposerAddress,
+    },
+    txs,
+    evidence: [],
+    lastCommit: state.lastSeenCommit,
+  }
+}
+
+/**
+ * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). Whether its proposer had the turn
+ * and its time was timely depends on the round, and what its transactions may be is the application's to say.
+ */
+export function checkBlock(state: ConsensusState, block: ConsensusBlock): string | undefined {
+  const { header } = block
+  const { height } = header
+  if (height !== state.lastHeight + 1) return `height is ${height}, expected ${state.lastHeight + 1}`
+  if (header.version.block !== BLOCK_PROTOCOL || header.version.app !== state.appVersion) return 'version is wrong'
+  if (header.chainId !== state.chainId) return `chain ID is ${header.chainId}, expected ${state.chainId}`
+  if (!equalBlockId(header.lastBlockId, state.lastBlockId)) return 'last block ID is not that of the block before'
+  if (header.timeMs <= state.lastBlockTimeMs) return 'time is not after that of the block before'
+  const expected = {
+    lastCommitHash: commitHash(block.lastCommit),
+    dataHash: dataHash(block.txs),
+    validatorsHash: validatorSetHash(state.validators),
+    nextValidatorsHash: validatorSetHash(state.nextValidators),
+    consensusHash: consensusParamsHash(state.params),
+    appHash: state.appHash,
+    lastResultsHash: state.lastResultsHash,
+    evidenceHash: evidenceHash(block.evidence),
+  }
+  for (const [field, hash] of Object.entries(expected) as [keyof typeof expected, Uint8Array][]) {
+    if (!equalBytes(header[field], hash)) {
+      return `${field} is ${bytesToHex(header[field])}, expected ${bytesToHex(hash)}`
+    }
+  }
+  if (!state.validators.validators.some(({ address }) => equalBytes(address, header.proposerAddress))) {
+    return 'proposer is not a validator'
+  }
+  return checkLastCommit(state, block.lastCommit)
+}
+
+function checkLastCommit(state: ConsensusState, commit: Commit): string | undefined {
+  if (state.lastHeight === 0) return commit.signatures.length === 0 ? undefined : 'the first block has a last commit'
+  const { chainId, lastHeight: height, lastBlockId: blockId, lastValidators: validators } = state
+  const verdict = verifyCommit({ chainId, height, blockId, validators }, commit)
+  return verdict.valid ? undefined : `last commit: ${verdict.reason}`
+}

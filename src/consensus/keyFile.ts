@@ -1,0 +1,86 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { type Ed25519Key, ed25519Key } from '../chain/consensus/ed25519.ts'
+import { ConfigError } from '../config/configError.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+
+/** An ed25519 private key as CometBFT writes it in JSON: base64 of seed and public key, 64 bytes. */
+export const privateKeySchema = z.object({
+  type: z.literal('tendermint/PrivKeyEd25519'),
+  value: z.base64(),
+})
+
+export function privateKeyToJSON(key: Pick<Ed25519Key, 'seed' | 'publicKey'>): z.infer<typeof privateKeySchema> {
+  const value = Buffer.concat([key.seed, key.publicKey]).toString('base64')
+  return { type: 'tendermint/PrivKeyEd25519', value }
+}
+
+/** @throws ConfigError when the value is not a seed with its public key */
+export function privateKeyFromJSON(json: z.infer<typeof privateKeySchema>, path: string): Ed25519Key {
+  const bytes = new Uint8Array(Buffer.from(json.value, 'base64'))
+  if (bytes.length !== 64) throw new ConfigError(`${path}: priv_key.value has ${bytes.length} bytes, expected 64`)
+  const key = ed25519Key(bytes.slice(0, 32))
+  if (!equalBytes(key.publicKey, bytes.subarray(32))) {
+    throw new ConfigError(`${path}: the two halves of priv_key.value do not belong together, restore it from a backup`)
+  }
+  return key
+}
+
+/**
+ * Reads a file with a private key. Its content never gets into a message.
+ * @returns undefined when there is no such file
+ * @throws ConfigError when it cannot be read, others may read it, or it is not of this shape
+ */
+export function readKeyFile<T>(path: string, schema: z.ZodType<T>): T | undefined {
+  let text: string
+  try {
+    const { mode } = statSync(path)
+    if ((mode & 0o077) !== 0) {
+      const shown = (mode & 0o777).toString(8).padStart(4, '0')
+      throw new ConfigError(
+        `${path} holds a private key and is open to other users (mode ${shown}): run chmod 600 on it`,
+      )
+    }
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError(`${path} cannot be read (${code ?? 'unknown error'})`)
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw new ConfigError(`${path} is not JSON: restore it from a backup, or move it away to get a new key`)
+  }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]!
+  throw new ConfigError(`${path}: ${issue.path.join('.') || 'content'}: ${issue.message}`)
+}
+
+/**
+ * Writes a key file that only its owner may read, so that after a crash it is there whole or not at all.
+ * @throws ConfigError when there is one already
+ */
+export function writeKeyFile(path: string, text: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) throw new ConfigError(`${path} exists already`)
+  const temporary = `${path}.new`
+  rmSync(temporary, { force: true })
+  const file = openSync(temporary, 'wx', 0o600)
+  try {
+    writeFileSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(temporary, path)
+  const directory = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}

@@ -1,0 +1,304 @@
+import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { concatBytes } from '../primitives/bytes.ts'
+import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from './walEntry.ts'
+import { frameRecord } from './walRecord.ts'
+import { damaged, encodeSegmentHeader, encodeSyncMark, readSegment, SALT_LENGTH, WalError } from './walSegment.ts'
+
+/** What is needed of an open file: `node:fs/promises` gives it. */
+export interface WalFile {
+  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesWritten: number }>
+  datasync(): Promise<void>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+export type OpenWalFile = (path: string, flags: string, mode?: number) => Promise<WalFile>
+
+export interface WalOptions {
+  readonly directory: string
+  /** 32 bytes, named in each segment: a log of another genesis is refused */
+  readonly genesisHash: Uint8Array
+  /** that many unpredictable bytes */
+  readonly randomBytes: (length: number) => Uint8Array
+  /** a segment that has reached this size is followed by a new one; default 16 MB */
+  readonly segmentBytes?: number
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly openFile?: OpenWalFile
+}
+
+/** An entry that waits to be written. */
+interface Pending {
+  readonly payload: Uint8Array
+  readonly height: number
+  /** the entry itself, if it is the signer's memory */
+  readonly signed: SignedEntry | undefined
+}
+
+interface Segment {
+  readonly number: number
+  /** highest height of its entries; 0 without any */
+  height: number
+}
+
+const SEGMENT_NAME = /^(\d{8})\.wal$/
+
+function segmentName(number: number): string {
+  return `${String(number).padStart(8, '0')}.wal`
+}
+
+/**
+ * Opens the log in `directory` (made when absent) and gives every entry to `replay`, oldest first. A torn end is cut off
+ * after a copy of it is made. What was given to `replay` is on stable storage when this resolves.
+ * @throws WalError when the log cannot be used: damage, another genesis, a newer format
+ */
+export async function openWal(options: WalOptions, replay: (entry: WalEntry) => void): Promise<Wal> {
+  const { directory, genesisHash, warn, openFile = open } = options
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const numbers = await segmentNumbers(directory)
+  const segments: Segment[] = []
+  let lastSigned: SignedEntry | undefined
+  let current: { salt: Uint8Array; length: number } | undefined
+  for (const [index, number] of numbers.entries()) {
+    const path = join(directory, segmentName(number))
+    const file = await readFile(path)
+    const bytes = new Uint8Array(file.buffer, file.byteOffset, file.length)
+    const segment: Segment = { number, height: 0 }
+    const content = readSegment(path, bytes, genesisHash, (entry) => {
+      if (entry.kind !== 'lastSigned') segment.height = Math.max(segment.height, entryHeight(entry))
+      if (entry.kind === 'proposal' || entry.kind === 'vote') lastSigned = entry
+      if (entry.kind === 'lastSigned') lastSigned ??= entry.entry
+      replay(entry)
+    })
+    const length = content?.length ?? 0
+    if (length < bytes.length || content === undefined) {
+      if (index < numbers.length - 1) throw damaged(path, length)
+      await keepTornEnd(path, bytes, length, warn)
+    }
+    if (content === undefined) {
+      await rm(path)
+      break
+    }
+    segments.push(segment)
+    current = content
+  }
+  const wal = new Wal(options, openFile, segments, lastSigned)
+  const last = segments.at(-1)
+  if (last === undefined || current === undefined) await wal.startSegment(numbers.at(-1) ?? 1)
+  else await wal.continueSegment(last, current)
+  return wal
+}
+
+/** Numbers of the segments, ascending. */
+async function segmentNumbers(directory: string): Promise<number[]> {
+  const numbers: number[] = []
+  for (const name of await readdir(directory)) {
+    const number = SEGMENT_NAME.exec(name)?.[1]
+    if (number !== undefined) numbers.push(Number(number))
+  }
+  numbers.sort((a, b) => a - b)
+  for (const [index, number] of numbers.entries()) {
+    const expected = numbers[0]! + index
+    if (number !== expected) {
+      throw new WalError(
+        `${join(directory, segmentName(expected))} is missing: restore the data directory from a backup`,
+      )
+    }
+  }
+  return numbers
+}
+
+async function keepTornEnd(path: string, bytes: Uint8Array, length: number, warn: WalOptions['warn']): Promise<void> {
+  const copy = `${path}.torn-${length}`
+  await writeFile(copy, bytes.subarray(length), { mode: 0o600 })
+  await truncate(path, length)
+  warn('write-ahead log had a torn end, which is cut off', {
+    file: path,
+    copy,
+    offset: length,
+    bytes: bytes.length - length,
+  })
+}
+
+/**
+ * The log of one validator: what it signed, the blocks it decided. One writer. After the first failed operation every
+ * further one fails too: what is on disk then is unknown, so the caller has to halt.
+ */
+export class Wal {
+  readonly #options: WalOptions
+  readonly #openFile: OpenWalFile
+  readonly #segmentBytes: number
+  /** oldest first; the last one is being written */
+  readonly #segments: Segment[]
+  #lastSigned: SignedEntry | undefined
+  #file: WalFile | undefined
+  #salt: Uint8Array = new Uint8Array(SALT_LENGTH)
+  /** bytes of the current segment that are on stable storage */
+  #syncedLength = 0
+  #pending: Pending[] = []
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+  #failure: Error | undefined
+
+  /** Use {@link openWal}. */
+  constructor(options: WalOptions, openFile: OpenWalFile, segments: Segment[], lastSigned: SignedEntry | undefined) {
+    this.#options = options
+    this.#openFile = openFile
+    this.#segmentBytes = options.segmentBytes ?? 16 << 20
+    this.#segments = segments
+    this.#lastSigned = lastSigned
+  }
+
+  get segmentCount(): number {
+    return this.#segments.length
+  }
+
+  /**
+   * Adds an entry in memory; {@link sync} makes it durable.
+   * @throws WalError after a failure or `close`
+   */
+  append(entry: WalEntry): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#file === undefined) throw new WalError('the write-ahead log is closed')
+    const signed = entry.kind === 'proposal' || entry.kind === 'vote' ? entry : undefined
+    this.#pending.push({ payload: encodeWalEntry(entry), height: entryHeight(entry), signed })
+  }
+
+  /**
+   * Resolves when everything appended so far is on stable storage. Calls made meanwhile share the next fdatasync.
+   * Rejects when the disk fails (ENOSPC, EIO); nothing signed since the last success may then be used.
+   */
+  sync(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    this.#next ??= this.#enqueue(() => {
+      this.#next = undefined
+      return this.#flush()
+    })
+    return this.#next
+  }
+
+  /** Drops the segments all of whose entries are of `height` or lower; the newest one, with the signer's memory, stays. */
+  prune(height: number): Promise<void> {
+    const has = () => this.#segments.length > 1 && this.#segments[0]!.height <= height
+    if (this.#failure !== undefined || !has()) return Promise.resolve()
+    return this.#enqueue(async () => {
+      while (has()) await this.#dropOldest()
+    })
+  }
+
+  /** Makes everything durable and closes the file. */
+  async close(): Promise<void> {
+    try {
+      if (this.#failure === undefined) await this.sync()
+    } finally {
+      const file = this.#file
+      this.#file = undefined
+      await file?.close()
+    }
+  }
+
+  /** Goes on in a segment that was read. For {@link openWal}. */
+  async continueSegment(segment: Segment, { salt, length }: { salt: Uint8Array; length: number }): Promise<void> {
+    this.#salt = salt
+    this.#file = await this.#openFile(join(this.#options.directory, segmentName(segment.number)), 'r+')
+    await this.#file.sync()
+    await this.#syncDirectory()
+    this.#syncedLength = length
+  }
+
+  /** Begins a segment with its header and the last signed message, durable before it is used. */
+  async startSegment(number: number): Promise<void> {
+    const { directory, genesisHash, randomBytes } = this.#options
+    const path = join(directory, segmentName(number))
+    const temporary = `${path}.new`
+    await rm(temporary, { force: true })
+    const salt = randomBytes(SALT_LENGTH)
+    const parts = [encodeSegmentHeader(genesisHash, salt)]
+    const entry = this.#lastSigned
+    if (entry !== undefined) parts.push(frameRecord(salt, encodeWalEntry({ kind: 'lastSigned', entry })))
+    const bytes = concatBytes(...parts)
+    const file = await this.#openFile(temporary, 'wx', 0o600)
+    try {
+      await writeAll(file, bytes, 0)
+      await file.sync()
+      await rename(temporary, path)
+      await this.#syncDirectory()
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+    await this.#file?.close()
+    this.#file = file
+    this.#salt = salt
+    this.#syncedLength = bytes.length
+    this.#segments.push({ number, height: 0 })
+  }
+
+  /** Runs after what runs already; the first failure is final. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const result = this.#running.then(async () => {
+      if (this.#failure !== undefined) throw this.#failure
+      try {
+        await work()
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause)
+        this.#failure = new WalError(`the write-ahead log cannot be written: ${why}`, { cause })
+        throw this.#failure
+      }
+    })
+    this.#running = result.catch(() => {
+      // Whoever called has `result`; the next in line finds #failure.
+    })
+    return result
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#pending.length === 0) return
+    const file = this.#file
+    if (file === undefined) throw new WalError('the write-ahead log is closed')
+    const batch = this.#pending
+    this.#pending = []
+    const begin = this.#syncedLength
+    const records = batch.map(({ payload }) => frameRecord(this.#salt, payload))
+    const bytes = concatBytes(encodeSyncMark(begin, this.#salt), ...records)
+    await writeAll(file, bytes, begin)
+    await file.datasync()
+    this.#syncedLength = begin + bytes.length
+    const segment = this.#segments.at(-1)!
+    for (const { height, signed } of batch) {
+      segment.height = Math.max(segment.height, height)
+      this.#lastSigned = signed ?? this.#lastSigned
+    }
+    if (this.#syncedLength >= this.#segmentBytes) await this.startSegment(segment.number + 1)
+  }
+
+  async #dropOldest(): Promise<void> {
+    const { directory } = this.#options
+    const { number } = this.#segments[0]!
+    const name = segmentName(number)
+    for (const file of await readdir(directory)) {
+      if (file.startsWith(`${name}.torn-`)) await rm(join(directory, file))
+    }
+    await rm(join(directory, name))
+    this.#segments.shift()
+    await this.#syncDirectory()
+  }
+
+  async #syncDirectory(): Promise<void> {
+    const directory = await this.#openFile(this.#options.directory, 'r')
+    try {
+      await directory.sync()
+    } finally {
+      await directory.close()
+    }
+  }
+}
+
+async function writeAll(file: WalFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)
+    if (bytesWritten === 0) throw new WalError('the disk takes no more bytes')
+    done += bytesWritten
+  }
+}

@@ -1,0 +1,122 @@
+import { concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { decodeWalEntry, type WalEntry } from './walEntry.ts'
+import { frameRecord, RECORD_OVERHEAD, readRecord } from './walRecord.ts'
+
+/** The write-ahead log cannot be used. The message says what an operator can do. */
+export class WalError extends Error {
+  override readonly name = 'WalError'
+}
+
+/** First byte of the log's own payloads; entries use the others (walEntry.ts). */
+const HEADER_KIND = 0
+const SYNC_MARK_KIND = 1
+
+const FORMAT_VERSION = 1
+export const SALT_LENGTH = 8
+const HASH_LENGTH = 32
+
+/** The header's own checksum has no salt: it holds the salt. */
+const NO_SALT = new Uint8Array()
+
+/** Record with kind, version, genesis hash, salt. */
+export const HEADER_LENGTH = RECORD_OVERHEAD + 2 + HASH_LENGTH + SALT_LENGTH
+
+/** Record with kind and offset. */
+const SYNC_MARK_LENGTH = RECORD_OVERHEAD + 5
+
+export function encodeSegmentHeader(genesisHash: Uint8Array, salt: Uint8Array): Uint8Array {
+  return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION), genesisHash, salt))
+}
+
+/** Says that this segment was on stable storage up to `offset` when the mark was written. */
+export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
+  const payload = new Uint8Array(5)
+  payload[0] = SYNC_MARK_KIND
+  new DataView(payload.buffer).setUint32(1, offset, true)
+  return frameRecord(salt, payload)
+}
+
+export interface SegmentContent {
+  readonly salt: Uint8Array
+  /** where the undamaged records end; less than the file's length when the end is torn */
+  readonly length: number
+}
+
+/**
+ * Goes through a segment's records and gives each entry to `visit`.
+ * @param name for messages
+ * @returns undefined when the file ends within its header
+ * @throws WalError when it belongs to another genesis, or records are damaged that once were on stable storage
+ */
+export function readSegment(
+  name: string,
+  bytes: Uint8Array,
+  genesisHash: Uint8Array,
+  visit: (entry: WalEntry) => void,
+): SegmentContent | undefined {
+  if (bytes.length < HEADER_LENGTH) return undefined
+  const salt = readHeader(name, bytes, genesisHash)
+  let offset = HEADER_LENGTH
+  while (offset < bytes.length) {
+    const payload = readRecord(bytes, offset, salt)
+    if (payload === undefined) {
+      if (wasSynced(bytes, offset, salt)) throw damaged(name, offset)
+      break
+    }
+    if (payload[0] !== SYNC_MARK_KIND) visit(decodeEntry(name, offset, payload))
+    offset += RECORD_OVERHEAD + payload.length
+  }
+  return { salt, length: offset }
+}
+
+export function damaged(name: string, offset: number): WalError {
+  return new WalError(
+    `${name} is damaged at byte ${offset}, before records that are whole: check the disk; then restore the data directory from a backup, or move the wal directory away only if no other copy of this validator's key has signed since`,
+  )
+}
+
+function readHeader(name: string, bytes: Uint8Array, genesisHash: Uint8Array): Uint8Array {
+  const header = readRecord(bytes, 0, NO_SALT)
+  if (header === undefined || header.length !== HEADER_LENGTH - RECORD_OVERHEAD || header[0] !== HEADER_KIND) {
+    throw damaged(name, 0)
+  }
+  if (header[1] !== FORMAT_VERSION) {
+    throw new WalError(
+      `${name} has format ${header[1]}, this version reads ${FORMAT_VERSION}: use the version that wrote it`,
+    )
+  }
+  if (!equalBytes(header.subarray(2, 2 + HASH_LENGTH), genesisHash)) {
+    throw new WalError(
+      `${name} belongs to a chain with another genesis: use that genesis, or move the wal directory away`,
+    )
+  }
+  return header.slice(2 + HASH_LENGTH)
+}
+
+function decodeEntry(name: string, offset: number, payload: Uint8Array): WalEntry {
+  try {
+    return decodeWalEntry(payload)
+  } catch (cause) {
+    throw new WalError(
+      `${name} has a record at byte ${offset} that this version cannot read: use the one that wrote it`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/**
+ * Whether `offset` was on stable storage once: a sync mark after it says so. A disk may write the blocks of an unfinished
+ * batch in any order, so whole records alone after a damaged one do not mean that the damage is not the crash's.
+ */
+function wasSynced(bytes: Uint8Array, offset: number, salt: Uint8Array): boolean {
+  for (let at = offset + 1; at + SYNC_MARK_LENGTH <= bytes.length; at++) {
+    if (bytes[at + 4] !== 5 || bytes[at + 5] !== 0 || bytes[at + RECORD_OVERHEAD] !== SYNC_MARK_KIND) continue
+    const payload = readRecord(bytes, at, salt)
+    if (payload === undefined || payload.length !== 5) continue
+    const marked = new DataView(payload.buffer, payload.byteOffset).getUint32(1, true)
+    if (marked > offset) return true
+  }
+  return false
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { type Ed25519Key, ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
+import {
+  privateKeyFromJSON,
+  privateKeySchema,
+  privateKeyToJSON,
+  readKeyFile,
+  writeKeyFile,
+} from '../consensus/keyFile.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+
+/** Identity of a node towards its peers. */
+export interface NodeKey extends Ed25519Key {
+  /** CometBFT's node ID: lower-case hex of sha256(public key)[:20] */
+  readonly id: string
+}
+
+/** CometBFT's node_key.json (p2p/key.go). */
+const schema = z.object({ priv_key: privateKeySchema })
+
+/**
+ * Reads node_key.json; an existing one is used as it is.
+ * @returns undefined when there is no file
+ * @throws ConfigError for one that is malformed, or that other users may read
+ */
+export function loadNodeKey(path: string): NodeKey | undefined {
+  const json = readKeyFile(path, schema)
+  return json === undefined ? undefined : withId(privateKeyFromJSON(json.priv_key, path))
+}
+
+/**
+ * Makes the key with this seed (32 random bytes) and its file, mode 0600.
+ * @throws ConfigError when there is a file already
+ */
+export function createNodeKey(path: string, seed: Uint8Array): NodeKey {
+  const key = withId(ed25519Key(seed))
+  writeKeyFile(path, formatNodeKey(key))
+  return key
+}
+
+/** The file's text, as CometBFT writes it. */
+export function formatNodeKey(key: Ed25519Key): string {
+  return JSON.stringify({ priv_key: privateKeyToJSON(key) })
+}
+
+function withId(key: Ed25519Key): NodeKey {
+  return { ...key, id: nodeId(key.publicKey) }
+}
+
+/** The ID of the node with this ed25519 public key. */
+export function nodeId(publicKey: Uint8Array): string {
+  return bytesToHex(ed25519Address(publicKey)).slice(2)
+}
