@@ -1,0 +1,68 @@
+import { encodeEthereumBlock } from '../../chain/ethereumBlock.ts'
+import { encodeEthereumHeader } from '../../chain/ethereumHeaderCodec.ts'
+import { encodeReceipt } from '../../chain/receiptCodec.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { type RpcError, serverError } from '../errors.ts'
+import { heightOfTag } from '../eth/blockLookup.ts'
+import { findBlock, findHeader, findReceipts } from '../eth/loadBlock.ts'
+import { rawTransaction } from '../eth/transactions.ts'
+import { defineMethod, type RpcContext } from '../method.ts'
+import { type BlockSelector, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
+import { readHash } from '../params/data.ts'
+
+/** RLP of a header. */
+export const getRawHeader = defineMethod({
+  name: 'debug_getRawHeader',
+  lane: 'socket',
+  params: [readBlockNumberOrHash],
+  required: 1,
+  run: (context, selector) => {
+    const found = findHeader(context.view.chain, selector)
+    if (found === undefined) throw blockNotFound(context, selector)
+    return bytesToHex(encodeEthereumHeader(found.header))
+  },
+})
+
+/** RLP of an Ethereum block. */
+export const getRawBlock = defineMethod({
+  name: 'debug_getRawBlock',
+  lane: 'cheap',
+  params: [readBlockNumberOrHash],
+  required: 1,
+  run: (context, selector) => {
+    const block = findBlock(context.view.chain, selector)
+    if (block === undefined) throw blockNotFound(context, selector)
+    return bytesToHex(encodeEthereumBlock(block.header, block.transactions))
+  },
+})
+
+/** The consensus encoding of each receipt of a block. */
+export const getRawReceipts = defineMethod({
+  name: 'debug_getRawReceipts',
+  lane: 'cheap',
+  params: [readBlockNumberOrHash],
+  required: 1,
+  run: (context, selector) => {
+    const block = findReceipts(context.view.chain, selector)
+    if (block === undefined) throw blockNotFound(context, selector)
+    return block.receipts.map((receipt) => bytesToHex(encodeReceipt(receipt)))
+  },
+})
+
+/** The envelope of a mined or pooled transaction; `0x` for an unknown one. */
+export const getRawTransaction = defineMethod({
+  name: 'debug_getRawTransaction',
+  lane: 'socket',
+  params: [readHash],
+  required: 1,
+  run: (context, hash) => rawTransaction(context, hash),
+})
+
+/** geth's text for a block that a debug method does not find. */
+export function blockNotFound({ view }: Pick<RpcContext, 'view'>, selector: BlockSelector): RpcError {
+  return serverError(
+    selector.kind === 'hash'
+      ? `block ${bytesToHex(selector.hash)} not found`
+      : `block #${heightOfTag(view.chain, selector.number)} not found`,
+  )
+}

@@ -1,0 +1,110 @@
+import { MAX_TRANSACTION_GAS } from '../../evm/intrinsicGas.ts'
+import { isAtLeast } from '../../evm/rules.ts'
+import type { AppliedTransaction, CallMessage } from '../../evm/transition.ts'
+import { serverError } from '../errors.ts'
+import { toQuantity } from '../format/quantity.ts'
+import { defineMethod, type RpcContext } from '../method.ts'
+import { LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
+import { readBlockOverrides } from '../params/blockOverrides.ts'
+import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
+import { readStateOverrides } from '../params/stateOverrides.ts'
+import { type CallEnvironment, openCall, runCall, toCallMessage } from './callExecution.ts'
+import { revertError } from './revertReason.ts'
+
+const PLAIN_TRANSFER_GAS = 21_000n
+const CALL_STIPEND = 2_300n
+/** The search ends when the bounds are this close, in per mille: geth's error ratio. */
+const TOLERANCE_PER_MILLE = 15n
+
+/** The least gas limit, within 1.5 %, with which a transaction succeeds. */
+export const estimateGas = defineMethod({
+  name: 'eth_estimateGas',
+  lane: 'heavy',
+  params: [readCallRequest, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
+  required: 1,
+  run: async (context, request, selector = LATEST, state, block) =>
+    toQuantity(await estimate(context, request, openCall(context, selector, { state, block }))),
+})
+
+/**
+ * geth's search (eth/gasestimator): the highest limit first, then one that is likely to do, then halving.
+ * @throws RpcError when the transaction fails with any limit
+ */
+export async function estimate(
+  context: Pick<RpcContext, 'chain' | 'limits'>,
+  request: CallRequest,
+  environment: CallEnvironment,
+): Promise<bigint> {
+  const message = toCallMessage(request, context)
+  let high = highestLimit(request, message, environment, context.limits.callGas)
+  if (isPlainTransfer(message, environment)) {
+    const outcome = await attempt(environment, message, PLAIN_TRANSFER_GAS)
+    if (outcome?.failure === undefined && outcome !== undefined) return PLAIN_TRANSFER_GAS
+  }
+
+  const first = await attempt(environment, message, high)
+  if (first === undefined || first.failure === 'out of gas') {
+    throw serverError(`gas required exceeds allowance (${high})`)
+  }
+  if (first.failure === 'execution reverted') throw revertError(first.output)
+  if (first.failure !== undefined) throw serverError(first.failure)
+
+  let low = first.gasUsed - 1n
+  const succeeds = async (gas: bigint): Promise<boolean> => {
+    const outcome = await attempt(environment, message, gas)
+    return outcome !== undefined && outcome.failure === undefined
+  }
+  // An inner call gets at most 63/64 of the gas, and a call with value needs its stipend to be there.
+  const likely = ((first.gasUsed + CALL_STIPEND) * 64n) / 63n
+  if (likely < high) {
+    if (await succeeds(likely)) high = likely
+    else low = likely
+  }
+  while (low + 1n < high && (high - low) * 1000n >= high * TOLERANCE_PER_MILLE) {
+    const middle = (high + low) / 2n
+    // Most transactions need little more than they use: stay near the lower bound.
+    const gas = middle > low * 2n ? low * 2n : middle
+    if (await succeeds(gas)) high = gas
+    else low = gas
+  }
+  return high
+}
+
+/** The block's gas limit or what was asked for, as far as rules, funds and the node allow. */
+function highestLimit(
+  request: CallRequest,
+  message: CallMessage,
+  { world, block, rules }: CallEnvironment,
+  gasCap: bigint,
+): bigint {
+  const { gas } = request
+  let high = gas !== undefined && gas >= PLAIN_TRANSFER_GAS ? gas : block.gasLimit
+  if (isAtLeast(rules, 'osaka') && high > MAX_TRANSACTION_GAS) high = MAX_TRANSACTION_GAS
+  const { maxFeePerGas = 0n, value = 0n } = message
+  if (maxFeePerGas > 0n) {
+    const balance = world.getBalance(message.sender)
+    if (value > 0n && value >= balance) throw serverError('insufficient funds for transfer')
+    const affordable = (balance - value) / maxFeePerGas
+    if (affordable < high) high = affordable
+  }
+  return high > gasCap ? gasCap : high
+}
+
+function isPlainTransfer({ to, data }: CallMessage, { world }: CallEnvironment): boolean {
+  return to !== undefined && (data === undefined || data.length === 0) && world.getCode(to).length === 0
+}
+
+/**
+ * Runs the message with a limit; undefined when the limit does not even cover the intrinsic cost.
+ * @throws RpcError when it cannot start for another reason
+ */
+async function attempt(
+  environment: CallEnvironment,
+  message: CallMessage,
+  gasLimit: bigint,
+): Promise<AppliedTransaction | undefined> {
+  const outcome = await runCall(environment, { ...message, gasLimit })
+  if (outcome.kind === 'applied') return outcome
+  if (/^(intrinsic gas too low|insufficient gas for floor data gas cost)/.test(outcome.reason)) return undefined
+  throw serverError(`failed with ${gasLimit} gas: ${outcome.reason}`)
+}

@@ -1,0 +1,103 @@
+import { blobBaseFee } from '../../chain/blobFee.ts'
+import { type ChainConfig, forkAt } from '../../chain/chainConfig.ts'
+import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
+import { includesFork } from '../../chain/hardfork.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { toQuantity } from '../format/quantity.ts'
+import { effectiveGasPrice } from '../format/transaction.ts'
+import { defineMethod } from '../method.ts'
+import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
+import { readBlockCount, readPercentiles } from '../params/feeHistory.ts'
+import { heightOfTag, prunedHistory } from './blockLookup.ts'
+import { baseFeeAfter } from './nextBlock.ts'
+
+/** geth's limits (eth/gasprice/feehistory.go). */
+const MAX_BLOCKS = 1024
+const MAX_PERCENTILES = 100
+
+export const feeHistory = defineMethod({
+  name: 'eth_feeHistory',
+  lane: 'cheap',
+  params: [readBlockCount, readBlockNumberOrTag, readPercentiles],
+  required: 2,
+  run: ({ view, chain: config }, count, newestBlock, percentiles = []) => {
+    const { chain } = view
+    if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
+    checkPercentiles(percentiles)
+    const newest = heightOfTag(chain, newestBlock)
+    if (newest > chain.headHeight) {
+      throw serverError(`request beyond head block: requested ${newest}, head ${chain.headHeight}`)
+    }
+    const oldest = Math.max(0, newest - Math.min(count, MAX_BLOCKS) + 1)
+    const headers = headersOf(chain, oldest, newest)
+    const last = headers.at(-1)!
+    const following = chain.header(newest + 1)
+    const nextFee = following === undefined ? baseFeeAfter(last, config) : following.baseFeePerGas
+    return {
+      oldestBlock: toQuantity(oldest),
+      ...(percentiles.length === 0
+        ? {}
+        : { reward: headers.map((header) => rewards(chain, header, percentiles).map(toQuantity)) }),
+      baseFeePerGas: [...headers.map((header) => header.baseFeePerGas), nextFee].map((fee) => toQuantity(fee ?? 0n)),
+      gasUsedRatio: headers.map((header) => Number(header.gasUsed) / Number(header.gasLimit)),
+      baseFeePerBlobGas: [...headers, following ?? last].map((header) => toQuantity(blobFee(header, config))),
+      blobGasUsedRatio: headers.map((header) => Number(header.blobGasUsed ?? 0n) / maxBlobGas(header, config)),
+    }
+  },
+})
+
+function checkPercentiles(percentiles: readonly number[]): void {
+  const refuse = (why: string): never => {
+    throw new RpcError(RPC_CODES.server, `invalid reward percentile: ${why}`)
+  }
+  if (percentiles.length > MAX_PERCENTILES) refuse(`over the query limit ${MAX_PERCENTILES}`)
+  percentiles.forEach((percentile, index) => {
+    if (!(percentile >= 0 && percentile <= 100)) refuse(String(percentile))
+    const previous = percentiles[index - 1]
+    if (previous !== undefined && percentile <= previous) {
+      refuse(`#${index - 1}:${previous} >= #${index}:${percentile}`)
+    }
+  })
+}
+
+function headersOf(chain: ChainReader, from: number, to: number): EthereumHeader[] {
+  const headers: EthereumHeader[] = []
+  for (let height = from; height <= to; height++) {
+    const header = chain.header(height)
+    if (header === undefined) throw prunedHistory()
+    headers.push(header)
+  }
+  return headers
+}
+
+/** Tips at the percentiles of the block's gas, ascending by tip; zeros for an empty block. */
+function rewards(chain: ChainReader, header: EthereumHeader, percentiles: readonly number[]): bigint[] {
+  if (header.gasUsed === 0n) return percentiles.map(() => 0n)
+  const transactions = chain.transactions(header.number)
+  const receipts = chain.receipts(header.number)
+  if (transactions === undefined || receipts === undefined) throw prunedHistory()
+  const baseFee = header.baseFeePerGas ?? 0n
+  const paid = transactions
+    .map(({ transaction }, index) => ({
+      tip: effectiveGasPrice(transaction, baseFee) - baseFee,
+      gasUsed: receipts[index]!.gasUsed,
+    }))
+    .sort((a, b) => (a.tip < b.tip ? -1 : a.tip > b.tip ? 1 : 0))
+  let at = 0
+  let gas = paid[0]?.gasUsed ?? 0n
+  return percentiles.map((percentile) => {
+    const threshold = BigInt(Math.floor((Number(header.gasUsed) * percentile) / 100))
+    while (gas < threshold && at < paid.length - 1) gas += paid[++at]!.gasUsed
+    return paid[at]?.tip ?? 0n
+  })
+}
+
+function blobFee(header: EthereumHeader, config: Pick<ChainConfig, 'forks'>): bigint {
+  return header.excessBlobGas === undefined ? 0n : blobBaseFee(header.excessBlobGas, forkAt(config, header.number))
+}
+
+/** EIP-4844: six blobs of 2^17 gas a block; EIP-7691: nine. */
+function maxBlobGas(header: EthereumHeader, config: Pick<ChainConfig, 'forks'>): number {
+  return (includesFork(forkAt(config, header.number), 'prague') ? 9 : 6) * 2 ** 17
+}

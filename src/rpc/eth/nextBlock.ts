@@ -1,0 +1,59 @@
+import { seedAfter } from '../../app/blockSeed.ts'
+import { nextBaseFee } from '../../chain/baseFee.ts'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../../primitives/hash.ts'
+import { serverError } from '../errors.ts'
+
+type Chain = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket' | 'genesisHash'>
+type Reader = Pick<ChainReader, 'headHeight' | 'header' | 'hash' | 'blockId'>
+
+/** The head's header. @throws RpcError before the genesis block is there */
+export function headHeader(reader: Pick<ChainReader, 'headHeight' | 'header'>): EthereumHeader {
+  const header = reader.header(reader.headHeight)
+  if (header === undefined) throw serverError('header not found')
+  return header
+}
+
+/** Base fee of the block after `parent`, wei per gas; undefined before London. */
+export function baseFeeAfter(parent: EthereumHeader, chain: Pick<ChainConfig, 'feeMarket'>): bigint | undefined {
+  const { baseFeePerGas, gasUsed, gasLimit } = parent
+  if (baseFeePerGas === undefined) return undefined
+  return nextBaseFee({ baseFeePerGas, gasUsed, gasLimit }, chain.feeMarket)
+}
+
+/**
+ * The header of the block that comes next as far as it is known now: no transactions, the state of the head, the head's
+ * proposer in the place of the unknown one.
+ */
+export function nextHeader(reader: Reader, chain: Chain, nowMs: number): EthereumHeader {
+  const parent = headHeader(reader)
+  const parentHash = reader.hash(parent.number)
+  if (parentHash === undefined) throw serverError('header not found')
+  const seed = seedAfter(
+    {
+      parent,
+      parentHash,
+      parentConsensusHash: reader.blockId(parent.number)?.hash ?? chain.genesisHash,
+      timeMs: Math.max(nowMs, parent.timestamp * 1000),
+      miner: parent.miner,
+    },
+    chain,
+  )
+  return {
+    ...seed,
+    baseFeePerGas: baseFeeAfter(parent, chain),
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    stateRoot: parent.stateRoot,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: new Uint8Array(256),
+    gasUsed: 0n,
+    extraData: parent.extraData,
+    nonce: new Uint8Array(8),
+    withdrawalsRoot: parent.withdrawalsRoot,
+    blobGasUsed: parent.blobGasUsed === undefined ? undefined : 0n,
+    requestsHash: parent.requestsHash,
+  }
+}

@@ -1,0 +1,54 @@
+import type { Transaction } from '../../chain/transaction.ts'
+import { decodeTransaction } from '../../chain/transactionCodec.ts'
+import { recoverSender } from '../../chain/transactionSender.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import { DecodingError } from '../../primitives/rlp.ts'
+import { serverError } from '../errors.ts'
+import { defineMethod, type RpcContext } from '../method.ts'
+import { readData } from '../params/data.ts'
+
+/** Answers with the hash once the pool has admitted the transaction. */
+export const sendRawTransaction = defineMethod({
+  name: 'eth_sendRawTransaction',
+  lane: 'cheap',
+  params: [readData],
+  required: 1,
+  run: async (context, raw) => bytesToHex(await submit(context, raw)),
+})
+
+/**
+ * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool.
+ * @throws RpcError in geth's words when it is refused
+ */
+export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
+  const transaction = decode(raw)
+  if (transaction.type === 3) throw serverError('transaction type not supported')
+  checkFeeCap(transaction, limits.feeCapAcoin)
+  const recovery = recoverSender(transaction, { chainId: chain.evmChainId, allowUnprotected: false })
+  if ('reason' in recovery) throw serverError(recovery.reason)
+  const admission = await txs.add(transaction.raw, recovery.sender)
+  if (!admission.accepted) throw serverError(admission.reason)
+  return admission.hash
+}
+
+function decode(raw: Uint8Array): Transaction {
+  try {
+    return decodeTransaction(raw)
+  } catch (error) {
+    throw error instanceof DecodingError ? serverError(error.message) : error
+  }
+}
+
+/** Protects senders from a slip in the fee (geth: --rpc.txfeecap). */
+function checkFeeCap({ maxFeePerGas, gasLimit }: Transaction, capAcoin: bigint): void {
+  const fee = maxFeePerGas * gasLimit
+  if (capAcoin === 0n || fee <= capAcoin) return
+  throw serverError(`tx fee (${inEther(fee)} ether) exceeds the configured cap (${inEther(capAcoin)} ether)`)
+}
+
+/** With two decimals, as Go's %.2f. */
+function inEther(amount: bigint): string {
+  const hundredths = (amount + 5n * 10n ** 15n) / 10n ** 16n
+  return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, '0')}`
+}

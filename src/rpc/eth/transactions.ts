@@ -1,0 +1,123 @@
+import type { TransactionLocation } from '../../chain/reader.ts'
+import type { SignedTransaction } from '../../chain/transaction.ts'
+import { decodeTransaction } from '../../chain/transactionCodec.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import type { NodeView } from '../../state/view.ts'
+import type { BlockParts } from '../format/block.ts'
+import type { JsonObject } from '../format/json.ts'
+import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
+import { defineMethod, type RpcContext } from '../method.ts'
+import type { BlockSelector } from '../params/blockNumberOrHash.ts'
+import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
+import { readHash } from '../params/data.ts'
+import { readIndex } from '../params/quantity.ts'
+import { findBlock } from './loadBlock.ts'
+
+interface Located {
+  readonly block: BlockParts
+  readonly index: number
+  readonly signed: SignedTransaction
+}
+
+/** A mined or pooled transaction; null for an unknown one. */
+export const getTransactionByHash = defineMethod({
+  name: 'eth_getTransactionByHash',
+  lane: 'socket',
+  params: [readHash],
+  required: 1,
+  run: async ({ view, txs }, hash) => {
+    const mined = locate(view, hash)
+    if (mined !== undefined) return formatLocated(mined)
+    const pooled = await txs.get(hash)
+    return pooled === undefined ? null : formatPendingTransaction(decodeTransaction(pooled.raw), pooled.sender)
+  },
+})
+
+export const getTransactionByBlockHashAndIndex = defineMethod({
+  name: 'eth_getTransactionByBlockHashAndIndex',
+  lane: 'socket',
+  params: [readHash, readIndex],
+  required: 2,
+  run: (context, hash, index) => orNull(atIndex(context, byHash(hash), index), formatLocated),
+})
+
+export const getTransactionByBlockNumberAndIndex = defineMethod({
+  name: 'eth_getTransactionByBlockNumberAndIndex',
+  lane: 'socket',
+  params: [readBlockNumberOrTag, readIndex],
+  required: 2,
+  run: (context, number, index) => orNull(atIndex(context, { kind: 'number', number }, index), formatLocated),
+})
+
+/** The envelope's bytes of a mined or pooled transaction; `0x` for an unknown one, as geth answers. */
+export const getRawTransactionByHash = defineMethod({
+  name: 'eth_getRawTransactionByHash',
+  lane: 'socket',
+  params: [readHash],
+  required: 1,
+  run: (context, hash) => rawTransaction(context, hash),
+})
+
+export const getRawTransactionByBlockHashAndIndex = defineMethod({
+  name: 'eth_getRawTransactionByBlockHashAndIndex',
+  lane: 'socket',
+  params: [readHash, readIndex],
+  required: 2,
+  run: (context, hash, index) => formatRaw(atIndex(context, byHash(hash), index)),
+})
+
+export const getRawTransactionByBlockNumberAndIndex = defineMethod({
+  name: 'eth_getRawTransactionByBlockNumberAndIndex',
+  lane: 'socket',
+  params: [readBlockNumberOrTag, readIndex],
+  required: 2,
+  run: (context, number, index) => formatRaw(atIndex(context, { kind: 'number', number }, index)),
+})
+
+/** See {@link getRawTransactionByHash}; debug_getRawTransaction is the same. */
+export async function rawTransaction({ view, txs }: RpcContext, hash: Hash): Promise<string> {
+  const mined = locate(view, hash)
+  if (mined !== undefined) return formatRaw(mined)
+  const pooled = await txs.get(hash)
+  return pooled === undefined ? '0x' : bytesToHex(pooled.raw)
+}
+
+/** Where a mined transaction is; undefined when it is unknown or its block is no longer kept. */
+export function locateMined(view: Pick<NodeView, 'chain'>, hash: Hash): TransactionLocation | undefined {
+  const location = view.chain.locate(hash)
+  return location === undefined || location.height > view.chain.headHeight ? undefined : location
+}
+
+function locate(view: NodeView, hash: Hash): Located | undefined {
+  const location = locateMined(view, hash)
+  if (location === undefined) return undefined
+  const block = findBlock(view.chain, { kind: 'number', number: location.height })
+  return block === undefined ? undefined : pick(block, location.index)
+}
+
+function atIndex({ view }: RpcContext, selector: BlockSelector, index: number): Located | undefined {
+  const block = findBlock(view.chain, selector)
+  return block === undefined ? undefined : pick(block, index)
+}
+
+function pick(block: BlockParts, index: number): Located | undefined {
+  const signed = block.transactions[index]
+  return signed === undefined ? undefined : { block, index, signed }
+}
+
+function formatLocated({ block, index, signed }: Located): JsonObject {
+  return formatMinedTransaction(signed, { header: block.header, hash: block.hash, index })
+}
+
+function formatRaw(located: Located | undefined): string {
+  return located === undefined ? '0x' : bytesToHex(located.signed.transaction.raw)
+}
+
+function orNull<T>(value: T | undefined, format: (value: T) => JsonObject): JsonObject | null {
+  return value === undefined ? null : format(value)
+}
+
+function byHash(hash: Hash): BlockSelector {
+  return { kind: 'hash', hash, requireCanonical: false }
+}

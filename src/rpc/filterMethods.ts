@@ -1,0 +1,169 @@
+import type { ChainReader } from '../chain/reader.ts'
+import { decodeTransaction } from '../chain/transactionCodec.ts'
+import type { PooledTransaction } from '../mempool/types.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { invalidParams } from './errorResponse.ts'
+import { RPC_CODES, RpcError, serverError } from './errors.ts'
+import { heightOfTag } from './eth/blockLookup.ts'
+import type { FilterPoll, FilterPort, FilterSpec } from './filters.ts'
+import { toQuantity } from './format/quantity.ts'
+import { formatPendingTransaction } from './format/transaction.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from './method.ts'
+import { readBool } from './params/bool.ts'
+import { type LogFilter, readLogFilter } from './params/logFilter.ts'
+import { jsonKind, TypeMismatch } from './params/mismatch.ts'
+import { RawJson } from './rawJson.ts'
+import type { ViewPool } from './viewCall.ts'
+
+export interface FilterMethodsOptions {
+  readonly filters: FilterPort
+  readonly views: ViewPool
+}
+
+/** A log filter with the JSON that it was read from. */
+const readFilterRequest: ParamReader<{ readonly filter: LogFilter; readonly json: unknown }> = (json) => ({
+  filter: readLogFilter(json),
+  json,
+})
+
+const readFilterId: ParamReader<string> = (json) => {
+  if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'rpc.ID')
+  return json
+}
+
+/** Filters of the eth namespace (geth: eth/filters/api.go). Logs are looked up as eth_getLogs does, in view threads. */
+export function createFilterMethods({ filters, views }: FilterMethodsOptions): readonly RpcMethod[] {
+  const add = async ({ view }: RpcContext, spec: FilterSpec): Promise<string> => {
+    const id = await filters.add(spec, view.chain.headHeight)
+    if (id === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'too many filters')
+    return id
+  }
+  return [
+    defineMethod({
+      name: 'eth_newFilter',
+      lane: 'socket',
+      params: [readFilterRequest],
+      required: 1,
+      run: (context, { filter, json }) => add(context, logSpec(context.view.chain, filter, json)),
+    }),
+    defineMethod({
+      name: 'eth_newBlockFilter',
+      lane: 'socket',
+      params: [],
+      required: 0,
+      run: (context) => add(context, { kind: 'blocks' }),
+    }),
+    defineMethod({
+      name: 'eth_newPendingTransactionFilter',
+      lane: 'socket',
+      params: [readBool],
+      required: 0,
+      run: (context, full) => add(context, { kind: 'transactions', full: full === true }),
+    }),
+    defineMethod({
+      name: 'eth_uninstallFilter',
+      lane: 'socket',
+      params: [readFilterId],
+      required: 1,
+      run: (_, id) => filters.remove(id),
+    }),
+    defineMethod({
+      name: 'eth_getFilterLogs',
+      lane: 'socket',
+      params: [readFilterId],
+      required: 1,
+      run: async ({ view }, id) => {
+        const { headHeight } = view.chain
+        const spec = await filters.describe(id)
+        if (spec?.kind !== 'logs') throw serverError('filter not found')
+        return new RawJson(await views.call('heavy', 'eth_getLogs', [JSON.parse(spec.request)], headHeight))
+      },
+    }),
+    defineMethod({
+      name: 'eth_getFilterChanges',
+      lane: 'socket',
+      params: [readFilterId],
+      required: 1,
+      run: async ({ view }, id) => {
+        const { headHeight } = view.chain
+        const poll = await filters.poll(id, headHeight)
+        if (poll === undefined) throw serverError('filter not found')
+        if (poll.kind === 'transactions') return poll.transactions.map((pooled) => formatPooled(pooled, poll.full))
+        if (poll.from > poll.to) return []
+        if (poll.kind === 'blocks') return blockHashes(view.chain, poll)
+        return new RawJson(await newLogs({ filters, views }, id, poll, headHeight))
+      },
+    }),
+  ]
+}
+
+/** Only new blocks are watched, within the range where the filter has one. */
+function logSpec(chain: ChainReader, filter: LogFilter, json: unknown): FilterSpec {
+  const { blockHash, fromBlock, toBlock, addresses, topics } = filter
+  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
+  const from = fromBlock === undefined ? undefined : heightOfTag(chain, fromBlock)
+  const to = typeof toBlock === 'number' || toBlock === 'earliest' ? heightOfTag(chain, toBlock) : undefined
+  if (from !== undefined && to !== undefined && from > to) throw invalidParams('invalid block range params')
+  const wanted = { fromBlock, toBlock, blockHash: blockHash && bytesToHex(blockHash) }
+  const criteria = {
+    address: addresses.map(bytesToHex),
+    topics: topics.map((alternatives) => (alternatives.length === 0 ? null : alternatives.map(bytesToHex))),
+  }
+  return {
+    kind: 'logs',
+    request: JSON.stringify({ ...criteria, ...rangeFields(json, wanted) }),
+    criteria: JSON.stringify(criteria),
+    fromBlock: from,
+    toBlock: to,
+  }
+}
+
+/** The range as the client wrote it, without anything else that its object may hold. */
+function rangeFields(json: unknown, read: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const fields = new Map(Object.entries(json as object))
+  const present = Object.keys(read).filter((key) => read[key] !== undefined)
+  return Object.fromEntries(present.map((key) => [key, fields.get(key)]))
+}
+
+function blockHashes(chain: ChainReader, { from, to }: Extract<FilterPoll, { kind: 'blocks' }>): string[] {
+  const hashes: string[] = []
+  for (let height = from; height <= to; height++) {
+    const hash = chain.hash(height)
+    if (hash !== undefined) hashes.push(bytesToHex(hash))
+  }
+  return hashes
+}
+
+function formatPooled({ raw, hash, sender }: PooledTransaction, full: boolean): unknown {
+  return full ? formatPendingTransaction(decodeTransaction(raw), sender) : bytesToHex(hash)
+}
+
+/**
+ * The logs of the blocks that a poll covers, as JSON text. Where that is more than eth_getLogs answers at once, those of the first part;
+ * the next poll goes on from there. After another failure the same blocks are polled again.
+ */
+async function newLogs(
+  { filters, views }: FilterMethodsOptions,
+  id: string,
+  { criteria, from, to }: Extract<FilterPoll, { kind: 'logs' }>,
+  headHeight: number,
+): Promise<string> {
+  const filter: object = JSON.parse(criteria)
+  for (let last = to; ; last = from + Math.floor((last - from) / 2)) {
+    try {
+      const range = { fromBlock: toQuantity(from), toBlock: toQuantity(last) }
+      const logs = await views.call('heavy', 'eth_getLogs', [{ ...filter, ...range }], headHeight)
+      if (last < to) await filters.rewind(id, last + 1)
+      return logs
+    } catch (error) {
+      if (isTooMuch(error) && last > from) continue
+      await filters.rewind(id, from)
+      throw error
+    }
+  }
+}
+
+function isTooMuch(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return error.code === RPC_CODES.limitExceeded || error.code === RPC_CODES.responseTooLarge
+}

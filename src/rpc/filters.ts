@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import type { PooledTransaction } from '../mempool/types.ts'
+import { createRecentTransactions, type RecentTransactions } from './recentTransactions.ts'
+
+/** What a filter watches. */
+export type FilterSpec =
+  | { readonly kind: 'blocks' }
+  | {
+      readonly kind: 'logs'
+      /** JSON text of the filter object as the client sent it, for eth_getFilterLogs */
+      readonly request: string
+      /** JSON text of an object with its address and topics alone */
+      readonly criteria: string
+      /** bounds of the blocks that it watches; absent: none */
+      readonly fromBlock?: number | undefined
+      readonly toBlock?: number | undefined
+    }
+  | { readonly kind: 'transactions'; readonly full: boolean }
+
+/** What a poll of a filter has to look at. An empty range (`from` > `to`): nothing is new. */
+export type FilterPoll =
+  | { readonly kind: 'blocks'; readonly from: number; readonly to: number }
+  | { readonly kind: 'logs'; readonly criteria: string; readonly from: number; readonly to: number }
+  | { readonly kind: 'transactions'; readonly full: boolean; readonly transactions: readonly PooledTransaction[] }
+
+/**
+ * The filters of the whole node. One thread has them; the others reach it through a port, as a client may poll over any
+ * connection. Arguments and results are structured-clonable.
+ */
+export type FilterPort = {
+  /** Adds a filter for what comes after `height`. Gives its ID; undefined when there are too many filters. */
+  readonly add: (spec: FilterSpec, height: number) => Promise<string | undefined>
+  /** What is new up to `height` since the last poll; it counts as seen from now on. undefined: there is no such filter */
+  readonly poll: (id: string, height: number) => Promise<FilterPoll | undefined>
+  /** Takes back what a poll counted as seen, from block `from` on, because it could not be delivered. */
+  readonly rewind: (id: string, from: number) => Promise<void>
+  /** undefined: there is no such filter */
+  readonly describe: (id: string) => Promise<FilterSpec | undefined>
+  /** Whether there was such a filter. */
+  readonly remove: (id: string) => Promise<boolean>
+}
+
+/** {@link FilterPort} in the thread that owns the filters. */
+export interface FilterStore extends FilterPort {
+  /** Tells the filters of transactions that became executable. */
+  addTransactions(transactions: readonly PooledTransaction[]): void
+}
+
+export interface FilterLimits {
+  readonly filters: number
+  /** characters of all log filters together */
+  readonly criteriaLength: number
+  /** milliseconds without a poll after which a filter is gone (geth: eth/filters, 5 minutes) */
+  readonly lifetimeMs: number
+  /** blocks that one poll looks at; the next poll goes on from there */
+  readonly blocksPerPoll: number
+  /** transactions, and their bytes, that are kept for the next poll; the oldest are dropped */
+  readonly transactions: number
+  readonly transactionBytes: number
+}
+
+export const DEFAULT_FILTER_LIMITS: FilterLimits = {
+  filters: 10_000,
+  criteriaLength: 64 * 1_048_576,
+  lifetimeMs: 5 * 60_000,
+  blocksPerPoll: 5_000,
+  transactions: 200_000,
+  transactionBytes: 64 * 1_048_576,
+}
+
+interface Filter {
+  readonly spec: FilterSpec
+  readonly length: number
+  /** first block that was not polled; for `transactions` the number of the first one in {@link RecentTransactions} */
+  next: number
+  polledMs: number
+}
+
+/**
+ * A filter is a cursor: nothing is collected for it, a poll looks at what came since. Only pool transactions are kept, once
+ * for all filters, as they can not be read again later.
+ */
+export function createFilterStore(
+  limits: FilterLimits = DEFAULT_FILTER_LIMITS,
+  now: () => number = Date.now,
+): FilterStore {
+  /** in the order of their last polls, oldest first */
+  const filters = new Map<string, Filter>()
+  const recent = createRecentTransactions(limits)
+  let length = 0
+  let transactionFilters = 0
+
+  const remove = (id: string): boolean => {
+    const filter = filters.get(id)
+    if (filter === undefined) return false
+    length -= filter.length
+    if (filter.spec.kind === 'transactions' && --transactionFilters === 0) recent.clear()
+    return filters.delete(id)
+  }
+  const expire = (): void => {
+    for (const [id, { polledMs }] of filters) {
+      if (now() - polledMs <= limits.lifetimeMs) return
+      remove(id)
+    }
+  }
+  const find = (id: string): Filter | undefined => {
+    expire()
+    const filter = filters.get(id)
+    if (filter === undefined) return undefined
+    filter.polledMs = now()
+    filters.delete(id)
+    filters.set(id, filter)
+    return filter
+  }
+
+  return {
+    add: async (spec, height) => {
+      expire()
+      const added = lengthOf(spec)
+      if (filters.size >= limits.filters || length + added > limits.criteriaLength) return undefined
+      const id = `0x${randomBytes(16).toString('hex')}`
+      const next = spec.kind === 'transactions' ? recent.next() : height + 1
+      filters.set(id, { spec, length: added, next, polledMs: now() })
+      length += added
+      if (spec.kind === 'transactions') transactionFilters++
+      return id
+    },
+    poll: async (id, height) => {
+      const filter = find(id)
+      return filter === undefined ? undefined : pollFilter(filter, height, recent, limits.blocksPerPoll)
+    },
+    rewind: async (id, from) => {
+      const filter = filters.get(id)
+      if (filter !== undefined) filter.next = Math.min(filter.next, from)
+    },
+    describe: async (id) => find(id)?.spec,
+    remove: async (id) => {
+      expire()
+      return remove(id)
+    },
+    addTransactions: (transactions) => {
+      expire()
+      if (transactionFilters > 0) recent.add(transactions)
+    },
+  }
+}
+
+function pollFilter(filter: Filter, height: number, recent: RecentTransactions, maxBlocks: number): FilterPoll {
+  const { spec, next } = filter
+  if (spec.kind === 'transactions') {
+    const found = recent.since(next)
+    filter.next = found.next
+    return { kind: 'transactions', full: spec.full, transactions: found.transactions }
+  }
+  const to = Math.min(height, next + maxBlocks - 1)
+  filter.next = Math.max(next, to + 1)
+  if (spec.kind === 'blocks') return { kind: 'blocks', from: next, to }
+  const { criteria, fromBlock = 0, toBlock = Number.MAX_SAFE_INTEGER } = spec
+  return { kind: 'logs', criteria, from: Math.max(next, fromBlock), to: Math.min(to, toBlock) }
+}
+
+function lengthOf(spec: FilterSpec): number {
+  return spec.kind === 'logs' ? spec.request.length + spec.criteria.length : 0
+}

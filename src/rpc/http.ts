@@ -1,0 +1,228 @@
+import { createServer, type Server } from 'node:http'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
+import { addCometRoutes } from './comet/routes.ts'
+import type { CometTable } from './comet/table.ts'
+import type { Dispatcher } from './dispatch.ts'
+import type { RpcLog } from './errorResponse.ts'
+import {
+  acceptsGzip,
+  bodyTooLarge,
+  corsHeaders,
+  METHOD_NOT_ALLOWED,
+  preflightHeaders,
+  type Refusal,
+  refusePost,
+} from './httpChecks.ts'
+import type { AllowedOrigins } from './origins.ts'
+import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
+import type { SubscriptionHub } from './subscriptions.ts'
+import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
+
+export interface RpcServerOptions {
+  readonly dispatcher: Dispatcher
+  readonly hub: SubscriptionHub
+  /** the methods under /rpc */
+  readonly comet: CometTable
+  readonly health: () => Health
+  readonly host: string
+  /** 0: any free port */
+  readonly port: number
+  /** several threads listen on the same port; only where the platform has SO_REUSEPORT */
+  readonly reusePort?: boolean
+  readonly allowedOrigins: AllowedOrigins
+  /** of one request */
+  readonly requestBytes: number
+  readonly limits?: Partial<HttpLimits>
+  readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
+  readonly log: RpcLog
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions'> | undefined
+}
+
+/** What GET /health shows. */
+export interface Health {
+  readonly height: number
+  /** milliseconds since the time of the newest block */
+  readonly ageMs: number
+  readonly [field: string]: string | number | boolean | null
+}
+
+export interface HttpLimits {
+  /** open connections, WebSockets included; further ones are closed at once */
+  readonly connections: number
+  /** milliseconds in which a client has to send the headers, and a whole request */
+  readonly headersMs: number
+  readonly requestMs: number
+  /** milliseconds in which a client has to read an answer */
+  readonly writeMs: number
+  /** milliseconds that an idle connection is kept */
+  readonly idleMs: number
+  /** bytes of answers that wait for all clients together */
+  readonly pendingResponseBytes: number
+  /** bytes from which on an answer is compressed when the client takes gzip */
+  readonly gzipFromBytes: number
+  /** a node whose newest block is older than these milliseconds is not healthy */
+  readonly staleMs: number
+}
+
+export interface RpcServer {
+  readonly address: { readonly host: string; readonly port: number }
+  /** Stops listening, lets running requests end for a short time, and closes all connections. */
+  close(): Promise<void>
+}
+
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  connections: 8_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  writeMs: 60_000,
+  idleMs: 120_000,
+  pendingResponseBytes: 256 * 1_048_576,
+  gzipFromBytes: 4_096,
+  staleMs: 15_000,
+}
+
+const WEBSOCKET_PATH = '/ws'
+/** Milliseconds between looks for connections that are over their time. */
+const CHECK_INTERVAL_MS = 1_000
+/** Milliseconds for running requests when the server closes. */
+const CLOSING_MS = 3_000
+const JSON_TYPE = 'application/json'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
+
+const compress = promisify(gzip)
+
+/**
+ * The public server: JSON-RPC at POST / and at /ws, /rpc/… and /health. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
+ * answer has the status 200, only faults of the transport have others.
+ * @throws Error (rejects) when it can not listen
+ */
+export async function createRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const { dispatcher, hub, allowedOrigins, requestBytes, metrics, host, port, reusePort = false } = options
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
+  const webSockets = createWebSocketEndpoint({
+    path: WEBSOCKET_PATH,
+    dispatcher,
+    hub,
+    allowedOrigins,
+    requestBytes,
+    metrics,
+    ...(options.webSocketLimits === undefined ? {} : { limits: options.webSocketLimits }),
+  })
+  const pending = createPendingResponses({ totalBytes: limits.pendingResponseBytes, writeMs: limits.writeMs })
+  const app = fastify({
+    bodyLimit: requestBytes,
+    // Answers 503 while it closes, so that a load balancer goes elsewhere.
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) => createHttpServer(limits, handler),
+  })
+  app.server.on('connection', (socket) => {
+    metrics?.connections.inc({ transport: 'http' })
+    socket.once('close', () => metrics?.connections.dec({ transport: 'http' }))
+  })
+  app.server.on('upgrade', webSockets.upgrade)
+  addRoutes(app, options, limits, pending)
+  await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
+
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the RPC server has no port')
+  return {
+    address: { host: address.address, port: address.port },
+    close: async () => {
+      webSockets.close()
+      const timer = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
+      await app.close()
+      clearTimeout(timer)
+      pending.close()
+    },
+  }
+}
+
+function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createServer>[1]): Server {
+  const server = createServer(
+    {
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+    },
+    handler,
+  )
+  server.maxConnections = limits.connections
+  return server
+}
+
+function addRoutes(
+  app: FastifyInstance,
+  options: RpcServerOptions,
+  limits: HttpLimits,
+  pending: PendingResponses,
+): void {
+  const { dispatcher, comet, health, allowedOrigins, requestBytes, log } = options
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(corsHeaders(allowedOrigins, request.headers))
+    if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
+    if (request.method !== 'POST' || request.url.split('?', 1)[0] !== '/') return
+    const refusal = refusePost(request.headers, requestBytes)
+    if (refusal !== undefined) return refuse(reply, refusal)
+  })
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (!Buffer.isBuffer(payload)) return payload
+    const isLong = payload.length >= limits.gzipFromBytes
+    const body = isLong && acceptsGzip(request.headers['accept-encoding']) ? await zipped(reply, payload) : payload
+    pending.track(reply.raw, body.length)
+    return body
+  })
+
+  app.post('/', async (request, reply) => sendJson(reply, (await dispatcher.answer(bodyText(request))) ?? ''))
+  app.get('/', async (_, reply) => reply.code(200).send())
+  app.get('/health', async (_, reply) => {
+    const report = health()
+    const isHealthy = report.ageMs <= limits.staleMs
+    return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
+  })
+  addCometRoutes(app, comet, log, { bodyText, sendJson })
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]
+    if (path === '/' || path === '/rpc')
+      return refuse(reply.header('allow', 'GET, HEAD, POST, OPTIONS'), METHOD_NOT_ALLOWED)
+    return reply.code(404).type(TEXT_TYPE).send('404 page not found')
+  })
+  app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly code?: string }, _, reply) => {
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return refuse(reply, bodyTooLarge(requestBytes))
+    const { statusCode = 500 } = error
+    if (statusCode < 500) return reply.code(statusCode).type(TEXT_TYPE).send(error.message)
+    log.error({ error }, 'an HTTP request failed')
+    return reply.code(500).type(TEXT_TYPE).send('internal error')
+  })
+}
+
+function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
+  return reply.code(status).type(TEXT_TYPE).send(text)
+}
+
+/** A `Buffer`: to a string Fastify would add a charset, which geth does not send. */
+function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.header('content-type', JSON_TYPE).send(Buffer.from(json))
+}
+
+/** A request may come without a body. */
+function bodyText({ body }: FastifyRequest): string {
+  return Buffer.isBuffer(body) ? body.toString('utf8') : ''
+}
+
+/** The fastest level: answers are hex, which shrinks to half at any level. */
+async function zipped(reply: FastifyReply, body: Buffer): Promise<Buffer> {
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`)
+  reply.header('content-encoding', 'gzip')
+  return compress(body, { level: constants.Z_BEST_SPEED })
+}

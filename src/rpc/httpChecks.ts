@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type AllowedOrigins, isOriginAllowed } from './origins.ts'
+
+/** A refusal at the level of HTTP. */
+export interface Refusal {
+  readonly status: 405 | 413 | 415
+  readonly text: string
+}
+
+const JSON_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
+
+export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
+
+/** Why a POST is refused before its body is read (geth: rpc/http.go, validateRequest); undefined when it is not. */
+export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): Refusal | undefined {
+  const length = Number(headers['content-length'] ?? 0)
+  if (length > maxBytes) return { status: 413, text: `content length too large (${length}>${maxBytes})` }
+  if (JSON_TYPES.has(mediaType(headers['content-type']))) return undefined
+  return { status: 415, text: 'invalid content type, only application/json is supported' }
+}
+
+/** For a body whose length was not announced. */
+export function bodyTooLarge(maxBytes: number): Refusal {
+  return { status: 413, text: `content length too large (>${maxBytes})` }
+}
+
+/** Whether a client takes gzip; a client that gives it the weight 0 does not. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(acceptEncoding ?? '')
+}
+
+/** Seconds that a browser may remember the answer to a preflight, as geth says. */
+const PREFLIGHT_SECONDS = '600'
+
+/** The headers that let web pages of allowed origins read the answer (CORS). */
+export function corsHeaders(allowed: AllowedOrigins, headers: IncomingHttpHeaders): Record<string, string> {
+  const { origin } = headers
+  if (allowed.includes('*')) return { 'access-control-allow-origin': '*' }
+  if (origin === undefined || !isOriginAllowed(allowed, origin)) return { vary: 'origin' }
+  return { 'access-control-allow-origin': origin, vary: 'origin' }
+}
+
+/** The further headers of the answer to an OPTIONS request. */
+export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return {
+    'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
+    'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
+    'access-control-max-age': PREFLIGHT_SECONDS,
+  }
+}
+
+function mediaType(contentType: string | undefined): string {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}

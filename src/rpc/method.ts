@@ -1,0 +1,101 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { Engine } from '../evm/engine.ts'
+import type { PrecompileTable } from '../evm/precompile.ts'
+import type { TxPort } from '../mempool/types.ts'
+import type { NodeView } from '../state/view.ts'
+
+/**
+ * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `cheap` and
+ * `heavy` in a view thread (`cheap`: sender recovery and other work of at most a few milliseconds; `heavy`: EVM code,
+ * traces, proofs, log scans, with a deadline).
+ */
+export type Lane = 'socket' | 'cheap' | 'heavy'
+
+export interface RpcLimits {
+  /** gas that eth_call and estimates may use */
+  readonly callGas: bigint
+  /** milliseconds that one call, estimate or block trace may run */
+  readonly callTimeoutMs: number
+  /** blocks that one eth_getLogs may span */
+  readonly logBlockRange: number
+  /** logs that one answer may hold */
+  readonly logResults: number
+  /** acoin: the highest fee that eth_sendRawTransaction lets through; 0 = no cap */
+  readonly feeCapAcoin: bigint
+  readonly batchItems: number
+  readonly responseBytes: number
+  readonly requestBytes: number
+}
+
+export interface SyncStatus {
+  readonly startingBlock: number
+  readonly currentBlock: number
+  readonly highestBlock: number
+}
+
+/** What a method may use. One context serves one request; `view` does not move while it runs. */
+export interface RpcContext {
+  readonly view: NodeView
+  readonly txs: TxPort
+  readonly chain: ChainConfig
+  readonly limits: RpcLimits
+  readonly clientVersion: string
+  readonly peerCount: () => number
+  /** undefined when the node is not catching up */
+  readonly syncing: () => SyncStatus | undefined
+  /** the view after the next published block, or undefined when `timeoutMs` passed first */
+  readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
+  /** milliseconds since the epoch */
+  readonly now: () => number
+  /** only in view threads */
+  readonly execution?: ExecutionHost
+}
+
+export interface ExecutionHost {
+  readonly engine: Engine
+  readonly precompiles: PrecompileTable
+  /** see `ExecutionEnvironment.yield`; made anew for each request with its deadline, on the clock of `RpcContext.now` */
+  readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
+}
+
+/** Reads one parameter from JSON. @throws InvalidArgument with the reason in geth's words */
+export type ParamReader<T> = (json: unknown) => T
+
+/**
+ * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
+ * `undefined` when they are absent or null. The result is JSON-ready (hex strings, no bigint).
+ */
+export interface RpcMethod {
+  readonly name: string
+  readonly lane: Lane
+  readonly params: readonly ParamReader<unknown>[]
+  readonly required: number
+  run(context: RpcContext, args: readonly unknown[]): unknown
+}
+
+type ArgsOf<P extends readonly ParamReader<unknown>[], R extends number> = {
+  [I in keyof P]: P[I] extends ParamReader<infer T> ? (IsBelow<I, R> extends true ? T : T | undefined) : never
+}
+type IsBelow<I, R extends number> = I extends `${infer N extends number}` ? Below<N, R> : true
+type Below<N extends number, R extends number, Count extends unknown[] = []> = Count['length'] extends R
+  ? false
+  : Count['length'] extends N
+    ? true
+    : Below<N, R, [...Count, unknown]>
+
+/** Declares a method with typed arguments. */
+export function defineMethod<const P extends readonly ParamReader<unknown>[], const R extends number>(method: {
+  readonly name: string
+  readonly lane: Lane
+  readonly params: P
+  readonly required: R
+  readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
+}): RpcMethod {
+  return {
+    name: method.name,
+    lane: method.lane,
+    params: method.params,
+    required: method.required,
+    run: (context, args) => method.run(context, ...(args as ArgsOf<P, R>)),
+  }
+}

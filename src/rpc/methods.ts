@@ -1,0 +1,29 @@
+import { rawMethods } from './debug/rawMethods.ts'
+import { traceMethods } from './debug/traceMethods.ts'
+import { ethMethods } from './eth/methods.ts'
+import { createFilterMethods, type FilterMethodsOptions } from './filterMethods.ts'
+import { createMethodTable, type MethodTable } from './methodTable.ts'
+import { rpcModules } from './modules.ts'
+import { netMethods } from './net/methods.ts'
+import { txpoolMethods } from './txpool/methods.ts'
+import { web3Methods } from './web3/methods.ts'
+
+const viewMethods = [
+  ...ethMethods,
+  ...netMethods,
+  ...web3Methods,
+  ...txpoolMethods,
+  ...rawMethods,
+  ...traceMethods,
+  rpcModules,
+]
+
+/** All methods but those of filters, which need their owner: the table of a view thread. */
+export function createViewMethods(): MethodTable {
+  return createMethodTable(viewMethods)
+}
+
+/** All methods: the table of a socket thread. */
+export function createSocketMethods(options: FilterMethodsOptions): MethodTable {
+  return createMethodTable([...viewMethods, ...createFilterMethods(options)])
+}

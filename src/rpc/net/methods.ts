@@ -1,0 +1,30 @@
+import { toQuantity } from '../format/quantity.ts'
+import { defineMethod, type RpcMethod } from '../method.ts'
+
+/** The EVM chain ID in decimal: the network's ID is the same. */
+export const version = defineMethod({
+  name: 'net_version',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: ({ chain }) => chain.evmChainId.toString(),
+})
+
+export const listening = defineMethod({
+  name: 'net_listening',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: () => true,
+})
+
+export const peerCount = defineMethod({
+  name: 'net_peerCount',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: (context) => toQuantity(context.peerCount()),
+})
+
+/** The `net` namespace. */
+export const netMethods: readonly RpcMethod[] = [version, listening, peerCount]

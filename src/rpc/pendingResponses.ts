@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http'
+
+export interface PendingResponseLimits {
+  /** bytes of all answers that clients have not read yet */
+  readonly totalBytes: number
+  /** milliseconds in which a client has to read its answer */
+  readonly writeMs: number
+}
+
+/** The answers that are on their way to HTTP clients. */
+export interface PendingResponses {
+  track(response: ServerResponse, bytes: number): void
+  close(): void
+}
+
+interface Pending {
+  readonly response: ServerResponse
+  readonly bytes: number
+  readonly sinceMs: number
+}
+
+const CHECK_INTERVAL_MS = 1_000
+
+/**
+ * Bounds what slow readers cost: an answer that is not read in time, or the oldest ones when all together take too much memory, are
+ * given up with their connections.
+ */
+export function createPendingResponses({ totalBytes, writeMs }: PendingResponseLimits): PendingResponses {
+  /** in the order in which they were sent */
+  const pending = new Set<Pending>()
+  let total = 0
+
+  const remove = (entry: Pending): void => {
+    if (pending.delete(entry)) total -= entry.bytes
+  }
+  const giveUp = (entry: Pending): void => {
+    remove(entry)
+    entry.response.destroy()
+  }
+  const checks = setInterval(() => {
+    const nowMs = performance.now()
+    for (const entry of pending) {
+      if (nowMs - entry.sinceMs <= writeMs) return
+      giveUp(entry)
+    }
+  }, CHECK_INTERVAL_MS).unref()
+
+  return {
+    track: (response, bytes) => {
+      const entry = { response, bytes, sinceMs: performance.now() }
+      pending.add(entry)
+      total += bytes
+      // `finish`: the operating system has all of it; `close`: the connection is gone
+      response.once('finish', () => remove(entry))
+      response.once('close', () => remove(entry))
+      for (const oldest of pending) {
+        if (total <= totalBytes || oldest === entry) return
+        giveUp(oldest)
+      }
+    },
+    close: () => clearInterval(checks),
+  }
+}

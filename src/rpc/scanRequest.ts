@@ -1,0 +1,77 @@
+/** What `JSON.parse` does not tell about a request. */
+export interface RequestScan {
+  /** how deep arrays and objects are nested */
+  readonly depth: number
+  /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
+  readonly numberIds: readonly (string | undefined)[]
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPENING = new Set([0x5b, 0x7b])
+const CLOSING = new Set([0x5d, 0x7d])
+const NUMBER = /[-+.0-9eE]*/y
+
+/**
+ * Reads nesting and number literals of a text that `JSON.parse` took. Ids go back to the client as they came: a parsed
+ * 1.0, 1e3 or 2^53 + 1 would be written differently. One pass; strings are skipped with `indexOf`.
+ */
+export function scanRequest(text: string): RequestScan {
+  const isBatch = text.trimStart().startsWith('[')
+  const messageDepth = isBatch ? 2 : 1
+  const numberIds: (string | undefined)[] = []
+  let depth = 0
+  let deepest = 0
+  let item = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (OPENING.has(code)) {
+      depth++
+      if (depth > deepest) deepest = depth
+    } else if (CLOSING.has(code)) {
+      depth--
+    } else if (code === COMMA) {
+      if (isBatch && depth === 1) item++
+    } else if (code === QUOTE) {
+      const end = endOfString(text, i)
+      if (depth === messageDepth) {
+        const colon = skipSpace(text, end + 1)
+        if (text.charCodeAt(colon) === COLON && isIdKey(text.slice(i, end + 1))) {
+          numberIds[item] = numberAt(text, skipSpace(text, colon + 1))
+        }
+      }
+      i = end
+    }
+  }
+  return { depth: deepest, numberIds }
+}
+
+/** Index of the quote that ends the string which starts at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    if (end === -1) throw new TypeError('the text is not JSON')
+    let first = end
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--
+    if ((end - first) % 2 === 0) return end
+  }
+}
+
+function skipSpace(text: string, start: number): number {
+  let i = start
+  while (i < text.length && text.charCodeAt(i) <= 0x20) i++
+  return i
+}
+
+/** A key may be written with escapes. */
+function isIdKey(literal: string): boolean {
+  if (literal === '"id"') return true
+  return literal.includes('\\') && literal.length <= 14 && JSON.parse(literal) === 'id'
+}
+
+function numberAt(text: string, start: number): string | undefined {
+  NUMBER.lastIndex = start
+  const literal = NUMBER.exec(text)?.[0]
+  return literal === undefined || literal === '' ? undefined : literal
+}

@@ -1,0 +1,75 @@
+import type { Transaction } from '../../chain/transaction.ts'
+import { toChecksumAddress } from '../../primitives/address.ts'
+import { responseTooLarge } from '../errorResponse.ts'
+import { toQuantity } from '../format/quantity.ts'
+import { formatPendingTransaction } from '../format/transaction.ts'
+import { defineMethod, type RpcContext, type RpcMethod } from '../method.ts'
+import { readAddress } from '../params/data.ts'
+import { RawJson } from '../rawJson.ts'
+import { createPoolWriter, type PoolWriter, type WriteTransaction } from './writePool.ts'
+
+export const status = defineMethod({
+  name: 'txpool_status',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: async ({ txs }) => {
+    const { pending, queued } = await txs.status()
+    return { pending: toQuantity(pending), queued: toQuantity(queued) }
+  },
+})
+
+/** No transaction object is shorter: its fields of fixed length alone are longer. */
+const SHORTEST_OBJECT = 600
+const SHORTEST_SUMMARY = 40
+
+export const content = defineMethod({
+  name: 'txpool_content',
+  lane: 'heavy',
+  params: [],
+  required: 0,
+  run: (context) => wholePool(context, formatPendingTransaction, SHORTEST_OBJECT),
+})
+
+export const inspect = defineMethod({
+  name: 'txpool_inspect',
+  lane: 'heavy',
+  params: [],
+  required: 0,
+  run: (context) => wholePool(context, summarize, SHORTEST_SUMMARY),
+})
+
+export const contentFrom = defineMethod({
+  name: 'txpool_contentFrom',
+  lane: 'cheap',
+  params: [readAddress],
+  required: 1,
+  run: async (context, sender) => {
+    const { pending, queued } = await context.txs.contentFrom(sender)
+    const writer = writerFor(context, formatPendingTransaction)
+    return new RawJson(`{"pending":${await writer.byNonce(pending)},"queued":${await writer.byNonce(queued)}}`)
+  },
+})
+
+/** The `txpool` namespace. */
+export const txpoolMethods: readonly RpcMethod[] = [status, content, contentFrom, inspect]
+
+async function wholePool(context: RpcContext, write: WriteTransaction, shortest: number): Promise<RawJson> {
+  const counts = await context.txs.status()
+  // A pool that does not fit the answer is not copied from its thread at all.
+  if ((counts.pending + counts.queued) * shortest > context.limits.responseBytes) throw responseTooLarge()
+  const { pending, queued } = await context.txs.content()
+  const writer = writerFor(context, write)
+  return new RawJson(`{"pending":${await writer.bySender(pending)},"queued":${await writer.bySender(queued)}}`)
+}
+
+function writerFor({ limits, execution, now }: RpcContext, write: WriteTransaction): PoolWriter {
+  const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
+  return createPoolWriter({ write, maxBytes: limits.responseBytes, pause })
+}
+
+/** geth: TxPoolAPI.Inspect. */
+function summarize({ to, value, gasLimit, maxFeePerGas }: Transaction): string {
+  const target = to === undefined ? 'contract creation' : toChecksumAddress(to)
+  return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
+}

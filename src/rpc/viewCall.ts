@@ -1,0 +1,44 @@
+import { readArguments } from './arguments.ts'
+import { methodNotFound, type RpcLog, responseTooLarge, toRpcError } from './errorResponse.ts'
+import type { Lane, RpcContext } from './method.ts'
+import type { MethodTable } from './methodTable.ts'
+import { resultText } from './rawJson.ts'
+
+/** The lanes that view threads have. */
+export type ViewLane = Exclude<Lane, 'socket'>
+
+/** View threads, as a socket thread sees them. */
+export interface ViewPool {
+  /**
+   * Runs a method in a view thread whose head is at least `height`, the head that the caller has seen. Gives the
+   * result's JSON text; rejects with an error that has the name, code, message and data of an `RpcError`.
+   */
+  call(lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string>
+}
+
+export interface ViewCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/**
+ * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
+ * @throws RpcError and nothing else
+ */
+export async function serveViewCall(
+  methods: MethodTable,
+  context: RpcContext,
+  { method: name, params }: ViewCall,
+  log: Pick<RpcLog, 'error'>,
+): Promise<string> {
+  try {
+    const method = methods.get(name)
+    if (method === undefined) throw methodNotFound(name)
+    const text = resultText(await method.run(context, readArguments(method, params)))
+    // A text that the client can not get need not travel to the other thread.
+    if (text.length > context.limits.responseBytes) throw responseTooLarge()
+    return text
+  } catch (error) {
+    throw toRpcError(error, log, { method: name })
+  }
+}

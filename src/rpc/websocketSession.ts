@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import type { RawData, WebSocket } from 'ws'
+import type { Dispatcher } from './dispatch.ts'
+import { RPC_CODES, RpcError } from './errors.ts'
+import type { Session } from './session.ts'
+import { readTopic } from './subscriptionRequest.ts'
+import type { SubscriptionHub } from './subscriptions.ts'
+
+export interface WebSocketLimits {
+  readonly subscriptions: number
+  /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
+  readonly requestsInFlight: number
+  readonly requestBytesInFlight: number
+  /** bytes that may wait for a client that does not read; beyond, it is dropped */
+  readonly bufferedBytes: number
+  /** milliseconds for which a client may read nothing of what waits for it */
+  readonly stalledMs: number
+  /** milliseconds without a sign of life after which the client is pinged, and within which it has to answer */
+  readonly pingMs: number
+  readonly pongMs: number
+}
+
+/** RFC 6455, section 7.4.1 and the IANA registry. */
+export const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
+
+/** Milliseconds for the closing handshake; what waits for the client is freed then. */
+const CLOSING_MS = 2_000
+
+interface Subscription {
+  readonly end: () => void
+  /** notifications that came up before the client got the ID; undefined once it has */
+  held: string[] | undefined
+}
+
+/** One WebSocket connection: its requests, its subscriptions and its health. */
+export class WebSocketSession {
+  readonly #socket: WebSocket
+  readonly #dispatcher: Dispatcher
+  readonly #hub: SubscriptionHub
+  readonly #limits: WebSocketLimits
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #waiting: string[] = []
+  #inFlight = 0
+  #inFlightLength = 0
+  #heldLength = 0
+  #lastSignMs: number
+  #pingedMs: number | undefined
+  #flushedMs: number
+
+  constructor(socket: WebSocket, dispatcher: Dispatcher, hub: SubscriptionHub, limits: WebSocketLimits) {
+    this.#socket = socket
+    this.#dispatcher = dispatcher
+    this.#hub = hub
+    this.#limits = limits
+    this.#lastSignMs = performance.now()
+    this.#flushedMs = this.#lastSignMs
+    socket.on('message', (data) => this.#received(toText(data)))
+    socket.on('pong', () => this.#live())
+    socket.on('ping', () => this.#live())
+    socket.on('close', () => this.#endAll())
+    // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
+    socket.on('error', () => this.#endAll())
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  /** To be called every second or so: pings an idle client, drops one that is dead or does not read. */
+  check(nowMs: number): void {
+    const { stalledMs, pingMs, pongMs } = this.#limits
+    if (this.#socket.bufferedAmount === 0) this.#flushedMs = nowMs
+    if (nowMs - this.#flushedMs > stalledMs) this.drop()
+    else if (this.#pingedMs !== undefined && nowMs - this.#pingedMs > pongMs) this.#socket.terminate()
+    else if (this.#pingedMs === undefined && nowMs - this.#lastSignMs > pingMs) {
+      this.#pingedMs = nowMs
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+    }
+  }
+
+  /** Gives up a client that reads too slowly, so that what waits for it does not fill the memory. */
+  drop(): void {
+    this.close(CLOSE_CODES.tryAgainLater, 'the client reads too slowly')
+  }
+
+  close(code: number, reason: string): void {
+    this.#endAll()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // The client's part of the closing handshake has to be read.
+    this.#socket.resume()
+    this.#socket.close(code, reason)
+    const timer = setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  #received(text: string): void {
+    this.#live()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // Messages that were in the same network packet arrive although reading is paused.
+    if (this.#isBusy) this.#waiting.push(text)
+    else void this.#answer(text)
+  }
+
+  get #isBusy(): boolean {
+    const { requestsInFlight, requestBytesInFlight } = this.#limits
+    return this.#inFlight >= requestsInFlight || this.#inFlightLength >= requestBytesInFlight
+  }
+
+  async #answer(text: string): Promise<void> {
+    this.#inFlight++
+    this.#inFlightLength += text.length
+    if (this.#isBusy) this.#socket.pause()
+    const started: string[] = []
+    const answer = await this.#dispatcher.answer(text, this.#sessionFor(started))
+    this.#inFlight--
+    this.#inFlightLength -= text.length
+    if (answer !== undefined) this.#send(answer)
+    for (const id of started) this.#confirm(id, answer?.includes(id) === true)
+    while (!this.#isBusy) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      void this.#answer(next)
+    }
+    if (!this.#isBusy && this.#socket.isPaused) this.#socket.resume()
+  }
+
+  /** The session of one request, which collects the IDs of the subscriptions that it starts. */
+  #sessionFor(started: string[]): Session {
+    return {
+      subscribe: (params) => {
+        const id = this.#subscribe(params)
+        started.push(id)
+        return id
+      },
+      unsubscribe: (id) => this.#unsubscribe(id),
+    }
+  }
+
+  #subscribe(params: readonly unknown[]): string {
+    const topic = readTopic(params)
+    if (this.#subscriptions.size >= this.#limits.subscriptions) {
+      const message = `too many subscriptions, want at most ${this.#limits.subscriptions}`
+      throw new RpcError(RPC_CODES.limitExceeded, message)
+    }
+    const id = `0x${randomBytes(16).toString('hex')}`
+    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+    const end = this.#hub.add(topic, (result) => this.#notify(id, `${start}${result}}}`))
+    this.#subscriptions.set(id, { end, held: [] })
+    return id
+  }
+
+  #unsubscribe(id: string): boolean {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return false
+    subscription.end()
+    this.#release(subscription)
+    return this.#subscriptions.delete(id)
+  }
+
+  #notify(id: string, text: string): void {
+    const held = this.#subscriptions.get(id)?.held
+    if (held === undefined) {
+      this.#send(text)
+      return
+    }
+    held.push(text)
+    this.#heldLength += text.length
+    if (this.#heldLength > this.#limits.bufferedBytes) this.drop()
+  }
+
+  /** The answer with a subscription's ID is on its way: notifications may follow. Without an answer nobody has the ID. */
+  #confirm(id: string, isKnown: boolean): void {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return
+    if (!isKnown) this.#unsubscribe(id)
+    else for (const text of this.#release(subscription)) this.#send(text)
+  }
+
+  #release(subscription: Subscription): readonly string[] {
+    const { held = [] } = subscription
+    subscription.held = undefined
+    for (const text of held) this.#heldLength -= text.length
+    return held
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) {
+      this.drop()
+      return
+    }
+    this.#socket.send(text, (error) => {
+      if (!error) this.#flushedMs = performance.now()
+    })
+  }
+
+  #live(): void {
+    this.#lastSignMs = performance.now()
+    this.#pingedMs = undefined
+  }
+
+  #endAll(): void {
+    for (const { end } of this.#subscriptions.values()) end()
+    this.#subscriptions.clear()
+    this.#heldLength = 0
+    this.#waiting.length = 0
+  }
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
+}

@@ -1,0 +1,303 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
+import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { call } from '../../../../src/rpc/eth/call.ts'
+import { createAccessList } from '../../../../src/rpc/eth/createAccessList.ts'
+import { estimateGas } from '../../../../src/rpc/eth/estimateGas.ts'
+import { invoke, invokeError } from '../invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
+import { testAccount } from '../testAccount.ts'
+import { BROKEN, COUNTER, ECHO, ENVIRONMENT, FORWARDER, LOOP, REVERTER } from '../testContracts.ts'
+
+const alice = testAccount('alice')
+const hexOf = (byte: string): string => `0x${byte.repeat(20)}`
+const counter = hexOf('c1')
+const reverter = hexOf('c2')
+const echo = hexOf('c3')
+const broken = hexOf('c4')
+const loop = hexOf('c5')
+const environment = hexOf('c6')
+const forwarder = hexOf('c7')
+const constant = hexOf('ee')
+const word = (value: bigint | number): string => value.toString(16).padStart(64, '0')
+
+const CONSTANT: StatefulPrecompile = {
+  address: hexToBytes(constant),
+  run: () => ({ status: 'success', output: Uint8Array.of(42), gasUsed: 100n }),
+}
+
+let node: MemoryNode
+
+beforeAll(async () => {
+  const contract = (address: string, code: Uint8Array) => ({ address: hexToBytes(address), nonce: 1n, code })
+  node = await createMemoryNode({
+    accounts: [
+      { address: alice.address, balance: 10n ** 18n },
+      contract(counter, COUNTER),
+      contract(reverter, REVERTER),
+      contract(echo, ECHO),
+      contract(broken, BROKEN),
+      contract(loop, LOOP),
+      contract(environment, ENVIRONMENT),
+      contract(forwarder, FORWARDER),
+      contract(constant, Uint8Array.of(0)),
+    ],
+    precompiles: new Map([[bytesKey(CONSTANT.address), CONSTANT]]),
+  })
+  await node.produce([alice.sign({ nonce: 0n, to: hexToBytes(counter) })], hexToBytes(hexOf('aa')))
+  await node.produce([], hexToBytes(hexOf('bb')))
+})
+
+/** BASEFEE, GASPRICE, NUMBER, TIMESTAMP, COINBASE, PREVRANDAO as a call sees them. */
+async function seen(request: object, block?: unknown, state?: unknown, overrides?: unknown): Promise<bigint[]> {
+  const output = (await invoke(
+    call,
+    node.context(),
+    { to: environment, ...request },
+    block,
+    state,
+    overrides,
+  )) as string
+  return (output.slice(2).match(/.{64}/g) ?? []).map((part) => BigInt(`0x${part}`))
+}
+
+describe('eth_call', () => {
+  test('answers with what the contract returns', async () => {
+    expect(await invoke(call, node.context(), { to: echo, data: '0x0102' })).toBe('0x0102')
+    expect(await invoke(call, node.context(), { to: hexOf('99'), input: '0x0102' }, 'pending')).toBe('0x')
+    expect(await invoke(call, node.context(), { to: constant })).toBe('0x2a')
+  })
+
+  test('creates without a recipient', async () => {
+    expect(await invoke(call, node.context(), { data: '0x602a5f5360015ff3' })).toBe('0x2a')
+  })
+
+  test('leaves no trace and runs on the state of its block', async () => {
+    const context = node.context()
+    const read = { to: environment }
+    await invoke(call, context, { to: counter })
+    expect(context.view.stateAt(2).getStorage(hexToBytes(counter), new Uint8Array(32))).toEqual(Uint8Array.of(1))
+    expect(await invoke(call, context, read, '0x0')).not.toBe(await invoke(call, context, read, '0x1'))
+  })
+
+  test('sees its block: the head for latest, the next one for pending', async () => {
+    const [head, first] = [node.blocks[2]!.header, node.blocks[1]!.header]
+    expect(await seen({})).toEqual([
+      0n,
+      0n,
+      2n,
+      BigInt(head.timestamp),
+      BigInt(hexOf('bb')),
+      BigInt(bytesToHex(head.mixHash)),
+    ])
+    expect((await seen({}, '0x1')).slice(2, 5)).toEqual([1n, BigInt(first.timestamp), BigInt(hexOf('aa'))])
+    expect((await seen({}, 'pending'))[2]).toBe(3n)
+  })
+
+  test('sees base fees when it pays, and the zero address sends by default', async () => {
+    const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x5' }
+    expect((await seen({ ...fees, from: alice.hex, gas: '0xf4240' })).slice(0, 2)).toEqual([10n ** 9n, 10n ** 9n + 5n])
+    expect(await invokeError(call, node.context(), { to: environment, ...fees, gas: '0xf4240' })).toEqual({
+      code: -32000,
+      message:
+        'err: insufficient funds for gas * price + value: address 0x0000000000000000000000000000000000000000 have 0 want 2000000000000000 (supplied gas 1000000)',
+    })
+  })
+
+  test('block overrides', async () => {
+    const overrides = {
+      number: '0x64',
+      time: '0x65',
+      feeRecipient: hexOf('dd'),
+      prevRandao: `0x${word(7)}`,
+      baseFeePerGas: '0x5',
+    }
+    expect(await seen({ from: alice.hex, gasPrice: '0x6', gas: '0xf4240' }, 'latest', {}, overrides)).toEqual([
+      5n,
+      6n,
+      100n,
+      101n,
+      BigInt(hexOf('dd')),
+      7n,
+    ])
+    expect(await invokeError(call, node.context(), { to: echo }, 'latest', {}, { withdrawals: [] })).toEqual({
+      code: -32000,
+      message: 'block override "withdrawals" is not supported for this RPC method',
+    })
+  })
+
+  test('state overrides', async () => {
+    const context = node.context()
+    const someone = hexOf('99')
+    const run = (state: object, to = someone, more = {}) =>
+      invoke(call, context, { to, data: '0x01', ...more }, 'latest', state)
+    expect(await run({ [someone]: { code: bytesToHex(ECHO) } })).toBe('0x01')
+    // SLOAD(0) returned
+    const load = '0x5f545f5260205ff3'
+    expect(await run({ [counter]: { code: load } }, counter)).toBe(`0x${word(1)}`)
+    expect(await run({ [counter]: { code: load, stateDiff: { [`0x${word(0)}`]: `0x${word(9)}` } } }, counter)).toBe(
+      `0x${word(9)}`,
+    )
+    expect(await run({ [counter]: { code: load, state: { [`0x${word(1)}`]: `0x${word(9)}` } } }, counter)).toBe(
+      `0x${word(0)}`,
+    )
+    expect(await run({ [someone]: { balance: '0x64' } }, echo, { from: someone, value: '0x64' })).toBe('0x01')
+    expect(await run({ [constant]: { movePrecompileToAddress: someone } })).toBe('0x2a')
+    expect(await run({ [constant]: { code: bytesToHex(ECHO) } }, constant)).toBe('0x01')
+  })
+
+  test.each([
+    [
+      { [counter]: { state: {}, stateDiff: {} } },
+      "account 0xc1C1c1C1c1C1C1C1C1C1c1c1C1C1c1C1C1C1c1C1 has both 'state' and 'stateDiff'",
+    ],
+    [
+      { [counter]: { movePrecompileToAddress: echo } },
+      'account 0xc1C1c1C1c1C1C1C1C1C1c1c1C1C1c1C1C1C1c1C1 is not a precompile',
+    ],
+    [
+      { [`0x${'00'.repeat(19)}01`]: { movePrecompileToAddress: echo } },
+      'account 0x0000000000000000000000000000000000000001 is a standard precompile, which cannot be moved',
+    ],
+  ])('state override %j is refused', async (state, message) => {
+    const error = await invokeError(call, node.context(), { to: echo }, 'latest', state)
+    expect(error).toMatchObject({ code: -32000 })
+    expect((error as { message: string }).message.toLowerCase()).toBe(message.toLowerCase())
+  })
+
+  test.each([
+    ['0x', 'execution reverted'],
+    ['0x12345678', 'execution reverted'],
+    [
+      `0x08c379a0${word(32)}${word(5)}${Buffer.from('nope!').toString('hex').padEnd(64, '0')}`,
+      'execution reverted: nope!',
+    ],
+    [`0x08c379a0${word(32)}${word(50)}${word(0)}`, 'execution reverted'],
+    [`0x4e487b71${word(0x11)}`, 'execution reverted: arithmetic underflow or overflow'],
+    [`0x4e487b71${word(0x99)}`, 'execution reverted: unknown panic code: 0x99'],
+  ])('revert data %s', async (data, message) => {
+    const error = { code: 3, message, data }
+    expect(await invokeError(call, node.context(), { to: reverter, data })).toEqual(error)
+    expect(await invokeError(estimateGas, node.context(), { to: reverter, data })).toEqual(error)
+  })
+
+  test.each([
+    [{ to: broken }, 'invalid opcode: INVALID'],
+    [{ to: loop, gas: '0x186a0' }, 'out of gas'],
+    [{ to: echo, gas: '0x5207' }, 'err: intrinsic gas too low: have 20999, want 21000 (supplied gas 20999)'],
+    [{ to: echo, chainId: '0x1' }, "chainId does not match node's (have=1, want=7628)"],
+    [
+      { to: echo, gasPrice: '0x1', maxFeePerGas: '0x1' },
+      'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
+    ],
+    [
+      { to: echo, maxFeePerGas: '0x1', gas: '0x5208', from: alice.hex },
+      `err: max fee per gas less than block base fee: address ${'%'}, maxFeePerGas: 1, baseFee: 1000000000 (supplied gas 21000)`,
+    ],
+  ])('%j fails', async (request, message) => {
+    const error = (await invokeError(call, node.context(), request)) as { code: number; message: string }
+    expect(error.code).toBe(-32000)
+    expect(error.message.replace(/0x[0-9a-fA-F]{40}/, '%')).toBe(message)
+  })
+
+  test('stops at its deadline', async () => {
+    const context = node.context({ limits: { ...TEST_LIMITS, callTimeoutMs: 50 } })
+    expect(await invokeError(call, context, { to: loop })).toEqual({
+      code: -32000,
+      message: 'execution aborted (timeout = 0.05s)',
+    })
+  })
+})
+
+describe('eth_estimateGas', () => {
+  /** Whether the transaction succeeds with this gas limit. */
+  const succeedsWith = async (request: object, gas: bigint): Promise<boolean> => {
+    const answer = await invoke(call, node.context(), { ...request, gas: `0x${gas.toString(16)}` }).catch(
+      () => undefined,
+    )
+    return answer !== undefined
+  }
+
+  test('a transfer needs 21000', async () => {
+    expect(await invoke(estimateGas, node.context(), { to: hexOf('99'), from: alice.hex, value: '0x1' })).toBe('0x5208')
+    expect(await invoke(estimateGas, node.context(), { to: hexOf('99') }, 'latest')).toBe('0x5208')
+  })
+
+  test.each([
+    { to: counter },
+    { to: echo, data: `0x${'01'.repeat(1000)}` },
+    { data: '0x602a5f5360015ff3' },
+    { to: forwarder, data: `0x${word(BigInt(counter))}` },
+    { to: echo, accessList: [{ address: counter, storageKeys: [`0x${word(0)}`] }] },
+  ])('%j: enough, and not 1.6 %% too much', async (request) => {
+    const gas = BigInt((await invoke(estimateGas, node.context(), { from: alice.hex, ...request })) as string)
+    expect(await succeedsWith(request, gas)).toBe(true)
+    expect(await succeedsWith(request, (gas * 984n) / 1000n)).toBe(false)
+  })
+
+  test('sees state overrides and funds', async () => {
+    const request = { from: hexOf('99'), to: counter, gasPrice: '0x3b9aca00', value: '0x1' }
+    expect(await invokeError(estimateGas, node.context(), request)).toEqual({
+      code: -32000,
+      message: 'insufficient funds for transfer',
+    })
+    const rich = { [hexOf('99')]: { balance: '0xde0b6b3a7640000' } }
+    expect(BigInt((await invoke(estimateGas, node.context(), request, 'latest', rich)) as string)).toBeGreaterThan(
+      21_000n,
+    )
+    const poor = { [hexOf('99')]: { balance: '0x9184e72a001' } }
+    expect(await invokeError(estimateGas, node.context(), request, 'latest', poor)).toEqual({
+      code: -32000,
+      message: 'gas required exceeds allowance (10000)',
+    })
+  })
+
+  test('a failure that more gas would not mend, and one that it would', async () => {
+    expect(await invokeError(estimateGas, node.context(), { to: broken })).toEqual({
+      code: -32000,
+      message: 'invalid opcode: INVALID',
+    })
+    expect(await invokeError(estimateGas, node.context(), { to: loop, gas: '0x186a0' })).toEqual({
+      code: -32000,
+      message: 'gas required exceeds allowance (100000)',
+    })
+  })
+
+  test('never exceeds 2^24 (EIP-7825)', async () => {
+    const burn = hexOf('99')
+    // uses all but a little of 2^24 gas: fails with the highest limit that a transaction may have
+    const state = { [burn]: { code: '0x5b620f42405a1060005700' } }
+    const error = await invoke(estimateGas, node.context(), { to: burn, gas: '0x2faf080' }, 'latest', state)
+    expect(BigInt(error as string)).toBeLessThanOrEqual(2n ** 24n)
+  })
+})
+
+describe('eth_createAccessList', () => {
+  test('lists slots of the recipient and accounts that are called', async () => {
+    expect(await invoke(createAccessList, node.context(), { from: alice.hex, to: counter })).toMatchObject({
+      accessList: [{ address: counter, storageKeys: [`0x${word(0)}`] }],
+    })
+    const forwarded = (await invoke(createAccessList, node.context(), {
+      to: forwarder,
+      data: `0x${word(BigInt(counter))}`,
+    })) as { accessList: object[]; gasUsed: string }
+    expect(forwarded.accessList).toEqual([{ address: counter, storageKeys: [`0x${word(0)}`] }])
+    expect(BigInt(forwarded.gasUsed)).toBeGreaterThan(21_000n)
+  })
+
+  test('nothing for a transfer or a precompile', async () => {
+    expect(await invoke(createAccessList, node.context(), { to: hexOf('99') })).toEqual({
+      accessList: [],
+      gasUsed: '0x5208',
+    })
+    const data = `0x${word(1)}`
+    expect(await invoke(createAccessList, node.context(), { to: forwarder, data })).toMatchObject({ accessList: [] })
+  })
+
+  test('a failing run has its list and its error', async () => {
+    expect(await invoke(createAccessList, node.context(), { to: reverter })).toMatchObject({
+      accessList: [],
+      error: 'execution reverted',
+    })
+  })
+})

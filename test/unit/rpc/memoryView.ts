@@ -1,0 +1,28 @@
+import type { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { type NodeView, StateUnavailable } from '../../../src/state/view.ts'
+import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
+import { memoryProof } from './memoryState.ts'
+
+/** What a pruned node would no longer have. */
+export interface Pruning {
+  readonly oldestState?: number
+  readonly oldestBlock?: number
+}
+
+/** A view on blocks and the states after them, which must not change any more. */
+export function memoryView(
+  blocks: readonly MemoryBlock[],
+  states: readonly MemoryStateReader[],
+  { oldestState = 0, oldestBlock = 0 }: Pruning = {},
+): NodeView {
+  const stateAt = (height: number): MemoryStateReader => {
+    if (height < oldestState) throw new StateUnavailable(height, oldestState)
+    return states[height]!
+  }
+  return {
+    chain: memoryChainReader(blocks, oldestBlock),
+    oldestState,
+    stateAt,
+    proofAt: async (height, address, slots) => memoryProof(stateAt(height), address, slots),
+  }
+}

@@ -1,0 +1,154 @@
+import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { createStatusMethod, healthMethod } from '../../../src/rpc/comet/status.ts'
+import { createCometTable } from '../../../src/rpc/comet/table.ts'
+import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
+import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
+import type { HeadFeed } from '../../../src/rpc/headFeed.ts'
+import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
+import type { RpcMethod, SyncStatus } from '../../../src/rpc/method.ts'
+import { createSocketMethods, createViewMethods } from '../../../src/rpc/methods.ts'
+import { createMethodTable, type MethodTable } from '../../../src/rpc/methodTable.ts'
+import { createSubscriptionHub, type SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
+import { serveViewCall, type ViewPool } from '../../../src/rpc/viewCall.ts'
+import type { NodeView } from '../../../src/state/view.ts'
+import { type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
+
+/** Publishes by hand what the node would. */
+export interface TestFeed extends HeadFeed {
+  head(view: NodeView): void
+  pending(transactions: readonly PooledTransaction[]): void
+}
+
+export function createTestFeed(): TestFeed {
+  const heads: ((view: NodeView) => void)[] = []
+  const pools: ((transactions: readonly PooledTransaction[]) => void)[] = []
+  return {
+    onHead: (listener) => void heads.push(listener),
+    onPendingTransactions: (listener) => void pools.push(listener),
+    head: (view) => {
+      for (const listener of heads) listener(view)
+    },
+    pending: (transactions) => {
+      for (const listener of pools) listener(transactions)
+    },
+  }
+}
+
+/** The RPC part of one socket thread on an in-memory node, without a network. */
+export interface TestThread {
+  readonly dispatcher: Dispatcher
+  readonly hub: SubscriptionHub
+  readonly feed: TestFeed
+  readonly methods: MethodTable
+  /** what was logged as an error */
+  readonly logged: unknown[]
+  /** contexts that were not released yet */
+  leases(): number
+  setSyncing(status: SyncStatus | undefined): void
+  /** Answers the request and reads the answer. */
+  ask(request: unknown): Promise<unknown>
+}
+
+export interface TestThreadOptions {
+  readonly extraMethods?: readonly RpcMethod[]
+  readonly limits?: Partial<typeof TEST_LIMITS>
+  readonly requestTimeoutMs?: number
+  readonly filters?: FilterStore
+  readonly views?: ViewPool
+  readonly metrics?: DispatcherOptions['metrics']
+}
+
+export function createTestThread(node: MemoryNode, options: TestThreadOptions = {}): TestThread {
+  const { extraMethods = [], filters = createFilterStore(), requestTimeoutMs } = options
+  const limits = { ...TEST_LIMITS, ...options.limits }
+  const feed = createTestFeed()
+  const logged: unknown[] = []
+  const log = { error: (fields: unknown) => void logged.push(fields), warn: () => undefined }
+  let syncing: SyncStatus | undefined
+  let leases = 0
+  const viewMethods = createMethodTable([...createViewMethods().values(), ...extraMethods])
+  // Parameters and errors cross a thread in production.
+  const views: ViewPool = options.views ?? {
+    call: async (_, method, params) => {
+      const call = { method, params: structuredClone(params) }
+      try {
+        return await serveViewCall(viewMethods, node.context({ limits }), call, log)
+      } catch (error) {
+        const { name, message, ...fields } = error as Error
+        throw Object.assign(new Error(message), fields, { name })
+      }
+    },
+  }
+  const methods = createMethodTable([...createSocketMethods({ filters, views }).values(), ...extraMethods])
+  const lease = () => {
+    leases++
+    return { context: node.context({ limits, syncing: () => syncing }), release: () => void leases-- }
+  }
+  const dispatcher = createDispatcher({
+    methods,
+    lease,
+    views,
+    limits,
+    log,
+    metrics: options.metrics,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+  })
+  const { headHeight } = node.view().chain
+  const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, log })
+  feed.onPendingTransactions(filters.addTransactions)
+  return {
+    dispatcher,
+    hub,
+    feed,
+    methods,
+    logged,
+    leases: () => leases,
+    setSyncing: (status) => {
+      syncing = status
+    },
+    ask: async (request) => {
+      const text = await dispatcher.answer(typeof request === 'string' ? request : JSON.stringify(request))
+      return text === undefined ? undefined : JSON.parse(text)
+    },
+  }
+}
+
+export interface TestServer extends RpcServer {
+  readonly url: string
+  readonly wsUrl: string
+}
+
+/** A real server on a free port of the loopback interface. */
+export async function startTestServer(
+  node: MemoryNode,
+  thread: TestThread,
+  options: Partial<RpcServerOptions> = {},
+): Promise<TestServer> {
+  const status = createStatusMethod({
+    identity: {
+      id: 'ab'.repeat(20),
+      chainId: node.chain.chainId,
+      moniker: 'test',
+      version: '0.1.0',
+      listenAddress: '127.0.0.1:26656',
+      rpcAddress: 'https://rpc.example.org',
+    },
+    validator: () => ({ address: new Uint8Array(20).fill(1), publicKey: new Uint8Array(32).fill(2), power: 7n }),
+    withChain: (read) => read(node.view().chain),
+    isCatchingUp: () => false,
+  })
+  const server = await createRpcServer({
+    dispatcher: thread.dispatcher,
+    hub: thread.hub,
+    comet: createCometTable([status, healthMethod]),
+    health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
+    host: '127.0.0.1',
+    port: 0,
+    allowedOrigins: ['*'],
+    requestBytes: TEST_LIMITS.requestBytes,
+    log: { error: (fields) => void thread.logged.push(fields), warn: () => undefined },
+    ...options,
+  })
+  const { port } = server.address
+  return { ...server, url: `http://127.0.0.1:${port}`, wsUrl: `ws://127.0.0.1:${port}/ws` }
+}
