@@ -1,0 +1,22 @@
+import type { PooledTransaction } from '../mempool/types.ts'
+
+/** What a block builder needs of the mempool, which lives in another thread. */
+export interface CandidateSource {
+  /**
+   * The next best executable transactions for the block at this height: by effective tip, nonces of one sender in order. An
+   * empty answer means that there are no more.
+   */
+  candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
+}
+
+export interface CandidateRequest {
+  /** of the block that is built */
+  readonly height: number
+  /** starts over with the best ones; else what follows the last answer */
+  readonly isFirst: boolean
+  /** wei per gas */
+  readonly baseFeePerGas: bigint
+  /** left in the block */
+  readonly gasLimit: bigint
+  readonly maxBytes: number
+}

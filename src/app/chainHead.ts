@@ -1,0 +1,36 @@
+import type { EthereumHeader } from '../chain/ethereumHeader.ts'
+import type { HeadRecord } from '../chain/headRecord.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { Hash } from '../primitives/hash.ts'
+
+/** The newest published block, as the next one builds on it. */
+export interface ChainHead {
+  readonly header: EthereumHeader
+  /** keccak256(rlp(header)) */
+  readonly hash: Hash
+  /** consensus header hash; the genesis hash at height 0 */
+  readonly consensusHash: Uint8Array
+  /** consensus time, milliseconds since the epoch */
+  readonly timeMs: number
+  readonly record: HeadRecord
+}
+
+/** Reads the head of a database that holds at least a genesis block. */
+export function loadChainHead(
+  reader: ChainReader,
+  record: HeadRecord,
+  genesis: { readonly genesisHash: Hash; readonly genesisTimeMs: number },
+): ChainHead {
+  const header = reader.header(record.height)
+  const hash = reader.hash(record.height)
+  if (header === undefined || hash === undefined) {
+    throw new Error(`the database is damaged: block ${record.height}, its newest, is missing`)
+  }
+  return {
+    header,
+    hash,
+    consensusHash: record.decided?.blockId.hash ?? genesis.genesisHash,
+    timeMs: reader.consensusBlock(record.height)?.header.timeMs ?? genesis.genesisTimeMs,
+    record,
+  }
+}

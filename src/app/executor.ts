@@ -1,0 +1,93 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { openChainReader } from '../chain/store.ts'
+import type { Application } from '../consensus/application.ts'
+import type { Engine } from '../evm/engine.ts'
+import type { PrecompileTable } from '../evm/precompile.ts'
+import type { PoolHeadUpdate } from '../mempool/types.ts'
+import { StateStore } from '../state/store.ts'
+import { Database } from '../storage/database.ts'
+import { createApplication } from './application.ts'
+import type { CandidateSource } from './candidateSource.ts'
+import type { ChainHead } from './chainHead.ts'
+import type { ExecutedBlock } from './executedBlock.ts'
+import type { GenesisState } from './genesisState.ts'
+import { openChain } from './openChain.ts'
+import { createPruner } from './pruner.ts'
+import { createPublisher } from './publisher.ts'
+
+export interface ExecutorOptions {
+  /** directory of the database */
+  readonly location: string
+  readonly chain: ChainConfig
+  readonly genesis: GenesisState
+  readonly engine: Engine
+  readonly precompiles: PrecompileTable
+  readonly candidates: CandidateSource
+  /** blocks whose state is kept, or all */
+  readonly pruning: 'archive' | number
+  /** blocks that are kept; 0 = all */
+  readonly blockHistory: number
+  readonly buildBudgetMs: number
+  /** milliseconds, monotonic */
+  readonly now: () => number
+  /** a block is in the database */
+  readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
+}
+
+export interface Executor {
+  readonly application: Application
+  readonly head: () => ChainHead
+  readonly oldestState: () => number
+  /** Closes the database. What is not synced yet is in the write-ahead log. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the database as its one writer, with block 0 when it is empty, and the application on it.
+ * @throws GenesisMismatch, DatabaseError
+ */
+export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
+  const { chain, engine, precompiles, candidates, buildBudgetMs, now } = options
+  const database = await Database.open(options.location)
+  try {
+    const state = new StateStore(database)
+    const head = await openChain(database, state, chain, options.genesis)
+    const publisher = createPublisher({
+      database,
+      reader: { getCode: (hash) => state.reader().getCode(hash) },
+      chain,
+      head,
+      onPublished: options.onPublished,
+      now,
+    })
+    const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
+    const application = createApplication({
+      chain,
+      state,
+      chainReader: () => openChainReader(database),
+      engine,
+      precompiles,
+      candidates,
+      head: publisher.head,
+      publish: async (decided, executed) => {
+        const durableHeight = await publisher.publish(decided, executed)
+        await pruner.afterBlock(executed.header.number)
+        return durableHeight
+      },
+      buildBudgetMs,
+      now,
+    })
+    return {
+      application,
+      head: publisher.head,
+      oldestState: () => state.oldestHeight,
+      close: async () => {
+        await state.close()
+        await database.close()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
+import { readHead, writeHead } from '../chain/headRecord.ts'
+import { openChainReader } from '../chain/store.ts'
+import { writeBlock } from '../chain/writeBlock.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { Journal } from '../state/journal.ts'
+import type { StateStore } from '../state/store.ts'
+import { WriteBatch } from '../storage/batch.ts'
+import { Column, columnKey } from '../storage/columns.ts'
+import type { Database } from '../storage/database.ts'
+import { type ChainHead, loadChainHead } from './chainHead.ts'
+import { genesisHeader } from './genesisBlock.ts'
+import { applyGenesis, type GenesisState } from './genesisState.ts'
+import { resultsHashOf } from './resultsHash.ts'
+
+const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
+
+/** The database belongs to a chain with another genesis. */
+export class GenesisMismatch extends Error {
+  override readonly name = 'GenesisMismatch'
+}
+
+/**
+ * The chain in `database`; an empty database gets block 0 first.
+ * @throws GenesisMismatch
+ */
+export async function openChain(
+  database: Database,
+  state: StateStore,
+  chain: ChainConfig,
+  genesis: GenesisState,
+): Promise<ChainHead> {
+  const stored = database.get(GENESIS_HASH_KEY)
+  if (stored === undefined) await writeGenesis(database, state, chain, genesis)
+  else if (!equalBytes(stored, chain.genesisHash)) {
+    throw new GenesisMismatch(
+      `${database.location} holds a chain with the genesis hash ${bytesToHex(stored)}, but genesis.json has ` +
+        `${bytesToHex(chain.genesisHash)}: put the original genesis.json back, or use another HOMEDIR for the new chain`,
+    )
+  }
+  const record = readHead(database)
+  if (record === undefined) throw new Error(`the database ${database.location} is damaged: it has no head`)
+  return loadChainHead(openChainReader(database), record, chain)
+}
+
+async function writeGenesis(
+  database: Database,
+  state: StateStore,
+  chain: ChainConfig,
+  genesis: GenesisState,
+): Promise<void> {
+  const world = new Journal(state.reader())
+  applyGenesis(world, genesis)
+  const pending = await state.apply(world.changes(), 0)
+  const header = genesisHeader(chain, pending.root)
+  const batch = new WriteBatch()
+  pending.write(batch)
+  writeBlock(batch, {
+    header,
+    hash: ethereumHeaderHash(header),
+    consensusBlock: undefined,
+    results: { executed: [], skipped: [] },
+    transactionHashes: [],
+  })
+  writeHead(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
+  batch.put(GENESIS_HASH_KEY, chain.genesisHash)
+  await database.write(batch, { sync: true })
+  pending.publish()
+}

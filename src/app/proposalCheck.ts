@@ -1,0 +1,34 @@
+import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
+import { readEntry } from './entry.ts'
+
+/**
+ * Why a proposed block is invalid, without executing it: an entry that no state could ever start (bytes, signature, chain
+ * ID, intrinsic gas), or entries that at their cheapest exceed the block's gas. Entries that a state may start are
+ * allowed to fail when their turn comes.
+ */
+export function checkProposal(
+  block: Pick<ConsensusBlock, 'header' | 'txs'>,
+  chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'blockGasLimit' | 'maxBlockBytes'>,
+): string | undefined {
+  const fork = forkAt(chain, block.header.height)
+  let bytes = 0
+  let gas = 0n
+  for (const [position, raw] of block.txs.entries()) {
+    const entry = readEntry(raw, chain)
+    if ('reason' in entry) return `transaction ${position}: ${entry.reason}`
+    const { transaction } = entry
+    const intrinsic = intrinsicGas(transaction, fork)
+    const floor = floorDataGas(transaction.data, fork)
+    const minimum = intrinsic > floor ? intrinsic : floor
+    if (transaction.gasLimit < minimum) {
+      return `transaction ${position}: intrinsic gas too low: gas ${transaction.gasLimit}, minimum needed ${minimum}`
+    }
+    bytes += raw.length
+    gas += minimum
+  }
+  if (bytes > chain.maxBlockBytes) return `the transactions take ${bytes} bytes, at most ${chain.maxBlockBytes} fit`
+  if (gas > chain.blockGasLimit) return `the transactions need ${gas} gas, the block has ${chain.blockGasLimit}`
+  return undefined
+}

@@ -1,0 +1,10 @@
+import type { Command } from 'commander'
+import { VERSION } from '../../config/version.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+
+export function addVersion(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  program
+    .command('version')
+    .description('Print the version')
+    .action(() => terminal.print(`coind ${VERSION} (${terminal.platform})\n`))
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { type Command, Option } from 'commander'
+import { ConfigError } from '../config/configError.ts'
+import type { ConfigSources, RawValues } from '../config/settings.ts'
+import { flagOf, VARIABLES, type Variable } from '../config/variables.ts'
+import type { Terminal } from './ports.ts'
+
+/** Gives `command` a flag for each variable. */
+export function addConfigFlags(command: Command, variables: readonly Variable[] = Object.values(VARIABLES)): Command {
+  for (const entry of variables) {
+    const fallback = entry.fallback ? ` (default: ${entry.fallback})` : ''
+    const option = new Option(`${flagOf(entry)} <value>`, `${entry.kind.expects}${fallback}`)
+    command.addOption(option.helpGroup(`${entry.group}:`))
+  }
+  return command
+}
+
+/**
+ * The flags of `command`, the environment, and `.env` of the working directory.
+ * @throws ConfigError when `.env` exists and cannot be read
+ */
+export function configSources(command: Command, terminal: Terminal): ConfigSources {
+  const values = command.opts<Record<string, unknown>>()
+  const flags: Record<string, string> = {}
+  for (const entry of Object.values<Variable>(VARIABLES)) {
+    const value = values[new Option(flagOf(entry)).attributeName()]
+    if (typeof value === 'string') flags[entry.name] = value
+  }
+  return { flags, environment: terminal.environment, dotenv: readDotenv(join(terminal.workingDirectory, '.env')) }
+}
+
+function readDotenv(path: string): RawValues {
+  try {
+    return parseEnv(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return {}
+    throw new ConfigError(`${path} cannot be read (${code ?? String(error)})`)
+  }
+}

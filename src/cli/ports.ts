@@ -1,0 +1,81 @@
+import type { FundedAccount } from '../chain/createGenesis.ts'
+import type { Config } from '../config/config.ts'
+
+export interface StartOptions {
+  /** minted on top of the initial supply if the start creates the genesis (development networks) */
+  readonly fundedAccounts?: readonly FundedAccount[]
+}
+
+/** A node that serves its ports. */
+export interface RunningNode {
+  /** http://host:port/ as this machine can reach it */
+  readonly rpcUrl: string
+  /** ws://host:port/ws */
+  readonly wsUrl: string
+  /** undefined when METRICS_PORT is 0 */
+  readonly metricsUrl: string | undefined
+  /** of the newest block when the node came up */
+  readonly height: number
+  /** resolves after `stop`; rejects when a part of the node failed, after the rest was stopped */
+  readonly ended: Promise<void>
+  /** Stops cleanly. Calling it again waits for the same stop. */
+  stop(): Promise<void>
+}
+
+export interface InitReport {
+  /** whether the genesis was created now */
+  readonly isFresh: boolean
+  readonly genesisPath: string
+  /** 64 hex digits */
+  readonly genesisHash: string
+  readonly chainId: string
+  readonly nodeId: string
+  readonly warnings: readonly string[]
+}
+
+export interface ExportOptions {
+  /** path of the file to write */
+  readonly out: string
+  /** first block; 1 by default */
+  readonly from?: number
+  /** last block; the head by default */
+  readonly to?: number
+}
+
+export interface ImportOptions {
+  /** path of a file that `exportBlocks` wrote */
+  readonly file: string
+}
+
+/** Blocks that an export or an import handled; `to` < `from` when there was none. */
+export interface BlockRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** What the commands need of the node: `main.ts` provides it, tests give their own. */
+export interface NodeCommands {
+  startNode(config: Config, options: StartOptions): Promise<RunningNode>
+  initNode(config: Config, options: StartOptions): Promise<InitReport>
+  exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
+  importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
+  /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
+  showNodeId(config: Config): Promise<string>
+}
+
+/** The process around the commands. */
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly workingDirectory: string
+  readonly homeDirectory: string
+  readonly processId: number
+  /** of Node.js and of the machine, for `coind version` */
+  readonly platform: string
+  print(text: string): void
+  /** milliseconds of a steady clock */
+  now(): number
+  /** Calls `handler` for each SIGTERM and SIGINT. */
+  onStopSignal(handler: () => void): void
+  /** Ends the process at once. */
+  exitNow(code: number): never
+}

@@ -1,0 +1,86 @@
+import { Command, CommanderError } from 'commander'
+import { addDevnet } from './commands/devnet.ts'
+import { addExport } from './commands/export.ts'
+import { addGenesis } from './commands/genesis.ts'
+import { addImport } from './commands/import.ts'
+import { addInit } from './commands/init.ts'
+import { addShowNodeId } from './commands/showNodeId.ts'
+import { addStart } from './commands/start.ts'
+import { addVersion } from './commands/version.ts'
+import type { NodeCommands, Terminal } from './ports.ts'
+
+/** Exit codes as `sysexits` has them; failures of the node itself are 1. */
+const EXIT_USAGE = 64
+const EXIT_DATA = 65
+const EXIT_UNAVAILABLE = 69
+/** Errors whose message is a line for the operator, by name. */
+const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
+  ['ConfigError', EXIT_USAGE],
+  ['GenesisMismatch', EXIT_DATA],
+  ['BlockFileError', EXIT_DATA],
+  ['WalError', EXIT_DATA],
+  ['DatabaseError', EXIT_DATA],
+])
+
+/**
+ * Runs one command line.
+ * @param args without the program's name
+ * @param printError takes one line for the operator
+ * @returns the exit code
+ * @throws whatever is not the operator's mistake
+ */
+export async function runCommand(
+  args: readonly string[],
+  node: NodeCommands,
+  terminal: Terminal,
+  printError: (line: string) => void,
+): Promise<number> {
+  const program = new Command('coind')
+    .description('Full node of an EVM-compatible proof-of-stake chain')
+    .showSuggestionAfterError(true)
+    .configureOutput({
+      writeOut: (text) => terminal.print(text),
+      writeErr: (text) => terminal.print(text),
+      outputError: (text) =>
+        printError(
+          text
+            .trim()
+            .replace(/^error: /, '')
+            .replaceAll('\n', ' '),
+        ),
+    })
+    .exitOverride()
+  for (const add of [addInit, addStart, addExport, addImport, addGenesis, addShowNodeId, addVersion, addDevnet]) {
+    add(program, node, terminal)
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
+    const problem = operatorProblem(error as OperatorError)
+    if (problem === undefined) throw error
+    printError(problem.line)
+    return problem.exitCode
+  }
+}
+
+/** Fields of the errors that an operator can do something about: the node's own, and those of the system. */
+interface OperatorError extends NodeJS.ErrnoException {
+  readonly address?: string
+  readonly port?: number
+}
+
+/** What the operator should read, and the exit code; undefined for a failure that needs its stack trace. */
+function operatorProblem(error: OperatorError): { readonly line: string; readonly exitCode: number } | undefined {
+  // By name: an error that comes from another thread has lost its class.
+  const exitCode = OPERATOR_ERRORS.get(error.name)
+  if (exitCode !== undefined) return { line: error.message, exitCode }
+  const { code, address = '', port, path } = error
+  if (port !== undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {
+    const why = code === 'EADDRINUSE' ? 'the port is in use' : 'not allowed'
+    return { line: `cannot listen on ${address}:${port}: ${why}`, exitCode: EXIT_UNAVAILABLE }
+  }
+  if (code !== undefined && path !== undefined) return { line: error.message, exitCode: EXIT_UNAVAILABLE }
+  return undefined
+}

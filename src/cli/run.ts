@@ -1,0 +1,32 @@
+import { homedir } from 'node:os'
+import { exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
+import type { Terminal } from './ports.ts'
+import { runCommand } from './program.ts'
+
+/** Set by bin/coind.js when it runs the node as a child process. */
+const LAUNCHED = 'COIND_LAUNCHED'
+
+const terminal: Terminal = {
+  environment: process.env,
+  workingDirectory: process.cwd(),
+  homeDirectory: homedir(),
+  processId: process.pid,
+  platform: `${process.platform}-${process.arch}, Node.js ${process.version}`,
+  print: (text) => {
+    process.stdout.write(text)
+  },
+  now: () => performance.now(),
+  onStopSignal: (handler) => {
+    process.on('SIGTERM', handler)
+    process.on('SIGINT', handler)
+    // The launcher was killed and can pass on no more signals: stop as if it had passed on SIGTERM.
+    if (process.env[LAUNCHED] === '1') process.on('disconnect', handler)
+  },
+  exitNow: (code) => process.exit(code),
+}
+
+const commands = { startNode, initNode, exportBlocks, importBlocks, showNodeId }
+process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
+  process.stderr.write(`coind: ${line}\n`)
+})
+if (process.env[LAUNCHED] === '1' && process.connected) process.disconnect()

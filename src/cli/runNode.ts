@@ -1,0 +1,30 @@
+import type { RunningNode, Terminal } from './ports.ts'
+
+/** 128 + SIGINT, as shells report it. */
+const EXIT_INTERRUPTED = 130
+
+/** Whoever started the node may pass on a signal that the node got too: two in this time are one. */
+const SAME_SIGNAL_MS = 500
+
+/** Runs a node until its end. The first stop signal stops it cleanly, a second one ends the process at once. */
+export async function runNode(
+  starting: Promise<RunningNode>,
+  terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>,
+  onUp: (node: RunningNode) => void,
+): Promise<void> {
+  let firstSignalMs: number | undefined
+  let running: RunningNode | undefined
+  terminal.onStopSignal(() => {
+    if (firstSignalMs === undefined) {
+      firstSignalMs = terminal.now()
+      // A failure to stop shows in `ended`.
+      running?.stop().catch(() => undefined)
+    } else if (terminal.now() - firstSignalMs > SAME_SIGNAL_MS) {
+      terminal.exitNow(EXIT_INTERRUPTED)
+    }
+  })
+  running = await starting
+  if (firstSignalMs === undefined) onUp(running)
+  else await running.stop()
+  await running.ended
+}

@@ -1,0 +1,168 @@
+import { resolve } from 'node:path'
+import type { Address } from '../primitives/address.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { type ChainIds, resolveChainIds } from './chainIds.ts'
+import { ConfigError } from './configError.ts'
+import { type ConfigSources, readSettings } from './settings.ts'
+import type { PeerAddress } from './valueKind.ts'
+import type { Settings } from './variables.ts'
+
+/** Everything that the operator decides, checked and frozen. */
+export interface Config extends ChainIds {
+  readonly network: Settings['network']
+  readonly moniker: string
+  /** absolute path of the data directory */
+  readonly homedir: string
+  readonly genesis: GenesisConfig
+  readonly joining: JoiningConfig
+  readonly rpc: RpcConfig
+  readonly p2p: P2pConfig
+  /** loopback; 0 = off */
+  readonly metricsPort: number
+  /** blocks whose state is kept, or all of them */
+  readonly pruning: 'archive' | number
+  /** blocks that are kept; 0 = all */
+  readonly blockHistory: number
+  readonly evmEngine: Settings['evmEngine']
+  readonly evmShadow: boolean
+  readonly log: LogConfig
+  readonly heartbeatUrl: string | undefined
+}
+
+/** What a genesis that this node creates (or accepts: `hash`) must hold. */
+export interface GenesisConfig {
+  readonly wallet: Address | undefined
+  readonly selfDelegationAcoin: bigint
+  readonly hash: Hash | undefined
+}
+
+export interface JoiningConfig {
+  readonly isJoining: boolean
+  readonly forceSnapshotRestore: boolean
+  readonly snapshotManifestUrl: string | undefined
+  readonly seedNodeUrl: string | undefined
+  readonly seedNodeId: string | undefined
+  readonly seedPeerHost: string | undefined
+}
+
+export interface RpcConfig {
+  readonly host: string
+  readonly port: number
+  readonly publicUrl: string | undefined
+  /** threads that serve sockets */
+  readonly socketThreads: number
+  readonly viewThreads: number
+  /** `*` alone allows every origin */
+  readonly corsOrigins: readonly string[]
+  readonly limits: RpcLimitsConfig
+}
+
+export interface RpcLimitsConfig {
+  readonly callGas: bigint
+  readonly callTimeoutMs: number
+  readonly logBlockRange: number
+  readonly logResults: number
+  /** 0 = no cap */
+  readonly feeCapAcoin: bigint
+  readonly batchItems: number
+  readonly responseBytes: number
+  readonly requestBytes: number
+}
+
+export interface P2pConfig {
+  readonly host: string
+  readonly port: number
+  /** host:port that peers should dial */
+  readonly externalAddress: string | undefined
+  readonly persistentPeers: readonly PeerAddress[]
+}
+
+export interface LogConfig {
+  readonly level: Settings['logLevel']
+  readonly format: Settings['logFormat']
+}
+
+/**
+ * The configuration from flags, environment and `.env` (in this order of precedence).
+ * @param homeDirectory of the user, for a HOMEDIR that starts with `~/`
+ * @throws ConfigError with one line for the operator
+ */
+export function loadConfig(sources: ConfigSources, homeDirectory: string): Config {
+  const settings = readSettings(sources)
+  checkPorts(settings)
+  return deepFreeze({
+    ...resolveChainIds(settings),
+    network: settings.network,
+    moniker: settings.moniker,
+    homedir: resolve(settings.homedir.replace(/^~(?=$|\/)/, () => homeDirectory)),
+    genesis: {
+      wallet: settings.genesisWallet,
+      selfDelegationAcoin: settings.selfDelegationAcoin,
+      hash: settings.genesisHash,
+    },
+    joining: {
+      isJoining: settings.isJoining,
+      forceSnapshotRestore: settings.forceSnapshotRestore,
+      snapshotManifestUrl: settings.snapshotManifestUrl,
+      seedNodeUrl: settings.seedNodeUrl,
+      seedNodeId: settings.seedNodeId,
+      seedPeerHost: settings.seedPeerHost,
+    },
+    rpc: rpcConfig(settings),
+    p2p: {
+      host: settings.p2pHost,
+      port: settings.p2pPort,
+      externalAddress: settings.externalP2pAddress,
+      persistentPeers: settings.persistentPeers,
+    },
+    metricsPort: settings.metricsPort,
+    pruning: settings.pruning,
+    blockHistory: settings.blockHistory,
+    evmEngine: settings.evmEngine,
+    evmShadow: settings.evmShadow,
+    log: { level: settings.logLevel, format: settings.logFormat },
+    heartbeatUrl: settings.heartbeatUrl,
+  })
+}
+
+function rpcConfig(settings: Settings): RpcConfig {
+  return {
+    host: settings.rpcHost,
+    port: settings.rpcPort,
+    publicUrl: settings.publicRpcUrl,
+    socketThreads: settings.rpcThreads,
+    viewThreads: settings.viewThreads,
+    corsOrigins: settings.rpcCorsOrigins,
+    limits: {
+      callGas: BigInt(settings.rpcGasCap),
+      callTimeoutMs: settings.rpcEvmTimeoutMs,
+      logBlockRange: settings.rpcLogBlockRange,
+      logResults: settings.rpcLogResults,
+      feeCapAcoin: settings.rpcTxFeeCapAcoin,
+      batchItems: settings.rpcBatchLimit,
+      responseBytes: settings.rpcResponseLimit,
+      requestBytes: settings.rpcRequestLimit,
+    },
+  }
+}
+
+function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort'>): void {
+  const ports: [name: string, port: number][] = [
+    ['RPC_PORT', settings.rpcPort],
+    ['P2P_PORT', settings.p2pPort],
+    ['METRICS_PORT', settings.metricsPort],
+  ]
+  for (const [index, [name, port]] of ports.entries()) {
+    const other = ports.slice(0, index).find((entry) => entry[1] === port)
+    if (other !== undefined)
+      throw new ConfigError(`${name} is ${port}: ${other[0]} holds it too, it may hold another port`)
+  }
+}
+
+/** Freezes `value` and all that it holds. Byte arrays stay as they are: JavaScript cannot freeze them. */
+function deepFreeze<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null && !ArrayBuffer.isView(part)) deepFreeze(part)
+  }
+  return Object.freeze(value)
+}

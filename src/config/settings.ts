@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { ConfigError } from './configError.ts'
+import { WRONG_FORM } from './valueKind.ts'
+import { flagOf, type Settings, VARIABLES, type Variable, type VariableKey, variableSchema } from './variables.ts'
+
+/** Texts by variable name. An empty text counts as not set. */
+export type RawValues = Readonly<Record<string, string | undefined>>
+
+/** Where values come from; the first that has one wins. */
+export interface ConfigSources {
+  readonly flags: RawValues
+  readonly environment: RawValues
+  /** the parsed lines of `.env` */
+  readonly dotenv: RawValues
+}
+
+interface Found {
+  readonly text: string
+  /** how the operator wrote it: a flag, a variable, a line of `.env` */
+  readonly shown: string
+}
+
+/** Longest part of a wrong value that a message repeats. */
+const SHOWN_LENGTH = 80
+
+const SCHEMA = z.object(
+  Object.fromEntries(Object.entries(VARIABLES).map(([key, entry]) => [key, variableSchema(entry)])),
+)
+
+/**
+ * Reads every variable. Names that are not in the table are ignored: the environment holds many.
+ * @throws ConfigError for the first wrong value: one line with the variable, what it held and what it may hold
+ */
+export function readSettings(sources: ConfigSources): Settings {
+  const found = new Map<string, Found>()
+  for (const [key, entry] of Object.entries(VARIABLES)) {
+    const value = find(entry, sources)
+    if (value !== undefined) found.set(key, value)
+  }
+  const result = SCHEMA.safeParse(Object.fromEntries([...found].map(([key, value]) => [key, value.text])))
+  // The schema's shape comes from the same table as the type.
+  if (result.success) return result.data as unknown as Settings
+  const issue = result.error.issues[0]!
+  const key = issue.path[0] as VariableKey
+  throw new ConfigError(wrongValue(VARIABLES[key], found.get(key)!, issue.message))
+}
+
+function find(entry: Pick<Variable, 'name'>, sources: ConfigSources): Found | undefined {
+  const places: readonly (readonly [RawValues, string])[] = [
+    [sources.flags, flagOf(entry)],
+    [sources.environment, entry.name],
+    [sources.dotenv, `${entry.name} (in .env)`],
+  ]
+  for (const [values, shown] of places) {
+    const text = values[entry.name]?.trim()
+    if (text !== undefined && text !== '') return { text, shown }
+  }
+  return undefined
+}
+
+function wrongValue(entry: Pick<Variable, 'kind' | 'secret'>, found: Found, why: string): string {
+  const held = entry.secret ? 'a value that is not shown' : JSON.stringify(shorten(found.text))
+  return `${found.shown} is ${held}${why === WRONG_FORM ? '' : ` (${why})`}: it may hold ${entry.kind.expects}`
+}
+
+function shorten(text: string): string {
+  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}…`
+}

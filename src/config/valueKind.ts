@@ -1,0 +1,171 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { type Address, parseAddress } from '../primitives/address.ts'
+import { hexToBytes } from '../primitives/bytes.ts'
+import { type Hash, toHash } from '../primitives/hash.ts'
+
+/** What a variable may hold: the words that documents and messages use, and the schema that reads it. */
+export interface ValueKind<T> {
+  /** completes "it may hold …" */
+  readonly expects: string
+  readonly schema: z.ZodType<T, string>
+}
+
+/** A schema's message for a text of another form: then `expects` says all there is to say. */
+export const WRONG_FORM = 'wrong form'
+
+/** 10^18 acoin are one COIN. */
+const COIN_DECIMALS = 18
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** A kind from a function that gives undefined for a wrong text, or a string that says why it is refused. */
+function kind<T>(expects: string, read: (text: string) => T | undefined | Refusal): ValueKind<T> {
+  const schema = z.string().transform((text, context): T => {
+    const value = read(text)
+    if (value !== undefined && !(value instanceof Refusal)) return value
+    context.addIssue({ code: 'custom', message: value instanceof Refusal ? value.why : WRONG_FORM })
+    return z.NEVER
+  })
+  return { expects, schema }
+}
+
+class Refusal {
+  readonly why: string
+  constructor(why: string) {
+    this.why = why
+  }
+}
+
+/** One of `values`. `later` are words that another version knows: they are refused with their own reason. */
+export function choice<const V extends string>(
+  values: readonly V[],
+  later: Readonly<Record<string, string>> = {},
+): ValueKind<V> {
+  return kind(values.join(', '), (text) => {
+    const why = Object.hasOwn(later, text) ? later[text] : undefined
+    return why === undefined ? values.find((value) => value === text) : new Refusal(why)
+  })
+}
+
+/** `true` or `false` (or 1 and 0). With `whyNotTrue`, only false. */
+export function yesOrNo(whyNotTrue?: string): ValueKind<boolean> {
+  return kind(whyNotTrue === undefined ? 'true or false' : 'false', (text) => {
+    const word = text.toLowerCase()
+    if (word === 'false' || word === '0') return false
+    if (word !== 'true' && word !== '1') return undefined
+    return whyNotTrue === undefined ? true : new Refusal(whyNotTrue)
+  })
+}
+
+/** A whole decimal number from `min` to `max`, both included. */
+export function integer(min: number, max: number, unit = 'a whole number'): ValueKind<number> {
+  return kind(`${unit} from ${min} to ${max}`, (text) => {
+    if (!/^[0-9]{1,16}$/.test(text)) return undefined
+    const value = Number(text)
+    return value >= min && value <= max ? value : undefined
+  })
+}
+
+export const port: ValueKind<number> = integer(1, 65_535, 'a port')
+
+/** An amount in COIN with up to 18 decimals; read as acoin. */
+export function coinAmount(minCoin: bigint, maxCoin: bigint): ValueKind<bigint> {
+  return kind(`an amount in COIN from ${minCoin} to ${maxCoin}`, (text) => {
+    const match = /^([0-9]{1,30})(?:\.([0-9]{1,18}))?$/.exec(text)
+    if (match === null) return undefined
+    const acoin = BigInt(match[1]! + (match[2] ?? '').padEnd(COIN_DECIMALS, '0'))
+    const unit = 10n ** BigInt(COIN_DECIMALS)
+    return acoin >= minCoin * unit && acoin <= maxCoin * unit ? acoin : undefined
+  })
+}
+
+export const account: ValueKind<Address> = kind('an address, 0x and 40 hex digits or coin1…', (text) => {
+  try {
+    return parseAddress(text)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+})
+
+export const hash: ValueKind<Hash> = kind('64 hex digits', (text) => {
+  const digits = text.replace(/^0x/i, '')
+  return /^[0-9a-f]{64}$/i.test(digits) ? toHash(hexToBytes(digits)) : undefined
+})
+
+/** A line of printable text. */
+export function text(maxLength: number): ValueKind<string> {
+  return kind(`1 to ${maxLength} printable characters`, (value) =>
+    value.length <= maxLength && /^[^\p{C}]+$/u.test(value) ? value : undefined,
+  )
+}
+
+export const directory: ValueKind<string> = kind('a path', (value) => (value.includes('\0') ? undefined : value))
+
+export const httpUrl: ValueKind<string> = kind('a URL, http://… or https://…', (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? value : undefined
+})
+
+export const host: ValueKind<string> = kind('an IP address or a host name', (value) =>
+  isHost(value) ? value : undefined,
+)
+
+export const hostAndPort: ValueKind<string> = kind('host:port', (value) => (isHostAndPort(value) ? value : undefined))
+
+export const nodeId: ValueKind<string> = kind('a node ID, 40 hex digits, or a libp2p peer ID', (value) =>
+  isNodeId(value) ? value : undefined,
+)
+
+export interface PeerAddress {
+  readonly id: string
+  /** host:port */
+  readonly address: string
+}
+
+export const peerList: ValueKind<readonly PeerAddress[]> = kind('id@host:port, several with commas', (value) => {
+  const peers = items(value).map((item) => {
+    const at = item.indexOf('@')
+    return { id: item.slice(0, Math.max(at, 0)), address: item.slice(at + 1) }
+  })
+  return peers.every((peer) => isNodeId(peer.id) && isHostAndPort(peer.address)) ? peers : undefined
+})
+
+/** `*`, or web origins; none for `none`. */
+export const origins: ValueKind<readonly string[]> = kind('*, none, or origins like https://app.example', (value) => {
+  if (value === 'none') return []
+  const list = items(value)
+  if (list.length === 1 && list[0] === '*') return list
+  // The origin of a browser extension has a scheme of its own, for which URL gives the origin "null".
+  return list.length > 0 && list.every((origin) => /^[a-z][a-z0-9+.-]*:\/\/[^/\s*?#@]+$/i.test(origin))
+    ? list
+    : undefined
+})
+
+/** `archive`, or the number of blocks whose state is kept. */
+export const pruningMode: ValueKind<'archive' | number> = kind(
+  'archive, or a number of blocks from 1 to 1000000000',
+  (value) => (value === 'archive' ? value : integer(1, 1_000_000_000).schema.safeParse(value).data),
+)
+
+function items(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function isHost(value: string): boolean {
+  return isIP(value) !== 0 || HOST_NAME.test(value)
+}
+
+function isHostAndPort(value: string): boolean {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})$/.exec(value)
+  if (match === null) return false
+  const number = Number(match[3])
+  return (match[1] === undefined ? isHost(match[2]!) : isIP(match[1]) === 6) && number >= 1 && number <= 65_535
+}
+
+function isNodeId(value: string): boolean {
+  return /^[0-9a-f]{40}$/.test(value) || /^12D3KooW[1-9A-HJ-NP-Za-km-z]{44}$/.test(value)
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod'
+import {
+  account,
+  choice,
+  coinAmount,
+  directory,
+  hash,
+  host,
+  hostAndPort,
+  httpUrl,
+  integer,
+  nodeId,
+  origins,
+  peerList,
+  port,
+  pruningMode,
+  text,
+  type ValueKind,
+  yesOrNo,
+} from './valueKind.ts'
+
+export type VariableGroup = 'Network' | 'Genesis' | 'Peers' | 'JSON-RPC' | 'Execution and storage' | 'Operation'
+
+/** One configuration variable: an environment variable, a line of `.env` and a flag of the same name. */
+export interface Variable<T = unknown, D extends string | undefined = string | undefined> {
+  /** as in the environment; `--rpc-port` is the flag of RPC_PORT */
+  readonly name: string
+  readonly group: VariableGroup
+  readonly kind: ValueKind<T>
+  /** what it holds when it is not set; undefined: it has no value then */
+  readonly fallback: D
+  /** its value never appears in messages or logs */
+  readonly secret: boolean
+  /** one sentence or two, for the documents */
+  readonly about: string
+}
+
+function variable<T, const D extends string | undefined>(
+  name: string,
+  group: VariableGroup,
+  kind: ValueKind<T>,
+  fallback: D,
+  about: string,
+  secret = false,
+): Variable<T, D> {
+  return { name, group, kind, fallback, secret, about }
+}
+
+const NOT_YET_SHADOW = 'this version has one engine, so there is no second one to compare with'
+
+/** Every variable, by the key it has in {@link Settings}. The documents are generated from this table. */
+// biome-ignore format: one variable a line reads as the table it is
+export const VARIABLES = {
+  network: variable('NETWORK', 'Network', choice(['mainnet', 'testnet', 'devnet']), 'mainnet', 'Network kind. It supplies the defaults of CHAIN_ID and EVM_CHAIN_ID: `coin_7628-1` and 7628 on mainnet, `coin_76287-1` and 76287 on testnet and devnet.'),
+  chainId: variable('CHAIN_ID', 'Network', text(50), undefined, 'Native chain ID, `<name>_<EVM chain ID>-<revision>`. By default that of NETWORK.'),
+  evmChainId: variable('EVM_CHAIN_ID', 'Network', integer(1, 4_503_599_627_370_476), undefined, 'EVM chain ID; it must be the number in CHAIN_ID. By default that of CHAIN_ID or NETWORK. The upper bound is the largest that MetaMask accepts.'),
+  moniker: variable('MONIKER', 'Network', text(70), 'coind', 'Display name of the node, and of the validator in a genesis that the node creates.'),
+  homedir: variable('HOMEDIR', 'Network', directory, '~/.coind', 'Data directory: configuration, keys, database and write-ahead log.'),
+
+  genesisWallet: variable('GENESIS_WALLET', 'Genesis', account, undefined, 'Address that receives the whole initial supply, 1 billion COIN, when the node creates a genesis. Required then.'),
+  selfDelegationAcoin: variable('GENESIS_SELF_DELEGATION', 'Genesis', coinAmount(1n, 1_000_000_000_000n), '1000000', 'COIN that the sole validator of a new genesis delegates to itself, minted on top of the initial supply. Under 0.1 % of the initial supply (1,000,000 COIN) the node warns: a few small holders could then outvote the validator.'),
+  genesisHash: variable('GENESIS_HASH', 'Genesis', hash, undefined, 'Hash that the genesis must have (`coind genesis hash` prints it). The node does not start with another genesis.'),
+  isJoining: variable('JOIN_NETWORK', 'Genesis', yesOrNo(), 'false', 'Whether to join an existing network instead of creating a genesis. This version cannot join a network yet and refuses `true`.'),
+  forceSnapshotRestore: variable('FORCE_SNAPSHOT_RESTORE', 'Genesis', yesOrNo(), 'false', 'Whether to restore a snapshot. This version cannot restore snapshots yet and refuses `true`; it must be unset where a genesis is created.'),
+  snapshotManifestUrl: variable('SNAPSHOT_MANIFEST_URL', 'Genesis', httpUrl, undefined, 'Where the manifest of a snapshot is. This version cannot restore snapshots yet and refuses it; it must be unset where a genesis is created.', true),
+
+  p2pHost: variable('P2P_HOST', 'Peers', host, '0.0.0.0', 'Address that the peer-to-peer port listens on. (Peers come with a later version; nothing listens yet.)'),
+  p2pPort: variable('P2P_PORT', 'Peers', port, '26656', 'Peer-to-peer port.'),
+  externalP2pAddress: variable('EXTERNAL_P2P_ADDRESS', 'Peers', hostAndPort, undefined, 'Peer address that the node announces.'),
+  persistentPeers: variable('PERSISTENT_PEERS', 'Peers', peerList, '', 'Peers that the node stays connected to.'),
+  seedNodeUrl: variable('SEED_NODE_URL', 'Peers', httpUrl, undefined, 'RPC address of the seed node, for joining.'),
+  seedNodeId: variable('SEED_NODE_ID', 'Peers', nodeId, undefined, 'Node ID of the seed node, as its `/rpc/status` shows it, for joining.'),
+  seedPeerHost: variable('SEED_PEER_HOST', 'Peers', hostAndPort, undefined, 'Peer address of the seed node, for joining.'),
+
+  rpcHost: variable('RPC_HOST', 'JSON-RPC', host, '0.0.0.0', 'Address that the RPC port listens on.'),
+  rpcPort: variable('RPC_PORT', 'JSON-RPC', port, '8080', 'Port of JSON-RPC over HTTP and WebSocket, `/rpc/status` and `/health`.'),
+  publicRpcUrl: variable('PUBLIC_RPC_URL', 'JSON-RPC', httpUrl, undefined, 'Public RPC address that the node announces, in `/rpc/status` and in the heartbeat.'),
+  rpcThreads: variable('RPC_THREADS', 'JSON-RPC', integer(1, 8), '1', 'Threads that serve sockets.'),
+  viewThreads: variable('VIEW_THREADS', 'JSON-RPC', integer(1, 8), '2', 'Threads that run calls, estimates, traces, proofs and log scans, and recover senders.'),
+  rpcCorsOrigins: variable('RPC_CORS_ORIGINS', 'JSON-RPC', origins, '*', 'Web origins that browsers may call from: `*` for all, `none` for none, or a list with commas.'),
+  rpcGasCap: variable('RPC_GAS_CAP', 'JSON-RPC', integer(21_000, 10_000_000_000), '50000000', 'Gas that one `eth_call` or estimate may use.'),
+  rpcEvmTimeoutMs: variable('RPC_EVM_TIMEOUT_MS', 'JSON-RPC', integer(10, 600_000), '5000', 'Milliseconds that one call, estimate or trace may run.'),
+  rpcLogBlockRange: variable('RPC_LOG_BLOCK_RANGE', 'JSON-RPC', integer(1, 1_000_000_000), '10000', 'Blocks that one `eth_getLogs` may span.'),
+  rpcLogResults: variable('RPC_LOG_RESULTS', 'JSON-RPC', integer(1, 10_000_000), '10000', 'Logs that one answer may hold.'),
+  rpcTxFeeCapAcoin: variable('RPC_TX_FEE_CAP', 'JSON-RPC', coinAmount(0n, 1_000_000_000n), '1', 'COIN: the highest fee of a transaction that `eth_sendRawTransaction` accepts; 0 for no limit.'),
+  rpcBatchLimit: variable('RPC_BATCH_LIMIT', 'JSON-RPC', integer(1, 100_000), '1000', 'Requests in one batch.'),
+  rpcResponseLimit: variable('RPC_RESPONSE_LIMIT', 'JSON-RPC', integer(1_000, 1_000_000_000), '25000000', 'Bytes of the answers to one batch.'),
+  rpcRequestLimit: variable('RPC_REQUEST_LIMIT', 'JSON-RPC', integer(1_000, 1_000_000_000), '5242880', 'Bytes of one HTTP request body or WebSocket message.'),
+
+  pruning: variable('PRUNING', 'Execution and storage', pruningMode, '50000', '`archive` keeps the state of every block; a number keeps that many blocks of state (50,000 are 5.5 hours).'),
+  blockHistory: variable('BLOCK_HISTORY', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks with their transactions, receipts and indexes that are kept; 0 keeps all of them.'),
+  evmEngine: variable('EVM_ENGINE', 'Execution and storage', choice(['reference'], { wasm: 'this version does not have the wasm engine yet' }), 'reference', 'The engine that runs EVM code. The `wasm` engine comes with a later version.'),
+  evmShadow: variable('EVM_SHADOW', 'Execution and storage', yesOrNo(NOT_YET_SHADOW), 'false', 'Whether a second engine executes each block again and compares. It needs two engines, so this version refuses `true`.'),
+
+  logLevel: variable('LOG_LEVEL', 'Operation', choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'info', 'The least important messages that are logged.'),
+  logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),
+  metricsPort: variable('METRICS_PORT', 'Operation', integer(0, 65_535, 'a port'), '9464', 'Port of `GET /metrics` (Prometheus), on 127.0.0.1 only; 0 turns it off.'),
+  heartbeatUrl: variable('EXPLORER_HEARTBEAT_URL', 'Operation', httpUrl, undefined, 'Explorer address that the node reports to every 30 seconds, `…/api/network/heartbeat`.', true),
+} as const
+
+type Table = typeof VARIABLES
+export type VariableKey = keyof Table
+
+/** The values of all variables as they were read, before defaults that depend on one another. */
+export type Settings = {
+  readonly [K in VariableKey]: Table[K] extends Variable<infer T, infer D>
+    ? D extends string
+      ? T
+      : T | undefined
+    : never
+}
+
+/** The schema of one variable: a text that its kind can read, or nothing where there is no default. */
+export function variableSchema(entry: Variable): z.ZodType<unknown, string | undefined> {
+  return entry.fallback === undefined ? entry.kind.schema.optional() : entry.kind.schema.prefault(entry.fallback)
+}
+
+/** `--rpc-port` for RPC_PORT. */
+export function flagOf(entry: Pick<Variable, 'name'>): string {
+  return `--${entry.name.toLowerCase().replaceAll('_', '-')}`
+}

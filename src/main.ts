@@ -1,0 +1,85 @@
+import { dataPaths } from './app/dataDirectory.ts'
+import { openExecutor } from './app/executor.ts'
+import { exportBlocks as writeBlockFile } from './app/exportBlocks.ts'
+import { importBlocks as readBlockFile } from './app/importBlocks.ts'
+import { openChainReader } from './chain/store.ts'
+import type { BlockRange, ExportOptions, ImportOptions, InitReport, RunningNode, StartOptions } from './cli/ports.ts'
+import type { Config } from './config/config.ts'
+import { createReferenceEngine } from './evm/engines/reference/referenceEngine.ts'
+import { precompileTable } from './precompiles/registry.ts'
+import { bytesToHex } from './primitives/bytes.ts'
+import { Database } from './storage/database.ts'
+import { createLogger } from './telemetry/logger.ts'
+import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
+import { runNode } from './threads/runNode.ts'
+
+/** Starts the node in the configured data directory; resolves when it serves its ports. */
+export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
+  const home = await openHome(config, options)
+  return runNode(config, home, createLogger(config.log))
+}
+
+/** Prepares the data directory without starting anything. */
+export async function initNode(config: Config, options: StartOptions): Promise<InitReport> {
+  const home = await openHome(config, options)
+  await home.lock.release()
+  return {
+    isFresh: home.init.isFresh,
+    genesisPath: home.paths.genesis,
+    genesisHash: bytesToHex(home.init.genesisHash).slice(2),
+    chainId: home.chain.chainId,
+    nodeId: home.nodeKey.id,
+    warnings: home.init.warnings,
+  }
+}
+
+/** Writes blocks of a stopped node to a file. */
+export async function exportBlocks(config: Config, { out, from, to }: ExportOptions): Promise<BlockRange> {
+  const home = await openHome(config, {})
+  try {
+    const database = await Database.open(home.paths.db, { readOnly: true })
+    try {
+      const reader = openChainReader(database)
+      const range = { from: from ?? 1, to: to ?? reader.headHeight }
+      await writeBlockFile({ chain: reader, genesisHash: home.chain.genesisHash, path: out, ...range })
+      return range
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Executes the blocks of a file in a stopped node. */
+export async function importBlocks(config: Config, { file }: ImportOptions): Promise<BlockRange> {
+  const home = await openHome(config, {})
+  try {
+    const { chain, genesis, paths, validators } = home
+    const executor = await openExecutor({
+      location: paths.db,
+      chain,
+      genesis,
+      engine: createReferenceEngine(),
+      precompiles: precompileTable(chain.registeredPrecompiles),
+      candidates: { candidates: async () => [] },
+      pruning: config.pruning,
+      blockHistory: config.blockHistory,
+      buildBudgetMs: 0,
+      now: () => performance.now(),
+      onPublished: () => undefined,
+    })
+    try {
+      return await readBlockFile({ application: executor.application, chain, validators, path: file })
+    } finally {
+      await executor.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** The node ID that peers and /rpc/status show; the key is created when it is absent. */
+export async function showNodeId(config: Config): Promise<string> {
+  return loadOrCreateNodeKey(dataPaths(config.homedir)).id
+}

@@ -1,0 +1,87 @@
+import type { Logger } from './logger.ts'
+
+/** What the node reports to an explorer: the JSON body of each POST, described in docs/operations.md. */
+export interface HeartbeatBody {
+  readonly moniker: string
+  readonly network: string
+  /** native chain ID */
+  readonly chain_id: string
+  readonly evm_chain_id: number
+  /** as in /rpc/status */
+  readonly node_id: string
+  /** software version */
+  readonly version: string
+  /** of the newest block */
+  readonly height: number
+  /** Ethereum hash of the newest block, 0x… */
+  readonly block_hash: string
+  /** time of the newest block, RFC 3339 */
+  readonly block_time: string
+  readonly peers: number
+  /** PUBLIC_RPC_URL; null when it is not set */
+  readonly rpc_address: string | null
+}
+
+export interface HeartbeatOptions {
+  readonly url: string
+  readonly status: () => HeartbeatBody
+  readonly logger: Pick<Logger, 'debug' | 'warn' | 'info'>
+  readonly intervalMs?: number
+  /** after which a request is given up */
+  readonly timeoutMs?: number
+}
+
+export interface Heartbeat {
+  /** Ends the reports; one that is under way is given up. */
+  stop(): void
+}
+
+/**
+ * Reports to an explorer at once and then every `intervalMs` (30 s), never two reports at a time. No failure matters to the node: the first
+ * of a row is a warning, the others are debug messages. The URL is not logged, it may hold a token.
+ */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { intervalMs = 30_000, timeoutMs = 5_000, logger } = options
+  const stopped = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let isFailing = false
+
+  const beat = async (): Promise<void> => {
+    try {
+      await report(options, AbortSignal.any([stopped.signal, AbortSignal.timeout(timeoutMs)]))
+      if (isFailing) logger.info('the explorer takes heartbeats again')
+      isFailing = false
+    } catch (error) {
+      if (stopped.signal.aborted) return
+      logger[isFailing ? 'debug' : 'warn']({ reason: reasonOf(error) }, 'the explorer did not take the heartbeat')
+      isFailing = true
+    }
+    if (!stopped.signal.aborted) timer = setTimeout(beat, intervalMs).unref()
+  }
+  void beat()
+  return {
+    stop: () => {
+      stopped.abort()
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function report(options: Pick<HeartbeatOptions, 'url' | 'status'>, signal: AbortSignal): Promise<void> {
+  const response = await fetch(options.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(options.status()),
+    signal,
+  })
+  await response.body?.cancel()
+  if (!response.ok) throw new Error(`HTTP status ${response.status}`)
+}
+
+/** A short reason without the URL: `fetch failed` keeps its cause apart. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return String(cause)
+  const code = (cause as NodeJS.ErrnoException).code
+  return typeof code === 'string' ? code : cause.message
+}

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Registry } from 'prom-client'
+
+export interface MetricsServer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/**
+ * Serves `GET /metrics` on the loopback interface.
+ * @param collect the page, see `formatMetrics`; a rejection answers 503
+ * @throws Error with a `code` when the port cannot be opened
+ */
+export async function serveMetrics(port: number, collect: () => Promise<string>): Promise<MetricsServer> {
+  const server = createServer((request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end()
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+    } else {
+      collect().then(
+        (page) => response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(page),
+        (error: unknown) => response.writeHead(503).end(`${String(error)}\n`),
+      )
+    }
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${address.port}/metrics`,
+    stop: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)))
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,50 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-client'
+
+/** The metrics of one thread as plain data that can be posted to another. */
+export type MetricsSnapshot = readonly MetricObject[]
+
+/** Where a thread's metrics are registered. Each thread has one; the main thread adds them up. */
+export interface ThreadMetrics {
+  readonly registry: Registry
+  /** the values of now; structured-clonable */
+  snapshot(): Promise<MetricsSnapshot>
+}
+
+/** Resolution of the event-loop delay in milliseconds: the delay that is shown is what exceeds it. */
+const DELAY_RESOLUTION_MS = 10
+const NANOSECONDS = 1e9
+const QUANTILES = [
+  ['0.5', 50],
+  ['0.99', 99],
+  ['1', 100],
+] as const
+
+/**
+ * A registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of its event loop since the last
+ * snapshot.
+ */
+export function createThreadMetrics(name: string): ThreadMetrics {
+  const registry = new Registry()
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
+  delay.enable()
+  new Gauge({
+    name: 'coind_event_loop_delay_seconds',
+    help: 'How late timers of the thread fired since the last scrape, by quantile',
+    labelNames: ['thread', 'quantile'],
+    registers: [registry],
+    collect() {
+      for (const [quantile, percent] of QUANTILES) {
+        const seconds = delay.count === 0 ? 0 : delay.percentile(percent) / NANOSECONDS
+        this.set({ thread: name, quantile }, Math.max(0, seconds - DELAY_RESOLUTION_MS / 1000))
+      }
+      delay.reset()
+    },
+  })
+  return { registry, snapshot: async () => (await registry.getMetricsAsJSON()) as MetricObject[] }
+}
+
+/** The snapshots of all threads as one page of the Prometheus text format; values with equal labels are added up. */
+export async function formatMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot])).metrics()
+}

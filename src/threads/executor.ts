@@ -1,0 +1,94 @@
+import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
+import type { CandidateRequest } from '../app/candidateSource.ts'
+import type { ChainHead } from '../app/chainHead.ts'
+import type { ExecutedBlock } from '../app/executedBlock.ts'
+import { type Executor, openExecutor } from '../app/executor.ts'
+import type { GenesisState } from '../app/genesisState.ts'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { Config } from '../config/config.ts'
+import type { DecidedBlock, ProposalRequest } from '../consensus/application.ts'
+import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
+import type { PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
+import { precompileTable } from '../precompiles/registry.ts'
+import { createExecutorMetrics } from '../telemetry/metrics/executorMetrics.ts'
+import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import type { PoolService } from './pool.ts'
+import { connect, notify, serve } from './port.ts'
+import type { ThreadData } from './spawn.ts'
+import type { HeadAnnouncement } from './viewFeed.ts'
+
+/** Milliseconds of a block interval that the proposer may spend on filling a block. */
+const BUILD_SHARE = 0.6
+
+export interface ExecutorData {
+  readonly config: Pick<Config, 'pruning' | 'blockHistory'>
+  readonly location: string
+  readonly chain: ChainConfig
+  readonly genesis: GenesisState
+  readonly pool: MessagePort
+  /** name of the broadcast channel for heads */
+  readonly headChannel: string
+}
+
+/** What the main thread asks of the executor: the application of consensus, and the thread's end. */
+export type ExecutorService = ReturnType<typeof createService>
+
+function createService(
+  executor: Executor,
+  metrics: ReturnType<typeof createThreadMetrics>,
+  close: () => Promise<void>,
+) {
+  const { application } = executor
+  return {
+    info: () => application.info(),
+    prepareProposal: (request: ProposalRequest) => application.prepareProposal(request),
+    processProposal: (block: ConsensusBlock) => application.processProposal(block),
+    finalizeBlock: (decided: DecidedBlock) => application.finalizeBlock(decided),
+    metrics: () => metrics.snapshot(),
+    close,
+  }
+}
+
+const { control, data } = workerData as ThreadData<ExecutorData>
+const threadMetrics = createThreadMetrics('executor')
+const metrics = createExecutorMetrics(threadMetrics.registry)
+const pool = connect<PoolService>(data.pool)
+const heads = new BroadcastChannel(data.headChannel)
+
+const executor = await openExecutor({
+  location: data.location,
+  chain: data.chain,
+  genesis: data.genesis,
+  engine: createReferenceEngine(),
+  precompiles: precompileTable(data.chain.registeredPrecompiles),
+  candidates: {
+    candidates: (request: CandidateRequest): Promise<readonly PooledTransaction[]> => pool.candidates(request),
+  },
+  pruning: data.config.pruning,
+  blockHistory: data.config.blockHistory,
+  buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
+  now: () => performance.now(),
+  onPublished: (head, update, executed) => {
+    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', update)
+    heads.postMessage({ height: head.header.number } satisfies HeadAnnouncement)
+    record(head, update, executed)
+  },
+})
+
+function record(head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock): void {
+  metrics.transactionsTotal.inc(update.included.length)
+  metrics.gasUsedTotal.inc(Number(executed.header.gasUsed))
+  metrics.blockGasUsed.set(Number(executed.header.gasUsed))
+  metrics.baseFeeWei.set(Number(head.header.baseFeePerGas ?? 0n))
+  metrics.historyOldestHeight.set(executor.oldestState())
+}
+
+serve(
+  control,
+  createService(executor, threadMetrics, async () => {
+    heads.close()
+    data.pool.close()
+    await executor.close()
+  }),
+)

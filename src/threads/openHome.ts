@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { type DataPaths, dataPaths } from '../app/dataDirectory.ts'
+import type { GenesisState } from '../app/genesisState.ts'
+import { type HomeLock, lockHome } from '../app/homeLock.ts'
+import { checkInit, type InitResult, initNode as prepareGenesis } from '../app/initNode.ts'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { ValidatorSet } from '../chain/consensus/types.ts'
+import { createValidatorSet } from '../chain/consensus/validatorSet.ts'
+import { chainConfigOf, genesisOperators, genesisValidators } from '../chain/genesis.ts'
+import { genesisAllocations } from '../chain/genesisAllocations.ts'
+import type { StartOptions } from '../cli/ports.ts'
+import type { Config } from '../config/config.ts'
+import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
+import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
+
+/** Bytes of an ed25519 seed. */
+const SEED_BYTES = 32
+
+/** A locked data directory with everything that a start needs of it. */
+export interface Home {
+  readonly paths: DataPaths
+  readonly lock: HomeLock
+  readonly init: InitResult
+  readonly chain: ChainConfig
+  readonly genesis: GenesisState
+  readonly validators: ValidatorSet
+  /** consensus parameter block.max_gas */
+  readonly maxGas: number
+  readonly validatorKey: ValidatorKey
+  readonly nodeKey: NodeKey
+}
+
+/**
+ * Locks the data directory and reads genesis and keys, which are created where a fresh chain is allowed.
+ * @throws ConfigError with one line for the operator
+ */
+export async function openHome(config: Config, { fundedAccounts }: StartOptions): Promise<Home> {
+  const paths = dataPaths(config.homedir)
+  checkInit(config, paths)
+  const lock = await lockHome(paths, process.pid)
+  try {
+    const keyFile = {
+      load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
+      create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
+    }
+    const init = prepareGenesis(config, paths, keyFile, {
+      nowMs: Date.now(),
+      ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
+    })
+    const validatorKey = loadValidatorKey(paths.validatorKey)
+    if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
+    return {
+      paths,
+      lock,
+      init,
+      chain: chainConfigOf(init.genesis),
+      genesis: { accounts: genesisAllocations(init.genesis), operators: genesisOperators(init.genesis) },
+      validators: createValidatorSet(genesisValidators(init.genesis)),
+      maxGas: Number(init.genesis.consensus.params.block.max_gas),
+      validatorKey,
+      nodeKey: loadOrCreateNodeKey(paths),
+    }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** The identity towards peers; it is made when it is absent. */
+export function loadOrCreateNodeKey(paths: DataPaths): NodeKey {
+  return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
+}

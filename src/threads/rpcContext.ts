@@ -1,0 +1,61 @@
+import { serverError } from '../rpc/errors.ts'
+import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
+import type { ContextLease } from '../rpc/runMethod.ts'
+import type { PoolService } from './pool.ts'
+import type { Remote } from './port.ts'
+import type { RpcThreadData } from './rpcData.ts'
+import type { ViewFeed, ViewLease } from './viewFeed.ts'
+
+export interface ContextSourceOptions {
+  readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion'>
+  readonly feed: ViewFeed
+  readonly pool: Remote<PoolService>
+  /** only in view threads */
+  readonly execution?: ExecutionHost
+}
+
+export interface ContextSource {
+  /** a context on this thread's newest head */
+  lease(): ContextLease
+  /** The same once the head is above `height`. @throws RpcError when that takes longer than `timeoutMs` */
+  leaseAfter(height: number, timeoutMs: number): Promise<ContextLease>
+}
+
+/** Makes the context of each request: what it reads stays open until the lease is released. */
+export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
+  const contextOf = (first: ViewLease): ContextLease => {
+    const leases = [first]
+    const context: RpcContext = {
+      view: first.view,
+      txs: pool,
+      chain: data.chain,
+      limits: data.limits,
+      clientVersion: data.clientVersion,
+      // One validator has no peers and is never behind.
+      peerCount: () => 0,
+      syncing: () => undefined,
+      nextView: async (timeoutMs) => {
+        const lease = await feed.next(leases.at(-1)!.view.chain.headHeight, timeoutMs)
+        if (lease === undefined) return undefined
+        leases.push(lease)
+        return lease.view
+      },
+      now: () => Date.now(),
+      ...(execution === undefined ? {} : { execution }),
+    }
+    return {
+      context,
+      release: () => {
+        for (const lease of leases) lease.release()
+      },
+    }
+  }
+  return {
+    lease: () => contextOf(feed.lease()),
+    leaseAfter: async (height, timeoutMs) => {
+      const lease = await feed.next(height, timeoutMs)
+      if (lease === undefined) throw serverError('header not found')
+      return contextOf(lease)
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { LogConfig } from '../config/config.ts'
+import type { RpcLimits } from '../rpc/method.ts'
+
+/** What view and socket threads are started with alike. */
+export interface RpcThreadData {
+  readonly location: string
+  readonly chain: ChainConfig
+  readonly limits: RpcLimits
+  readonly clientVersion: string
+  readonly log: LogConfig
+  /** to the pool thread */
+  readonly pool: MessagePort
+  /** name of the broadcast channel for heads */
+  readonly headChannel: string
+}

@@ -1,0 +1,142 @@
+import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
+import type { PooledTransaction } from '../mempool/types.ts'
+import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from '../rpc/comet/status.ts'
+import { createCometTable } from '../rpc/comet/table.ts'
+import { createDispatcher } from '../rpc/dispatch.ts'
+import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
+import { createRpcServer } from '../rpc/http.ts'
+import { createSocketMethods } from '../rpc/methods.ts'
+import { createSubscriptionHub } from '../rpc/subscriptions.ts'
+import { Database } from '../storage/database.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
+import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import type { PoolService } from './pool.ts'
+import { connect, serve } from './port.ts'
+import { createContextSource } from './rpcContext.ts'
+import type { RpcThreadData } from './rpcData.ts'
+import type { ThreadData } from './spawn.ts'
+import type { ViewService } from './view.ts'
+import { followHeads } from './viewFeed.ts'
+import { createViewPool } from './viewPool.ts'
+
+export interface SocketData extends RpcThreadData {
+  /** to the view threads */
+  readonly views: readonly MessagePort[]
+  /** ports of the socket threads that use this one's filters */
+  readonly filterClients: readonly MessagePort[]
+  /** to the socket thread that has the filters; undefined: this one */
+  readonly filterOwner: MessagePort | undefined
+  /** name of the broadcast channel for transactions that became executable */
+  readonly pendingChannel: string
+  readonly host: string
+  /** 0: any free port */
+  readonly port: number
+  /** other socket threads listen on the same port */
+  readonly sharesPort: boolean
+  readonly corsOrigins: readonly string[]
+  readonly identity: NodeIdentity
+  readonly validator: OwnValidator
+}
+
+export type SocketService = typeof service
+
+const { control, data } = workerData as ThreadData<SocketData>
+const threadMetrics = createThreadMetrics('socket')
+const metrics = createSocketMetrics(threadMetrics.registry)
+const log = createLogger(data.log, { thread: 'socket' }).child({ part: 'rpc' })
+const database = await Database.open(data.location, { readOnly: true })
+const feed = followHeads(database, data.headChannel)
+const pending = new BroadcastChannel(data.pendingChannel)
+
+const pendingListeners: ((transactions: readonly PooledTransaction[]) => void)[] = []
+pending.onmessage = (event) => {
+  // The channel is the node's own: only the pool thread posts on it.
+  const transactions = (event as { readonly data: readonly PooledTransaction[] }).data
+  for (const listener of pendingListeners) listener(transactions)
+}
+
+const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
+
+function ownFilters(): FilterStore {
+  const store = createFilterStore()
+  pendingListeners.push((transactions) => store.addTransactions(transactions))
+  for (const client of data.filterClients) serve<FilterPort>(client, store)
+  return store
+}
+
+const pool = connect<PoolService>(data.pool)
+const contexts = createContextSource({ data, feed, pool })
+const views = createViewPool(data.views.map((port) => connect<ViewService>(port)))
+const first = contexts.lease()
+const hub = createSubscriptionHub({
+  feed: {
+    onHead: (listener) => feed.onHead(listener),
+    onPendingTransactions: (listener) => void pendingListeners.push(listener),
+  },
+  headHeight: first.context.view.chain.headHeight,
+  syncing: first.context.syncing,
+  log,
+})
+first.release()
+
+const server = await createRpcServer({
+  dispatcher: createDispatcher({
+    methods: createSocketMethods({ filters, views }),
+    lease: contexts.lease,
+    views,
+    limits: data.limits,
+    log,
+    metrics,
+  }),
+  hub,
+  comet: createCometTable([
+    createStatusMethod({
+      identity: data.identity,
+      validator: () => data.validator,
+      withChain: (read) => {
+        const { view, release } = feed.lease()
+        try {
+          return read(view.chain)
+        } finally {
+          release()
+        }
+      },
+      isCatchingUp: () => false,
+    }),
+    healthMethod,
+  ]),
+  health: () => {
+    const { view, release } = feed.lease()
+    try {
+      const { chain } = view
+      const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
+      return { height: chain.headHeight, ageMs: Math.max(0, Date.now() - timeMs) }
+    } finally {
+      release()
+    }
+  },
+  host: data.host,
+  port: data.port,
+  reusePort: data.sharesPort,
+  allowedOrigins: data.corsOrigins,
+  requestBytes: data.limits.requestBytes,
+  log,
+  metrics,
+})
+
+const service = {
+  listeningPort: () => server.address.port,
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
+    await server.close()
+    pending.close()
+    data.pool.close()
+    for (const port of [...data.views, ...data.filterClients]) port.close()
+    data.filterOwner?.close()
+    await feed.close()
+    await database.close()
+  },
+}
+
+serve(control, service)

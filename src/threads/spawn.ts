@@ -1,0 +1,52 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+
+/** What every thread of the node is started with. */
+export interface ThreadData<T> {
+  /** calls from the main thread */
+  readonly control: MessagePort
+  readonly data: T
+}
+
+export interface Thread {
+  readonly name: string
+  readonly control: MessagePort
+  /** rejects when the thread dies of an error or ends before `stop` */
+  readonly died: Promise<never>
+  /** Ends the thread; what it should finish first is the caller's to ask for through `control`. */
+  stop(): Promise<void>
+}
+
+/** Starts the role in `entry` (a module of this folder) in a thread of its own. */
+export function spawnThread<T>(name: string, entry: URL, data: T, transfer: readonly MessagePort[]): Thread {
+  const { port1, port2 } = new MessageChannel()
+  const worker = new Worker(entry, {
+    name,
+    workerData: { control: port2, data } satisfies ThreadData<T>,
+    transferList: [port2, ...transfer],
+  })
+  let stopping = false
+  const died = new Promise<never>((_, reject) => {
+    worker.on('error', (error) => reject(new Error(`the ${name} thread failed`, { cause: error })))
+    worker.on('exit', (code) => {
+      if (!stopping) reject(new Error(`the ${name} thread ended unexpectedly (exit code ${code})`))
+    })
+  })
+  // A rejection is only interesting to whoever watches; nobody may be watching yet.
+  died.catch(() => undefined)
+  return {
+    name,
+    control: port1,
+    died,
+    stop: async () => {
+      stopping = true
+      await worker.terminate()
+      port1.close()
+    },
+  }
+}
+
+/** Both ends of a channel between two threads. */
+export function channel(): { readonly left: MessagePort; readonly right: MessagePort } {
+  const { port1, port2 } = new MessageChannel()
+  return { left: port1, right: port2 }
+}

@@ -1,0 +1,82 @@
+import { type MessagePort, workerData } from 'node:worker_threads'
+import { ExecutionTimeout } from '../evm/engine.ts'
+import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
+import { precompileTable } from '../precompiles/registry.ts'
+import { METHODS } from '../rpc/methods.ts'
+import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
+import { Database } from '../storage/database.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createViewMetrics } from '../telemetry/metrics/viewMetrics.ts'
+import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import type { PoolService } from './pool.ts'
+import { connect, serve } from './port.ts'
+import { createContextSource } from './rpcContext.ts'
+import type { RpcThreadData } from './rpcData.ts'
+import type { ThreadData } from './spawn.ts'
+import { createTaskQueue } from './taskQueue.ts'
+import { followHeads } from './viewFeed.ts'
+
+/** Heavy calls that share the thread by slices; more would only make each of them later. */
+const RUNNING_HEAVY = 8
+/** How long a call waits for a head that its caller has seen already. */
+const HEAD_WAIT_MS = 5_000
+
+export interface ViewData extends RpcThreadData {
+  /** ports of the socket threads */
+  readonly clients: readonly MessagePort[]
+}
+
+export type ViewService = typeof service
+
+const { control, data } = workerData as ThreadData<ViewData>
+const threadMetrics = createThreadMetrics('view')
+const metrics = createViewMetrics(threadMetrics.registry)
+const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })
+const database = await Database.open(data.location, { readOnly: true })
+const feed = followHeads(database, data.headChannel)
+const contexts = createContextSource({
+  data,
+  feed,
+  pool: connect<PoolService>(data.pool),
+  execution: {
+    engine: createReferenceEngine(),
+    precompiles: precompileTable(data.chain.registeredPrecompiles),
+    yieldUntil: (deadlineMs) => async () => {
+      if (Date.now() >= deadlineMs) {
+        metrics.deadlinesMissedTotal.inc({ lane: 'heavy' })
+        throw new ExecutionTimeout('execution timeout')
+      }
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  },
+})
+const heavy = createTaskQueue(RUNNING_HEAVY)
+
+const runCall = async (lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string> => {
+  const startMs = performance.now()
+  const { context, release } = await contexts.leaseAfter(height - 1, HEAD_WAIT_MS)
+  try {
+    return await serveViewCall(METHODS, context, { method, params }, log)
+  } finally {
+    release()
+    metrics.taskSeconds.observe({ lane }, (performance.now() - startMs) / 1000)
+  }
+}
+
+const service = {
+  call: (lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string> => {
+    if (lane === 'cheap') return runCall(lane, method, params, height)
+    metrics.waitingTasks.set({ lane }, heavy.waiting)
+    return heavy.run(() => runCall(lane, method, params, height))
+  },
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
+    data.pool.close()
+    for (const client of data.clients) client.close()
+    await feed.close()
+    await database.close()
+  },
+}
+
+serve(control, service)
+for (const client of data.clients) serve(client, service)

@@ -1,0 +1,105 @@
+import { BroadcastChannel } from 'node:worker_threads'
+import { createViewCaches, openView } from '../state/openView.ts'
+import type { NodeView } from '../state/view.ts'
+import type { Database, DatabaseSnapshot } from '../storage/database.ts'
+
+/** What the executor announces on the head channel after a block is in the database. */
+export interface HeadAnnouncement {
+  readonly height: number
+}
+
+/** The right to read a view until it is released. */
+export interface ViewLease {
+  readonly view: NodeView
+  release(): void
+}
+
+interface OpenView {
+  readonly view: NodeView
+  readonly snapshot: DatabaseSnapshot
+  leases: number
+}
+
+/**
+ * The newest published view of a reading thread: a snapshot of the database that follows the executor's announcements. A
+ * superseded snapshot is closed when the last request that reads it has ended.
+ */
+export interface ViewFeed {
+  lease(): ViewLease
+  /** Called after the view has moved to a newer head. The view may be used until the promise that it returns settles. */
+  onHead(listener: (view: NodeView) => void | Promise<void>): void
+  /** A lease on the first view newer than `height`; undefined when `timeoutMs` passed first. */
+  next(height: number, timeoutMs: number): Promise<ViewLease | undefined>
+  close(): Promise<void>
+}
+
+/** Starts to follow the heads that are announced on the broadcast channel `channelName`. */
+export function followHeads(database: Database, channelName: string): ViewFeed {
+  const caches = createViewCaches()
+  const channel = new BroadcastChannel(channelName)
+  const listeners: ((view: NodeView) => void | Promise<void>)[] = []
+  let waiting: { readonly height: number; readonly wake: () => void }[] = []
+
+  const open = (): OpenView => {
+    const snapshot = database.snapshot()
+    return { view: openView(snapshot, caches), snapshot, leases: 1 }
+  }
+  let current = open()
+
+  const release = (opened: OpenView): void => {
+    opened.leases--
+    if (opened.leases === 0) void opened.snapshot.close()
+  }
+  const leaseOf = (opened: OpenView): ViewLease => {
+    opened.leases++
+    let released = false
+    return {
+      view: opened.view,
+      release: () => {
+        if (released) return
+        released = true
+        release(opened)
+      },
+    }
+  }
+
+  channel.onmessage = () => {
+    const former = current
+    current = open()
+    release(former)
+    if (current.view.chain.headHeight === former.view.chain.headHeight) return
+    for (const listener of listeners) {
+      const lease = leaseOf(current)
+      void Promise.resolve(listener(lease.view)).finally(lease.release)
+    }
+    const ready = waiting.filter(({ height }) => height < current.view.chain.headHeight)
+    waiting = waiting.filter(({ height }) => height >= current.view.chain.headHeight)
+    for (const { wake } of ready) wake()
+  }
+
+  return {
+    lease: () => leaseOf(current),
+    onHead: (listener) => void listeners.push(listener),
+    next: (height, timeoutMs) => {
+      if (current.view.chain.headHeight > height) return Promise.resolve(leaseOf(current))
+      return new Promise((resolve) => {
+        const waiter = {
+          height,
+          wake: () => {
+            clearTimeout(timer)
+            resolve(leaseOf(current))
+          },
+        }
+        const timer = setTimeout(() => {
+          waiting = waiting.filter((other) => other !== waiter)
+          resolve(undefined)
+        }, timeoutMs)
+        waiting.push(waiter)
+      })
+    },
+    close: async () => {
+      channel.close()
+      await current.snapshot.close()
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import { createBlockHeaderFromRLP } from '@ethereumjs/block'
+import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
+import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { encodeEthereumHeader } from '../../../src/chain/ethereumHeaderCodec.ts'
+import { NATIVE_TOKEN_ADDRESS } from '../../../src/chain/genesisConstants.ts'
+import { openChainReader } from '../../../src/chain/store.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { createViewCaches, openView } from '../../../src/state/openView.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { createTestChain, type TestChain, WALLET, WALLET_KEY } from './testChain.ts'
+
+const account = privateKeyToAccount(WALLET_KEY)
+const RECEIVER = '0x00000000000000000000000000000000000000aa'
+const BASE = {
+  chainId: 76287,
+  type: 'eip1559',
+  gas: 21_000n,
+  maxFeePerGas: 10n ** 10n,
+  maxPriorityFeePerGas: 10n ** 9n,
+} as const
+
+async function sign(fields: Partial<TransactionSerializable>): Promise<Uint8Array> {
+  return hexToBytes(await account.signTransaction({ ...BASE, ...fields } as TransactionSerializable))
+}
+
+let chains: TestChain[] = []
+
+async function start(...args: Parameters<typeof createTestChain>): Promise<TestChain> {
+  const chain = await createTestChain(...args)
+  chains.push(chain)
+  return chain
+}
+
+afterEach(async () => {
+  for (const chain of chains) await chain.close()
+  chains = []
+})
+
+/** What another thread sees. */
+async function readView<T>(chain: TestChain, read: (view: ReturnType<typeof openView>) => T | Promise<T>): Promise<T> {
+  const database = await Database.open(chain.location, { readOnly: true })
+  const snapshot = database.snapshot()
+  try {
+    return await read(openView(snapshot, createViewCaches()))
+  } finally {
+    await snapshot.close()
+    await database.close()
+  }
+}
+
+describe('application', () => {
+  it('builds, executes and stores transfers; the next block commits to their Ethereum block hash', async () => {
+    const chain = await start()
+    await chain.produce()
+    const raws = await Promise.all([0, 1, 2].map((nonce) => sign({ nonce, to: RECEIVER, value: 5n })))
+    const second = await chain.produce(raws)
+    expect(second.block.txs).toEqual(raws)
+    const third = await chain.produce()
+
+    await readView(chain, (view) => {
+      const header = view.chain.header(2)!
+      const common = createCustomCommon({ chainId: 76287 }, Mainnet, { hardfork: Hardfork.Osaka })
+      const independent = createBlockHeaderFromRLP(encodeEthereumHeader(header), { common })
+      expect(bytesToHex(third.block.header.appHash)).toBe(bytesToHex(independent.hash()))
+      expect(header.gasUsed).toBe(63_000n)
+      expect(header.miner).toEqual(WALLET)
+      expect(bytesToHex(header.parentBeaconBlockRoot!)).toBe(bytesToHex(second.block.header.lastBlockId.hash))
+      expect(view.stateAt(2).getAccount(hexToBytes(RECEIVER))?.balance).toBe(15n)
+      expect(view.stateAt(1).getAccount(hexToBytes(RECEIVER))).toBeUndefined()
+      expect(view.chain.transactions(2)?.map(({ sender }) => sender)).toEqual([WALLET, WALLET, WALLET])
+      expect(view.chain.receipts(2)?.map((receipt) => receipt.cumulativeGasUsed)).toEqual([21_000n, 42_000n, 63_000n])
+      const hash = view.chain.transactions(2)![1]!.transaction.hash
+      expect(view.chain.locate(hash)).toEqual({ height: 2, index: 1 })
+    })
+  })
+
+  it('leaves out what cannot start when it builds, and skips it in a block that has it anyway', async () => {
+    const chain = await start()
+    const good = await sign({ nonce: 0, to: RECEIVER, value: 1n })
+    const gap = await sign({ nonce: 7, to: RECEIVER, value: 1n })
+    expect((await chain.produce([good, gap])).block.txs).toEqual([good])
+    const next = await sign({ nonce: 1, to: RECEIVER, value: 1n })
+    await chain.produce([gap, Uint8Array.of(0x0a, 1, 2), Uint8Array.of(0xff), next], { asGiven: true })
+    await readView(chain, (view) => {
+      expect(view.chain.transactions(2)?.map(({ transaction }) => transaction.raw)).toEqual([next])
+      expect(view.stateAt(2).getAccount(WALLET)?.nonce).toBe(2n)
+    })
+  })
+
+  it('conserves coins: balances add up to the total supply with fees collected', async () => {
+    const chain = await start()
+    await chain.produce([await sign({ nonce: 0, to: RECEIVER, value: 10n ** 18n })])
+    await readView(chain, (view) => {
+      const supply = 10n ** 27n + 10n ** 24n
+      const state = view.stateAt(1)
+      const total = ['0xf1829676db577682e944fc3493d451b67ff3e29f', '0x4fea76427b8345861e80a3540a8a9d936fd39391']
+        .map((address) => state.getAccount(hexToBytes(address))?.balance ?? 0n)
+        .concat(state.getAccount(WALLET)!.balance, state.getAccount(hexToBytes(RECEIVER))!.balance)
+        .reduce((sum, balance) => sum + balance)
+      expect(total).toBe(supply)
+    })
+  })
+
+  it('moves coins and logs through the ERC-20 contract, findable by address and topic', async () => {
+    const chain = await start()
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [RECEIVER, 9n] })
+    await chain.produce()
+    await chain.produce([await sign({ nonce: 0, to: NATIVE_TOKEN_ADDRESS, gas: 100_000n, data })])
+    await chain.produce()
+    await readView(chain, async (view) => {
+      const [receipt] = view.chain.receipts(2)!
+      expect(receipt?.status).toBe(1)
+      const [log] = receipt!.logs
+      const terms = { addresses: [log!.address], topics: [[log!.topics[0]!]] }
+      expect(await Array.fromAsync(view.chain.logHeights(terms, 0, 3))).toEqual([2])
+      const other = { addresses: [WALLET], topics: [] }
+      expect(await Array.fromAsync(view.chain.logHeights(other, 0, 3))).toEqual([])
+      expect(await Array.fromAsync(view.chain.logHeights({ addresses: [], topics: [] }, 0, 3))).toEqual([2])
+      expect(view.stateAt(2).getAccount(hexToBytes(RECEIVER))?.balance).toBe(9n)
+    })
+  })
+
+  it('goes on after it is reopened, and two chains with the same blocks have the same hashes', async () => {
+    const first = await createTestChain()
+    const decided = [await first.produce([await sign({ nonce: 0, to: RECEIVER, value: 3n })]), await first.produce()]
+    const reopened = await first.reopen()
+    chains.push(reopened)
+    decided.push(await reopened.produce([await sign({ nonce: 1, to: RECEIVER, value: 3n })]))
+
+    const replica = await start()
+    for (const block of decided) await replica.executor.application.finalizeBlock(block)
+    expect(bytesToHex(replica.executor.head().hash)).toBe(bytesToHex(reopened.executor.head().hash))
+  })
+
+  it('refuses a block that was decided on another application hash', async () => {
+    const chain = await start()
+    const decided = await chain.produce()
+    const wrong = {
+      ...decided,
+      block: { ...decided.block, header: { ...decided.block.header, height: 2, appHash: new Uint8Array(32) } },
+    }
+    await expect(chain.executor.application.finalizeBlock(wrong)).rejects.toThrow(/application hash/)
+  })
+
+  it('drops bodies and receipts behind the block history, and keeps headers', async () => {
+    const chain = await start({}, { blockHistory: 5 })
+    await chain.produce([await sign({ nonce: 0, to: RECEIVER, value: 3n })])
+    for (let i = 0; i < 12; i++) await chain.produce()
+    await readView(chain, async (view) => {
+      expect(view.chain.oldestBlock).toBe(8)
+      expect(view.chain.transactions(1)).toBeUndefined()
+      expect(view.chain.header(1)?.gasUsed).toBe(21_000n)
+      expect(view.chain.transactions(12)).toEqual([])
+    })
+    const database = await Database.open(chain.location, { readOnly: true })
+    expect(openChainReader(database).headHeight).toBe(13)
+    await database.close()
+  })
+})

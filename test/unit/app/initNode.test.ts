@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
+import { lockHome } from '../../../src/app/homeLock.ts'
+import { type ConsensusKeyFile, checkInit, initNode } from '../../../src/app/initNode.ts'
+import { formatGenesis, genesisValidators } from '../../../src/chain/genesis.ts'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { ConfigError } from '../../../src/config/configError.ts'
+import type { RawValues } from '../../../src/config/settings.ts'
+
+const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const NOW_MS = Date.UTC(2026, 0, 1)
+
+let paths: DataPaths
+beforeEach(() => {
+  paths = dataPaths(mkdtempSync(join(tmpdir(), 'coind-init-')))
+})
+afterEach(() => {
+  rmSync(paths.homedir, { recursive: true })
+})
+
+function config(values: RawValues = {}): Config {
+  const environment = { NETWORK: 'testnet', GENESIS_WALLET: WALLET, ...values }
+  return loadConfig({ flags: {}, environment, dotenv: {} }, paths.homedir)
+}
+
+/** A key file whose key is `byte`, 32 times. */
+function keyFile(byte: number): ConsensusKeyFile {
+  const publicKey = new Uint8Array(32).fill(byte)
+  return {
+    load: () => (existsSync(paths.validatorKey) ? new Uint8Array(readFileSync(paths.validatorKey)) : undefined),
+    create: () => {
+      writeFileSync(paths.validatorKey, publicKey)
+      return publicKey
+    },
+  }
+}
+
+function problemOf(run: () => unknown): string {
+  try {
+    run()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    const { message } = error as ConfigError
+    expect(message).not.toMatch(/[\n\r]/)
+    return message
+  }
+  throw new Error('nothing was thrown')
+}
+
+const init = (values: RawValues = {}, key = keyFile(1)) => initNode(config(values), paths, key, { nowMs: NOW_MS })
+
+describe('initNode', () => {
+  it('creates a genesis, and does nothing the second time', () => {
+    const first = init()
+    expect(first.isFresh).toBe(true)
+    expect(first.warnings).toEqual([])
+    expect(first.genesis.chain_id).toBe('coin_76287-1')
+    const file = readFileSync(paths.genesis, 'utf8')
+    expect(file).toBe(formatGenesis(first.genesis))
+    expect(() => checkInit(config({ GENESIS_WALLET: '' }), paths)).not.toThrow()
+    const second = init()
+    expect(second).toEqual({ ...first, isFresh: false })
+    expect(readFileSync(paths.genesis, 'utf8')).toBe(file)
+    expect(existsSync(`${paths.genesis}.new`)).toBe(false)
+    expect(statSync(paths.config).mode & 0o077).toBe(0)
+  })
+
+  it('uses an existing consensus key', () => {
+    mkdirSync(paths.config)
+    writeFileSync(paths.validatorKey, new Uint8Array(32).fill(9))
+    expect(genesisValidators(init().genesis)[0]?.publicKey).toEqual(new Uint8Array(32).fill(9))
+  })
+
+  it.each<[RawValues, RegExp]>([
+    [{ GENESIS_WALLET: '' }, /^GENESIS_WALLET is not set/],
+    [{ JOIN_NETWORK: 'true' }, /^JOIN_NETWORK/],
+    [{ SNAPSHOT_MANIFEST_URL: 'https://s.example' }, /^SNAPSHOT_MANIFEST_URL/],
+    [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /^FORCE_SNAPSHOT_RESTORE/],
+  ])('leaves nothing behind when it refuses %o', (values, problem) => {
+    expect(problemOf(() => init(values))).toMatch(problem)
+    expect(problemOf(() => checkInit(config(values), paths))).toMatch(problem)
+    expect(existsSync(paths.config)).toBe(false)
+  })
+
+  it.each(['db', 'wal'] as const)('does not begin a new chain over an old %s', (part) => {
+    mkdirSync(paths[part])
+    writeFileSync(join(paths[part], 'CURRENT'), '')
+    expect(problemOf(() => init())).toMatch(/genesis\.json is missing, but .* holds a chain/)
+  })
+
+  it('warns of a small self-delegation and of a wallet that has no effect', () => {
+    expect(init({ GENESIS_SELF_DELEGATION: '999999' }).warnings).toEqual([expect.stringMatching(/^only 999999 COIN/)])
+    const other = `0x${'12'.repeat(20)}`
+    expect(init({ GENESIS_WALLET: other }).warnings).toEqual([
+      expect.stringMatching(/^GENESIS_WALLET 0x1212.* has no effect$/),
+      expect.stringMatching(/^only/),
+    ])
+  })
+
+  it('refuses an existing genesis that does not fit', () => {
+    init()
+    expect(problemOf(() => init({ NETWORK: 'mainnet' }))).toMatch(/CHAIN_ID is coin_7628-1, but .* is for coin_76287-1/)
+    expect(problemOf(() => init({ GENESIS_HASH: '00'.repeat(32) }))).toMatch(/^GENESIS_HASH is 0000/)
+    expect(problemOf(() => init({ JOIN_NETWORK: 'true' }))).toMatch(/^JOIN_NETWORK/)
+    writeFileSync(paths.validatorKey, new Uint8Array(32).fill(2))
+    expect(problemOf(() => init())).toMatch(/not the key of a validator/)
+    rmSync(paths.validatorKey)
+    expect(problemOf(() => init())).toMatch(/priv_validator_key\.json is missing/)
+    expect(existsSync(paths.validatorKey)).toBe(false)
+    writeFileSync(paths.genesis, '{"app_name": "coind"')
+    expect(problemOf(() => init())).toMatch(/genesis\.json: genesis: not JSON/)
+  })
+
+  it('accepts the hash of its genesis as GENESIS_HASH', () => {
+    const hash = Buffer.from(init().genesisHash).toString('hex')
+    expect(init({ GENESIS_HASH: hash }).isFresh).toBe(false)
+  })
+})
+
+describe('lockHome', () => {
+  it('keeps a second process away until the first one is gone, even if it was killed', async () => {
+    const module = new URL('../../../src/app/homeLock.ts', import.meta.url).href
+    const holder = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { lockHome } from '${module}'
+      await lockHome(${JSON.stringify(paths)}, process.pid)
+      console.log('locked')
+      setInterval(() => undefined, 1000)`,
+    ])
+    await new Promise((resolve) => holder.stdout.once('data', resolve))
+    await expect(lockHome(paths, process.pid)).rejects.toThrow(
+      `another coind (process ${holder.pid}) is using HOMEDIR ${paths.homedir}: stop it first`,
+    )
+    holder.kill('SIGKILL')
+    await new Promise((resolve) => holder.once('exit', resolve))
+    const lock = await lockHome(paths, process.pid)
+    expect(readFileSync(paths.pid, 'utf8')).toBe(`${process.pid}\n`)
+    await lock.release()
+    expect(existsSync(paths.pid)).toBe(false)
+    await (await lockHome(paths, process.pid)).release()
+  })
+})

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Executor, openExecutor } from '../../../src/app/executor.ts'
+import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
+import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
+import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
+import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
+import { chainConfigOf, genesisOperators } from '../../../src/chain/genesis.ts'
+import { genesisAllocations } from '../../../src/chain/genesisAllocations.ts'
+import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { recoverSender } from '../../../src/chain/transactionSender.ts'
+import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
+import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { precompileTable } from '../../../src/precompiles/registry.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { sha256 } from '../../../src/primitives/hash.ts'
+
+/** Of the account at `test test … junk`, index 0. */
+export const WALLET_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
+export const WALLET = hexToBytes('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
+export const GENESIS_TIME_MS = 1_700_000_000_000
+
+const CONSENSUS_KEY = new Uint8Array(32).fill(7)
+const PROPOSER = sha256(CONSENSUS_KEY).slice(0, 20)
+
+/** A chain in a temporary directory whose blocks the test decides itself. */
+export interface TestChain {
+  readonly chain: ChainConfig
+  readonly executor: Executor
+  readonly location: string
+  /** Builds a block from these raw transactions (or takes them as they are) and finalizes it. */
+  produce(raws?: readonly Uint8Array[], options?: { readonly asGiven?: boolean }): Promise<DecidedBlock>
+  close(): Promise<void>
+  reopen(): Promise<TestChain>
+}
+
+export async function createTestChain(
+  input: Partial<GenesisInput> = {},
+  options: { readonly pruning?: 'archive' | number; readonly blockHistory?: number } = {},
+): Promise<TestChain> {
+  const directory = mkdtempSync(join(tmpdir(), 'coind-chain-'))
+  return openTestChain(directory, input, options)
+}
+
+async function openTestChain(
+  directory: string,
+  input: Partial<GenesisInput>,
+  options: { readonly pruning?: 'archive' | number; readonly blockHistory?: number },
+): Promise<TestChain> {
+  const genesis = createGenesis({
+    genesisTimeMs: GENESIS_TIME_MS,
+    chainId: 'coin_76287-1',
+    wallet: WALLET,
+    selfDelegationAcoin: 10n ** 24n,
+    consensusPublicKey: CONSENSUS_KEY,
+    moniker: 'test',
+    ...input,
+  })
+  const chain = chainConfigOf(genesis)
+  const location = join(directory, 'db')
+  let offered: readonly PooledTransaction[] = []
+  const executor = await openExecutor({
+    location,
+    chain,
+    genesis: { accounts: genesisAllocations(genesis), operators: genesisOperators(genesis) },
+    engine: createReferenceEngine(),
+    precompiles: precompileTable(chain.registeredPrecompiles),
+    candidates: {
+      candidates: async ({ isFirst }) => (isFirst ? offered : []),
+    },
+    pruning: options.pruning ?? 'archive',
+    blockHistory: options.blockHistory ?? 0,
+    buildBudgetMs: 10_000,
+    now: () => performance.now(),
+    onPublished: () => undefined,
+  })
+  const { application } = executor
+
+  return {
+    chain,
+    executor,
+    location,
+    async produce(raws = [], { asGiven = false } = {}) {
+      const info = await application.info()
+      const height = info.height + 1
+      const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
+      offered = asGiven ? [] : raws.map((raw) => pooled(raw, chain.evmChainId))
+      const txs = asGiven
+        ? raws
+        : await application.prepareProposal({
+            height,
+            timeMs,
+            proposerAddress: PROPOSER,
+            parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
+            maxTxBytes: chain.maxBlockBytes,
+          })
+      const block: ConsensusBlock = {
+        header: {
+          version: { block: BLOCK_PROTOCOL, app: 0 },
+          chainId: chain.chainId,
+          height,
+          timeMs,
+          lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
+          lastCommitHash: sha256(new Uint8Array()),
+          dataHash: dataHash(txs),
+          validatorsHash: sha256(CONSENSUS_KEY),
+          nextValidatorsHash: sha256(CONSENSUS_KEY),
+          consensusHash: sha256(CONSENSUS_KEY),
+          appHash: info.appHash,
+          lastResultsHash: info.lastResultsHash,
+          evidenceHash: sha256(new Uint8Array()),
+          proposerAddress: PROPOSER,
+        },
+        txs,
+        evidence: [],
+        lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+      }
+      const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
+      const signature = {
+        flag: BLOCK_ID_FLAGS.commit,
+        validatorAddress: PROPOSER,
+        timestampMs: timeMs,
+        signature: new Uint8Array(64).fill(1),
+      }
+      const decided = { block, blockId, seenCommit: { height, round: 0, blockId, signatures: [signature] } }
+      await application.finalizeBlock(decided)
+      return decided
+    },
+    async close() {
+      await executor.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+    async reopen() {
+      await executor.close()
+      return openTestChain(directory, input, options)
+    },
+  }
+}
+
+function pooled(raw: Uint8Array, chainId: bigint): PooledTransaction {
+  const transaction = decodeTransaction(raw)
+  const recovery = recoverSender(transaction, { chainId, allowUnprotected: false })
+  if ('reason' in recovery) throw new Error(recovery.reason)
+  return { raw, hash: transaction.hash, sender: recovery.sender }
+}

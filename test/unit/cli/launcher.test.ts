@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+/** Stands for the node: says what it got, and tells in a file that it was stopped. */
+const NODE = `
+import { writeFileSync } from 'node:fs'
+const [command, argument]: string[] = process.argv.slice(2)
+if (command === 'exit') process.exit(Number(argument))
+const stop = (how: string) => { writeFileSync(argument!, how); process.exit(5) }
+process.on('SIGTERM', () => stop('SIGTERM'))
+process.on('SIGINT', () => stop('SIGINT'))
+process.on('disconnect', () => stop('disconnect'))
+setInterval(() => undefined, 1000)
+console.log('version ' + process.versions.node + ' launched ' + process.env['COIND_LAUNCHED'])
+`
+/** Makes the launcher believe that it runs on an older Node.js. */
+const OLD = `data:text/javascript,${encodeURIComponent(
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })",
+)}`
+
+let project: string
+let stopped: string
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'coind-launcher-'))
+  stopped = join(project, 'stopped')
+  mkdirSync(join(project, 'bin'))
+  mkdirSync(join(project, 'src/cli'), { recursive: true })
+  writeFileSync(join(project, 'package.json'), '{"type": "module"}')
+  copyFileSync(new URL('../../../bin/coind.js', import.meta.url), join(project, 'bin/coind.js'))
+  writeFileSync(join(project, 'src/cli/run.ts'), NODE)
+})
+afterEach(() => {
+  rmSync(project, { recursive: true })
+})
+
+function bundleRuntime(): void {
+  const directory = join(project, `node_modules/node-${process.platform}-${process.arch}`)
+  mkdirSync(join(directory, 'bin'), { recursive: true })
+  writeFileSync(join(directory, 'package.json'), '{}')
+  symlinkSync(process.execPath, join(directory, 'bin/node'))
+}
+
+function launch(isOld: boolean, ...args: string[]): ChildProcess {
+  return spawn(process.execPath, [...(isOld ? ['--import', OLD] : []), join(project, 'bin/coind.js'), ...args])
+}
+
+async function endOf(child: ChildProcess): Promise<{ code: number | null; errors: string }> {
+  let errors = ''
+  child.stderr?.on('data', (data) => {
+    errors += String(data)
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, errors })))
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => child.stdout?.once('data', (data) => resolve(String(data).trim())))
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+describe('bin/coind.js', () => {
+  it('runs the node itself on a Node.js that is new enough', async () => {
+    const child = launch(false, 'run', stopped)
+    expect(await firstLine(child)).toBe(`version ${process.versions.node} launched undefined`)
+    child.kill('SIGTERM')
+    expect((await endOf(child)).code).toBe(5)
+    expect(readFileSync(stopped, 'utf8')).toBe('SIGTERM')
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'runs the bundled Node.js and passes on %s and the exit code',
+    async (signal) => {
+      bundleRuntime()
+      const child = launch(true, 'run', stopped)
+      expect(await firstLine(child)).toBe(`version ${process.versions.node} launched 1`)
+      child.kill(signal)
+      expect((await endOf(child)).code).toBe(5)
+      expect(readFileSync(stopped, 'utf8')).toBe(signal)
+    },
+  )
+
+  it('passes on exit codes', async () => {
+    bundleRuntime()
+    expect((await endOf(launch(true, 'exit', '64'))).code).toBe(64)
+    expect((await endOf(launch(true, 'exit', '0'))).code).toBe(0)
+  })
+
+  it('stops the node when the launcher itself is killed', async () => {
+    bundleRuntime()
+    const child = launch(true, 'run', stopped)
+    await firstLine(child)
+    child.kill('SIGKILL')
+    await until(() => existsSync(stopped) && readFileSync(stopped, 'utf8') !== '')
+    expect(readFileSync(stopped, 'utf8')).toBe('disconnect')
+  })
+
+  it('says in one line what is missing where there is no bundled Node.js', async () => {
+    const { code, errors } = await endOf(launch(true, 'run', stopped))
+    expect(code).toBe(69)
+    expect(errors).toMatch(
+      /^coind: needs Node\.js 24, this is v\S+ and there is no bundled one for \S+: install [^\n]+\n$/,
+    )
+  })
+})

@@ -1,0 +1,270 @@
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
+import { DEVNET_ACCOUNTS } from '../../../src/cli/devnet/accounts.ts'
+import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
+import { runCommand } from '../../../src/cli/program.ts'
+import type { Config } from '../../../src/config/config.ts'
+import { ConfigError } from '../../../src/config/configError.ts'
+import { VERSION } from '../../../src/config/version.ts'
+import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-cli-'))
+})
+afterEach(() => {
+  rmSync(directory, { recursive: true })
+})
+
+interface Call {
+  readonly command: string
+  readonly config: Config
+  readonly options: unknown
+}
+
+interface Outcome {
+  readonly code: number
+  readonly printed: string
+  readonly errors: readonly string[]
+  readonly calls: readonly Call[]
+}
+
+interface Setting {
+  readonly environment?: Record<string, string>
+  /** what startNode does instead of serving */
+  readonly start?: () => Promise<RunningNode>
+  readonly terminal?: Partial<Terminal>
+}
+
+async function run(args: string, setting: Setting = {}): Promise<Outcome> {
+  const calls: Call[] = []
+  const record =
+    <T>(command: string, result: T) =>
+    async (config: Config, options?: unknown): Promise<T> => {
+      calls.push({ command, config, options })
+      return result
+    }
+  const ended = Promise.resolve()
+  const running: RunningNode = {
+    rpcUrl: 'http://127.0.0.1:8080/',
+    wsUrl: 'ws://127.0.0.1:8080/ws',
+    metricsUrl: undefined,
+    height: 0,
+    ended,
+    stop: () => ended,
+  }
+  const node: NodeCommands = {
+    startNode: async (config: Config, options: StartOptions) => {
+      await record('start', undefined)(config, options)
+      return setting.start?.() ?? running
+    },
+    initNode: record('init', {
+      isFresh: true,
+      genesisPath: '/g.json',
+      genesisHash: 'ab',
+      chainId: 'coin_76287-1',
+      nodeId: 'cd',
+      warnings: ['be careful'],
+    }),
+    exportBlocks: record('export', { from: 1, to: 10 }),
+    importBlocks: record('import', { from: 3, to: 2 }),
+    showNodeId: record('show-node-id', 'ef'.repeat(20)),
+  }
+  let printed = ''
+  const errors: string[] = []
+  const terminal: Terminal = {
+    environment: setting.environment ?? {},
+    workingDirectory: directory,
+    homeDirectory: '/home/someone',
+    processId: process.pid,
+    platform: 'linux-x64',
+    print: (text) => {
+      printed += text
+    },
+    now: () => 0,
+    onStopSignal: () => undefined,
+    exitNow: () => {
+      throw new Error('exit')
+    },
+    ...setting.terminal,
+  }
+  const code = await runCommand(args.split(' '), node, terminal, (line) => errors.push(line))
+  return { code, printed, errors, calls }
+}
+
+describe('coind', () => {
+  it('passes flags, environment and .env to start', async () => {
+    writeFileSync(join(directory, '.env'), 'MONIKER="from file"\nRPC_PORT=1\nLOG_LEVEL=debug\n')
+    const environment = { RPC_PORT: '2', LOG_LEVEL: 'warn' }
+    const { code, calls } = await run('start --log-level=error --network testnet', { environment })
+    expect(code).toBe(0)
+    expect(calls).toHaveLength(1)
+    expect(calls[0]?.config).toMatchObject({
+      moniker: 'from file',
+      network: 'testnet',
+      rpc: { port: 2 },
+      log: { level: 'error' },
+    })
+  })
+
+  it.each([
+    ['start --rpc-prot 1', "unknown option '--rpc-prot' (Did you mean --rpc-port?)"],
+    ['strat', "unknown command 'strat' (Did you mean start?)"],
+    ['start --rpc-port', "option '--rpc-port <value>' argument missing"],
+    ['start --rpc-port x', '--rpc-port is "x": it may hold a port from 1 to 65535'],
+    ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
+    ['export', "required option '--out <file>' not specified"],
+    ['export --out f --from -1', "option '--from <height>' argument '-1' is invalid. Expected a block height."],
+    ['genesis hash missing.json', expect.stringMatching(/missing\.json cannot be read \(ENOENT\)$/)],
+  ])('%s is answered with one line', async (args, line) => {
+    const { code, errors, calls } = await run(args)
+    expect({ code, errors, calls }).toEqual({ code: 64, errors: [line], calls: [] })
+  })
+
+  it('shows one line for a mistake that the node finds, and for a port in use', async () => {
+    const mistake = await run('start', { start: () => Promise.reject(new ConfigError('GENESIS_WALLET is not set')) })
+    expect([mistake.code, mistake.errors]).toEqual([64, ['GENESIS_WALLET is not set']])
+    const inUse = Object.assign(new Error('listen'), { code: 'EADDRINUSE', address: '0.0.0.0', port: 8080 })
+    const busy = await run('start', { start: () => Promise.reject(inUse) })
+    expect([busy.code, busy.errors]).toEqual([69, ['cannot listen on 0.0.0.0:8080: the port is in use']])
+    const elsewhere = Object.assign(new Error('another genesis'), { name: 'GenesisMismatch' })
+    const mismatch = await run('start', { start: () => Promise.reject(elsewhere) })
+    expect([mismatch.code, mismatch.errors]).toEqual([65, ['another genesis']])
+    const file = await run('start', { start: async () => openSync(join(directory, 'no/such'), 'r') as never })
+    expect([file.code, file.errors]).toEqual([69, [expect.stringMatching(/^ENOENT: no such file/)]])
+    await expect(run('start', { start: () => Promise.reject(new TypeError('bug')) })).rejects.toThrow('bug')
+  })
+
+  it('prints what init made', async () => {
+    const { printed, calls } = await run('init --network testnet')
+    expect(calls[0]).toMatchObject({ command: 'init', config: { network: 'testnet' } })
+    expect(printed).toContain('Created /g.json')
+    expect(printed).toContain('Warning: be careful')
+  })
+
+  it('exports and imports with paths of the working directory', async () => {
+    const exported = await run('export --out blocks --from 2 --to 9')
+    expect(exported.calls[0]?.options).toEqual({ out: join(directory, 'blocks'), from: 2, to: 9 })
+    expect(exported.printed).toBe('Exported 10 blocks, 1 to 10, to blocks\n')
+    const imported = await run('import blocks')
+    expect(imported.calls[0]?.options).toEqual({ file: join(directory, 'blocks') })
+  })
+
+  it('prints node ID, version and genesis hash', async () => {
+    expect((await run('show-node-id')).printed).toBe(`${'ef'.repeat(20)}\n`)
+    expect((await run('version')).printed).toBe(`coind ${VERSION} (linux-x64)\n`)
+    writeFileSync(join(directory, 'g.json'), exampleGenesis())
+    const byName = await run('genesis hash g.json')
+    expect(byName.printed).toMatch(/^[0-9a-f]{64}\n$/)
+    mkdirSync(join(directory, 'config'))
+    writeFileSync(join(directory, 'config/genesis.json'), exampleGenesis())
+    expect((await run(`genesis hash --homedir ${directory}`)).printed).toBe(byName.printed)
+  })
+
+  it('shows the flags in the help', async () => {
+    const { code, printed } = await run('start --help')
+    expect(code).toBe(0)
+    expect(printed).toMatch(/JSON-RPC:\n.*--rpc-host/)
+    expect(printed).toContain('--genesis-self-delegation <value>')
+  })
+})
+
+describe('stop signals', () => {
+  async function withSignals(timesMs: readonly number[], beforeUp = false) {
+    let handler = (): void => undefined
+    let nowMs = 0
+    const events: string[] = []
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const signalAll = (): void => {
+      for (const time of timesMs) {
+        nowMs = time
+        handler()
+      }
+      setTimeout(end, 1)
+    }
+    const start = async (): Promise<RunningNode> => {
+      if (beforeUp) signalAll()
+      else setTimeout(signalAll, 1)
+      const stop = async (): Promise<void> => {
+        events.push('stop')
+      }
+      return { rpcUrl: '', wsUrl: '', metricsUrl: undefined, height: 0, ended, stop }
+    }
+    const terminal: Partial<Terminal> = {
+      now: () => nowMs,
+      onStopSignal: (given) => {
+        handler = given
+      },
+      exitNow: ((code: number) => events.push(`exit ${code}`)) as unknown as Terminal['exitNow'],
+    }
+    const { code } = await run('start', { start, terminal })
+    return { code, events }
+  }
+
+  it.each<[string, number[], boolean, string[]]>([
+    ['one stops the node', [0], false, ['stop']],
+    ['the same one passed on twice is one', [0, 20], false, ['stop']],
+    ['a second one ends the process', [0, 2000], false, ['stop', 'exit 130']],
+    ['one during the start stops the node when it is up', [0], true, ['stop']],
+  ])('%s', async (_, times, beforeUp, events) => {
+    expect(await withSignals(times, beforeUp)).toEqual({ code: 0, events })
+  })
+})
+
+describe('coind devnet', () => {
+  it('starts a testnet with funded accounts whatever the environment of a real node says', async () => {
+    writeFileSync(join(directory, '.env'), 'HOMEDIR=/var/lib/coind\nRPC_PORT=9000\nGENESIS_HASH=ff\n')
+    const environment = {
+      NETWORK: 'mainnet',
+      CHAIN_ID: 'coin_7628-1',
+      HOMEDIR: '/var/lib/coind',
+      JOIN_NETWORK: 'true',
+      EXPLORER_HEARTBEAT_URL: 'https://explorer.example',
+      VIEW_THREADS: '3',
+    }
+    const { code, printed, calls } = await run('devnet --log-level warn', { environment })
+    expect(code).toBe(0)
+    expect(calls[0]?.config).toMatchObject({
+      network: 'devnet',
+      chainId: 'coin_76287-1',
+      evmChainId: 76287n,
+      homedir: join(directory, '.devnet'),
+      heartbeatUrl: undefined,
+      rpc: { host: '127.0.0.1', port: 9000, viewThreads: 3 },
+      genesis: { wallet: parseAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266') },
+      log: { level: 'warn' },
+    })
+    const { fundedAccounts } = calls[0]!.options as StartOptions
+    expect(fundedAccounts).toHaveLength(9)
+    expect(printed).toContain('http://127.0.0.1:8080/')
+    expect(printed).toMatch(/Chain ID +76287 \(0x129ff\)/)
+    expect(printed).toContain(`0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  ${toBech32(DEVNET_ACCOUNTS[0]!.address)}`)
+    expect(printed).toContain('FOR DEVELOPMENT ONLY')
+  })
+
+  it('takes --rpc-host and deletes only what a devnet made', async () => {
+    expect((await run('devnet --rpc-host 0.0.0.0')).calls[0]?.config.rpc.host).toBe('0.0.0.0')
+    const home = join(directory, '.devnet')
+    mkdirSync(join(home, 'db'))
+    writeFileSync(join(home, 'db/CURRENT'), '')
+    writeFileSync(join(home, 'notes.txt'), 'mine')
+    await run('devnet')
+    expect(existsSync(join(home, 'db/CURRENT'))).toBe(true)
+    await run('devnet --reset')
+    expect(existsSync(join(home, 'db'))).toBe(false)
+    expect(readFileSync(join(home, 'notes.txt'), 'utf8')).toBe('mine')
+
+    const other = join(directory, 'validator')
+    mkdirSync(join(other, 'config'), { recursive: true })
+    const refused = await run(`devnet --reset --homedir ${other}`)
+    expect(refused.code).toBe(64)
+    expect(refused.errors[0]).toContain('is not the directory of a devnet')
+    expect(existsSync(join(other, 'config'))).toBe(true)
+  })
+})

@@ -1,0 +1,244 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { configurationPage, dotenvExample } from '../../../scripts/configurationDocs.ts'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { ConfigError } from '../../../src/config/configError.ts'
+import type { RawValues } from '../../../src/config/settings.ts'
+import { checkFreshGenesis, checkSupported } from '../../../src/config/startRules.ts'
+import { VARIABLES } from '../../../src/config/variables.ts'
+import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
+
+const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+function load(environment: RawValues, flags: RawValues = {}, dotenv: RawValues = {}): Config {
+  return loadConfig({ flags, environment, dotenv }, '/home/someone')
+}
+
+function problemOf(run: () => unknown): string {
+  try {
+    run()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).message
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('loadConfig', () => {
+  it('has the defaults of the documents', () => {
+    const config = load({})
+    expect(config).toMatchObject({
+      network: 'mainnet',
+      chainId: 'coin_7628-1',
+      evmChainId: 7628n,
+      homedir: '/home/someone/.coind',
+      rpc: { host: '0.0.0.0', port: 8080, corsOrigins: ['*'] },
+      p2p: { host: '0.0.0.0', port: 26656, persistentPeers: [] },
+      metricsPort: 9464,
+      pruning: 50_000,
+      blockHistory: 0,
+      genesis: { wallet: undefined, selfDelegationAcoin: 10n ** 24n, hash: undefined },
+      evmEngine: 'reference',
+      log: { level: 'info', format: 'auto' },
+    })
+    expect(config.rpc.limits).toEqual({
+      callGas: 50_000_000n,
+      callTimeoutMs: 5000,
+      logBlockRange: 10_000,
+      logResults: 10_000,
+      feeCapAcoin: 10n ** 18n,
+      batchItems: 1000,
+      responseBytes: 25_000_000,
+      requestBytes: 5_242_880,
+    })
+  })
+
+  it.each([
+    ['mainnet', 'coin_7628-1', 7628n],
+    ['testnet', 'coin_76287-1', 76287n],
+    ['devnet', 'coin_76287-1', 76287n],
+  ])('%s supplies its chain IDs', (network, chainId, evmChainId) => {
+    expect(load({ NETWORK: network })).toMatchObject({ chainId, evmChainId })
+  })
+
+  it('takes the EVM chain ID from CHAIN_ID', () => {
+    expect(load({ CHAIN_ID: 'other_9001-3' })).toMatchObject({ chainId: 'other_9001-3', evmChainId: 9001n })
+  })
+
+  it('prefers flags to the environment and the environment to .env, and takes an empty value for none', () => {
+    const dotenv = { RPC_PORT: '1', MONIKER: 'file', LOG_LEVEL: 'debug' }
+    const config = load({ RPC_PORT: '2', MONIKER: '', LOG_LEVEL: '  ' }, { RPC_PORT: '3', LOG_LEVEL: '' }, dotenv)
+    expect([config.rpc.port, config.moniker, config.log.level]).toEqual([3, 'file', 'debug'])
+  })
+
+  it('ignores names that it does not know', () => {
+    expect(load({ COIND_RPC_PORT: 'x', RPC_PORTS: 'y' }).rpc.port).toBe(8080)
+  })
+
+  it('reads every kind of value', () => {
+    const id = 'ab'.repeat(20)
+    const config = load({
+      GENESIS_WALLET: toBech32(parseAddress(WALLET)),
+      GENESIS_SELF_DELEGATION: '12.5',
+      GENESIS_HASH: '0A'.repeat(32),
+      PERSISTENT_PEERS: `${id}@example.org:26656, ${id}@[::1]:1`,
+      PRUNING: 'archive',
+      RPC_CORS_ORIGINS: 'https://app.example,moz-extension://1234',
+      RPC_TX_FEE_CAP: '0',
+      HOMEDIR: 'data',
+      JOIN_NETWORK: '1',
+    })
+    expect(config.genesis.wallet).toEqual(parseAddress(WALLET))
+    expect(config.genesis.selfDelegationAcoin).toBe(125n * 10n ** 17n)
+    expect(config.genesis.hash).toEqual(new Uint8Array(32).fill(10))
+    expect(config.p2p.persistentPeers).toEqual([
+      { id, address: 'example.org:26656' },
+      { id, address: '[::1]:1' },
+    ])
+    expect(config.pruning).toBe('archive')
+    expect(config.rpc.corsOrigins).toEqual(['https://app.example', 'moz-extension://1234'])
+    expect(config.rpc.limits.feeCapAcoin).toBe(0n)
+    expect(config.homedir).toBe(`${process.cwd()}/data`)
+    expect(config.joining.isJoining).toBe(true)
+  })
+
+  it('is frozen to the last leaf', () => {
+    const frozen = (value: object): boolean =>
+      ArrayBuffer.isView(value) ||
+      (Object.isFrozen(value) &&
+        Object.values(value).every((part) => typeof part !== 'object' || part === null || frozen(part)))
+    expect(frozen(load({ GENESIS_WALLET: WALLET, PERSISTENT_PEERS: `${'ab'.repeat(20)}@a:1` }))).toBe(true)
+  })
+
+  it.each([
+    ['RPC_PORT', 'abc', 'RPC_PORT is "abc": it may hold a port from 1 to 65535'],
+    ['RPC_PORT', '0', 'RPC_PORT is "0": it may hold a port from 1 to 65535'],
+    ['RPC_PORT', '65536', 'RPC_PORT is "65536": it may hold a port from 1 to 65535'],
+    ['RPC_PORT', '1e3', 'RPC_PORT is "1e3": it may hold a port from 1 to 65535'],
+    ['RPC_THREADS', '9', 'RPC_THREADS is "9": it may hold a whole number from 1 to 8'],
+    ['NETWORK', 'main', 'NETWORK is "main": it may hold mainnet, testnet, devnet'],
+    ['GENESIS_WALLET', '0x12', 'GENESIS_WALLET is "0x12": it may hold an address, 0x and 40 hex digits or coin1…'],
+    [
+      'GENESIS_WALLET',
+      'coin1qqqq',
+      'GENESIS_WALLET is "coin1qqqq": it may hold an address, 0x and 40 hex digits or coin1…',
+    ],
+    [
+      'GENESIS_SELF_DELEGATION',
+      '0',
+      'GENESIS_SELF_DELEGATION is "0": it may hold an amount in COIN from 1 to 1000000000000',
+    ],
+    [
+      'GENESIS_SELF_DELEGATION',
+      '-1',
+      'GENESIS_SELF_DELEGATION is "-1": it may hold an amount in COIN from 1 to 1000000000000',
+    ],
+    ['GENESIS_HASH', 'ff', 'GENESIS_HASH is "ff": it may hold 64 hex digits'],
+    ['PRUNING', 'none', 'PRUNING is "none": it may hold archive, or a number of blocks from 1 to 1000000000'],
+    ['JOIN_NETWORK', 'yes', 'JOIN_NETWORK is "yes": it may hold true or false'],
+    [
+      'EVM_ENGINE',
+      'wasm',
+      'EVM_ENGINE is "wasm" (this version does not have the wasm engine yet): it may hold reference',
+    ],
+    ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it may hold reference'],
+    [
+      'EVM_SHADOW',
+      'true',
+      'EVM_SHADOW is "true" (this version has one engine, so there is no second one to compare with): it may hold false',
+    ],
+    ['PUBLIC_RPC_URL', 'example.org', 'PUBLIC_RPC_URL is "example.org": it may hold a URL, http://… or https://…'],
+    ['PERSISTENT_PEERS', 'a@b', 'PERSISTENT_PEERS is "a@b": it may hold id@host:port, several with commas'],
+    ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it may hold a node ID, 40 hex digits, or a libp2p peer ID'],
+    ['EXTERNAL_P2P_ADDRESS', 'host', 'EXTERNAL_P2P_ADDRESS is "host": it may hold host:port'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL is "loud": it may hold trace, debug, info, warn, error, fatal, silent'],
+    ['MONIKER', 'a\nb', 'MONIKER is "a\\nb": it may hold 1 to 70 printable characters'],
+    ['CHAIN_ID', 'coin-1', 'CHAIN_ID is "coin-1": it may hold <name>_<EVM chain ID>-<revision>, like coin_76287-1'],
+    [
+      'EVM_CHAIN_ID',
+      '5',
+      'EVM_CHAIN_ID is 5: it may hold 7628, the number in CHAIN_ID coin_7628-1 (the default of NETWORK=mainnet)',
+    ],
+    ['METRICS_PORT', '8080', 'METRICS_PORT is 8080: RPC_PORT holds it too, it may hold another port'],
+  ])('refuses %s=%s', (name, value, problem) => {
+    expect(problemOf(() => load({ [name]: value }))).toBe(problem)
+  })
+
+  it('says where a wrong value comes from', () => {
+    expect(problemOf(() => load({}, { RPC_PORT: 'x' }))).toMatch(/^--rpc-port is "x"/)
+    expect(problemOf(() => load({}, {}, { RPC_PORT: 'x' }))).toMatch(/^RPC_PORT \(in \.env\) is "x"/)
+  })
+
+  it('does not show the address of the heartbeat or of a snapshot, which may hold a token', () => {
+    for (const name of ['EXPLORER_HEARTBEAT_URL', 'SNAPSHOT_MANIFEST_URL']) {
+      const problem = problemOf(() => load({ [name]: 'secret-token' }))
+      expect(problem).toContain(name)
+      expect(problem).not.toContain('secret-token')
+    }
+  })
+
+  it('answers any text with a configuration or one line', () => {
+    const names = Object.values(VARIABLES).map((entry) => entry.name)
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary', maxLength: 200 }), (name, value) => {
+        try {
+          load({ [name]: value })
+        } catch (error) {
+          expect(error).toBeInstanceOf(ConfigError)
+          expect((error as ConfigError).message).toMatch(/^[^\n\r]{1,400}$/)
+        }
+      }),
+    )
+  })
+})
+
+describe('the rules of a start', () => {
+  it('creates a genesis for a wallet', () => {
+    expect(checkFreshGenesis(load({ GENESIS_WALLET: WALLET }))).toEqual({
+      wallet: parseAddress(WALLET),
+      selfDelegationAcoin: 10n ** 24n,
+    })
+  })
+
+  it.each<[string, RawValues, RegExp]>([
+    ['no wallet', { GENESIS_WALLET: '' }, /^GENESIS_WALLET is not set/],
+    ['the zero address', { GENESIS_WALLET: `0x${'0'.repeat(40)}` }, /zero address/],
+    ['FORCE_SNAPSHOT_RESTORE', { FORCE_SNAPSHOT_RESTORE: 'true' }, /FORCE_SNAPSHOT_RESTORE.* fresh genesis/],
+    ['a snapshot', { SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /SNAPSHOT_MANIFEST_URL.* fresh genesis/],
+    ['JOIN_NETWORK', { JOIN_NETWORK: 'true' }, /cannot join a network yet/],
+    ['a genesis hash without a genesis', { GENESIS_HASH: '00'.repeat(32) }, /no genesis\.json/],
+  ])('does not create a genesis with %s', (_, environment, problem) => {
+    expect(problemOf(() => checkFreshGenesis(load({ GENESIS_WALLET: WALLET, ...environment })))).toMatch(problem)
+  })
+
+  it.each<[RawValues, RegExp]>([
+    [{ JOIN_NETWORK: 'true' }, /cannot join/],
+    [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /cannot restore snapshots/],
+    [{ SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /cannot restore snapshots/],
+  ])('refuses %o with an existing genesis too', (environment, problem) => {
+    expect(problemOf(() => checkSupported(load(environment)))).toMatch(problem)
+    expect(() => checkSupported(load({ JOIN_NETWORK: 'false', FORCE_SNAPSHOT_RESTORE: '' }))).not.toThrow()
+  })
+})
+
+describe('the documents', () => {
+  it.each([
+    ['docs/configuration.md', configurationPage],
+    ['.env.example', dotenvExample],
+  ])('%s is what scripts/configurationDocs.ts makes', (file, make) => {
+    expect(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')).toBe(make())
+  })
+
+  it('.env.example names every variable, and with all of its lines on it is a valid configuration', () => {
+    const lines = dotenvExample().replaceAll(/^#(?=[A-Z0-9_]+=)/gm, '')
+    const values = parseEnv(lines)
+    expect(Object.keys(values).sort()).toEqual(
+      Object.values(VARIABLES)
+        .map((entry) => entry.name)
+        .sort(),
+    )
+    expect(load({}, {}, values)).toEqual(load({}))
+  })
+})

@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkImports } from '../../../scripts/checkImports.ts'
+
+let source: string
+beforeEach(() => {
+  source = mkdtempSync(join(tmpdir(), 'coind-imports-'))
+})
+afterEach(() => {
+  rmSync(source, { recursive: true })
+})
+
+function write(files: Readonly<Record<string, string>>): void {
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(join(source, dirname(file)), { recursive: true })
+    writeFileSync(join(source, file), text)
+  }
+}
+
+/** Files that others import, so that no import is of a missing one. */
+const TARGETS = {
+  'main.ts': '',
+  'threads/port.ts': '',
+  'cli/ports.ts': '',
+  'rpc/r.ts': '',
+  'consensus/application.ts': '',
+  'consensus/wal.ts': '',
+  'app/a.ts': '',
+  'state/s.ts': '',
+  'chain/c.ts': '',
+  'primitives/bytes.ts': '',
+}
+
+describe('checkImports', () => {
+  it.each<[string, string]>([
+    ['rpc/x.ts', "import { a } from '../state/s.ts'"],
+    ['rpc/x.ts', "import { a } from './r.ts'"],
+    ['rpc/x.ts', "import a from 'viem'\nimport { readFileSync } from 'node:fs'"],
+    ['app/x.ts', "import type { Application } from '../consensus/application.ts'"],
+    ['cli/run.ts', "import { startNode } from '../main.ts'"],
+    ['threads/executor.ts', "import '../app/a.ts'"],
+    ['main.ts', "import type { RunningNode } from './cli/ports.ts'\nimport { serve } from './threads/port.ts'"],
+  ])('allows in %s: %s', (file, text) => {
+    write({ ...TARGETS, [file]: text })
+    expect(checkImports(source)).toEqual([])
+  })
+
+  it.each<[string, string, string]>([
+    ['state/x.ts', "import {\n  a,\n  type B,\n} from '../rpc/r.ts'", 'rpc is above state'],
+    ['chain/x.ts', "import type { A } from '../state/s.ts'", 'state is above chain'],
+    ['chain/x.ts', "export { a } from '../state/s.ts'", 'state is above chain'],
+    ['chain/x.ts', "export * from '../state/s.ts'", 'state is above chain'],
+    ['chain/x.ts', "import '../state/s.ts'", 'state is above chain'],
+    ['chain/x.ts', "const a = await import('../state/s.ts')", 'state is above chain'],
+    ['app/x.ts', "import { Application } from '../consensus/application.ts'", 'consensus is above app'],
+    ['app/x.ts', "import type { Wal } from '../consensus/wal.ts'", 'consensus is above app'],
+    ['consensus/x.ts', "import type { A } from '../app/a.ts'", 'do not import each other'],
+    ['rpc/x.ts', "import { serve } from '../threads/port.ts'", 'threads composes the parts'],
+    ['rpc/x.ts', "import { b } from '../../test/b.ts'", 'no such file'],
+    ['helpers/x.ts', "import { b } from '../primitives/bytes.ts'", 'helpers is not in the order'],
+    ['chain/x.ts', "import { y } from './missing.ts'", 'no such file'],
+  ])('refuses in %s: %s', (file, text, problem) => {
+    write({ ...TARGETS, [file]: text })
+    expect(checkImports(source)).toEqual([expect.stringContaining(problem)])
+  })
+
+  it('finds a cycle of values, not one of types', () => {
+    write({
+      'chain/a.ts': "import { b } from './b.ts'",
+      'chain/b.ts': "import { c } from './c.ts'",
+      'chain/c.ts': "import { a } from './a.ts'",
+    })
+    expect(checkImports(source)).toEqual([expect.stringMatching(/^a cycle: chain\/(\w).ts → .* → chain\/\1.ts$/)])
+    write({ 'chain/c.ts': "import type { a } from './a.ts'" })
+    expect(checkImports(source)).toEqual([])
+  })
+})

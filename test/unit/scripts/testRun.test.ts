@@ -1,0 +1,100 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+
+let project: string
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'coind-testrun-'))
+})
+afterEach(() => {
+  rmSync(project, { recursive: true })
+})
+
+function write(file: string, text: string): void {
+  const path = join(project, file)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  chmodSync(path, 0o755)
+}
+
+/** Runs a program in the project, with the project's bin/ first in the path. */
+function run(command: string, args: readonly string[]): SpawnSyncReturns<string> {
+  const path = `${join(project, 'bin')}:${dirname(process.execPath)}:${process.env.PATH}`
+  return spawnSync(command, args, { cwd: project, encoding: 'utf8', env: { ...process.env, PATH: path } })
+}
+
+const lastLine = (text: string): string | undefined => text.trimEnd().split('\n').at(-1)
+
+describe('scripts/test.ts', () => {
+  /** A vitest that reports `passed` and `failed` tests for each suite; `exit` codes by suite. */
+  function stubTools(tools: { biome?: number; report?: string; vitest?: number }): void {
+    write('bin/biome', `#!/bin/sh\nexit ${tools.biome ?? 0}\n`)
+    write('bin/tsc', '#!/bin/sh\nexit 0\n')
+    write('scripts/checkImports.ts', '')
+    const report = tools.report ?? '{"numPassedTests": 10, "numFailedTests": 0}'
+    write(
+      'bin/vitest',
+      `#!/bin/sh\nfor a in "$@"; do case "$a" in --outputFile.json=*) echo '${report}' > "\${a#--outputFile.json=}";; esac; done\nexit ${tools.vitest ?? 0}\n`,
+    )
+  }
+
+  const runTests = (...args: string[]) => run(process.execPath, [join(ROOT, 'scripts/test.ts'), ...args])
+
+  it('adds static checks and suites up', () => {
+    stubTools({})
+    const { status, stdout } = runTests()
+    expect([status, lastLine(stdout)]).toEqual([0, '33 passed, 0 failed'])
+  })
+
+  it('runs only the suites that are named', () => {
+    stubTools({})
+    expect(lastLine(runTests('unit').stdout)).toBe('13 passed, 0 failed')
+  })
+
+  it.each<[string, Parameters<typeof stubTools>[0], string]>([
+    ['a static check', { biome: 1 }, '12 passed, 1 failed'],
+    ['tests', { report: '{"numPassedTests": 8, "numFailedTests": 2}', vitest: 1 }, '11 passed, 2 failed'],
+    ['a suite without a report', { report: '', vitest: 1 }, '3 passed, 1 failed'],
+  ])('fails with %s', (_, tools, summary) => {
+    stubTools(tools)
+    const { status, stdout } = runTests('unit')
+    expect([status, lastLine(stdout)]).toEqual([1, summary])
+  })
+})
+
+describe('.ci/run', () => {
+  function runCi(npm: string): SpawnSyncReturns<string> {
+    mkdirSync(join(project, '.ci'))
+    copyFileSync(join(ROOT, '.ci/run'), join(project, '.ci/run'))
+    write('bin/npm', `#!/bin/sh\n${npm}\n`)
+    return run('bash', ['.ci/run'])
+  }
+
+  it.each([
+    ['green', 'if [ "$1" = test ]; then echo "5 passed, 0 failed"; fi', 0, '5 passed, 0 failed'],
+    ['red', 'if [ "$1" = test ]; then echo "5 passed, 1 failed"; echo npm error; exit 1; fi', 1, '5 passed, 1 failed'],
+    ['not installed', 'exit 3', 3, '0 passed, 1 failed'],
+    ['silent', 'exit 0', 1, '0 passed, 1 failed'],
+  ])('ends with the count when %s', (_, npm, status, summary) => {
+    const result = runCi(npm)
+    expect([result.status, lastLine(result.stdout)]).toEqual([status, summary])
+  })
+})
+
+describe('scripts/prepare.js', () => {
+  const script = join(ROOT, 'scripts/prepare.js')
+
+  it('is content with this installation', () => {
+    expect(run(process.execPath, [script])).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  })
+
+  it('asks for a newer Node.js in one line', () => {
+    const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })"
+    const result = run(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(old)}`, script])
+    expect([result.status, result.stderr]).toEqual([69, expect.stringMatching(/^coind: needs Node\.js 24[^\n]+\n$/)])
+  })
+})

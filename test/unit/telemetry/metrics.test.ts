@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { createConsensusMetrics } from '../../../src/telemetry/metrics/consensusMetrics.ts'
+import { createExecutorMetrics } from '../../../src/telemetry/metrics/executorMetrics.ts'
+import { createPoolMetrics } from '../../../src/telemetry/metrics/poolMetrics.ts'
+import { createSocketMetrics } from '../../../src/telemetry/metrics/socketMetrics.ts'
+import { createViewMetrics } from '../../../src/telemetry/metrics/viewMetrics.ts'
+import { serveMetrics } from '../../../src/telemetry/metricsServer.ts'
+import { createThreadMetrics, formatMetrics } from '../../../src/telemetry/threadMetrics.ts'
+
+describe('metrics of several threads', () => {
+  it('are one page: equal labels added up, event loops apart', async () => {
+    const main = createThreadMetrics('main')
+    createConsensusMetrics(main.registry).blockHeight.set(42)
+    const sockets = ['socket-0', 'socket-1'].map((name) => {
+      const thread = createThreadMetrics(name)
+      const metrics = createSocketMetrics(thread.registry)
+      metrics.requestsTotal.inc({ method: 'eth_call', outcome: 'ok' }, 3)
+      metrics.requestSeconds.observe({ method: 'eth_call' }, 0.003)
+      metrics.connections.set({ transport: 'ws' }, 2)
+      return thread
+    })
+    const threads = [main, ...sockets]
+    // Snapshots cross threads by structured clone.
+    const page = await formatMetrics(structuredClone(await Promise.all(threads.map((thread) => thread.snapshot()))))
+    expect(page).toMatch(/^coind_block_height 42$/m)
+    expect(page).toMatch(/^coind_rpc_requests_total\{method="eth_call",outcome="ok"\} 6$/m)
+    expect(page).toMatch(/^coind_rpc_connections\{transport="ws"\} 4$/m)
+    expect(page).toMatch(/^coind_rpc_request_seconds_bucket\{le="0\.005",method="eth_call"\} 2$/m)
+    expect(page).toMatch(/^coind_event_loop_delay_seconds\{thread="socket-1",quantile="0\.99"\} /m)
+    expect(page).toMatch(/^process_resident_memory_bytes \d+/m)
+  })
+
+  it('have names of their own, with the unit at the end', async () => {
+    const thread = createThreadMetrics('one')
+    createConsensusMetrics(thread.registry)
+    createExecutorMetrics(thread.registry)
+    createPoolMetrics(thread.registry)
+    createSocketMetrics(thread.registry)
+    createViewMetrics(thread.registry)
+    const ours = thread.registry.getMetricsAsArray().filter((metric) => metric.name.startsWith('coind_'))
+    expect(ours.length).toBeGreaterThan(20)
+    for (const metric of ours)
+      expect(`${metric.name} ${String(metric.type)}`).toMatch(
+        /_total counter$|_(seconds|bytes) (histogram|gauge)$|^coind_[a-z_]+ gauge$/,
+      )
+  })
+
+  it('show a blocked event loop', async () => {
+    const thread = createThreadMetrics('busy')
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    const until = performance.now() + 120
+    while (performance.now() < until) Math.sqrt(2)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    const page = await formatMetrics([await thread.snapshot()])
+    const worst = Number(/thread="busy",quantile="1"\} ([0-9.]+)/.exec(page)?.[1])
+    expect(worst).toBeGreaterThan(0.08)
+  })
+})
+
+describe('serveMetrics', () => {
+  it('answers GET /metrics alone', async () => {
+    let isBroken = false
+    const server = await serveMetrics(0, async () => {
+      if (isBroken) throw new Error('a thread has stopped')
+      return 'coind_block_height 1\n'
+    })
+    try {
+      const ok = await fetch(server.url)
+      expect([ok.status, ok.headers.get('content-type'), await ok.text()]).toEqual([
+        200,
+        'text/plain; version=0.0.4; charset=utf-8',
+        'coind_block_height 1\n',
+      ])
+      expect((await fetch(server.url, { method: 'POST' })).status).toBe(405)
+      expect((await fetch(server.url.replace('/metrics', '/'))).status).toBe(404)
+      isBroken = true
+      expect((await fetch(server.url)).status).toBe(503)
+      await expect(serveMetrics(Number(new URL(server.url).port), async () => '')).rejects.toMatchObject({
+        code: 'EADDRINUSE',
+      })
+    } finally {
+      await server.stop()
+    }
+  })
+})
