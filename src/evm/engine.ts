@@ -78,7 +78,8 @@ export interface ExecutionResult {
 /**
  * Runs code against the world state. It opens and closes its own checkpoints: when it returns, the effects of a run that
  * did not succeed are gone. The value transfer of the message is part of the run; buying gas, nonces and refunds are the
- * transition's.
+ * transition's: the caller's nonce is already raised, and a creation takes its address from the nonce before. The standard
+ * precompiles are warm without being told so; the recipient's EIP-7702 delegation is warmed by the transition.
  */
 export interface Engine {
   readonly name: 'reference' | 'wasm'

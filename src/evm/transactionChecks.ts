@@ -20,7 +20,7 @@ export interface SkippedChecks {
   readonly nonce?: boolean
   /** EIP-3607 and EIP-7825, which hold for signed transactions */
   readonly sender?: boolean
-  /** the base fee, where both fee fields are 0 */
+  /** the base fee, which is then 0, where both fee fields are 0 */
   readonly baseFee?: boolean
   /** funds for gas; the value must be there all the same */
   readonly gasFunds?: boolean
@@ -47,7 +47,7 @@ export function findInvalidity(
     checkType(message, context) ??
     (skipped.nonce === true ? undefined : checkNonce(message, context.world)) ??
     (skipped.sender === true ? undefined : checkSender(message, context)) ??
-    checkFees(message, context, skipped) ??
+    checkFees(message, context) ??
     checkBlobs(message, context) ??
     checkAuthorizations(message) ??
     checkFunds(message, context, skipped) ??
@@ -81,7 +81,7 @@ function checkSender({ sender, gasLimit }: TransactionMessage, { world, fork }: 
   return undefined
 }
 
-function checkFees(message: TransactionMessage, context: CheckContext, skipped: SkippedChecks): string | undefined {
+function checkFees(message: TransactionMessage, context: CheckContext): string | undefined {
   const { sender, maxFeePerGas, maxPriorityFeePerGas } = message
   if (!includesFork(context.fork, 'london')) return undefined
   if (maxFeePerGas < maxPriorityFeePerGas) {
@@ -91,7 +91,6 @@ function checkFees(message: TransactionMessage, context: CheckContext, skipped: 
     )
   }
   const baseFee = context.block.baseFeePerGas ?? 0n
-  if (skipped.baseFee === true && maxFeePerGas === 0n) return undefined
   if (maxFeePerGas < baseFee) {
     return (
       `max fee per gas less than block base fee: address ${toChecksumAddress(sender)}, ` +

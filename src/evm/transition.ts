@@ -142,9 +142,10 @@ const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
 
 async function applyMessage(
   message: TransactionMessage,
-  context: TransitionContext,
+  given: TransitionContext,
   skipped: SkippedChecks,
 ): Promise<TransitionOutcome> {
+  const context = skipped.baseFee === true && message.maxFeePerGas === 0n ? withoutBaseFee(given) : given
   const { world, block, rules, tracer } = context
   const { fork } = rules
   const reason = findInvalidity(message, { ...context, fork, acceptsBlobs: context.acceptsBlobs === true }, skipped)
@@ -157,7 +158,8 @@ async function applyMessage(
   const blobGasUsed = BigInt(message.blobVersionedHashes.length) * GAS_PER_BLOB
   const blobFeeAcoin = blobGasUsed * block.blobBaseFee
   const bought = purchase(world, sender, gasLimit * price + blobFeeAcoin, message.value, skipped)
-  world.setNonce(sender, world.getNonce(sender) + 1n)
+  const nonce = world.getNonce(sender)
+  world.setNonce(sender, nonce + 1n)
   warm(message, context)
   const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
   const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
@@ -187,11 +189,17 @@ async function applyMessage(
     events,
     output: result.output,
     failure: failureOf(result),
-    createdAddress: to === undefined ? createAddress(sender, message.nonce) : undefined,
+    createdAddress: to === undefined ? createAddress(sender, nonce) : undefined,
     fees,
     burntAcoin: burnt + end.burntAcoin,
     blobGasUsed,
   }
+}
+
+/** A call without a price sees a base fee of 0, or BASEFEE would be above GASPRICE. */
+function withoutBaseFee(context: TransitionContext): TransitionContext {
+  if (context.block.baseFeePerGas === undefined || context.block.baseFeePerGas === 0n) return context
+  return { ...context, block: { ...context.block, baseFeePerGas: 0n } }
 }
 
 /** EIP-1559; before London the gas price. */

@@ -70,3 +70,8 @@ export function encodeError(signature: string, ...values: readonly (Address | bi
 export function encodeErrorString(text: string): Uint8Array {
   return concatBytes(selectorOf('Error(string)'), encodeString(text))
 }
+
+/** Revert data of Solidity's `Panic(uint256)`. */
+export function encodePanic(code: bigint): Uint8Array {
+  return concatBytes(selectorOf('Panic(uint256)'), encodeValues(code))
+}

@@ -3,7 +3,7 @@ import { getSupply } from '../modules/bank/supply.ts'
 import { transfer } from '../modules/bank/transfer.ts'
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES, equalBytes, hexToBytes } from '../primitives/bytes.ts'
-import { encodeString, encodeValues, eventTopic } from './abi.ts'
+import { encodePanic, encodeString, encodeValues, eventTopic } from './abi.ts'
 import { getAllowance, setAllowance } from './allowances.ts'
 import { createPrecompile, defineFunction, type FunctionContext, type FunctionOutcome } from './dispatch.ts'
 import * as errors from './erc20Errors.ts'
@@ -16,6 +16,7 @@ const SYMBOL = 'COIN'
 const DECIMALS = 18n
 const INFINITE = (1n << 256n) - 1n
 const TRUE = 1n
+const ARITHMETIC_OVERFLOW = encodePanic(0x11n)
 
 const TRANSFER = eventTopic('Transfer(address,address,uint256)')
 const APPROVAL = eventTopic('Approval(address,address,uint256)')
@@ -111,7 +112,11 @@ function move({ world }: FunctionContext, from: Address, to: Address, amount: bi
   if (isZero(from)) return revert(errors.invalidSender(from))
   if (isZero(to) || equalBytes(to, NATIVE_TOKEN_ADDRESS)) return revert(errors.invalidReceiver(to))
   const moved = transfer(world, from, to, amount)
-  if (!moved.ok) return revert(errors.insufficientBalance(from, moved.balance, amount))
+  if (!moved.ok) {
+    return revert(
+      moved.reason === 'overflow' ? ARITHMETIC_OVERFLOW : errors.insufficientBalance(from, moved.balance, amount),
+    )
+  }
   emit(world, [TRANSFER, encodeValues(from), encodeValues(to)], amount)
   return undefined
 }

@@ -10,7 +10,7 @@ export function burn(
   amount: bigint,
 ): TransferResult {
   const balance = world.getBalance(from)
-  if (balance < amount) return { ok: false, balance }
+  if (balance < amount) return { ok: false, reason: 'insufficientFunds', balance }
   if (amount > 0n) {
     world.subBalance(from, amount)
     recordBurn(world, amount)

@@ -383,13 +383,15 @@ describe('applyCall', () => {
   })
 
   it('sees the block', async () => {
-    const read = async (opcodes: string) => (await apply({}, contextOn(stateWith(`0x${opcodes}5f5260205ff3`)))).output
+    const read = async (opcodes: string, price = 0n) =>
+      (await apply({ maxFeePerGas: price }, contextOn(stateWith(`0x${opcodes}5f5260205ff3`)))).output
     const word = (value: bigint) => hexToBytes(value.toString(16).padStart(64, '0'))
     expect(await read('43')).toEqual(word(100n))
     expect(await read('42')).toEqual(word(1_700_000_000n))
     expect(await read('44')).toEqual(BLOCK.prevRandao)
     expect(await read('46')).toEqual(word(7628n))
-    expect(await read('48')).toEqual(word(10n))
+    expect(await read('48', 10n)).toEqual(word(10n))
+    expect(await read('48')).toEqual(word(0n))
     expect(await read('606340')).toEqual(new Uint8Array(32).fill(0x63))
     expect(await read('606240')).toEqual(word(0n))
   })

@@ -191,6 +191,16 @@ describe('transfer', () => {
     expect(events()).toEqual([])
   })
 
+  it('panics as Solidity does when an overridden balance would overflow', () => {
+    world.setBalance(hexToBytes(BOB), maxUint256)
+    const result = call(ALICE, transfer(BOB, 1n))
+    expect(result.status).toBe('revert')
+    expect(decodeErrorResult({ abi: [], data: bytesToHex(result.output) })).toMatchObject({
+      errorName: 'Panic',
+      args: [17n],
+    })
+  })
+
   it('moves coins that reached the contract when the contract itself calls (eth_call may)', () => {
     world.addBalance(NATIVE_TOKEN_ADDRESS, 5n)
     expect(call(TOKEN, transfer(CAROL, 5n)).status).toBe('success')

@@ -58,7 +58,7 @@ describe('supply', () => {
 
   it('is untouched when there is not enough to burn', () => {
     mint(world, ALICE, 3n)
-    expect(burn(world, ALICE, 4n)).toEqual({ ok: false, balance: 3n })
+    expect(burn(world, ALICE, 4n)).toEqual({ ok: false, reason: 'insufficientFunds', balance: 3n })
     expect([world.getBalance(ALICE), getSupply(world)]).toEqual([3n, 3n])
   })
 })
@@ -70,12 +70,18 @@ describe('transfer', () => {
     ['part', BOB, 4n, { ok: true }, 6n, 4n],
     ['all', BOB, 10n, { ok: true }, 0n, 10n],
     ['nothing', BOB, 0n, { ok: true }, 10n, 0n],
-    ['too much', BOB, 11n, { ok: false, balance: 10n }, 10n, 0n],
+    ['too much', BOB, 11n, { ok: false, reason: 'insufficientFunds', balance: 10n }, 10n, 0n],
     ['to oneself', ALICE, 10n, { ok: true }, 10n, 0n],
-    ['to oneself, too much', ALICE, 11n, { ok: false, balance: 10n }, 10n, 0n],
+    ['to oneself, too much', ALICE, 11n, { ok: false, reason: 'insufficientFunds', balance: 10n }, 10n, 0n],
   ] as const)('%s', (_, to, amount, result, ofAlice, ofBob) => {
     expect(transfer(world, ALICE, to, amount)).toEqual(result)
     expect([world.getBalance(ALICE), world.getBalance(BOB), getSupply(world)]).toEqual([ofAlice, ofBob, 10n])
+  })
+
+  it('does not overflow a balance that a call overrides', () => {
+    world.setBalance(BOB, (1n << 256n) - 4n)
+    expect(transfer(world, ALICE, BOB, 4n)).toEqual({ ok: false, reason: 'overflow' })
+    expect(transfer(world, ALICE, BOB, 3n)).toEqual({ ok: true })
   })
 })
 

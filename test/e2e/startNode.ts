@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
+const START_TIMEOUT_MS = 30_000
+const POLL_MS = 25
+
+export interface NodeOptions {
+  /** variables and flags as an operator sets them; `devnet` ignores those that it decides itself */
+  readonly environment?: Readonly<Record<string, string>>
+  /** `devnet` (funded accounts) by default */
+  readonly command?: 'devnet' | 'start'
+  /** a fresh temporary directory by default, which `stop` then removes */
+  readonly homedir?: string
+  readonly rpcPort?: number
+}
+
+/** A node in a process of its own. */
+export interface TestNode {
+  readonly url: string
+  readonly wsUrl: string
+  readonly homedir: string
+  readonly rpcPort: number
+  /** of the node itself, not of its launcher */
+  readonly process: ChildProcess
+  /** standard output and error so far */
+  output(): string
+  /** Ends it and waits for its end; gives the exit code. */
+  kill(signal: NodeJS.Signals): Promise<number | null>
+  /** Stops it cleanly; a temporary directory is removed. */
+  stop(): Promise<void>
+}
+
+/** A port of the loopback interface that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/**
+ * Starts a node as an operator does and waits until it serves.
+ * @throws Error with the node's output when it ends or does not serve in time
+ */
+export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
+  const homedir = options.homedir ?? mkdtempSync(join(tmpdir(), 'coind-e2e-'))
+  const rpcPort = options.rpcPort ?? (await freePort())
+  const p2pPort = await freePort()
+  const { command = 'devnet' } = options
+  const child = spawn(process.execPath, [LAUNCHER, command, '--homedir', homedir], {
+    env: {
+      PATH: process.env.PATH,
+      RPC_HOST: '127.0.0.1',
+      RPC_PORT: String(rpcPort),
+      P2P_PORT: String(p2pPort),
+      METRICS_PORT: '0',
+      ...options.environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString()
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const url = `http://127.0.0.1:${rpcPort}/`
+
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (!(await isServing(url))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`the node did not start:\n${output}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal)
+    return exited
+  }
+  return {
+    url,
+    wsUrl: `ws://127.0.0.1:${rpcPort}/ws`,
+    homedir,
+    rpcPort,
+    process: child,
+    output: () => output,
+    kill,
+    stop: async () => {
+      if (child.exitCode === null) await kill('SIGTERM')
+      if (options.homedir === undefined) rmSync(homedir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function isServing(url: string): Promise<boolean> {
+  try {
+    return (await fetch(new URL('/health', url))).ok
+  } catch {
+    // Nobody listens yet.
+    return false
+  }
+}

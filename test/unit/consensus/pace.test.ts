@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { type PaceAnchor, paceHeight } from '../../../src/consensus/pace.ts'
+
+const rules = { intervalMs: 400, maxLagMs: 10_000 }
+const anchor: PaceAnchor = { height: 10, atMs: 1000 }
+
+describe('pace', () => {
+  it.each([
+    {
+      what: 'the first height begins at once',
+      anchor: undefined,
+      height: 5,
+      nowMs: 77,
+      delayMs: 0,
+      next: { height: 5, atMs: 77 },
+    },
+    { what: 'an early height waits', anchor, height: 11, nowMs: 1100, delayMs: 300, next: anchor },
+    { what: 'a height on time does not', anchor, height: 12, nowMs: 1800, delayMs: 0, next: anchor },
+    { what: 'a late one is made up for', anchor, height: 12, nowMs: 2500, delayMs: 0, next: anchor },
+    {
+      what: 'the schedule is kept over many heights',
+      anchor,
+      height: 1010,
+      nowMs: 400_900,
+      delayMs: 100,
+      next: anchor,
+    },
+    { what: 'the largest lag is still made up for', anchor, height: 11, nowMs: 11_400, delayMs: 0, next: anchor },
+    { what: 'a larger one is not', anchor, height: 11, nowMs: 11_401, delayMs: 0, next: { height: 11, atMs: 11_401 } },
+  ])('$what', ({ anchor: from, height, nowMs, delayMs, next }) => {
+    expect(paceHeight(from, height, nowMs, rules)).toEqual({ delayMs, anchor: next })
+  })
+})
