@@ -96,13 +96,18 @@ if (withPeer) {
   }
   await put(genesis)
   const peer: number[] = []
+  const peerCpu: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const entries = updatesOf(round)
+    const cpu = process.threadCpuUsage()
     const start = performance.now()
     await put(entries)
     peer.push(performance.now() - start)
+    const { user, system } = process.threadCpuUsage(cpu)
+    peerCpu.push((user + system) / 1000)
   }
   print('@ethereumjs/mpt: put (nothing written to a disk)', peer)
+  print('@ethereumjs/mpt: thread CPU', peerCpu)
   console.log(`roots ${equalBytes(trie.root(), store.root) ? 'are equal' : 'DIFFER'}: ${bytesToHex(store.root)}`)
 }
 await store.close()

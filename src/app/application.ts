@@ -34,6 +34,8 @@ export interface ApplicationOptions {
   readonly head: () => ChainHead
   /** Writes a decided block with its state in one batch and shows it to everybody; gives the height that is durable. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<number>
+  /** A block was built or executed, with its state root; waiting for the mempool counts. */
+  readonly onExecuted: (milliseconds: number) => void
   /** milliseconds that a proposer may spend on filling a block */
   readonly buildBudgetMs: number
   /** milliseconds, monotonic */
@@ -98,13 +100,16 @@ export function createApplication(options: ApplicationOptions): Application {
     const input = { height, timeMs, proposerAddress, parentConsensusHash, txs: block.txs }
     const known = executions.get(executionKey(input))
     if (known !== undefined) return known
+    const beginMs = options.now()
     const execution = await begin(input)
     for (const raw of block.txs) {
       const entry = readEntry(raw, chain)
       if ('reason' in entry) execution.skip(entry.reason)
       else await execution.apply(entry)
     }
-    return finish(execution, input)
+    const executed = await finish(execution, input)
+    options.onExecuted(options.now() - beginMs)
+    return executed
   }
 
   return {
@@ -122,10 +127,12 @@ export function createApplication(options: ApplicationOptions): Application {
 
     async prepareProposal({ height, timeMs, proposerAddress, parentConsensusHash, maxTxBytes }) {
       const input = { height, timeMs, proposerAddress, parentConsensusHash }
-      const execution = await begin(input)
       const { buildBudgetMs: budgetMs, now } = options
+      const beginMs = now()
+      const execution = await begin(input)
       const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now })
       await finish(execution, { ...input, txs })
+      options.onExecuted(now() - beginMs)
       return txs
     },
 

@@ -32,7 +32,18 @@ export interface ExecutorOptions {
   readonly now: () => number
   /** a block is in the database */
   readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
+  readonly observer?: ExecutorObserver
 }
+
+/** Takes measurements of the executor's work, for metrics. Durations in milliseconds. */
+export interface ExecutorObserver {
+  /** building or executing a block, with its state root */
+  readonly executed: (milliseconds: number) => void
+  /** writing a block to the database */
+  readonly written: (milliseconds: number, bytes: number) => void
+}
+
+const NO_OBSERVER: ExecutorObserver = { executed: () => undefined, written: () => undefined }
 
 export interface Executor {
   readonly application: Application
@@ -47,7 +58,7 @@ export interface Executor {
  * @throws GenesisMismatch, DatabaseError
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
-  const { chain, engine, precompiles, candidates, buildBudgetMs, now } = options
+  const { chain, engine, precompiles, candidates, buildBudgetMs, now, observer = NO_OBSERVER } = options
   const database = await Database.open(options.location)
   try {
     const state = new StateStore(database)
@@ -58,6 +69,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       chain,
       head,
       onPublished: options.onPublished,
+      onWritten: observer.written,
       now,
     })
     const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
@@ -74,6 +86,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
         await pruner.afterBlock(executed.header.number)
         return durableHeight
       },
+      onExecuted: observer.executed,
       buildBudgetMs,
       now,
     })

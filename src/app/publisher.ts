@@ -27,6 +27,8 @@ export interface PublisherOptions {
   readonly head: ChainHead
   /** Called when a block is in the database: tells the other threads. */
   readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
+  /** A block's batch was written: how long it took and its size. */
+  readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
   readonly now: () => number
 }
@@ -61,10 +63,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const record = { height: executed.header.number, decided, resultsHash: executed.resultsHash }
       writeHead(batch, record)
 
-      const sync = options.now() - lastSync >= SYNC_INTERVAL_MS
+      const beginMs = options.now()
+      const sync = beginMs - lastSync >= SYNC_INTERVAL_MS
       await options.database.write(batch, { sync })
+      const endMs = options.now()
+      options.onWritten(endMs - beginMs, batch.bytes)
       if (sync) {
-        lastSync = options.now()
+        lastSync = endMs
         durableHeight = record.height
       }
       executed.state.publish()

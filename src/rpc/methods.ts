@@ -19,9 +19,7 @@ const viewMethods = [
 ]
 
 /** All methods but those of filters, which need their owner: the table of a view thread. */
-export function createViewMethods(): MethodTable {
-  return createMethodTable(viewMethods)
-}
+export const METHODS: MethodTable = createMethodTable(viewMethods)
 
 /** All methods: the table of a socket thread. */
 export function createSocketMethods(options: FilterMethodsOptions): MethodTable {

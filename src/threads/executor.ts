@@ -74,6 +74,13 @@ const executor = await openExecutor({
     heads.postMessage({ height: head.header.number } satisfies HeadAnnouncement)
     record(head, update, executed)
   },
+  observer: {
+    executed: (milliseconds) => metrics.executionSeconds.observe(milliseconds / 1000),
+    written: (milliseconds, bytes) => {
+      metrics.dbBatchSeconds.observe(milliseconds / 1000)
+      metrics.dbBatchBytes.observe(bytes)
+    },
+  },
 })
 
 function record(head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock): void {

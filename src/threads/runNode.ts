@@ -109,6 +109,7 @@ async function startParts(
         metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
       }
       lastDecidedMs = nowMs
+      if (!event.replayed) metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
       logDecision(consensusLog, event)
     },
     onHalt: (error) => failure.reject(error),

@@ -46,7 +46,12 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
 }
 
 /** Both ends of a channel between two threads. */
-export function channel(): { readonly left: MessagePort; readonly right: MessagePort } {
+export interface Channel {
+  readonly left: MessagePort
+  readonly right: MessagePort
+}
+
+export function channel(): Channel {
   const { port1, port2 } = new MessageChannel()
   return { left: port1, right: port2 }
 }

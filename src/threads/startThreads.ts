@@ -10,7 +10,7 @@ import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
 import type { RpcThreadData } from './rpcData.ts'
 import type { SocketData, SocketService } from './socket.ts'
-import { channel, spawnThread, type Thread } from './spawn.ts'
+import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
 import type { ViewData, ViewService } from './view.ts'
 
 export interface ThreadsOptions {
@@ -36,108 +36,68 @@ export interface Threads {
   stop(): Promise<void>
 }
 
+/** Channels between the threads: the left end is the caller's, the right end the server's. */
+interface Wiring {
+  readonly headChannel: string
+  readonly pendingChannel: string
+  readonly executorToPool: Channel
+  readonly views: readonly { readonly toPool: Channel }[]
+  readonly sockets: readonly {
+    readonly toPool: Channel
+    /** one a view thread */
+    readonly toViews: readonly Channel[]
+    /** to the filters of the first socket thread; unused by that one */
+    readonly toFilters: Channel
+  }[]
+}
+
+function wire({ viewThreads, socketThreads }: Config['rpc']): Wiring {
+  const instance = randomUUID()
+  return {
+    headChannel: `coind-heads-${instance}`,
+    pendingChannel: `coind-pending-${instance}`,
+    executorToPool: channel(),
+    views: Array.from({ length: viewThreads }, () => ({ toPool: channel() })),
+    sockets: Array.from({ length: socketThreads }, () => ({
+      toPool: channel(),
+      toViews: Array.from({ length: viewThreads }, channel),
+      toFilters: channel(),
+    })),
+  }
+}
+
+/** A started thread whose functions can be called. */
+interface Started<S extends Readonly<Record<string, (...args: never[]) => unknown>>> {
+  readonly thread: Thread
+  readonly remote: Remote<S>
+}
+
 /**
  * Starts the executor, and when its database is open the threads that read it: pool, views, sockets. Each pair that talks
  * has a channel of its own.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
-  const { config, location, chain } = options
-  const instance = randomUUID()
-  const headChannel = `coind-heads-${instance}`
-  const pendingChannel = `coind-pending-${instance}`
+  const wiring = wire(options.config.rpc)
   const started: Thread[] = []
-  const start = <T>(name: string, data: T, transfer: readonly MessagePort[]): Thread => {
-    const role = name.split('-')[0]!
+  const start: StartThread = (role, index, data, transfer) => {
+    const name = index === undefined ? role : `${role}-${index}`
     const thread = spawnThread(name, new URL(`./${role}.ts`, import.meta.url), data, transfer)
     started.push(thread)
-    return thread
+    return { thread, remote: connect(thread.control) }
   }
-  /** Waits for a thread's first answer, which comes when it is ready. */
-  const ready = async <T>(thread: Thread, answer: Promise<T>): Promise<T> => Promise.race([answer, thread.died])
-
   try {
-    const poolOfExecutor = channel()
-    const executorThread = start<ExecutorData>(
-      'executor',
-      { config, location, chain, genesis: options.genesis, pool: poolOfExecutor.left, headChannel },
-      [poolOfExecutor.left],
-    )
-    const executor = connect<ExecutorService>(executorThread.control)
-    await ready(executorThread, executor.info())
-
-    const views = Array.from({ length: config.rpc.viewThreads }, () => ({
-      pool: channel(),
-      clients: [] as MessagePort[],
-    }))
-    const sockets = Array.from({ length: config.rpc.socketThreads }, () => ({
-      pool: channel(),
-      views: views.map((view) => {
-        const { left, right } = channel()
-        view.clients.push(right)
-        return left
-      }),
-      filters: channel(),
-    }))
-
-    const poolClients = [poolOfExecutor, ...views.map(({ pool }) => pool), ...sockets.map(({ pool }) => pool)].map(
-      ({ right }) => right,
-    )
-    const poolThread = start<PoolData>('pool', { location, chain, clients: poolClients, pendingChannel }, poolClients)
-    const pool = connect<PoolService>(poolThread.control)
-    await ready(poolThread, pool.status())
-
-    const rpcData: Omit<RpcThreadData, 'pool'> = {
-      location,
-      chain,
-      limits: config.rpc.limits,
-      clientVersion: options.clientVersion,
-      log: config.log,
-      headChannel,
-    }
-    const viewRemotes: Remote<ViewService>[] = []
-    for (const [index, view] of views.entries()) {
-      const data: ViewData = { ...rpcData, pool: view.pool.left, clients: view.clients }
-      const thread = start(`view-${index}`, data, [data.pool, ...data.clients])
-      const remote = connect<ViewService>(thread.control)
-      viewRemotes.push(remote)
-      await ready(thread, remote.metrics())
-    }
-
-    const socketRemotes: Remote<SocketService>[] = []
-    let rpcPort = config.rpc.port
-    for (const [index, socket] of sockets.entries()) {
-      // The first socket thread owns the filters; it serves the other threads' calls on them.
-      const filterClients = index === 0 ? sockets.slice(1).map(({ filters }) => filters.right) : []
-      const filterOwner = index === 0 ? undefined : socket.filters.left
-      const data: SocketData = {
-        ...rpcData,
-        pool: socket.pool.left,
-        views: socket.views,
-        filterClients,
-        filterOwner,
-        pendingChannel,
-        host: config.rpc.host,
-        port: rpcPort,
-        sharesPort: sockets.length > 1,
-        corsOrigins: config.rpc.corsOrigins,
-        identity: options.identity,
-        validator: options.validator,
-      }
-      const ports = [data.pool, ...data.views, ...filterClients, ...(filterOwner === undefined ? [] : [filterOwner])]
-      const thread = start(`socket-${index}`, data, ports)
-      const remote = connect<SocketService>(thread.control)
-      socketRemotes.push(remote)
-      rpcPort = await ready(thread, remote.listeningPort())
-    }
-
+    const executor = await startExecutor(options, wiring, start)
+    const pool = await startPool(options, wiring, start)
+    const views = await startViews(options, wiring, start)
+    const { sockets, rpcPort } = await startSockets(options, wiring, start)
     return {
       executor,
       rpcPort,
       died: Promise.race(started.map((thread) => thread.died)),
-      metrics: () => Promise.all([executor, pool, ...viewRemotes, ...socketRemotes].map((remote) => remote.metrics())),
+      metrics: () => Promise.all([executor, pool, ...views, ...sockets].map((remote) => remote.metrics())),
       stop: async () => {
-        await Promise.all(socketRemotes.map((remote) => remote.close()))
-        await Promise.all(viewRemotes.map((remote) => remote.close()))
+        await Promise.all(sockets.map((remote) => remote.close()))
+        await Promise.all(views.map((remote) => remote.close()))
         await pool.close()
         await executor.close()
         await Promise.all(started.map((thread) => thread.stop()))
@@ -147,4 +107,91 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     await Promise.all(started.map((thread) => thread.stop()))
     throw error
   }
+}
+
+type StartThread = <S extends Readonly<Record<string, (...args: never[]) => unknown>>>(
+  role: 'executor' | 'pool' | 'view' | 'socket',
+  index: number | undefined,
+  data: unknown,
+  transfer: readonly MessagePort[],
+) => Started<S>
+
+/** Waits for a thread's first answer, which comes when it is ready. */
+function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
+  return Promise.race([answer, thread.died])
+}
+
+async function startExecutor(
+  { config, location, chain, genesis }: ThreadsOptions,
+  { headChannel, executorToPool }: Wiring,
+  start: StartThread,
+): Promise<Remote<ExecutorService>> {
+  const data: ExecutorData = { config, location, chain, genesis, pool: executorToPool.left, headChannel }
+  const { thread, remote } = start<ExecutorService>('executor', undefined, data, [data.pool])
+  await answered(thread, remote.info())
+  return remote
+}
+
+async function startPool(
+  { location, chain }: ThreadsOptions,
+  { executorToPool, views, sockets, pendingChannel }: Wiring,
+  start: StartThread,
+): Promise<Remote<PoolService>> {
+  const clients = [executorToPool, ...views.map(({ toPool }) => toPool), ...sockets.map(({ toPool }) => toPool)]
+  const data: PoolData = { location, chain, clients: clients.map(({ right }) => right), pendingChannel }
+  const { thread, remote } = start<PoolService>('pool', undefined, data, data.clients)
+  await answered(thread, remote.status())
+  return remote
+}
+
+async function startViews(
+  options: ThreadsOptions,
+  wiring: Wiring,
+  start: StartThread,
+): Promise<readonly Remote<ViewService>[]> {
+  const views = wiring.views.map(({ toPool }, index) => {
+    const clients = wiring.sockets.map(({ toViews }) => toViews[index]!.right)
+    const data: ViewData = { ...rpcData(options, wiring, toPool.left), clients }
+    return start<ViewService>('view', index, data, [data.pool, ...clients])
+  })
+  await Promise.all(views.map(({ thread, remote }) => answered(thread, remote.metrics())))
+  return views.map(({ remote }) => remote)
+}
+
+/** One after the other: the first one may choose the port that all of them share. */
+async function startSockets(
+  options: ThreadsOptions,
+  wiring: Wiring,
+  start: StartThread,
+): Promise<{ readonly sockets: readonly Remote<SocketService>[]; readonly rpcPort: number }> {
+  const { config, identity, validator } = options
+  const sockets: Remote<SocketService>[] = []
+  let rpcPort = config.rpc.port
+  for (const [index, { toPool, toViews, toFilters }] of wiring.sockets.entries()) {
+    const isOwner = index === 0
+    const data: SocketData = {
+      ...rpcData(options, wiring, toPool.left),
+      views: toViews.map(({ left }) => left),
+      filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
+      filterOwner: isOwner ? undefined : toFilters.left,
+      pendingChannel: wiring.pendingChannel,
+      host: config.rpc.host,
+      port: rpcPort,
+      sharesPort: wiring.sockets.length > 1,
+      corsOrigins: config.rpc.corsOrigins,
+      identity,
+      validator,
+    }
+    const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
+    const ports = [data.pool, ...data.views, ...data.filterClients, ...owner]
+    const { thread, remote } = start<SocketService>('socket', index, data, ports)
+    rpcPort = await answered(thread, remote.listeningPort())
+    sockets.push(remote)
+  }
+  return { sockets, rpcPort }
+}
+
+function rpcData(options: ThreadsOptions, { headChannel }: Wiring, pool: MessagePort): RpcThreadData {
+  const { config, location, chain, clientVersion } = options
+  return { location, chain, limits: config.rpc.limits, clientVersion, log: config.log, pool, headChannel }
 }

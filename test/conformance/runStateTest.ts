@@ -1,15 +1,16 @@
 import { blobBaseFee } from '../../src/chain/blobFee.ts'
-import { pathOf, type TrieLeaf, trieRoot } from '../../src/chain/orderedTrieRoot.ts'
 import type { SignedTransaction } from '../../src/chain/transaction.ts'
 import { buildTransaction, decodeTransaction, type UnsignedTransaction } from '../../src/chain/transactionCodec.ts'
 import { recoverSender, signTransaction } from '../../src/chain/transactionSender.ts'
 import type { BlockContext, Engine } from '../../src/evm/engine.ts'
 import { applyTransaction } from '../../src/evm/transition.ts'
-import { bytesToHex, compareBytes, hexToBytes, padLeft, stripZeros } from '../../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, EMPTY_BYTES, hexToBytes, padLeft, stripZeros } from '../../src/primitives/bytes.ts'
 import { type Hash, keccak256 } from '../../src/primitives/hash.ts'
 import { DecodingError, encodeRLP } from '../../src/primitives/rlp.ts'
+import type { StateChanges } from '../../src/state/changes.ts'
 import { Journal } from '../../src/state/journal.ts'
 import { MemoryStateReader } from '../../src/state/memoryReader.ts'
+import { StateTrie, type TrieAccountChange } from '../../src/state/trie.ts'
 import type { StateTest, StateTestCase, StateTestPost, StateTestTransaction } from './stateTestCases.ts'
 
 const CHAIN_ID = 1n
@@ -42,8 +43,7 @@ export async function runStateTest({ test, post, fork }: StateTestCase, engine: 
   }
   if (post.expectException === undefined && skipped !== undefined) return `not applied: ${skipped}`
   if (post.expectException !== undefined && skipped === undefined) return `applied, but expects ${post.expectException}`
-  state.apply(world.changes())
-  const root = bytesToHex(stateRoot(state))
+  const root = bytesToHex(stateRoot(state, world.changes()))
   if (root !== post.hash) return `state root ${root}, expected ${post.hash}`
   if (bytesToHex(logs) !== post.logs) return `logs hash ${bytesToHex(logs)}, expected ${post.logs}`
   return undefined
@@ -140,19 +140,26 @@ function typeOf(fields: StateTestTransaction, hasAccessList: boolean): UnsignedT
   return hasAccessList ? 1 : 0
 }
 
-/** Root of the whole state, computed from nothing. */
-function stateRoot(state: MemoryStateReader): Hash {
-  const leaves: TrieLeaf[] = []
-  for (const { address, account, slots } of state.accounts()) {
-    const storageRoot = trieRoot(
-      sorted(slots.map(([slot, value]) => ({ path: pathOf(keccak256(slot)), value: encodeRLP(value) }))),
-    )
-    const value = encodeRLP([account.nonce, account.balance, storageRoot, account.codeHash])
-    leaves.push({ path: pathOf(keccak256(address)), value })
-  }
-  return trieRoot(sorted(leaves))
-}
+/** No node is stored: all of them stay in memory. */
+const NO_NODES = { get: () => undefined }
 
-function sorted(leaves: TrieLeaf[]): TrieLeaf[] {
-  return leaves.sort((a, b) => compareBytes(a.path, b.path))
+/** Root after `changes`, as the node computes it: an update of the trie of the state before. */
+function stateRoot(before: MemoryStateReader, changes: StateChanges): Hash {
+  const trie = new StateTrie(NO_NODES, Number.POSITIVE_INFINITY)
+  const slotsBefore = new Map<string, readonly Uint8Array[]>()
+  const accounts: TrieAccountChange[] = []
+  for (const { address, account, slots } of before.accounts()) {
+    slotsBefore.set(
+      bytesKey(address),
+      slots.map(([slot]) => slot),
+    )
+    accounts.push({ address, current: account, slots: slots.map(([slot, current]) => ({ slot, current })) })
+  }
+  trie.adopt(trie.compute(accounts), NO_NODES)
+  const updates = changes.accounts.map(({ address, current, wiped, slots }) => {
+    const kept = new Set(slots.map(({ slot }) => bytesKey(slot)))
+    const unset = wiped ? (slotsBefore.get(bytesKey(address)) ?? []).filter((slot) => !kept.has(bytesKey(slot))) : []
+    return { address, current, slots: [...slots, ...unset.map((slot) => ({ slot, current: EMPTY_BYTES }))] }
+  })
+  return trie.compute(updates).root
 }

@@ -62,6 +62,7 @@ async function runInWorkers(
   files: readonly string[],
 ): Promise<CaseResult[]> {
   const results: CaseResult[] = []
+  let filesDone = 0
   const jobs = Array.from({ length: WORKERS }, (_, index) => files.filter((__, at) => at % WORKERS === index))
   await Promise.all(
     jobs.map(
@@ -69,7 +70,11 @@ async function runInWorkers(
         new Promise<void>((resolve, reject) => {
           const job: Job = { directory, forks, files: part }
           const worker = new Worker(new URL(import.meta.url), { workerData: job })
-          worker.on('message', (batch: CaseResult[]) => results.push(...batch))
+          worker.on('message', (batch: CaseResult[]) => {
+            results.push(...batch)
+            for (const { id, failure } of batch) if (isNew({ id, failure })) console.log(`FAIL ${id}: ${failure}`)
+            if (++filesDone % 250 === 0) console.log(`${filesDone} of ${files.length} files, ${results.length} cases`)
+          })
           worker.on('error', reject)
           worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))))
         }),
@@ -78,10 +83,13 @@ async function runInWorkers(
   return results
 }
 
+function isNew({ id, failure }: Pick<CaseResult, 'id' | 'failure'>): boolean {
+  return failure !== undefined && !(id in KNOWN_FAILURES)
+}
+
 function report(results: readonly CaseResult[]): void {
   const failed = results.filter(({ failure }) => failure !== undefined)
-  const unknown = failed.filter(({ id }) => !(id in KNOWN_FAILURES))
-  for (const { id, failure } of unknown) console.log(`FAIL ${id}: ${failure}`)
+  const unknown = failed.filter(isNew)
   const slowest = [...results].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, 10)
   console.log('slowest:')
   for (const { id, milliseconds } of slowest) console.log(`  ${(milliseconds / 1000).toFixed(1)} s ${id}`)

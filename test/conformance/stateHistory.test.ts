@@ -53,7 +53,7 @@ it.each(['archive', 'pruned'])(
     const snapshot = database.snapshot()
     const head = readStateHead(snapshot)!
     const codes = new CodeCache(100_000)
-    for (let height = head.oldestHeight; height < BLOCKS; height += 1 + random(11)) {
+    for (let height = head.oldestHeight; height < BLOCKS; height += 1 + random(23)) {
       const reader = openStateAt(snapshot, codes, head, height)
       expect(digest(describeState(reader))).toEqual(states[height])
       for (const address of [ACCOUNTS[height % ACCOUNTS.length]!, NATIVE_ACCOUNT]) {

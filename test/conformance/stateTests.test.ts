@@ -9,7 +9,7 @@ const PUBLIC_TESTS = new URL('../../../shared/fixtures/state-tests', import.meta
 const OWN_VECTORS = new URL('./vectors', import.meta.url).pathname
 
 /** Of the public tests every so many are run; `npm run test:state-full` runs all. */
-const EVERY = 8
+const EVERY = 4
 /** Files whose cases take seconds each: the full run has them. */
 const SLOW = [
   'VMTests/vmPerformance',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { concatBytes, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
+import { EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { type Hash, sha256 } from '../../primitives/hash.ts'
 
 /** RFC 6962 section 2.1: leaves and inner nodes are hashed under different prefixes. */
@@ -8,6 +8,12 @@ const INNER_PREFIX = Uint8Array.of(1)
 
 /** OpenSSL beats the WebAssembly hash from about this size on. */
 const LARGE_LEAF = 1024
+
+/** What is hashed, prefix first; the hash copies its input. A block of 10,000 transactions takes 20,000 of these. */
+const leafInput = new Uint8Array(LARGE_LEAF)
+leafInput.set(LEAF_PREFIX)
+const innerInput = new Uint8Array(65)
+innerInput.set(INNER_PREFIX)
 
 /** CometBFT's bound on a proof's depth. */
 const MAX_AUNTS = 100
@@ -22,12 +28,16 @@ export interface MerkleProof {
 }
 
 function hashLeaf(leaf: Uint8Array): Hash {
-  if (leaf.length < LARGE_LEAF) return sha256(concatBytes(LEAF_PREFIX, leaf))
-  return new Uint8Array(createHash('sha256').update(LEAF_PREFIX).update(leaf).digest())
+  if (leaf.length >= LARGE_LEAF) return new Uint8Array(createHash('sha256').update(LEAF_PREFIX).update(leaf).digest())
+  leafInput.set(leaf, 1)
+  return sha256(leafInput.subarray(0, 1 + leaf.length))
 }
 
+/** Of two 32-byte hashes. */
 function hashInner(left: Uint8Array, right: Uint8Array): Hash {
-  return sha256(concatBytes(INNER_PREFIX, left, right))
+  innerInput.set(left, 1)
+  innerInput.set(right, 33)
+  return sha256(innerInput)
 }
 
 /** Largest power of two that is smaller than `n` (n ≥ 2): how many leaves go left. */
@@ -71,6 +81,7 @@ function collect(hashes: readonly Uint8Array[], from: number, to: number, aunts:
 export function verifyMerkleProof(root: Uint8Array, leaf: Uint8Array, proof: MerkleProof): boolean {
   const { total, index, aunts } = proof
   if (!(index >= 0 && index < total) || aunts.length > MAX_AUNTS) return false
+  if (aunts.some((aunt) => aunt.length !== 32)) return false
   const leafHash = hashLeaf(leaf)
   if (!equalBytes(leafHash, proof.leafHash)) return false
   const computed = climb(leafHash, index, total, aunts, aunts.length)

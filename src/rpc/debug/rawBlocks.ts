@@ -4,7 +4,7 @@ import { encodeReceipt } from '../../chain/receiptCodec.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type RpcError, serverError } from '../errors.ts'
 import { heightOfTag } from '../eth/blockLookup.ts'
-import { findBlock, findHeader, findReceipts } from '../eth/loadBlock.ts'
+import { findBody, findHeader, findReceipts } from '../eth/loadBlock.ts'
 import { rawTransaction } from '../eth/transactions.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import { type BlockSelector, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
@@ -30,7 +30,7 @@ export const getRawBlock = defineMethod({
   params: [readBlockNumberOrHash],
   required: 1,
   run: (context, selector) => {
-    const block = findBlock(context.view.chain, selector)
+    const block = findBody(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
     return bytesToHex(encodeEthereumBlock(block.header, block.transactions))
   },

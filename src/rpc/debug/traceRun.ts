@@ -38,13 +38,23 @@ export async function runTrace<T>(
   const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : parseGoDuration(config.timeout)
   const timeoutMs = Math.max(0, Math.min(asked, limits.callTimeoutMs))
   const budget = new TraceBudget(limits.responseBytes)
+  const pause = executionOf(context).yieldUntil(now() + timeoutMs)
+  let isLate = false
   try {
     return await trace({
-      pause: executionOf(context).yieldUntil(now() + timeoutMs),
+      async pause() {
+        try {
+          await pause()
+        } catch (error) {
+          isLate ||= error instanceof ExecutionTimeout
+          throw error
+        }
+      },
       collect: (place) => createCollector(config, { ...place, budget }),
     })
   } catch (error) {
-    if (error instanceof ExecutionTimeout) throw serverError('execution timeout')
+    // A call reports its deadline in other words.
+    if (isLate) throw serverError('execution timeout')
     if (!(error instanceof TraceError)) throw error
     throw new RpcError(error.isTooLarge ? RPC_CODES.responseTooLarge : RPC_CODES.server, error.message)
   }

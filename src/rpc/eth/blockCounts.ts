@@ -4,7 +4,7 @@ import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
 import { readHash } from '../params/data.ts'
 import { readIndex } from '../params/quantity.ts'
-import { findBlock, findHeader } from './loadBlock.ts'
+import { findBody, findHeader } from './loadBlock.ts'
 
 export const getBlockTransactionCountByNumber = defineMethod({
   name: 'eth_getBlockTransactionCountByNumber',
@@ -56,7 +56,7 @@ export const getUncleByBlockHashAndIndex = defineMethod({
 })
 
 function transactionCount({ view }: RpcContext, selector: BlockSelector): string | null {
-  const block = findBlock(view.chain, selector)
+  const block = findBody(view.chain, selector)
   return block === undefined ? null : toQuantity(block.transactions.length)
 }
 

@@ -128,8 +128,10 @@ export type CallOutcome =
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
   const { world, rules, engine, precompiles, pause, timeoutMs } = environment
-  world.checkpoint()
   try {
+    // Many short runs must end at the deadline too.
+    await pause()
+    world.checkpoint()
     const outcome = await applyCall({
       call,
       world,

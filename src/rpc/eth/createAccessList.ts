@@ -13,6 +13,9 @@ import { readStateOverrides } from '../params/stateOverrides.ts'
 import { createAccessListTracer } from './accessListTracer.ts'
 import { type CallEnvironment, openCall, runCall, toCallMessage } from './callExecution.ts'
 
+/** EIP-7702: what each authorization costs at least. */
+const AUTHORIZATION_GAS = 25_000n
+
 /**
  * The access list with which a transaction would touch nothing cold, and the gas it uses with it. A run that fails still
  * has a list; why it failed is in `error`.
@@ -25,6 +28,7 @@ export const createAccessList = defineMethod({
   run: async (context, request, selector = LATEST, state) => {
     const environment = openCall(context, selector, { state })
     const message = toCallMessage(request, context)
+    checkAuthorizations(message)
     const excluded = alwaysWarm(message, environment, request.nonce)
     let tracer = createAccessListTracer(message.accessList ?? [], excluded)
     // The list makes later calls cheaper, which can lead the run elsewhere: repeat until it adds nothing.
@@ -43,6 +47,13 @@ export const createAccessList = defineMethod({
     }
   },
 })
+
+/** Before signatures are recovered for nothing. @throws RpcError in geth's words */
+function checkAuthorizations({ authorizationList = [], gasLimit }: CallMessage): void {
+  if (BigInt(authorizationList.length) * AUTHORIZATION_GAS > gasLimit) {
+    throw serverError('insufficient gas to process all authorizations')
+  }
+}
 
 /** Sender, recipient, precompiles and EIP-7702 authorities, by `bytesKey`: warm in any case. */
 function alwaysWarm(message: CallMessage, environment: CallEnvironment, nonce: bigint | undefined): Set<string> {

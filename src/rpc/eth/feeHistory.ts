@@ -18,10 +18,10 @@ const MAX_PERCENTILES = 100
 
 export const feeHistory = defineMethod({
   name: 'eth_feeHistory',
-  lane: 'cheap',
+  lane: 'heavy',
   params: [readBlockCount, readBlockNumberOrTag, readPercentiles],
   required: 2,
-  run: ({ view, chain: config }, count, newestBlock, percentiles = []) => {
+  run: async ({ view, chain: config, execution, limits, now }, count, newestBlock, percentiles = []) => {
     const { chain } = view
     if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
     checkPercentiles(percentiles)
@@ -34,11 +34,15 @@ export const feeHistory = defineMethod({
     const last = headers.at(-1)!
     const following = chain.header(newest + 1)
     const nextFee = following === undefined ? baseFeeAfter(last, config) : following.baseFeePerGas
+    const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
+    const reward: string[][] = []
+    for (const header of percentiles.length === 0 ? [] : headers) {
+      await pause?.()
+      reward.push(rewards(chain, header, percentiles).map(toQuantity))
+    }
     return {
       oldestBlock: toQuantity(oldest),
-      ...(percentiles.length === 0
-        ? {}
-        : { reward: headers.map((header) => rewards(chain, header, percentiles).map(toQuantity)) }),
+      ...(percentiles.length === 0 ? {} : { reward }),
       baseFeePerGas: [...headers.map((header) => header.baseFeePerGas), nextFee].map((fee) => toQuantity(fee ?? 0n)),
       gasUsedRatio: headers.map((header) => Number(header.gasUsed) / Number(header.gasLimit)),
       baseFeePerBlobGas: [...headers, following ?? last].map((header) => toQuantity(blobFee(header, config))),

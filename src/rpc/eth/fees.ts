@@ -20,7 +20,7 @@ export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
 
 export const gasPrice = defineMethod({
   name: 'eth_gasPrice',
-  lane: 'socket',
+  lane: 'cheap',
   params: [],
   required: 0,
   run: ({ view, chain }) => {
@@ -31,7 +31,7 @@ export const gasPrice = defineMethod({
 
 export const maxPriorityFeePerGas = defineMethod({
   name: 'eth_maxPriorityFeePerGas',
-  lane: 'socket',
+  lane: 'cheap',
   params: [],
   required: 0,
   run: ({ view }) => toQuantity(suggestTip(view.chain)),

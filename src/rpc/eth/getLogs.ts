@@ -1,9 +1,10 @@
 import type { ChainReader } from '../../chain/reader.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
+import { responseTooLarge } from '../errorResponse.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatLog } from '../format/log.ts'
-import { defineMethod, type RpcContext } from '../method.ts'
+import { defineMethod, type RpcContext, type RpcLimits } from '../method.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { heightOfTag, prunedHistory } from './blockLookup.ts'
 import { findReceipts } from './loadBlock.ts'
@@ -25,16 +26,23 @@ export async function findLogs(context: RpcContext, filter: LogFilter): Promise<
   const deadline = context.now() + limits.callTimeoutMs
   const pause = context.execution?.yieldUntil(deadline)
   const matches = logMatcher(filter)
-  const found: JsonObject[] = []
+  const found: FoundLogs = { logs: [], bytes: 0 }
   try {
     for await (const height of candidateHeights(view.chain, filter, range)) {
       await pause?.()
-      collect(view.chain, height, matches, limits.logResults, found)
+      collect(view.chain, height, matches, limits, found)
     }
   } catch (error) {
     throw error instanceof ExecutionTimeout ? new RpcError(RPC_CODES.timeout, 'request timed out') : error
   }
-  return found
+  return found.logs
+}
+
+/** What a search has found so far. */
+interface FoundLogs {
+  readonly logs: JsonObject[]
+  /** a lower bound of the answer's length */
+  bytes: number
 }
 
 interface Range {
@@ -72,8 +80,8 @@ function collect(
   chain: ChainReader,
   height: number,
   matches: ReturnType<typeof logMatcher>,
-  maxLogs: number,
-  found: JsonObject[],
+  limits: Pick<RpcLimits, 'logResults' | 'responseBytes'>,
+  found: FoundLogs,
 ): void {
   const block = findReceipts(chain, { kind: 'number', number: height })
   if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
@@ -89,10 +97,12 @@ function collect(
         logIndex: logIndex++,
       }
       if (!matches(log)) continue
-      if (found.length >= maxLogs) {
-        throw new RpcError(RPC_CODES.limitExceeded, `query returned more than ${maxLogs} results`)
+      if (found.logs.length >= limits.logResults) {
+        throw new RpcError(RPC_CODES.limitExceeded, `query returned more than ${limits.logResults} results`)
       }
-      found.push(formatLog(log, place))
+      found.bytes += log.data.length * 2
+      if (found.bytes > limits.responseBytes) throw responseTooLarge()
+      found.logs.push(formatLog(log, place))
     }
   })
 }

@@ -1,7 +1,6 @@
 import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import type { Receipt } from '../../chain/receipt.ts'
-import type { SignedTransaction } from '../../chain/transaction.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { BlockParts } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'
@@ -24,24 +23,35 @@ export function findHeader(chain: ChainReader, selector: BlockSelector): Located
   return header === undefined || hash === undefined ? undefined : { height, header, hash }
 }
 
+/** A block's header, hash and transactions. */
+export type BlockBody = Omit<BlockParts, 'size'>
+
+/**
+ * The transactions of a block; undefined when there is no such block.
+ * @throws RpcError when they are no longer kept
+ */
+export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody | undefined {
+  const found = findHeader(chain, selector)
+  if (found === undefined) return undefined
+  const transactions = chain.transactions(found.height)
+  if (transactions === undefined) throw prunedHistory()
+  return { header: found.header, hash: found.hash, transactions }
+}
+
 /**
  * A whole block; undefined when there is no such block.
  * @throws RpcError when its body is no longer kept
  */
 export function findBlock(chain: ChainReader, selector: BlockSelector): BlockParts | undefined {
-  const found = findHeader(chain, selector)
-  if (found === undefined) return undefined
-  const transactions = chain.transactions(found.height)
-  const size = chain.size(found.height)
-  if (transactions === undefined || size === undefined) throw prunedHistory()
-  return { header: found.header, hash: found.hash, transactions, size }
+  const body = findBody(chain, selector)
+  if (body === undefined) return undefined
+  const size = chain.size(body.header.number)
+  if (size === undefined) throw prunedHistory()
+  return { ...body, size }
 }
 
 /** A block's transactions with their receipts. */
-export interface BlockReceipts {
-  readonly header: EthereumHeader
-  readonly hash: Hash
-  readonly transactions: readonly SignedTransaction[]
+export interface BlockReceipts extends BlockBody {
   readonly receipts: readonly Receipt[]
 }
 
@@ -50,12 +60,11 @@ export interface BlockReceipts {
  * @throws RpcError when they are no longer kept
  */
 export function findReceipts(chain: ChainReader, selector: BlockSelector): BlockReceipts | undefined {
-  const found = findHeader(chain, selector)
-  if (found === undefined) return undefined
-  const transactions = chain.transactions(found.height)
-  const receipts = chain.receipts(found.height)
-  if (transactions === undefined || receipts === undefined) throw prunedHistory()
-  return { header: found.header, hash: found.hash, transactions, receipts }
+  const body = findBody(chain, selector)
+  if (body === undefined) return undefined
+  const receipts = chain.receipts(body.header.number)
+  if (receipts === undefined) throw prunedHistory()
+  return { ...body, receipts }
 }
 
 /** The receipts of a block in JSON, or only the one at `index`. */

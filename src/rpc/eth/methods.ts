@@ -12,6 +12,7 @@ import { getBlockByHash, getBlockByNumber, getHeaderByHash, getHeaderByNumber } 
 import { call } from './call.ts'
 import { capabilities } from './capabilities.ts'
 import { accounts, blockNumber, chainId, syncing } from './chainInfo.ts'
+import { config } from './config.ts'
 import { createAccessList } from './createAccessList.ts'
 import { estimateGas } from './estimateGas.ts'
 import { feeHistory } from './feeHistory.ts'
@@ -40,6 +41,7 @@ export const ethMethods: readonly RpcMethod[] = [
   call,
   capabilities,
   chainId,
+  config,
   createAccessList,
   estimateGas,
   feeHistory,

@@ -39,7 +39,7 @@ export function applyStateOverrides(
       destinations.add(bytesKey(destination))
     }
     remaining.delete(key)
-    overrideAccount(world, address, override)
+    overrideAccount(world, address, override, rules)
   }
   return remaining
 }
@@ -55,10 +55,13 @@ function movable(address: Address, precompiles: PrecompileTable, rules: Rules): 
   )
 }
 
-function overrideAccount(world: WorldState, address: Address, override: AccountOverride): void {
+function overrideAccount(world: WorldState, address: Address, override: AccountOverride, rules: Rules): void {
   const { nonce, code, balance, state, stateDiff } = override
   if (state !== undefined && stateDiff !== undefined) {
     throw serverError(`account ${toChecksumAddress(address)} has both 'state' and 'stateDiff'`)
+  }
+  if (code !== undefined && isStandardPrecompile(address, rules.fork)) {
+    throw serverError(`account ${toChecksumAddress(address)} is a standard precompile, whose code cannot be replaced`)
   }
   if (nonce !== undefined) world.setNonce(address, nonce)
   if (code !== undefined) world.setCode(address, code)

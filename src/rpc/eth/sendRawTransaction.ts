@@ -8,6 +8,9 @@ import { serverError } from '../errors.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import { readData } from '../params/data.ts'
 
+/** EIP-4844's type byte: the chain takes no blobs. */
+const BLOB_TRANSACTION = 0x03
+
 /** Answers with the hash once the pool has admitted the transaction. */
 export const sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
@@ -22,8 +25,9 @@ export const sendRawTransaction = defineMethod({
  * @throws RpcError in geth's words when it is refused
  */
 export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
+  // The form with blobs, in which clients send these, is not decoded at all.
+  if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
   const transaction = decode(raw)
-  if (transaction.type === 3) throw serverError('transaction type not supported')
   checkFeeCap(transaction, limits.feeCapAcoin)
   const recovery = recoverSender(transaction, { chainId: chain.evmChainId, allowUnprotected: false })
   if ('reason' in recovery) throw serverError(recovery.reason)

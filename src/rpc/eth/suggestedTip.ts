@@ -8,6 +8,8 @@ export const IDLE_TIP = 100_000_000n
 const WINDOW = 20
 /** Per mille of its gas limit from which a block counts as full. */
 const FULL_PER_MILLE = 900n
+/** The newest full blocks whose tips are read. */
+const SAMPLED_BLOCKS = 4
 /** As in geth's oracle: this many of the lowest tips of each block, and this percentile of all of them. */
 const TIPS_PER_BLOCK = 3
 const PERCENTILE = 60
@@ -28,7 +30,10 @@ export function suggestTip(chain: Chain): bigint {
     if (header !== undefined && header.gasUsed * 1000n >= header.gasLimit * FULL_PER_MILLE) full.push(height)
   }
   if (full.length * 2 < chain.headHeight - from + 1) return IDLE_TIP
-  const tips = full.flatMap((height) => lowestTips(chain, height)).sort(ascending)
+  const tips = full
+    .slice(-SAMPLED_BLOCKS)
+    .flatMap((height) => lowestTips(chain, height))
+    .sort(ascending)
   const tip = tips[Math.floor(((tips.length - 1) * PERCENTILE) / 100)] ?? IDLE_TIP
   if (tip < IDLE_TIP) return IDLE_TIP
   return tip > MAX_TIP ? MAX_TIP : tip

@@ -4,7 +4,6 @@ import { decodeTransaction } from '../../chain/transactionCodec.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'
-import type { BlockParts } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
@@ -12,10 +11,10 @@ import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
 import { readHash } from '../params/data.ts'
 import { readIndex } from '../params/quantity.ts'
-import { findBlock } from './loadBlock.ts'
+import { type BlockBody, findBody } from './loadBlock.ts'
 
 interface Located {
-  readonly block: BlockParts
+  readonly block: BlockBody
   readonly index: number
   readonly signed: SignedTransaction
 }
@@ -92,16 +91,16 @@ export function locateMined(view: Pick<NodeView, 'chain'>, hash: Hash): Transact
 function locate(view: NodeView, hash: Hash): Located | undefined {
   const location = locateMined(view, hash)
   if (location === undefined) return undefined
-  const block = findBlock(view.chain, { kind: 'number', number: location.height })
+  const block = findBody(view.chain, { kind: 'number', number: location.height })
   return block === undefined ? undefined : pick(block, location.index)
 }
 
 function atIndex({ view }: RpcContext, selector: BlockSelector, index: number): Located | undefined {
-  const block = findBlock(view.chain, selector)
+  const block = findBody(view.chain, selector)
   return block === undefined ? undefined : pick(block, index)
 }
 
-function pick(block: BlockParts, index: number): Located | undefined {
+function pick(block: BlockBody, index: number): Located | undefined {
   const signed = block.transactions[index]
   return signed === undefined ? undefined : { block, index, signed }
 }

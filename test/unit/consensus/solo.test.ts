@@ -94,8 +94,9 @@ describe('solo blocks', () => {
     const before = application.at(1)
     const run = await runUntil(2, { directory, application: before })
     expect(run.events[0]?.replayed).toBe(true)
-    expect(before.blocks[1]).toEqual(application.blocks[1])
-    expect(createPartSet(encodeBlock(before.blocks[1]!.block)).header.total).toBeGreaterThan(25)
+    const [bytes, replayedBytes] = [application, before].map(({ blocks }) => encodeBlock(blocks[1]!.block))
+    expect(Buffer.compare(bytes!, replayedBytes!)).toBe(0)
+    expect(createPartSet(bytes!).header.total).toBeGreaterThan(25)
   })
 
   it('keep their time rising when the clock is set back', async () => {
@@ -151,7 +152,12 @@ describe('a restart', () => {
   })
 
   it.each([1, 3, 6])('gives the application the %d blocks that it lost', async (lost) => {
-    const { directory, application, heights } = await chainOf(6, { segmentBytes: 2000 })
+    const directory = temporaryDirectory()
+    const application = new FakeApplication()
+    application.txsFor = ({ height }) => [tx(height)]
+    application.durableLag = 100
+    await runUntil(6, { directory, application, segmentBytes: 2000 })
+    const heights = application.blocks.length
     const before = application.at(heights - lost)
     const run = await runUntil(heights + 2, { directory, application: before })
     const replayed = run.events.filter((event) => event.replayed)
@@ -175,7 +181,8 @@ describe('a restart', () => {
       writeFileSync(join(work, '00000001.wal'), bytes.subarray(0, length))
       const restarted = application.at(heights - 1)
       // The clock has moved on, so a block built anew differs.
-      await runUntil(heights, { directory: work, application: restarted, openFile: openWithoutSync })
+      const clock = new VirtualClock(application.genesisTimeMs + 3_600_000)
+      await runUntil(heights, { directory: work, application: restarted, openFile: openWithoutSync, clock })
       checkChain(restarted)
       const same = Buffer.compare(restarted.blocks[heights - 1]!.blockId.hash, decidedId.hash) === 0
       outcomes[same ? 'same' : 'other']++
@@ -344,7 +351,7 @@ describe('what cannot go on', () => {
     writeFileSync(join(work, name), bytes.subarray(0, memory))
     const signedHeight =
       application.blocks.findIndex(({ seenCommit }) =>
-        bytes.subarray(0, memory).includes(seenCommit.signatures[0]!.signature),
+        bytes.subarray(0, memory).includes(Buffer.from(seenCommit.signatures[0]!.signature)),
       ) + 1
     expect(signedHeight).toBeGreaterThan(30)
     const behind = application.at(signedHeight - 1)

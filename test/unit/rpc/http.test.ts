@@ -220,7 +220,7 @@ describe('connections', () => {
     socket.on('data', (chunk: Buffer) => {
       received += chunk.length
     })
-    socket.on('error', () => undefined)
+    socket.resume()
     await once(socket, 'close')
     expect(received).toBeLessThan(20_000_000)
   })

@@ -6,7 +6,7 @@ import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts
 import type { HeadFeed } from '../../../src/rpc/headFeed.ts'
 import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
 import type { RpcMethod, SyncStatus } from '../../../src/rpc/method.ts'
-import { createSocketMethods, createViewMethods } from '../../../src/rpc/methods.ts'
+import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { createMethodTable, type MethodTable } from '../../../src/rpc/methodTable.ts'
 import { createSubscriptionHub, type SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/viewCall.ts'
@@ -66,7 +66,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
   const log = { error: (fields: unknown) => void logged.push(fields), warn: () => undefined }
   let syncing: SyncStatus | undefined
   let leases = 0
-  const viewMethods = createMethodTable([...createViewMethods().values(), ...extraMethods])
+  const viewMethods = createMethodTable([...METHODS.values(), ...extraMethods])
   // Parameters and errors cross a thread in production.
   const views: ViewPool = options.views ?? {
     call: async (_, method, params) => {

@@ -35,6 +35,10 @@ describe('merkle tree', () => {
     expect(verifyMerkleProof(root, leaf, { ...proof, aunts: proof.aunts.slice(1) })).toBe(false)
     expect(verifyMerkleProof(root, leaf, { ...proof, aunts: [...proof.aunts, root] })).toBe(false)
     expect(verifyMerkleProof(proofs[0]!.leafHash, leaf, proof)).toBe(false)
+    const [first, ...rest] = proof.aunts
+    for (const aunt of [first!.subarray(1), new Uint8Array(64), new Uint8Array()]) {
+      expect(verifyMerkleProof(root, leaf, { ...proof, aunts: [aunt, ...rest] })).toBe(false)
+    }
   })
 
   it('hashes large leaves as small ones are hashed', () => {

@@ -65,7 +65,7 @@ describe('stateful precompiles', () => {
     )
     expect(status).toBe('success')
     expect(precompile.calls).toMatchObject([
-      { caller: CONTRACT, value: 7n, isStatic: false, isDelegated: false, block: BLOCK },
+      { caller: CONTRACT, value: 7n, isStatic: false, isDelegated: false, block: { ...BLOCK, baseFeePerGas: 0n } },
     ])
     expect(context.world.getBalance(NATIVE)).toBe(7n)
     expect(logs.map(({ address }) => address)).toEqual([CONTRACT, NATIVE, CONTRACT])

@@ -123,7 +123,7 @@ describe('blocks', () => {
       ...header
     } = head as object & Record<string, unknown>
     expect(await ask(getHeaderByNumber, tag)).toEqual(header)
-    expect(await ask(getHeaderByHash, header['hash'])).toEqual(header)
+    expect(await ask(getHeaderByHash, header.hash)).toEqual(header)
   })
 
   test('earliest is the genesis block', async () => {

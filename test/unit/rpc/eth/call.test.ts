@@ -159,6 +159,10 @@ describe('eth_call', () => {
       { [`0x${'00'.repeat(19)}01`]: { movePrecompileToAddress: echo } },
       'account 0x0000000000000000000000000000000000000001 is a standard precompile, which cannot be moved',
     ],
+    [
+      { [`0x${'00'.repeat(19)}01`]: { code: '0x00' } },
+      'account 0x0000000000000000000000000000000000000001 is a standard precompile, whose code cannot be replaced',
+    ],
   ])('state override %j is refused', async (state, message) => {
     const error = await invokeError(call, node.context(), { to: echo }, 'latest', state)
     expect(error).toMatchObject({ code: -32000 })
@@ -292,6 +296,15 @@ describe('eth_createAccessList', () => {
     })
     const data = `0x${word(1)}`
     expect(await invoke(createAccessList, node.context(), { to: forwarder, data })).toMatchObject({ accessList: [] })
+  })
+
+  test('authorizations that no gas pays for are not looked at', async () => {
+    const authorization = { chainId: '0x0', address: counter, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }
+    const request = { to: counter, gas: '0x186a0', authorizationList: Array(5).fill(authorization) }
+    expect(await invokeError(createAccessList, node.context(), request)).toEqual({
+      code: -32000,
+      message: 'insufficient gas to process all authorizations',
+    })
   })
 
   test('a failing run has its list and its error', async () => {

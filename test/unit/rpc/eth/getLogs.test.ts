@@ -87,6 +87,10 @@ describe('errors', () => {
       message: 'exceed maximum block range 3',
     })
     expect(await invoke(getLogs, limited({ logBlockRange: 4, logResults: 3 }), all)).toHaveLength(3)
+    expect(await invokeError(getLogs, limited({ responseBytes: 128 }), all)).toEqual({
+      code: -32003,
+      message: 'response too large',
+    })
     expect(await invokeError(getLogs, limited({ logResults: 2 }), all)).toEqual({
       code: -32005,
       message: 'query returned more than 2 results',

@@ -121,7 +121,7 @@ describe('eth_fillTransaction', () => {
       s: '0x0',
       yParity: '0x0',
     })
-    const gas = BigInt(tx['gas'] as string)
+    const gas = BigInt(tx.gas as string)
     expect(gas).toBeGreaterThan(40_000n)
     const parsed = parseTransaction(envelope)
     expect(parsed).toMatchObject({ chainId: 7628, nonce: 1, gas, maxFeePerGas: 2_100_000_000n, to: counter })

@@ -1,0 +1,74 @@
+import { beforeAll, expect, test } from 'vitest'
+import { bytesToHex } from '../../../../src/primitives/bytes.ts'
+import { capabilities } from '../../../../src/rpc/eth/capabilities.ts'
+import { accounts, blockNumber, chainId, syncing } from '../../../../src/rpc/eth/chainInfo.ts'
+import { config } from '../../../../src/rpc/eth/config.ts'
+import { ethMethods } from '../../../../src/rpc/eth/methods.ts'
+import { invoke } from '../invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
+
+let node: MemoryNode
+
+beforeAll(async () => {
+  node = await createMemoryNode({
+    chain: {
+      forks: [
+        { height: 0, fork: 'cancun' },
+        { height: 1, fork: 'prague' },
+        { height: 12, fork: 'osaka' },
+      ],
+    },
+  })
+  await node.produce([])
+  await node.produce([])
+})
+
+test('the simple ones', async () => {
+  const context = node.context()
+  expect(await invoke(chainId, context)).toBe('0x1dcc')
+  expect(await invoke(blockNumber, context)).toBe('0x2')
+  expect(await invoke(accounts, context)).toEqual([])
+  expect(await invoke(syncing, context)).toBe(false)
+  const status = { startingBlock: 1, currentBlock: 16, highestBlock: 255 }
+  expect(await invoke(syncing, node.context({ syncing: () => status }))).toEqual({
+    startingBlock: '0x1',
+    currentBlock: '0x10',
+    highestBlock: '0xff',
+  })
+})
+
+test('eth_capabilities tells what is pruned', async () => {
+  const context = node.context({ view: node.view({ oldestState: 2, oldestBlock: 1 }) })
+  const [one, two] = [1, 2].map((height) => ({ disabled: false, oldestBlock: `0x${height}` }))
+  expect(await invoke(capabilities, context)).toEqual({
+    head: { number: '0x2', hash: bytesToHex(node.blocks[2]!.hash) },
+    state: two,
+    tx: one,
+    logs: one,
+    receipts: one,
+    blocks: one,
+    stateproofs: two,
+  })
+})
+
+test('eth_config tells the present rules and the coming ones', async () => {
+  const { current, next, last } = (await invoke(config, node.context())) as Record<string, Record<string, unknown>>
+  const { timestamp } = node.blocks[1]!.header
+  expect(current).toMatchObject({ activationTime: timestamp, chainId: '0x1dcc' })
+  expect(current?.precompiles).toMatchObject({
+    ECREC: '0x0000000000000000000000000000000000000001',
+    BLS12_MAP_FP2_TO_G2: '0x0000000000000000000000000000000000000011',
+  })
+  expect(current?.precompiles).not.toHaveProperty('P256VERIFY')
+  expect(next).toEqual(last)
+  // ten blocks of 400 ms
+  expect(next).toMatchObject({ activationTime: node.blocks[2]!.header.timestamp + 4 })
+  expect(next?.precompiles).toHaveProperty('P256VERIFY', '0x0000000000000000000000000000000000000100')
+  expect(next?.forkId).not.toBe(current?.forkId)
+})
+
+test('names are unique and say their namespace', () => {
+  const names = ethMethods.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.every((name) => name.startsWith('eth_'))).toBe(true)
+})

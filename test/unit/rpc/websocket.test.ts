@@ -1,0 +1,320 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
+import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
+import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
+import { testAccount } from './testAccount.ts'
+import { COUNTED, COUNTER } from './testContracts.ts'
+import { openTestSocket, type TestSocket } from './testSocket.ts'
+
+const alice = testAccount('alice')
+const COUNTER_ADDRESS = new Uint8Array(20).fill(0xcc)
+const OTHER_ADDRESS = new Uint8Array(20).fill(0xdd)
+
+const readAny: ParamReader<unknown> = (json) => json
+const pause = defineMethod({
+  name: 'test_pause',
+  lane: 'socket',
+  params: [readAny],
+  required: 1,
+  run: async (_, ms) => sleep(Number(ms), 'done'),
+})
+const big = defineMethod({
+  name: 'test_big',
+  lane: 'socket',
+  params: [readAny],
+  required: 1,
+  run: (_, length) => 'x'.repeat(Number(length)),
+})
+
+let node: MemoryNode
+let thread: TestThread
+let server: TestServer
+let strict: TestServer
+const sockets: TestSocket[] = []
+let nonce = 0n
+
+beforeAll(async () => {
+  node = await createMemoryNode({
+    accounts: [
+      { address: alice.address, balance: 10n ** 24n },
+      { address: COUNTER_ADDRESS, code: COUNTER },
+      { address: OTHER_ADDRESS, code: COUNTER },
+    ],
+  })
+  thread = createTestThread(node, { extraMethods: [pause, big] })
+  server = await startTestServer(node, thread)
+  strict = await startTestServer(node, thread, {
+    requestBytes: 10_000,
+    allowedOrigins: ['https://app.example.org'],
+    webSocketLimits: {
+      sockets: 3,
+      subscriptions: 2,
+      requestsInFlight: 2,
+      bufferedBytes: 1_000_000,
+      stalledMs: 60_000,
+      pingMs: 300,
+      pongMs: 900,
+    },
+  })
+})
+
+afterEach(async () => {
+  for (const { socket } of sockets.splice(0)) socket.terminate()
+  await sleep(20)
+})
+
+afterAll(async () => {
+  await Promise.all([server.close(), strict.close()])
+  expect(thread.logged).toEqual([])
+})
+
+async function open(target = server, headers: Record<string, string> = {}): Promise<TestSocket> {
+  const opened = await openTestSocket(target.wsUrl, headers)
+  sockets.push(opened)
+  return opened
+}
+
+/** Makes a block that calls the contracts. */
+async function produce(...targets: Uint8Array[]): Promise<void> {
+  await node.produce(targets.map((to) => alice.sign({ to, nonce: nonce++ })))
+}
+
+async function subscribe(client: TestSocket, ...params: unknown[]): Promise<string> {
+  const answer = (await client.ask('eth_subscribe', params)) as { result: string }
+  expect(answer.result).toMatch(/^0x[0-9a-f]{32}$/)
+  return answer.result
+}
+
+const notification = (subscription: string, result: unknown) => ({
+  jsonrpc: '2.0',
+  method: 'eth_subscription',
+  params: { subscription, result },
+})
+
+describe('requests', () => {
+  test('are answered as over HTTP, batches and notifications too', async () => {
+    const client = await open()
+    expect(await client.ask('eth_chainId')).toEqual({ jsonrpc: '2.0', id: 1, result: '0x1dcc' })
+    client.socket.send('{"jsonrpc":"2.0","method":"eth_chainId"}')
+    client.socket.send('nonsense')
+    expect(await client.next()).toMatchObject({ id: null, error: { code: -32700 } })
+    client.socket.send(Buffer.from('[{"jsonrpc":"2.0","id":1.0,"method":"net_version"}]'))
+    expect(await client.next()).toEqual([{ jsonrpc: '2.0', id: 1, result: '7628' }])
+    expect(client.waiting).toEqual([])
+  })
+
+  test('a quick one does not wait for a slow one', async () => {
+    const client = await open()
+    client.socket.send('{"jsonrpc":"2.0","id":"slow","method":"test_pause","params":[100]}')
+    client.socket.send('{"jsonrpc":"2.0","id":"quick","method":"eth_chainId"}')
+    expect(await client.next()).toMatchObject({ id: 'quick' })
+    expect(await client.next()).toMatchObject({ id: 'slow' })
+  })
+
+  test('many at once are all answered, a few at a time', async () => {
+    const client = await open(strict)
+    for (let id = 0; id < 300; id++) {
+      client.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'test_pause', params: [id % 3] }))
+    }
+    const ids = new Set<unknown>()
+    for (let i = 0; i < 300; i++) ids.add(((await client.next()) as { id: unknown }).id)
+    expect(ids.size).toBe(300)
+  })
+
+  test('a message that is too large closes the connection with 1009', async () => {
+    const client = await open(strict)
+    client.socket.send('x'.repeat(10_001))
+    expect((await once(client.socket, 'close'))[0]).toBe(1009)
+  })
+
+  test('other paths and origins are refused, and too many sockets', async () => {
+    const refusal = async (url: string, headers = {}): Promise<unknown> => {
+      const socket = new WebSocket(url, { headers })
+      return ((await once(socket, 'error')) as [Error])[0].message
+    }
+    expect(await refusal(server.wsUrl.replace('/ws', '/other'))).toBe('Unexpected server response: 404')
+    expect(await refusal(strict.wsUrl, { origin: 'https://evil.example.org' })).toBe('Unexpected server response: 403')
+    await open(strict, { origin: 'https://app.example.org' })
+    await open(strict)
+    await open(strict)
+    expect(await refusal(strict.wsUrl)).toBe('Unexpected server response: 503')
+  })
+})
+
+describe('eth_subscribe', () => {
+  const cases: readonly (readonly [params: unknown, code: number, message: string])[] = [
+    [[], -32602, 'expected subscription name as first argument'],
+    [[1], -32602, 'expected subscription name as first argument'],
+    [{}, -32602, 'non-array args'],
+    [['nothing'], -32601, 'no "nothing" subscription in eth namespace'],
+    [['constructor'], -32601, 'no "constructor" subscription in eth namespace'],
+    [['newHeads', 1], -32602, 'too many arguments, want at most 1'],
+    [['logs'], -32602, 'missing value for required argument 1'],
+    [['logs', 'x'], -32602, 'invalid argument 1: json: cannot unmarshal string into Go value of type filters.input'],
+    [['logs', { address: '0x1' }], -32602, 'invalid argument 1: invalid address: hex string of odd length'],
+    [['logs', { fromBlock: 'pending' }], -32602, 'pending logs are not supported'],
+    [
+      ['newPendingTransactions', 'x'],
+      -32602,
+      'invalid argument 1: json: cannot unmarshal string into Go value of type bool',
+    ],
+  ]
+  test.each(cases)('%j is refused', async (params, code, message) => {
+    const client = await open()
+    expect(await client.ask('eth_subscribe', params as unknown[])).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code, message },
+    })
+  })
+
+  test('other namespaces have none', async () => {
+    const client = await open()
+    const error = { code: -32601, message: 'no "x" subscription in debug namespace' }
+    expect(await client.ask('debug_subscribe', ['x'])).toMatchObject({ error })
+  })
+
+  test('newHeads: each height once and in order, also when several blocks come at once', async () => {
+    const client = await open()
+    const id = await subscribe(client, 'newHeads')
+    await produce()
+    thread.feed.head(node.view())
+    const stale = node.view()
+    await produce()
+    await produce()
+    thread.feed.head(node.view())
+    thread.feed.head(stale)
+    thread.feed.head(node.view())
+    for (const { header, hash } of node.blocks.slice(-3)) {
+      const told = (await client.next()) as { params: { result: Record<string, unknown> } }
+      const { result: block } = (await client.ask('eth_getHeaderByHash', [bytesToHex(hash)])) as { result: object }
+      // The answer to the request comes in between only if nothing was told twice.
+      expect(told).toEqual(notification(id, block))
+      expect(told.params.result.number).toBe(`0x${header.number.toString(16)}`)
+      expect(told.params.result).not.toHaveProperty('transactions')
+    }
+    expect(client.waiting).toEqual([])
+  })
+
+  test('logs: those that match, with the fields of eth_getLogs', async () => {
+    const client = await open()
+    const all = await subscribe(client, 'logs', {})
+    const own = await subscribe(client, 'logs', { address: bytesToHex(COUNTER_ADDRESS), topics: [[COUNTED, null]] })
+    const none = await subscribe(client, 'logs', { topics: [null, null] })
+    await produce(COUNTER_ADDRESS, OTHER_ADDRESS)
+    thread.feed.head(node.view())
+    const told = [await client.next(), await client.next(), await client.next()]
+    const { result } = (await client.ask('eth_getLogs', [{}])) as { result: Record<string, unknown>[] }
+    expect(result).toHaveLength(2)
+    expect(told).toEqual([notification(all, result[0]), notification(all, result[1]), notification(own, result[0])])
+    expect(result.map(({ logIndex }) => logIndex)).toEqual(['0x0', '0x1'])
+    expect(await client.ask('eth_unsubscribe', [none])).toMatchObject({ result: true })
+  })
+
+  test('newPendingTransactions: hashes, or objects', async () => {
+    const client = await open()
+    const hashes = await subscribe(client, 'newPendingTransactions')
+    const bodies = await subscribe(client, 'newPendingTransactions', true)
+    const { transaction, sender } = alice.sign({ nonce: 99n, to: COUNTER_ADDRESS })
+    thread.feed.pending([{ raw: transaction.raw, hash: transaction.hash, sender }])
+    const hash = bytesToHex(transaction.hash)
+    expect(await client.next()).toEqual(notification(hashes, hash))
+    expect(await client.next()).toMatchObject(
+      notification(bodies, { hash, from: alice.hex, nonce: '0x63', blockHash: null, blockNumber: null }),
+    )
+  })
+
+  test('syncing: when catching up begins and ends', async () => {
+    const client = await open()
+    const id = await subscribe(client, 'syncing')
+    thread.setSyncing({ startingBlock: 1, currentBlock: 2, highestBlock: 30 })
+    thread.feed.head(node.view())
+    thread.feed.head(node.view())
+    thread.setSyncing(undefined)
+    thread.feed.head(node.view())
+    const status = { startingBlock: '0x1', currentBlock: '0x2', highestBlock: '0x1e' }
+    expect(await client.next()).toEqual(notification(id, { syncing: true, status }))
+    expect(await client.next()).toEqual(notification(id, false))
+  })
+
+  test('nothing is told before the answer, in a batch neither', async () => {
+    const client = await open()
+    const call = (id: number, method: string, params: unknown[]) => ({ jsonrpc: '2.0', id, method, params })
+    client.socket.send(JSON.stringify([call(1, 'eth_subscribe', ['newHeads']), call(2, 'test_pause', [150])]))
+    await sleep(50)
+    await produce()
+    thread.feed.head(node.view())
+    const [{ result: id }] = (await client.next()) as [{ result: string }]
+    expect(await client.next()).toMatchObject({ params: { subscription: id } })
+  })
+
+  test('ends with eth_unsubscribe, and with the connection', async () => {
+    const client = await open()
+    const id = await subscribe(client, 'newHeads')
+    const other = await open()
+    const missing = { error: { code: -32000, message: 'subscription not found' } }
+    expect(await other.ask('eth_unsubscribe', [id])).toMatchObject(missing)
+    expect(await client.ask('eth_unsubscribe', [id])).toMatchObject({ result: true })
+    expect(await client.ask('eth_unsubscribe', [id])).toMatchObject(missing)
+    expect(await client.ask('eth_unsubscribe', [1])).toMatchObject({
+      error: { message: 'invalid argument 0: json: cannot unmarshal number into Go value of type rpc.ID' },
+    })
+    await produce()
+    thread.feed.head(node.view())
+    expect(await client.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
+  })
+
+  test('a socket has a limited number', async () => {
+    const client = await open(strict)
+    const id = await subscribe(client, 'newHeads')
+    await subscribe(client, 'syncing')
+    const error = { code: -32005, message: 'too many subscriptions, want at most 2' }
+    expect(await client.ask('eth_subscribe', ['syncing'])).toMatchObject({ error })
+    await client.ask('eth_unsubscribe', [id])
+    await subscribe(client, 'newHeads')
+  })
+})
+
+describe('clients that do not keep up', () => {
+  test('one that does not read is dropped with 1013, others are told everything', async () => {
+    const [lazy, keen] = [await open(strict), await open(strict)]
+    await subscribe(lazy, 'newPendingTransactions', true)
+    await subscribe(keen, 'newPendingTransactions', true)
+    const closed = once(lazy.socket, 'close')
+    lazy.socket.pause()
+    const { transaction, sender } = alice.sign({ nonce: 100n, data: new Uint8Array(50_000) })
+    const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
+    for (let i = 0; i < 200; i++) {
+      thread.feed.pending([pooled])
+      await keen.next()
+    }
+    lazy.socket.resume()
+    expect((await closed)[0]).toBe(1013)
+    expect(await keen.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
+  })
+
+  test('one that is idle is pinged, and dropped when it does not answer', async () => {
+    const [alive, dead] = [await open(strict), await open(strict)]
+    let pings = 0
+    alive.socket.on('ping', () => pings++)
+    const closed = once(dead.socket, 'close')
+    dead.socket.pause()
+    const guard = setInterval(() => dead.socket.resume(), 4_000)
+    await closed
+    clearInterval(guard)
+    expect(pings).toBeGreaterThan(0)
+    expect(await alive.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
+  })
+
+  test('closing the server tells the clients', async () => {
+    const temporary = await startTestServer(node, thread)
+    const client = await open(temporary)
+    const closed = once(client.socket, 'close')
+    await temporary.close()
+    expect((await closed)[0]).toBe(1001)
+  })
+})
