@@ -96,10 +96,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
       died: Promise.race(started.map((thread) => thread.died)),
       metrics: () => Promise.all([executor, pool, ...views, ...sockets].map((remote) => remote.metrics())),
       stop: async () => {
-        await Promise.all(sockets.map((remote) => remote.close()))
-        await Promise.all(views.map((remote) => remote.close()))
-        await pool.close()
-        await executor.close()
+        // A thread that died cannot close; `died` tells why, and the others still close in order.
+        for (const group of [sockets, views, [pool], [executor]]) {
+          await Promise.allSettled(group.map((remote) => remote.close()))
+        }
         await Promise.all(started.map((thread) => thread.stop()))
       },
     }

@@ -73,7 +73,7 @@ export function createStructLogger(config: StructLoggerConfig, context: Pick<Tra
       const storage = showsStorage ? storageAfter(step) : undefined
       const size =
         LOG_LENGTH +
-        (config.disableStack ? 0 : stack.length * 8) +
+        (config.disableStack ? 0 : stackLength(stack)) +
         (config.enableMemory ? Math.ceil(memory.length / 32) * WORD_LENGTH : 0) +
         (config.enableReturnData ? returnData.length * 2 : 0) +
         (storage === undefined ? 0 : storage.size * WORD_LENGTH * 2)
@@ -118,6 +118,13 @@ function toStructLog(
   if (storage !== undefined && storage.size > 0) log.storage = Object.fromEntries([...storage].sort(byName))
   if (refund !== 0n) log.refund = Number(refund)
   return log
+}
+
+/** Characters of a stack in JSON, within a few for each word. */
+function stackLength(stack: readonly bigint[]): number {
+  let length = 0
+  for (const word of stack) length += word < 0x1_0000_0000n ? 10 : WORD_LENGTH
+  return length
 }
 
 function memoryWords(memory: Uint8Array): string[] {

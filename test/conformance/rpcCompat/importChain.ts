@@ -1,5 +1,6 @@
 import { blockContextOf, rulesAt } from '../../../src/app/blockContext.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
+import { ethereumBlockSize } from '../../../src/chain/ethereumBlock.ts'
 import type { EthereumHeader } from '../../../src/chain/ethereumHeader.ts'
 import { ethereumHeaderHash } from '../../../src/chain/ethereumHeaderCodec.ts'
 import { type Hardfork, includesFork } from '../../../src/chain/hardfork.ts'
@@ -10,7 +11,7 @@ import type { SignedTransaction } from '../../../src/chain/transaction.ts'
 import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import { applyBlockStart } from '../../../src/evm/systemCalls.ts'
-import { bytesToHex, EMPTY_BYTES, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
@@ -161,18 +162,11 @@ async function genesisBlock(genesis: GenesisFile): Promise<MemoryBlock> {
     parentBeaconBlockRoot: undefined,
     requestsHash: undefined,
   }
-  return { header, hash: ethereumHeaderHash(header), transactions: [], receipts: [], size: GENESIS_SIZE, changes }
+  const size = ethereumBlockSize(header, [])
+  return { header, hash: ethereumHeaderHash(header), transactions: [], receipts: [], size, changes }
 }
-
-/** Bytes of the RLP of a block with this header and two empty lists. */
-const GENESIS_SIZE = 517
 
 function check(block: DecodedBlock, what: string, actual: unknown, expected: unknown): void {
   if (actual === expected) return
   throw new Error(`block ${block.header.number}: the ${what} is ${actual}, its header says ${expected}`)
-}
-
-/** Whether two chains of hashes meet: the imported head is the one that is expected. */
-export function isHead({ blocks }: ImportedChain, hash: Uint8Array): boolean {
-  return equalBytes(blocks.at(-1)!.hash, hash)
 }

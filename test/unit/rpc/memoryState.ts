@@ -1,6 +1,6 @@
 import { createMerkleProof, createMPT, type MerklePatriciaTrie } from '@ethereumjs/mpt'
 import type { Address } from '../../../src/primitives/address.ts'
-import { bigIntToMinimalBytes, equalBytes } from '../../../src/primitives/bytes.ts'
+import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../../../src/primitives/hash.ts'
 import { encodeRLP } from '../../../src/primitives/rlp.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
@@ -58,9 +58,4 @@ async function storageTrie(slots: readonly (readonly [Uint8Array, Uint8Array])[]
   const trie = await createMPT()
   for (const [slot, value] of slots) await trie.put(keccak256(slot), encodeRLP(value))
   return trie
-}
-
-/** For tests that set slots: a slot number or value in the form the state takes. */
-export function minimal(value: bigint): Uint8Array {
-  return bigIntToMinimalBytes(value)
 }
