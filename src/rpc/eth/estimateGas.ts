@@ -38,8 +38,8 @@ export async function estimate(
   const message = toCallMessage(request, context)
   let high = highestLimit(request, message, environment, context.limits.callGas)
   if (isPlainTransfer(message, environment)) {
-    const outcome = await attempt(environment, message, PLAIN_TRANSFER_GAS)
-    if (outcome?.failure === undefined && outcome !== undefined) return PLAIN_TRANSFER_GAS
+    const outcome = await runCall(environment, { ...message, gasLimit: PLAIN_TRANSFER_GAS })
+    if (outcome.kind === 'applied' && outcome.failure === undefined) return PLAIN_TRANSFER_GAS
   }
 
   const first = await attempt(environment, message, high)

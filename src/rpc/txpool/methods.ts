@@ -19,8 +19,8 @@ export const status = defineMethod({
   },
 })
 
-/** No transaction object is shorter: its fields of fixed length alone are longer. */
-const SHORTEST_OBJECT = 600
+/** No object or summary of a transaction is shorter in JSON. */
+const SHORTEST_OBJECT = 400
 const SHORTEST_SUMMARY = 40
 
 export const content = defineMethod({

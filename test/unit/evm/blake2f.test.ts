@@ -11,10 +11,26 @@ const STATE =
 describe('blake2f', () => {
   it.each([
     // EIP-152, test vectors 4 to 7
-    [0, '01', '08c9bcf367e6096a3ba7ca8485ae67bb2bf894fe72f36e3cf1361d5f3af54fa5d282e6ad7f520e511f6c3e2b8c68059b9442be0454267ce079217e1319cde05b'],
-    [12, '01', 'ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbc4925ab92386edd4009923'],
-    [12, '00', '75ab69d3190a562c51aef8d88f1c2775876944407270c42c9844252c26d2875298743e7f6d5ea2f2d3e8d226039cd31b4e426ac4f2d3d666a610c2116fde4735'],
-    [1, '01', 'b63a380cb2897d521994a85234ee2c181b5f844d2c624c002677e9703449d2fba551b3a8333bcdf5f2f7e08993d53923de3d64fcc68c034e717b9293fed7a421'],
+    [
+      0,
+      '01',
+      '08c9bcf367e6096a3ba7ca8485ae67bb2bf894fe72f36e3cf1361d5f3af54fa5d282e6ad7f520e511f6c3e2b8c68059b9442be0454267ce079217e1319cde05b',
+    ],
+    [
+      12,
+      '01',
+      'ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923',
+    ],
+    [
+      12,
+      '00',
+      '75ab69d3190a562c51aef8d88f1c2775876944407270c42c9844252c26d2875298743e7f6d5ea2f2d3e8d226039cd31b4e426ac4f2d3d666a610c2116fde4735',
+    ],
+    [
+      1,
+      '01',
+      'b63a380cb2897d521994a85234ee2c181b5f844d2c624c002677e9703449d2fba551b3a8333bcdf5f2f7e08993d53923de3d64fcc68c034e717b9293fed7a421',
+    ],
   ])('gives the vectors of EIP-152: %d rounds, final %s', (rounds, final, expected) => {
     const block = `616263${'00'.repeat(125)}`
     const input = `${rounds.toString(16).padStart(8, '0')}${STATE}${block}03${'00'.repeat(15)}${final}`

@@ -100,7 +100,7 @@ describe('txpool', () => {
 
   test('a pool that does not fit an answer is refused, if possible before it is copied', async () => {
     const error = { code: -32003, message: 'response too large' }
-    const limits = { ...TEST_LIMITS, responseBytes: 1_850 }
+    const limits = { ...TEST_LIMITS, responseBytes: 1_300 }
     expect(await invokeError(content, node.context({ txs: pool(first, second), limits }))).toEqual(error)
     const untouchable = { ...pool(first, second, second, second), content: () => Promise.reject(new Error('copied')) }
     expect(await invokeError(content, node.context({ txs: untouchable, limits }))).toEqual(error)

@@ -256,6 +256,15 @@ describe('eth_estimateGas', () => {
     })
   })
 
+  test('a transfer whose gas the sender cannot pay', async () => {
+    const request = { from: hexOf('99'), to: hexOf('98'), gasPrice: '0x3b9aca00' }
+    const poor = { [hexOf('99')]: { balance: '0x9184e72a000' } }
+    expect(await invokeError(estimateGas, node.context(), request, 'latest', poor)).toEqual({
+      code: -32000,
+      message: 'gas required exceeds allowance (10000)',
+    })
+  })
+
   test('a failure that more gas would not mend, and one that it would', async () => {
     expect(await invokeError(estimateGas, node.context(), { to: broken })).toEqual({
       code: -32000,
