@@ -98,7 +98,18 @@ export function blake2f(input: Uint8Array): Uint8Array {
   return new Uint8Array(output.buffer)
 }
 
-function instantiate(): { readonly memory: WebAssembly.Memory; readonly run: (rounds: number) => void } {
+/** What is used of WebAssembly's interface, whose types TypeScript has among those of browsers only. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object) => { readonly exports: object }
+}
+
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  readonly run: (rounds: number) => void
+}
+
+function instantiate(): Exports {
   const { section, type, kind } = WASM
   const bytes = Uint8Array.from([
     ...WASM.header,
@@ -108,8 +119,7 @@ function instantiate(): { readonly memory: WebAssembly.Memory; readonly run: (ro
     ...sized(section.export, [2, ...named('memory'), kind.memory, 0, ...named('run'), kind.function, 0]),
     ...sized(section.code, [1, ...prefixed([1, 16, type.i64, ...body(), op.end])]),
   ])
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes))
-  return exports as unknown as ReturnType<typeof instantiate>
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
 }
 
 /** Loads the working words, mixes until no round is left, with the ten schedules in turn, and stores them. */

@@ -46,13 +46,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     answer: async (text, session) => {
       const deadlineMs = performance.now() + requestTimeoutMs
-      const request = parseRequest(text)
+      const request = parseRequest(text, limits.batchItems)
       if (request === undefined) return errorResponse('null', parseError())
-      const { isBatch, messages } = request
+      const { isBatch, isTooLong, messages } = request
       const answerOne = (message: Message) => answerMessage(options, run, message, session, deadlineMs)
       if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
       if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
-      if (messages.length > limits.batchItems) return batchTooLarge(messages)
+      if (isTooLong) return batchTooLarge(messages)
       const calls = messages.map(
         (message): BatchCall => ({
           id: idOf(message),

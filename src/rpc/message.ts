@@ -17,26 +17,33 @@ export type Message =
 
 export interface Request {
   readonly isBatch: boolean
+  /** the batch has more messages than asked for: only the first ones are given */
+  readonly isTooLong: boolean
   readonly messages: readonly Message[]
 }
 
-/** Values nested deeper than this can not be handed to another thread. No method takes more than a dozen levels. */
+/**
+ * Values nested deeper than this are not read: parsing them is slow, and they can not be handed to another thread. No method
+ * takes more than a dozen levels.
+ */
 const MAX_DEPTH = 256
 
 const NULL_ID = 'null'
 
 /** Reads the text of a request; undefined when it is not JSON or is nested too deeply. */
-export function parseRequest(text: string): Request | undefined {
+export function parseRequest(text: string, maxMessages: number): Request | undefined {
+  const { isTooDeep, numberIds } = scanRequest(text, MAX_DEPTH)
+  if (isTooDeep) return undefined
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
     return undefined
   }
-  const { depth, numberIds } = scanRequest(text)
-  if (depth > MAX_DEPTH) return undefined
-  if (!Array.isArray(json)) return { isBatch: false, messages: [toMessage(json, numberIds[0])] }
-  return { isBatch: true, messages: json.map((item: unknown, index) => toMessage(item, numberIds[index])) }
+  const isBatch = Array.isArray(json)
+  const items: readonly unknown[] = Array.isArray(json) ? json : [json]
+  const messages = items.slice(0, maxMessages).map((item, index) => toMessage(item, numberIds[index]))
+  return { isBatch, isTooLong: items.length > maxMessages, messages }
 }
 
 function toMessage(json: unknown, numberId: string | undefined): Message {

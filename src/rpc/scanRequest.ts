@@ -1,36 +1,37 @@
 /** What `JSON.parse` does not tell about a request. */
 export interface RequestScan {
-  /** how deep arrays and objects are nested */
-  readonly depth: number
+  /** arrays and objects are nested deeper than was asked for; the scan ended there */
+  readonly isTooDeep: boolean
   /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
   readonly numberIds: readonly (string | undefined)[]
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const COLON = 0x3a
-const OPENING = new Set([0x5b, 0x7b])
-const CLOSING = new Set([0x5d, 0x7d])
+const OPENING_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
 const NUMBER = /[-+.0-9eE]*/y
 
 /**
- * Reads nesting and number literals of a text that `JSON.parse` took. Ids go back to the client as they came: a parsed
- * 1.0, 1e3 or 2^53 + 1 would be written differently. One pass; strings are skipped with `indexOf`.
+ * Reads nesting and number literals of a JSON text (of another text: anything). Ids go back to the client as they came: a
+ * parsed 1.0, 1e3 or 2^53 + 1 would be written differently. One pass; strings are skipped with `indexOf`.
  */
-export function scanRequest(text: string): RequestScan {
+export function scanRequest(text: string, maxDepth: number): RequestScan {
   const isBatch = text.trimStart().startsWith('[')
   const messageDepth = isBatch ? 2 : 1
   const numberIds: (string | undefined)[] = []
   let depth = 0
-  let deepest = 0
   let item = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (OPENING.has(code)) {
+    if (code === OPENING_BRACKET || code === OPENING_BRACE) {
       depth++
-      if (depth > deepest) deepest = depth
-    } else if (CLOSING.has(code)) {
+      if (depth > maxDepth) return { isTooDeep: true, numberIds }
+    } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) {
       depth--
     } else if (code === COMMA) {
       if (isBatch && depth === 1) item++
@@ -45,17 +46,17 @@ export function scanRequest(text: string): RequestScan {
       i = end
     }
   }
-  return { depth: deepest, numberIds }
+  return { isTooDeep: false, numberIds }
 }
 
-/** Index of the quote that ends the string which starts at `start`. */
+/** Index of the quote that ends the string which starts at `start`; the text's length when there is none. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
-    if (end === -1) throw new TypeError('the text is not JSON')
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
     while (text.charCodeAt(first - 1) === BACKSLASH) first--
     if ((end - first) % 2 === 0) return end
   }
+  return text.length
 }
 
 function skipSpace(text: string, start: number): number {
@@ -67,7 +68,8 @@ function skipSpace(text: string, start: number): number {
 /** A key may be written with escapes. */
 function isIdKey(literal: string): boolean {
   if (literal === '"id"') return true
-  return literal.includes('\\') && literal.length <= 14 && JSON.parse(literal) === 'id'
+  // Two escapes of six characters each are the longest form; the text may turn out not to be JSON.
+  return /^"(i|\\u0069)(d|\\u0064)"$/.test(literal)
 }
 
 function numberAt(text: string, start: number): string | undefined {

@@ -59,8 +59,11 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
   if (fromBlock === 'pending' || toBlock === 'pending') throw invalidRange('pending logs are not supported')
   const from = heightOfTag(chain, fromBlock ?? 'latest')
   const to = heightOfTag(chain, toBlock ?? 'latest')
-  if (from > to) throw invalidRange('invalid block range params')
-  if (to > chain.headHeight) throw invalidRange('block range extends beyond current head block')
+  const isReversed = from > to
+  // geth compares before it knows what tags mean.
+  if (isReversed && typeof fromBlock === 'number' && typeof toBlock === 'number') throw reversedRange()
+  if (Math.max(from, to) > chain.headHeight) throw invalidRange('block range extends beyond current head block')
+  if (isReversed) throw reversedRange()
   if (from < chain.oldestBlock) throw prunedHistory()
   // −32005 rather than −32602: clients then ask for a smaller range
   if (to - from >= maxBlocks) {
@@ -105,6 +108,10 @@ function collect(
       found.logs.push(formatLog(log, place))
     }
   })
+}
+
+function reversedRange(): RpcError {
+  return invalidRange('invalid block range params')
 }
 
 function invalidRange(message: string): RpcError {

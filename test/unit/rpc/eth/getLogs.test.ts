@@ -73,6 +73,8 @@ describe('errors', () => {
     [{ blockHash: `0x${'99'.repeat(32)}` }, -32000, 'unknown block'],
     [{ fromBlock: '0x3', toBlock: '0x1' }, -32602, 'invalid block range params'],
     [{ fromBlock: '0x1', toBlock: '0x4' }, -32602, 'block range extends beyond current head block'],
+    [{ fromBlock: '0x4' }, -32602, 'block range extends beyond current head block'],
+    [{ fromBlock: 'latest', toBlock: '0x1' }, -32602, 'invalid block range params'],
     [{ toBlock: 'pending' }, -32602, 'pending logs are not supported'],
     [{ topics: [null, null, null, null, null] }, -32602, 'exceed max topics'],
   ])('%j', async (filter, code, message) => {
