@@ -167,7 +167,7 @@ describe('applyTransaction', () => {
       '00',
       '01',
       '55',
-      '73' + bytesToHex(OTHER).slice(2),
+      `73${bytesToHex(OTHER).slice(2)}`,
     )
     await fc.assert(
       fc.asyncProperty(

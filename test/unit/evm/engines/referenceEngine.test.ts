@@ -302,7 +302,7 @@ describe("Ethereum's precompiles", () => {
     ['sha256', 2, '', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     ['ripemd160', 3, '', word('9c1185a5c5e9fc54612808977ee8f548b2258d31')],
     ['identity', 4, 'c0ffee', 'c0ffee'],
-    ['modexp', 5, word('1') + word('1') + word('1') + '03050b', '01'],
+    ['modexp', 5, `${word('1') + word('1') + word('1')}03050b`, '01'],
     ['bn254 add', 6, '', word('') + word('')],
     [
       'bn254 mul',
@@ -328,7 +328,7 @@ describe("Ethereum's precompiles", () => {
     const wrongValue = versionedHash + word('7') + word('1') + infinity + infinity
     const wrongHash = versionedHash.replace('0106', '0107') + word('7') + word('') + infinity + infinity
     const largeScalar = versionedHash + modulus + word('') + infinity + infinity
-    const noPoint = versionedHash + word('7') + word('') + infinity + `e0${'00'.repeat(47)}`
+    const noPoint = `${versionedHash + word('7') + word('') + infinity}e0${'00'.repeat(47)}`
     for (const input of [wrongValue, wrongHash, largeScalar, noPoint, good.slice(2), '']) {
       expect(await callPrecompile(0x0a, input)).toMatchObject({ status: 'failure', gasUsed: 1_000_000n })
     }
