@@ -43,7 +43,7 @@ export interface RpcContext {
   readonly peerCount: () => number
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
-  /** the view after the next published block, or undefined when `timeoutMs` passed first */
+  /** The view after the next block, in place of the one that the last call gave; undefined when `timeoutMs` passed first. */
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number

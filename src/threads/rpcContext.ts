@@ -24,7 +24,7 @@ export interface ContextSource {
 /** Makes the context of each request: what it reads stays open until the lease is released. */
 export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
   const contextOf = (first: ViewLease): ContextLease => {
-    const leases = [first]
+    let newest = first
     const context: RpcContext = {
       view: first.view,
       txs: pool,
@@ -35,9 +35,10 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       peerCount: () => 0,
       syncing: () => undefined,
       nextView: async (timeoutMs) => {
-        const lease = await feed.next(leases.at(-1)!.view.chain.headHeight, timeoutMs)
+        const lease = await feed.next(newest.view.chain.headHeight, timeoutMs)
         if (lease === undefined) return undefined
-        leases.push(lease)
+        if (newest !== first) newest.release()
+        newest = lease
         return lease.view
       },
       now: () => Date.now(),
@@ -46,7 +47,8 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
     return {
       context,
       release: () => {
-        for (const lease of leases) lease.release()
+        newest.release()
+        first.release()
       },
     }
   }
