@@ -3,9 +3,8 @@ import { encodeRLP, encodeRLPList } from '../primitives/rlp.ts'
 
 const EMPTY_STRING = Uint8Array.of(0x80)
 
-/** An entry of a trie. */
-export interface TrieLeaf {
-  /** 4-bit digits of the key */
+interface Leaf {
+  /** 4-bit digits of rlp(index) */
   readonly path: Uint8Array
   readonly value: Uint8Array
 }
@@ -16,17 +15,15 @@ export interface TrieLeaf {
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
   const leaves = values.map((value, index) => ({ path: pathOf(encodeRLP(BigInt(index))), value }))
+  const [first] = leaves
+  if (first === undefined) return EMPTY_TRIE_ROOT
   // rlp(index) sorts 1 to 127, 0, 128 and on
-  return trieRoot([...leaves.slice(1, 128), ...leaves.slice(0, 1), ...leaves.slice(128)])
-}
-
-/** Root of the trie with these leaves, which are sorted by path; no path is a prefix of another. */
-export function trieRoot(leaves: readonly TrieLeaf[]): Hash {
-  return leaves.length === 0 ? EMPTY_TRIE_ROOT : keccak256(encodeNode(leaves, 0, leaves.length, 0))
+  const sorted = [...leaves.slice(1, 128), first, ...leaves.slice(128)]
+  return keccak256(encodeNode(sorted, 0, sorted.length, 0))
 }
 
 /** The node over the sorted leaves [from, to), whose paths agree in the first `depth` digits. */
-function encodeNode(leaves: readonly TrieLeaf[], from: number, to: number, depth: number): Uint8Array {
+function encodeNode(leaves: readonly Leaf[], from: number, to: number, depth: number): Uint8Array {
   const first = leaves[from]!
   if (to - from === 1) return encodeRLP([compactPath(first.path, depth, first.path.length, true), first.value])
   const shared = sharedDigits(first.path, leaves[to - 1]!.path, depth)
@@ -58,8 +55,7 @@ function sharedDigits(a: Uint8Array, b: Uint8Array, from: number): number {
   return length
 }
 
-/** The path of a key: its 4-bit digits. */
-export function pathOf(bytes: Uint8Array): Uint8Array {
+function pathOf(bytes: Uint8Array): Uint8Array {
   const digits = new Uint8Array(bytes.length * 2)
   for (let i = 0; i < bytes.length; i++) {
     digits[i * 2] = bytes[i]! >> 4

@@ -40,31 +40,43 @@ const REQUEST_TIMEOUT_MS = 30_000
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { limits, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const run = createMethodRunner(options)
-
   return {
     answer: async (text, session) => {
-      const deadlineMs = performance.now() + requestTimeoutMs
-      const request = parseRequest(text, limits.batchItems)
-      if (request === undefined) return errorResponse('null', parseError())
-      const { isBatch, isTooLong, messages } = request
-      const answerOne = (message: Message) => answerMessage(options, run, message, session, deadlineMs)
-      if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
-      if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
-      if (isTooLong) return batchTooLarge(messages)
-      const calls = messages.map(
-        (message): BatchCall => ({
-          id: idOf(message),
-          isOrdered: 'method' in message && ORDERED_METHODS.has(message.method),
-          expectsAnswer: message.kind === 'call' || message.kind === 'invalid',
-          answer: () => answerOne(message),
-        }),
-      )
-      const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs })
-      return answers.length === 0 ? undefined : `[${answers.join(',')}]`
+      try {
+        return await answerText(options, run, text, session)
+      } catch (error) {
+        return errorResponse('null', toRpcError(error, options.log, {}))
+      }
     },
   }
+}
+
+async function answerText(
+  options: DispatcherOptions,
+  run: MethodRunner,
+  text: string,
+  session: Session | undefined,
+): Promise<string | undefined> {
+  const { limits, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+  const deadlineMs = performance.now() + requestTimeoutMs
+  const request = parseRequest(text, limits.batchItems)
+  if (request === undefined) return errorResponse('null', parseError())
+  const { isBatch, isTooLong, messages } = request
+  const answerOne = (message: Message) => answerMessage(options, run, message, session, deadlineMs)
+  if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
+  if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
+  if (isTooLong) return batchTooLarge(messages)
+  const calls = messages.map(
+    (message): BatchCall => ({
+      id: idOf(message),
+      isOrdered: 'method' in message && ORDERED_METHODS.has(message.method),
+      expectsAnswer: message.kind === 'call' || message.kind === 'invalid',
+      answer: () => answerOne(message),
+    }),
+  )
+  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs })
+  return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
 async function answerMessage(

@@ -1,4 +1,4 @@
-import { type Chain, defineChain, type Hex, parseAbi } from 'viem'
+import { type Chain, defineChain, getAddress, type Hex, parseAbi } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { compileContract } from '../../contracts/compile.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
@@ -15,9 +15,9 @@ export const KEYS: readonly Hex[] = DEVNET_ACCOUNTS.map(({ privateKey }) => priv
 /** The funded accounts of a devnet; the first is the genesis wallet. */
 export const ACCOUNTS: readonly PrivateKeyAccount[] = KEYS.map((key) => privateKeyToAccount(key))
 
-/** An account that nobody has used before. */
+/** An account that nobody has used before, with its checksum. */
 export function freshAddress(): Hex {
-  return `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(20))).toString('hex')}`
+  return getAddress(`0x${Buffer.from(crypto.getRandomValues(new Uint8Array(20))).toString('hex')}`)
 }
 
 /** The chain as viem wants it described. */

@@ -1,10 +1,10 @@
-import { createMPT, MerklePatriciaTrie } from '@ethereumjs/mpt'
+import { MerklePatriciaTrie } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { orderedTrieRoot, pathOf, type TrieLeaf, trieRoot } from '../../../src/chain/orderedTrieRoot.ts'
-import { bytesToHex, compareBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
-import { EMPTY_TRIE_ROOT, keccak256 } from '../../../src/primitives/hash.ts'
+import { orderedTrieRoot } from '../../../src/chain/orderedTrieRoot.ts'
+import { bytesToHex, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
 
 async function expectedRoot(values: readonly Uint8Array[]): Promise<string> {
   const trie = new MerklePatriciaTrie()
@@ -36,20 +36,5 @@ describe('orderedTrieRoot', () => {
       }),
       { numRuns: 40 },
     )
-  })
-})
-
-describe('trieRoot', () => {
-  it('agrees with a secure trie', async () => {
-    const trie = await createMPT({ useKeyHashing: true })
-    const leaves: TrieLeaf[] = []
-    for (let i = 0; i < 200; i++) {
-      const key = Uint8Array.of(i)
-      const value = new Uint8Array(1 + (i % 50)).fill(i + 1)
-      await trie.put(key, value)
-      leaves.push({ path: pathOf(keccak256(key)), value })
-    }
-    leaves.sort((a, b) => compareBytes(a.path, b.path))
-    expect(trieRoot(leaves)).toEqual(trie.root())
   })
 })

@@ -295,6 +295,25 @@ describe('clients that do not keep up', () => {
     expect(await keen.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
   })
 
+  test('of several that do not read, those that cost most are dropped', async () => {
+    const tight = await startTestServer(node, thread, { webSocketLimits: { totalBufferedBytes: 20_000_000 } })
+    const [small, large] = [await open(tight), await open(tight)]
+    const closed = once(large.socket, 'close')
+    for (const [client, length] of [
+      [small, 12_000_000],
+      [large, 20_000_000],
+    ] as const) {
+      client.socket.pause()
+      client.socket.send(`{"jsonrpc":"2.0","id":1,"method":"test_big","params":[${length}]}`)
+    }
+    await sleep(1_500)
+    large.socket.resume()
+    await closed
+    small.socket.resume()
+    expect(((await small.next()) as { result: string }).result).toHaveLength(12_000_000)
+    await tight.close()
+  })
+
   test('one that is idle is pinged, and dropped when it does not answer', async () => {
     const [alive, dead] = [await open(strict), await open(strict)]
     let pings = 0

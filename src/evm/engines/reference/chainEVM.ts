@@ -2,7 +2,6 @@ import { EVM, EVMError, EVMMockBlockchain, type ExecResult, type Message, type P
 import { Account, Address } from '@ethereumjs/util'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import type { WorldState } from '../../../state/world.ts'
-import { blake2f } from '../../blake2f.ts'
 import { create2Address, createAddress } from '../../contractAddress.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { delegationTarget } from '../../delegation.ts'
@@ -11,6 +10,7 @@ import type { StatefulPrecompile } from '../../precompile.ts'
 import type { Rules } from '../../rules.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
+import { FASTER, failedPrecompile } from './fasterPrecompiles.ts'
 import { isFatal } from './fatal.ts'
 import { FrameInterpreter } from './frameInterpreter.ts'
 import { installHandlers } from './opcodeHandlers.ts'
@@ -25,8 +25,6 @@ type EVMBlock = NonNullable<EVM['_block']>
 const SLICE_GAS = 100_000n
 /** What entering a frame counts as: its fixed cost in time, not in gas. */
 const FRAME_GAS = 500n
-
-const BLAKE2F = '0000000000000000000000000000000000000009'
 
 const MAX_BALANCE = (1n << 256n) - 1n
 
@@ -53,7 +51,9 @@ export class ChainEVM extends EVM {
     freezeAnswers(common)
     this.rules = rules
     this.#table = installHandlers(this._opcodeMap)
-    if (this._precompiles.has(BLAKE2F)) this._precompiles.set(BLAKE2F, runBlake2f)
+    for (const [address, precompile] of FASTER) {
+      if (this._precompiles.has(address)) this._precompiles.set(address, precompile)
+    }
   }
 
   get world(): WorldState {
@@ -243,22 +243,6 @@ export class ChainEVM extends EVM {
 
 function createdOf({ createdAddresses }: Pick<ExecResult, 'createdAddresses'>): Pick<ExecResult, 'createdAddresses'> {
   return createdAddresses === undefined ? {} : { createdAddresses }
-}
-
-/** EIP-152: 1 gas for each round. */
-const runBlake2f: PrecompileFunc = ({ data, gasLimit }) => {
-  if (data.length !== 213 || data[212]! > 1) return failedPrecompile('invalid input length', gasLimit)
-  const executionGasUsed = BigInt(new DataView(data.buffer, data.byteOffset, 4).getUint32(0))
-  if (executionGasUsed > gasLimit) return failedPrecompile('out of gas', gasLimit)
-  return { executionGasUsed, returnValue: blake2f(data) }
-}
-
-function failedPrecompile(reason: string, gasLimit: bigint): ExecResult {
-  return {
-    executionGasUsed: gasLimit,
-    returnValue: EMPTY_BYTES,
-    exceptionError: new EVMError(reason as EVMError['error']),
-  }
 }
 
 const blocks = new WeakMap<BlockContext, EVMBlock>()

@@ -231,7 +231,7 @@ describe('runs that share a thread', () => {
   it('pause in calls that call themselves, and in long precompiles', async () => {
     for (const code of ['5f5f5f5f5f305af1', `5b${'5f5f610800'}5f60025afa505f56`]) {
       let pauses = 0
-      await run(stateWith(`0x${code}`), { yield: async () => void pauses++ }, { gasLimit: 16_000_000n })
+      await run(stateWith(`0x${code}`), { yield: async () => void pauses++ }, { gasLimit: 4_000_000n })
       expect(pauses).toBeGreaterThan(0)
     }
   })

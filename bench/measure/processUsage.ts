@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+const MILLISECONDS_PER_TICK = 10
+
+/** Resident memory of a process in MB; NaN where there is no /proc. */
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readProc(`/proc/${pid}/status`))?.[1]
+  return kilobytes === undefined ? Number.NaN : Number(kilobytes) / 1024
+}
+
+/** Milliseconds of processor time that each thread of a process has used, by name; threads of one name are added up. */
+export function threadTimes(pid: number): Map<string, number> {
+  const times = new Map<string, number>()
+  for (const task of list(`/proc/${pid}/task`)) {
+    const stat = readProc(`/proc/${pid}/task/${task}/stat`)
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/s.exec(stat) ?? []
+    const fields = rest.split(' ')
+    const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
+    times.set(name, (times.get(name) ?? 0) + ticks * MILLISECONDS_PER_TICK)
+  }
+  return times
+}
+
+/** What each thread used between two looks, the busiest first. */
+export function usedBetween(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): [string, number][] {
+  return [...after]
+    .map(([name, ms]): [string, number] => [name, ms - (before.get(name) ?? 0)])
+    .filter(([, ms]) => ms > 0)
+    .sort(([, a], [, b]) => b - a)
+}
+
+/** A thread may have ended since it was listed. */
+function readProc(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function list(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,20 @@
+/** A started node that is measured. */
+export interface Target {
+  readonly name: string
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** blocks since the last call; undefined for a node that does not tell */
+  takeBlocks(): readonly BlockTiming[] | undefined
+  /** how late timers of the main thread fired since the last call, 99th percentile in milliseconds */
+  mainDelayMs(): Promise<number | undefined>
+  stop(): Promise<void>
+}
+
+/** What a node's log says of a block. */
+export interface BlockTiming {
+  readonly atMs: number
+  readonly txs: number
+  readonly buildMs: number
+  readonly finalizeMs: number
+}
