@@ -22,7 +22,10 @@ export function threadTimes(pid: number): Map<string, number> {
 }
 
 /** What each thread used between two looks, the busiest first. */
-export function usedBetween(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): [string, number][] {
+export function usedBetween(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): [string, number][] {
   return [...after]
     .map(([name, ms]): [string, number] => [name, ms - (before.get(name) ?? 0)])
     .filter(([, ms]) => ms > 0)

@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { CHAIN_ID } from '../load/sign.ts'
 import { freePort, untilServing } from './ports.ts'
 import type { Target } from './target.ts'
 
-const ANVIL = new URL('../../node_modules/.bin/anvil', import.meta.url).pathname
+/** The program itself: the package's launcher is a Node.js process around it. */
+function anvilPath(): string {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`)
+}
 
 export interface AnvilOptions {
   readonly gasLimit: number
@@ -16,7 +21,7 @@ export async function startAnvil({ gasLimit, blockSeconds }: AnvilOptions): Prom
   const port = await freePort()
   const interval = blockSeconds === undefined ? [] : ['--block-time', String(blockSeconds)]
   const flags = ['--silent', '--port', String(port), '--chain-id', String(CHAIN_ID), '--gas-limit', String(gasLimit)]
-  const child = spawn(ANVIL, [...flags, ...interval, '--balance', '1000000000', '--no-request-size-limit'], {
+  const child = spawn(anvilPath(), [...flags, ...interval, '--balance', '1000000000', '--no-request-size-limit'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -26,7 +31,7 @@ export async function startAnvil({ gasLimit, blockSeconds }: AnvilOptions): Prom
     name: blockSeconds === undefined ? 'anvil (automine)' : 'anvil',
     url,
     port,
-    pid: anvilProcess(child.pid!),
+    pid: child.pid!,
     takeBlocks: () => undefined,
     mainDelayMs: async () => undefined,
     stop: async () => {

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FUNDER } from '../load/sign.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
+import { FUNDER } from '../load/sign.ts'
 import { freePort, untilServing } from './ports.ts'
 import type { BlockTiming, Target } from './target.ts'
 
@@ -36,8 +36,11 @@ export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }:
     ...environment,
   }
   setGasLimit(home, env, gasLimit)
-  const child = spawn(process.execPath, [...nodeFlags, LAUNCHER, 'start'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let blocks: BlockTiming[] = []
+  const child = spawn(process.execPath, [...nodeFlags, LAUNCHER, 'start'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const blocks: BlockTiming[] = []
   let rest = ''
   child.stdout.on('data', (chunk: Buffer) => {
     const lines = (rest + chunk.toString()).split('\n')

@@ -16,6 +16,8 @@ export interface NodeOptions {
   /** a fresh temporary directory by default, which `stop` then removes */
   readonly homedir?: string
   readonly rpcPort?: number
+  /** Called with the process before it serves. */
+  readonly onSpawn?: (child: ChildProcess) => void
 }
 
 /** A node in a process of its own. */
@@ -63,6 +65,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  options.onSpawn?.(child)
   let output = ''
   const collect = (chunk: Buffer): void => {
     output += chunk.toString()
@@ -74,7 +77,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
 
   const deadline = Date.now() + START_TIMEOUT_MS
   while (!(await isServing(url))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
+    if (hasEnded(child) || Date.now() > deadline) {
       child.kill('SIGKILL')
       throw new Error(`the node did not start:\n${output}`)
     }
@@ -93,10 +96,14 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     output: () => output,
     kill,
     stop: async () => {
-      if (child.exitCode === null) await kill('SIGTERM')
+      if (!hasEnded(child)) await kill('SIGTERM')
       if (options.homedir === undefined) rmSync(homedir, { recursive: true, force: true })
     },
   }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
 }
 
 async function isServing(url: string): Promise<boolean> {

@@ -82,7 +82,7 @@ describe.each([
     expect(await reader.getBalance({ address: to })).toBe(COIN)
     expect(await reader.getBalance({ address: to, blockNumber: receipt.blockNumber - 1n })).toBe(0n)
     const transaction = await reader.getTransaction({ hash })
-    expect(transaction).toMatchObject({ blockHash: receipt.blockHash, to, value: COIN })
+    expect(transaction).toMatchObject({ blockHash: receipt.blockHash, to: to.toLowerCase(), value: COIN })
     const block = await reader.getBlock({ blockHash: receipt.blockHash, includeTransactions: true })
     expect(block.transactions[receipt.transactionIndex]).toMatchObject({ hash })
   })

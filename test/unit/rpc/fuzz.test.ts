@@ -323,7 +323,7 @@ describe('bodies', () => {
     const response = await post(body)
     expect(response.status).toBe(200)
     checkAnswers(await response.text())
-    expect(performance.now() - startMs).toBeLessThan(4_000)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
   })
 
   test('a batch of a thousand endless calls ends at its limits and leaves room for others', async () => {

@@ -205,7 +205,7 @@ describe('connections', () => {
         await once(socket, 'close')
       }),
     )
-    expect(performance.now() - startMs).toBeLessThan(4_000)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
   })
 
   test('a client that does not read its answer is cut off', async () => {

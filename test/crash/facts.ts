@@ -1,0 +1,110 @@
+import { callBatch, JsonRpcError, type RpcCall } from '../e2e/jsonRpc.ts'
+
+/** Requests in one batch. */
+const BATCH = 100
+
+/** One thing a client was told, as the question and what it answered. */
+interface Fact extends RpcCall {
+  readonly answer: string
+  /** state that a pruned node may have dropped since */
+  readonly height: number | undefined
+}
+
+/** Everything that clients of a chain were told and that must hold for ever. */
+export class Facts {
+  readonly #facts: Fact[] = []
+  readonly #blocks = new Map<number, string>()
+  readonly #receipts = new Set<string>()
+  #highest = 0
+  #checked = 0
+
+  get blocks(): number {
+    return this.#blocks.size
+  }
+
+  get receipts(): number {
+    return this.#receipts.size
+  }
+
+  /** highest height that a client was shown */
+  get highest(): number {
+    return this.#highest
+  }
+
+  addHeight(height: number): void {
+    this.#highest = Math.max(this.#highest, height)
+  }
+
+  /** @throws Error when another block was shown at that height */
+  addBlock(height: number, hash: string): void {
+    this.addHeight(height)
+    const known = this.#blocks.get(height)
+    if (known === hash) return
+    if (known !== undefined) throw new Error(`block ${height} was shown with the hashes ${known} and ${hash}`)
+    this.#blocks.set(height, hash)
+  }
+
+  addReceipt(receipt: Receipt): void {
+    const { transactionHash, blockNumber, blockHash } = receipt
+    this.addBlock(Number(blockNumber), blockHash)
+    if (this.#receipts.has(transactionHash)) return
+    this.#receipts.add(transactionHash)
+    this.#facts.push({
+      method: 'eth_getTransactionReceipt',
+      params: [transactionHash],
+      answer: JSON.stringify(receipt),
+      height: undefined,
+    })
+  }
+
+  addBalance(address: string, height: number, balance: string): void {
+    this.addHeight(height)
+    const params = [address, `0x${height.toString(16)}`]
+    this.#facts.push({ method: 'eth_getBalance', params, answer: JSON.stringify(balance), height })
+  }
+
+  /**
+   * Asks the node again what clients were told, by default since the last check.
+   * @returns what is different now
+   */
+  async check(url: string, all = false): Promise<string[]> {
+    const problems: string[] = []
+    const [head] = await callBatch(url, [{ method: 'eth_blockNumber', params: [] }])
+    if (!(Number(head) >= this.#highest)) problems.push(`the head is ${String(head)}, ${this.#highest} was shown`)
+    const facts = this.#facts.slice(all ? 0 : this.#checked)
+    for (const [height, hash] of [...this.#blocks].slice(all ? 0 : -2 * BATCH)) {
+      const params = [`0x${height.toString(16)}`]
+      facts.push({ method: 'eth_getHeaderByNumber', params, answer: hash, height: undefined })
+    }
+    this.#checked = this.#facts.length
+    for (let from = 0; from < facts.length; from += BATCH) {
+      const part = facts.slice(from, from + BATCH)
+      const answers = await callBatch(url, part)
+      for (const [index, fact] of part.entries()) {
+        const problem = difference(fact, answers[index])
+        if (problem !== undefined) problems.push(problem)
+      }
+    }
+    return problems
+  }
+}
+
+export interface Receipt {
+  readonly transactionHash: string
+  readonly blockNumber: string
+  readonly blockHash: string
+  readonly status: string
+  readonly contractAddress: string | null
+}
+
+function difference({ method, params, answer, height }: Fact, now: unknown): string | undefined {
+  const isPruned = height !== undefined && now instanceof JsonRpcError && now.code === -32000
+  if (isPruned && /^eth_getBalance: historical state/.test(now.message)) return undefined
+  const text = now instanceof Error ? now.message : asAnswer(method, now)
+  return text === answer ? undefined : `${method} ${JSON.stringify(params)}: was ${answer}, is ${text}`
+}
+
+function asAnswer(method: string, result: unknown): string {
+  if (method !== 'eth_getHeaderByNumber') return JSON.stringify(result)
+  return String((result as { readonly hash: string } | null)?.hash)
+}

@@ -1,0 +1,199 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { bytesToHex } from '../../src/primitives/bytes.ts'
+import { callRpc } from '../e2e/jsonRpc.ts'
+import { runCoind } from '../e2e/runCoind.ts'
+import { startNode, type TestNode } from '../e2e/startNode.ts'
+import { createRandom } from '../unit/state/randomChain.ts'
+import { describeChain, readChain } from './compareChains.ts'
+import { Facts } from './facts.ts'
+import { type Load, type Random, startLoad } from './load.ts'
+import { SignedMessages } from './signedMessages.ts'
+
+/** Milliseconds under load before a kill. */
+const MAX_LOAD_MS = 2_500
+/** One of so many kills hits a node that is still starting. */
+const START_KILLS = 6
+const NEXT_BLOCK_TIMEOUT_MS = 20_000
+
+export interface KillOptions {
+  readonly kills: number
+  readonly seed: number
+  readonly environment?: Readonly<Record<string, string>>
+  readonly onRestart?: (restart: Restart) => void
+}
+
+/** One kill and the start after it. */
+export interface Restart {
+  readonly kill: number
+  readonly phase: 'load' | 'start'
+  /** from the start of the process until it serves */
+  readonly upMs: number
+  /** block at the kill that a client was shown last, and the one that the node stood at when it served again */
+  readonly shownHeight: number
+  readonly height: number
+  readonly receipts: number
+}
+
+export interface KillReport {
+  readonly restarts: readonly Restart[]
+  readonly blocks: number
+  readonly receipts: number
+  readonly signedMessages: number
+  /** what was lost or changed; empty when all is well */
+  readonly problems: readonly string[]
+}
+
+/** Ends the node's own process, whether the launcher runs it as a child or is it. */
+export async function killHard(node: Pick<TestNode, 'homedir' | 'kill' | 'process'>): Promise<void> {
+  const pid = Number(readFileSync(dataPaths(node.homedir).pid, 'utf8'))
+  if (pid === node.process.pid) {
+    await node.kill('SIGKILL')
+    return
+  }
+  const ended = new Promise((resolve) => node.process.once('exit', resolve))
+  process.kill(pid, 'SIGKILL')
+  await ended
+}
+
+/**
+ * Kills a node under load again and again, at random instants, and checks after each restart that nothing a client was shown
+ * is lost or changed, that no key signed twice, and at the end that a fresh replay of the exported blocks gives the same chain.
+ */
+export async function killNode(options: KillOptions): Promise<KillReport> {
+  const directory = mkdtempSync(join(tmpdir(), 'coind-crash-'))
+  try {
+    return await new KillRun(options, join(directory, 'home'), join(directory, 'replay')).run()
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+class KillRun {
+  readonly #options: KillOptions
+  readonly #homedir: string
+  readonly #replayHome: string
+  readonly #random: Random
+  readonly #facts = new Facts()
+  readonly #signed = new SignedMessages()
+  readonly #restarts: Restart[] = []
+  readonly #problems: string[] = []
+
+  constructor(options: KillOptions, homedir: string, replayHome: string) {
+    this.#options = options
+    this.#homedir = homedir
+    this.#replayHome = replayHome
+    this.#random = createRandom(options.seed)
+  }
+
+  async run(): Promise<KillReport> {
+    let node = await this.#start()
+    for (let kill = 1; kill <= this.#options.kills && this.#problems.length === 0; kill++) {
+      const load = startLoad(node, this.#facts, this.#random)
+      await setTimeout(this.#random(MAX_LOAD_MS))
+      await this.#kill(node, load)
+      let phase: Restart['phase'] = 'load'
+      if (kill < this.#options.kills && this.#random(START_KILLS) === 0) {
+        await this.#killStart()
+        phase = 'start'
+        kill++
+      }
+      node = await this.#restart(kill, phase)
+    }
+    this.#problems.push(...(await this.#facts.check(node.url, true)))
+    await stopCleanly(node)
+    this.#signed.addFrom(this.#homedir)
+    await this.#compareWithReplay()
+    return {
+      restarts: this.#restarts,
+      blocks: this.#facts.blocks,
+      receipts: this.#facts.receipts,
+      signedMessages: this.#signed.size,
+      problems: this.#problems,
+    }
+  }
+
+  #start(): Promise<TestNode> {
+    return startNode({ homedir: this.#homedir, environment: this.#options.environment ?? {} })
+  }
+
+  async #kill(node: TestNode, load: Load): Promise<void> {
+    await killHard(node)
+    await load.stop()
+    this.#signed.addFrom(this.#homedir)
+  }
+
+  /** Kills a node while it starts: it reads the log, replays blocks, opens the database. */
+  async #killStart(): Promise<void> {
+    const usual = this.#restarts.at(-1)?.upMs ?? 1_000
+    const afterMs = this.#random(Math.ceil(usual))
+    const starting = startNode({
+      homedir: this.#homedir,
+      environment: this.#options.environment ?? {},
+      onSpawn: (child) => void setTimeout(afterMs).then(() => child.kill('SIGKILL')),
+    })
+    const served = await starting.then(
+      (node) => node,
+      () => undefined,
+    )
+    if (served !== undefined) await served.kill('SIGKILL')
+    this.#signed.addFrom(this.#homedir)
+  }
+
+  async #restart(kill: number, phase: Restart['phase']): Promise<TestNode> {
+    const beginMs = performance.now()
+    const node = await this.#start()
+    const upMs = performance.now() - beginMs
+    const height = Number(await callRpc(node.url, 'eth_blockNumber'))
+    const restart = { kill, phase, upMs, shownHeight: this.#facts.highest, height, receipts: this.#facts.receipts }
+    this.#restarts.push(restart)
+    this.#options.onRestart?.(restart)
+    this.#problems.push(...(await this.#facts.check(node.url)))
+    await expectBlockAbove(node.url, height)
+    return node
+  }
+
+  /** Exports the chain, imports it into an empty directory with the same genesis, and compares every block. */
+  async #compareWithReplay(): Promise<void> {
+    const file = `${this.#replayHome}.blocks`
+    cpSync(dataPaths(this.#homedir).config, dataPaths(this.#replayHome).config, { recursive: true })
+    await expectSuccess(['export', '--out', file, '--homedir', this.#homedir, '--network', 'devnet'])
+    await expectSuccess(['import', file, '--homedir', this.#replayHome, '--network', 'devnet'])
+    const chain = await readChain(this.#homedir, describeChain)
+    const replay = await readChain(this.#replayHome, describeChain)
+    if (replay.length !== chain.length) this.#problems.push(`${replay.length} of ${chain.length} blocks are replayed`)
+    for (const [index, line] of chain.entries()) {
+      if (replay[index] === line) continue
+      this.#problems.push(`the replay differs: ${line} is ${replay[index]}`)
+      break
+    }
+    await readChain(this.#homedir, (reader) => {
+      for (let height = 1; height <= reader.headHeight; height++) {
+        const signed = this.#signed.precommitted(height)
+        const decided = bytesToHex(reader.blockId(height)!.hash)
+        if (signed !== decided) this.#problems.push(`block ${height} is ${decided}, ${signed} was precommitted`)
+      }
+    })
+  }
+}
+
+async function expectBlockAbove(url: string, height: number): Promise<void> {
+  const deadline = Date.now() + NEXT_BLOCK_TIMEOUT_MS
+  while (Number(await callRpc(url, 'eth_blockNumber')) <= height) {
+    if (Date.now() > deadline) throw new Error(`no block after ${height}`)
+    await setTimeout(20)
+  }
+}
+
+async function stopCleanly(node: TestNode): Promise<void> {
+  const code = await node.kill('SIGTERM')
+  if (code !== 0) throw new Error(`the node ended with code ${code}:\n${node.output()}`)
+}
+
+async function expectSuccess(args: readonly string[]): Promise<void> {
+  const { code, output } = await runCoind(args)
+  if (code !== 0) throw new Error(`coind ${args.join(' ')} ended with code ${code}:\n${output}`)
+}

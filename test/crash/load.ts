@@ -1,0 +1,166 @@
+import { setTimeout } from 'node:timers/promises'
+import { encodeDeployData, encodeFunctionData, erc20Abi, type Hex, type TransactionSerializableEIP1559 } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import WebSocket from 'ws'
+import { compileContract } from '../../contracts/compile.ts'
+import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
+import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
+import { callBatch, callRpc, JsonRpcError } from '../e2e/jsonRpc.ts'
+import type { TestNode } from '../e2e/startNode.ts'
+import type { Facts, Receipt } from './facts.ts'
+
+const CHAIN_ID = 76287
+const SENDERS = 4
+const MAX_BURST = 12
+const POLL_MS = 40
+
+export type Random = (below: number) => number
+
+export interface Load {
+  readonly sent: () => number
+  /** Ends it, also when the node is gone; throws what a client should never see. */
+  stop(): Promise<void>
+}
+
+/** Clients that send transactions, follow the head by polling and by subscription, and note what they are told. */
+export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, random: Random): Load {
+  const stopping = new AbortController()
+  let sent = 0
+  const whileThere = async (client: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    try {
+      while (!stopping.signal.aborted) await client(stopping.signal)
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error
+    }
+  }
+  const clients = DEVNET_ACCOUNTS.slice(1, 1 + SENDERS).map(({ privateKey }) => {
+    const account = privateKeyToAccount(privateKey as Hex)
+    const tokens: Hex[] = []
+    return whileThere(async () => {
+      sent += await sendBurst(node.url, account, tokens, facts, random)
+    })
+  })
+  clients.push(whileThere((signal) => followHead(node.url, facts, signal)))
+  const socket = subscribe(node.wsUrl, facts)
+  const ended = Promise.all([...clients, socket.ended])
+  // `stop` is where a failure is reported.
+  ended.catch(() => undefined)
+  return {
+    sent: () => sent,
+    stop: async () => {
+      stopping.abort()
+      socket.close()
+      await ended
+    },
+  }
+}
+
+/** Refused or broken connections are what a killed node's clients see; they learn nothing from them. */
+function isConnectionLost(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && error.name === 'AbortError')
+}
+
+/** Sends some transactions of one account and waits for their receipts. */
+async function sendBurst(
+  url: string,
+  account: PrivateKeyAccount,
+  tokens: Hex[],
+  facts: Facts,
+  random: Random,
+): Promise<number> {
+  let nonce = Number(await callRpc(url, 'eth_getTransactionCount', [account.address, 'latest']))
+  const calls = []
+  for (let left = random(MAX_BURST); left >= 0; left--) {
+    const raw = await account.signTransaction({ ...randomTransaction(tokens, random), nonce: nonce++ })
+    calls.push({ method: 'eth_sendRawTransaction', params: [raw] })
+  }
+  const waiting = new Set<string>()
+  for (const answer of await callBatch(url, calls)) {
+    if (answer instanceof JsonRpcError) throw answer
+    waiting.add(answer as string)
+  }
+  while (waiting.size > 0) {
+    await setTimeout(POLL_MS)
+    const asked = [...waiting]
+    const receipts = await callBatch(
+      url,
+      asked.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+    )
+    for (const [index, receipt] of (receipts as readonly (Receipt | null)[]).entries()) {
+      if (receipt === null) continue
+      if (receipt instanceof Error) throw receipt
+      facts.addReceipt(receipt)
+      if (receipt.contractAddress !== null && receipt.status === '0x1') tokens.push(receipt.contractAddress as Hex)
+      waiting.delete(asked[index]!)
+    }
+  }
+  return calls.length
+}
+
+/** A transfer, a token call (the native token's or that of a deployed one) or a deployment. */
+function randomTransaction(tokens: readonly Hex[], random: Random): TransactionSerializableEIP1559 {
+  const to = `0x${(1 + random(50)).toString(16).padStart(40, '0')}` as const
+  const base = {
+    type: 'eip1559',
+    chainId: CHAIN_ID,
+    maxFeePerGas: 100_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  } as const
+  const kind = random(20)
+  if (kind === 0) {
+    const { abi, bytecode } = compileContract('test/SampleToken.sol', 'SampleToken')
+    return { ...base, gas: 2_000_000n, data: encodeDeployData({ abi, bytecode, args: ['Crash', 'CRASH', 10n ** 24n] }) }
+  }
+  if (kind < 10) return { ...base, gas: 21_000n, to, value: BigInt(1 + random(1_000_000)) }
+  const token = tokens[random(tokens.length + 1)] ?? (NATIVE_TOKEN_ADDRESS as Hex)
+  // Some ask for more than there is, and fail.
+  const amount = random(8) === 0 ? 10n ** 40n : BigInt(random(1_000_000))
+  return {
+    ...base,
+    gas: 150_000n,
+    to: token,
+    data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] }),
+  }
+}
+
+async function followHead(url: string, facts: Facts, signal: AbortSignal): Promise<void> {
+  const height = Number(await callRpc(url, 'eth_blockNumber'))
+  facts.addHeight(height)
+  const tag = `0x${height.toString(16)}`
+  const { address } = privateKeyToAccount(DEVNET_ACCOUNTS[1]!.privateKey as Hex)
+  const [block, balance] = await callBatch(url, [
+    { method: 'eth_getBlockByNumber', params: [tag, false] },
+    { method: 'eth_getBalance', params: [address, tag] },
+  ])
+  for (const answer of [block, balance]) if (answer instanceof JsonRpcError) throw answer
+  facts.addBlock(height, (block as { readonly hash: string }).hash)
+  facts.addBalance(address, height, balance as string)
+  await setTimeout(POLL_MS, undefined, { signal })
+}
+
+interface Subscription {
+  /** rejects when what it was shown contradicts what another client was shown */
+  readonly ended: Promise<void>
+  close(): void
+}
+
+function subscribe(url: string, facts: Facts): Subscription {
+  const socket = new WebSocket(url)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  socket.on('open', () =>
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] })),
+  )
+  socket.on('message', (data) => {
+    const message = JSON.parse(String(data)) as { params?: { result: { number: string; hash: string } } }
+    if (message.params === undefined) return
+    try {
+      facts.addBlock(Number(message.params.result.number), message.params.result.hash)
+    } catch (error) {
+      reject(error)
+    }
+  })
+  // A killed node's connection ends with an error.
+  socket.on('error', () => resolve())
+  socket.on('close', () => resolve())
+  return { ended: promise, close: () => socket.terminate() }
+}

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { genesisHash, parseGenesis } from '../../src/chain/genesis.ts'
+import type { SignedEntry } from '../../src/consensus/walEntry.ts'
+import { readSegment } from '../../src/consensus/walSegment.ts'
+import { bytesToHex } from '../../src/primitives/bytes.ts'
+
+/** What a validator's key has signed, over the whole life of a chain. */
+export class SignedMessages {
+  readonly #blocks = new Map<string, string>()
+
+  get size(): number {
+    return this.#blocks.size
+  }
+
+  /** hash of the block that was precommitted at this height */
+  precommitted(height: number): string | undefined {
+    return this.#blocks.get(`precommit ${height}/0`)
+  }
+
+  /**
+   * Adds what the write-ahead log of a node that does not run holds.
+   * @throws Error when two different messages of one height, round and kind are signed
+   */
+  addFrom(homedir: string): void {
+    const paths = dataPaths(homedir)
+    const hash = genesisHash(parseGenesis(readFileSync(paths.genesis, 'utf8')))
+    for (const name of readdirSync(paths.wal).sort()) {
+      if (!name.endsWith('.wal')) continue
+      readSegment(name, new Uint8Array(readFileSync(join(paths.wal, name))), hash, (entry) => {
+        if (entry.kind === 'proposal' || entry.kind === 'vote') this.#add(entry)
+      })
+    }
+  }
+
+  #add(entry: SignedEntry): void {
+    const { height, round, blockId } = entry.kind === 'proposal' ? entry.proposal : entry.vote
+    const kind = entry.kind === 'proposal' ? 'proposal' : entry.vote.type === 1 ? 'prevote' : 'precommit'
+    const key = `${kind} ${height}/${round}`
+    const block = bytesToHex(blockId.hash)
+    const known = this.#blocks.get(key)
+    if (known !== undefined && known !== block) throw new Error(`${key} is signed for ${known} and for ${block}`)
+    this.#blocks.set(key, block)
+  }
+}
