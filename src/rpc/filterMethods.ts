@@ -72,11 +72,10 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
       lane: 'socket',
       params: [readFilterId],
       required: 1,
-      run: async ({ view }, id) => {
-        const { headHeight } = view.chain
+      run: async (_, id) => {
         const spec = await filters.describe(id)
         if (spec?.kind !== 'logs') throw serverError('filter not found')
-        return new RawJson(await views.call('heavy', 'eth_getLogs', [JSON.parse(spec.request)], headHeight))
+        return new RawJson(await views.call('heavy', 'eth_getLogs', [JSON.parse(spec.request)]))
       },
     }),
     defineMethod({
@@ -91,7 +90,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
         if (poll.kind === 'transactions') return poll.transactions.map((pooled) => formatPooled(pooled, poll.full))
         if (poll.from > poll.to) return []
         if (poll.kind === 'blocks') return blockHashes(view.chain, poll)
-        return new RawJson(await newLogs({ filters, views }, id, poll, headHeight))
+        return new RawJson(await newLogs({ filters, views }, id, poll))
       },
     }),
   ]
@@ -146,13 +145,12 @@ async function newLogs(
   { filters, views }: FilterMethodsOptions,
   id: string,
   { criteria, from, to }: Extract<FilterPoll, { kind: 'logs' }>,
-  headHeight: number,
 ): Promise<string> {
   const filter: object = JSON.parse(criteria)
   for (let last = to; ; last = from + Math.floor((last - from) / 2)) {
     try {
       const range = { fromBlock: toQuantity(from), toBlock: toQuantity(last) }
-      const logs = await views.call('heavy', 'eth_getLogs', [{ ...filter, ...range }], headHeight)
+      const logs = await views.call('heavy', 'eth_getLogs', [{ ...filter, ...range }])
       if (last < to) await filters.rewind(id, last + 1)
       return logs
     } catch (error) {

@@ -45,12 +45,8 @@ export function createMethodRunner({ methods, lease, views }: MethodRunnerOption
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
+    if (method.lane !== 'socket') return views.call(method.lane, name, params)
     const { context, release } = lease()
-    if (method.lane !== 'socket') {
-      const height = context.view.chain.headHeight
-      release()
-      return views.call(method.lane, name, params, height)
-    }
     let result: unknown
     try {
       result = method.run(context, readArguments(method, params))

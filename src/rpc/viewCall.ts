@@ -10,10 +10,10 @@ export type ViewLane = Exclude<Lane, 'socket'>
 /** View threads, as a socket thread sees them. */
 export interface ViewPool {
   /**
-   * Runs a method in a view thread whose head is at least `height`, the head that the caller has seen. Gives the
-   * result's JSON text; rejects with an error that has the name, code, message and data of an `RpcError`.
+   * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
+   * an error that has the name, code, message and data of an `RpcError`.
    */
-  call(lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string>
+  call(lane: ViewLane, method: string, params: readonly unknown[]): Promise<string>
 }
 
 export interface ViewCall {

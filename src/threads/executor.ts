@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { CandidateRequest } from '../app/candidateSource.ts'
 import type { ChainHead } from '../app/chainHead.ts'
@@ -15,6 +16,7 @@ import { createExecutorMetrics } from '../telemetry/metrics/executorMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
+import { type PublishedHeight, setPublishedHeight } from './publishedHeight.ts'
 import type { ThreadData } from './spawn.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
@@ -29,6 +31,7 @@ export interface ExecutorData {
   readonly pool: MessagePort
   /** name of the broadcast channel for heads */
   readonly headChannel: string
+  readonly publishedHeight: PublishedHeight
 }
 
 /** What the main thread asks of the executor: the application of consensus, and the thread's end. */
@@ -71,6 +74,7 @@ const executor = await openExecutor({
   now: () => performance.now(),
   onPublished: (head, update, executed) => {
     notify<PoolService, 'headChanged'>(data.pool, 'headChanged', update)
+    setPublishedHeight(data.publishedHeight, head.header.number)
     heads.postMessage({ height: head.header.number } satisfies HeadAnnouncement)
     record(head, update, executed)
   },
@@ -99,3 +103,6 @@ serve(
     await executor.close()
   }),
 )
+
+// At its end a killed process keeps nothing of what it compiled.
+flushCompileCache()

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { CandidateRequest } from '../app/candidateSource.ts'
 import { accountState } from '../app/publisher.ts'
@@ -13,6 +14,7 @@ import { createViewCaches, openView } from '../state/openView.ts'
 import { Database } from '../storage/database.ts'
 import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { type Gate, waitAtGate } from './gate.ts'
 import { serve } from './port.ts'
 import type { ThreadData } from './spawn.ts'
 
@@ -21,6 +23,8 @@ const CANDIDATES_PER_ANSWER = 512
 
 export interface PoolData {
   readonly location: string
+  /** opens when the executor has opened the database */
+  readonly databaseGate: Gate
   readonly chain: ChainConfig
   /** ports of the threads that use the pool */
   readonly clients: readonly MessagePort[]
@@ -33,6 +37,7 @@ export type PoolService = typeof service
 const { control, data } = workerData as ThreadData<PoolData>
 const threadMetrics = createThreadMetrics('pool')
 const metrics = createPoolMetrics(threadMetrics.registry)
+waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const announcements = new BroadcastChannel(data.pendingChannel)
 
@@ -129,3 +134,6 @@ function reasonLabel(reason: string): string {
 
 serve(control, service)
 for (const client of data.clients) serve(client, service)
+
+// At its end a killed process keeps nothing of what it compiled.
+flushCompileCache()

@@ -35,8 +35,10 @@ function batchingSender<T>(port: MessagePort): (message: T) => void {
 }
 
 function toWireError(error: unknown): WireError {
-  if (error instanceof Error) return { name: error.name, message: error.message, fields: { ...error } }
-  return { name: 'Error', message: String(error), fields: {} }
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
+  // Functions cannot travel, and no error of a library may stop the thread by having one.
+  const fields = Object.entries(error).filter(([, value]) => typeof value !== 'function')
+  return { name: error.name, message: error.message, fields: Object.fromEntries(fields) }
 }
 
 function fromWireError(wire: WireError): Error {
@@ -62,11 +64,15 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
   })
 }
 
-/** The functions of the service at the other end of `port`. An error there rejects here with its name and fields. */
+/**
+ * The functions of the service at the other end of `port`. An error there rejects here with its name and fields; so does
+ * every call that the other thread can not answer because it has ended.
+ */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {
   const send = batchingSender<WireRequest>(port)
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   let lastId = 0
+  let isClosed = false
   port.on('message', (batch: readonly WireResponse[]) => {
     for (const [id, ok, value] of batch) {
       const caller = waiting.get(id)
@@ -77,7 +83,8 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
     }
   })
   port.on('close', () => {
-    for (const caller of waiting.values()) caller.reject(new Error('the thread has stopped'))
+    isClosed = true
+    for (const caller of waiting.values()) caller.reject(threadStopped())
     waiting.clear()
   })
   return new Proxy({} as Remote<S>, {
@@ -86,12 +93,17 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
       if (method === 'then') return undefined
       return (...args: unknown[]) =>
         new Promise((resolve, reject) => {
+          if (isClosed) return reject(threadStopped())
           const id = ++lastId
           waiting.set(id, { resolve, reject })
           send([id, method, args])
         })
     },
   })
+}
+
+function threadStopped(): Error {
+  return new Error('the thread has stopped')
 }
 
 /** Calls a function of the service without waiting for an answer; an error there is a bug and stops that thread. */

@@ -1,4 +1,3 @@
-import { serverError } from '../rpc/errors.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import type { PoolService } from './pool.ts'
@@ -17,8 +16,6 @@ export interface ContextSourceOptions {
 export interface ContextSource {
   /** a context on this thread's newest head */
   lease(): ContextLease
-  /** The same once the head is above `height`. @throws RpcError when that takes longer than `timeoutMs` */
-  leaseAfter(height: number, timeoutMs: number): Promise<ContextLease>
 }
 
 /** Makes the context of each request: what it reads stays open until the lease is released. */
@@ -52,12 +49,5 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       },
     }
   }
-  return {
-    lease: () => contextOf(feed.lease()),
-    leaseAfter: async (height, timeoutMs) => {
-      const lease = await feed.next(height, timeoutMs)
-      if (lease === undefined) throw serverError('header not found')
-      return contextOf(lease)
-    },
-  }
+  return { lease: () => contextOf(feed.lease()) }
 }

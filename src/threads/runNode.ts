@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
@@ -147,6 +148,8 @@ async function startParts(
   const host = ANY_HOST.has(config.rpc.host) ? 'localhost' : config.rpc.host
   const rpcUrl = `http://${host.includes(':') ? `[${host}]` : host}:${threads.rpcPort}/`
   logger.info({ rpc: rpcUrl, height: head.height, nodeId: nodeKey.id, chainId: chain.chainId }, 'node is up')
+  // At its end a killed process keeps nothing of what it compiled.
+  flushCompileCache()
 
   const ended = Promise.withResolvers<void>()
   let stopping: Promise<void> | undefined

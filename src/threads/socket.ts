@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from '../rpc/comet/status.ts'
@@ -11,6 +12,7 @@ import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { waitAtGate } from './gate.ts'
 import type { PoolService } from './pool.ts'
 import { connect, serve } from './port.ts'
 import { createContextSource } from './rpcContext.ts'
@@ -45,8 +47,9 @@ const { control, data } = workerData as ThreadData<SocketData>
 const threadMetrics = createThreadMetrics('socket')
 const metrics = createSocketMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'socket' }).child({ part: 'rpc' })
+waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
-const feed = followHeads(database, data.headChannel)
+const feed = followHeads(database, data.headChannel, data.publishedHeight)
 const pending = new BroadcastChannel(data.pendingChannel)
 
 const pendingListeners: ((transactions: readonly PooledTransaction[]) => void)[] = []
@@ -140,3 +143,6 @@ const service = {
 }
 
 serve(control, service)
+
+// At its end a killed process keeps nothing of what it compiled.
+flushCompileCache()

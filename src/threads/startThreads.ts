@@ -6,8 +6,10 @@ import type { Config } from '../config/config.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
+import { createGate, type Gate, openGate } from './gate.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
+import { createPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
 import type { RpcThreadData } from './rpcData.ts'
 import type { SocketData, SocketService } from './socket.ts'
 import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
@@ -38,7 +40,10 @@ export interface Threads {
 
 /** Channels between the threads: the left end is the caller's, the right end the server's. */
 interface Wiring {
+  /** opens when the executor has opened the database, as the first of all */
+  readonly databaseGate: Gate
   readonly headChannel: string
+  readonly publishedHeight: PublishedHeight
   readonly pendingChannel: string
   readonly executorToPool: Channel
   readonly views: readonly { readonly toPool: Channel }[]
@@ -54,7 +59,9 @@ interface Wiring {
 function wire({ viewThreads, socketThreads }: Config['rpc']): Wiring {
   const instance = randomUUID()
   return {
+    databaseGate: createGate(),
     headChannel: `coind-heads-${instance}`,
+    publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
     executorToPool: channel(),
     views: Array.from({ length: viewThreads }, () => ({ toPool: channel() })),
@@ -73,8 +80,8 @@ interface Started<S extends Readonly<Record<string, (...args: never[]) => unknow
 }
 
 /**
- * Starts the executor, and when its database is open the threads that read it: pool, views, sockets. Each pair that talks
- * has a channel of its own.
+ * Starts the executor and the threads that read its database: pool, views, sockets. They load their modules at the same time, but
+ * open the database only when the executor has. Each pair that talks has a channel of its own.
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   const wiring = wire(options.config.rpc)
@@ -86,10 +93,22 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     return { thread, remote: connect(thread.control) }
   }
   try {
-    const executor = await startExecutor(options, wiring, start)
-    const pool = await startPool(options, wiring, start)
-    const views = await startViews(options, wiring, start)
-    const { sockets, rpcPort } = await startSockets(options, wiring, start)
+    const executorThread = startExecutor(options, wiring, start)
+    const poolThread = startPool(options, wiring, start)
+    const viewThreads = startViews(options, wiring, start)
+    const firstSocket = startSocket(options, wiring, start, 0, options.config.rpc.port)
+
+    const executor = executorThread.remote
+    await answered(executorThread.thread, executor.info())
+    openGate(wiring.databaseGate)
+    const pool = poolThread.remote
+    await answered(poolThread.thread, pool.status())
+    const views = viewThreads.map(({ remote }) => remote)
+    await Promise.all(viewThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
+    const rpcPort = await listening(firstSocket)
+    const others = wiring.sockets.slice(1).map((_, index) => startSocket(options, wiring, start, index + 1, rpcPort))
+    await Promise.all(others.map(listening))
+    const sockets = [firstSocket, ...others].map(({ remote }) => remote)
     return {
       executor,
       rpcPort,
@@ -121,77 +140,80 @@ function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
   return Promise.race([answer, thread.died])
 }
 
-async function startExecutor(
+function startExecutor(
   { config, location, chain, genesis }: ThreadsOptions,
-  { headChannel, executorToPool }: Wiring,
+  { headChannel, publishedHeight, executorToPool }: Wiring,
   start: StartThread,
-): Promise<Remote<ExecutorService>> {
-  const data: ExecutorData = { config, location, chain, genesis, pool: executorToPool.left, headChannel }
-  const { thread, remote } = start<ExecutorService>('executor', undefined, data, [data.pool])
-  await answered(thread, remote.info())
-  return remote
+): Started<ExecutorService> {
+  const data: ExecutorData = {
+    config,
+    location,
+    chain,
+    genesis,
+    pool: executorToPool.left,
+    headChannel,
+    publishedHeight,
+  }
+  return start('executor', undefined, data, [data.pool])
 }
 
-async function startPool(
+function startPool(
   { location, chain }: ThreadsOptions,
-  { executorToPool, views, sockets, pendingChannel }: Wiring,
+  { databaseGate, executorToPool, views, sockets, pendingChannel }: Wiring,
   start: StartThread,
-): Promise<Remote<PoolService>> {
-  const clients = [executorToPool, ...views.map(({ toPool }) => toPool), ...sockets.map(({ toPool }) => toPool)]
-  const data: PoolData = { location, chain, clients: clients.map(({ right }) => right), pendingChannel }
-  const { thread, remote } = start<PoolService>('pool', undefined, data, data.clients)
-  await answered(thread, remote.status())
-  return remote
+): Started<PoolService> {
+  const channels = [executorToPool, ...views.map(({ toPool }) => toPool), ...sockets.map(({ toPool }) => toPool)]
+  const clients = channels.map(({ right }) => right)
+  const data: PoolData = { location, databaseGate, chain, clients, pendingChannel }
+  return start('pool', undefined, data, data.clients)
 }
 
-async function startViews(
-  options: ThreadsOptions,
-  wiring: Wiring,
-  start: StartThread,
-): Promise<readonly Remote<ViewService>[]> {
-  const views = wiring.views.map(({ toPool }, index) => {
+function startViews(options: ThreadsOptions, wiring: Wiring, start: StartThread): readonly Started<ViewService>[] {
+  return wiring.views.map(({ toPool }, index) => {
     const clients = wiring.sockets.map(({ toViews }) => toViews[index]!.right)
     const data: ViewData = { ...rpcData(options, wiring, toPool.left), clients }
-    return start<ViewService>('view', index, data, [data.pool, ...clients])
+    return start('view', index, data, [data.pool, ...clients])
   })
-  await Promise.all(views.map(({ thread, remote }) => answered(thread, remote.metrics())))
-  return views.map(({ remote }) => remote)
 }
 
-/** One after the other: the first one may choose the port that all of them share. */
-async function startSockets(
+/** @param port 0: the thread chooses one, which the others then share */
+function startSocket(
   options: ThreadsOptions,
   wiring: Wiring,
   start: StartThread,
-): Promise<{ readonly sockets: readonly Remote<SocketService>[]; readonly rpcPort: number }> {
+  index: number,
+  port: number,
+): Started<SocketService> {
   const { config, identity, validator } = options
-  const sockets: Remote<SocketService>[] = []
-  let rpcPort = config.rpc.port
-  for (const [index, { toPool, toViews, toFilters }] of wiring.sockets.entries()) {
-    const isOwner = index === 0
-    const data: SocketData = {
-      ...rpcData(options, wiring, toPool.left),
-      views: toViews.map(({ left }) => left),
-      filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
-      filterOwner: isOwner ? undefined : toFilters.left,
-      pendingChannel: wiring.pendingChannel,
-      host: config.rpc.host,
-      port: rpcPort,
-      sharesPort: wiring.sockets.length > 1,
-      corsOrigins: config.rpc.corsOrigins,
-      identity,
-      validator,
-    }
-    const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
-    const ports = [data.pool, ...data.views, ...data.filterClients, ...owner]
-    const { thread, remote } = start<SocketService>('socket', index, data, ports)
-    rpcPort = await answered(thread, remote.listeningPort())
-    sockets.push(remote)
+  const { toPool, toViews, toFilters } = wiring.sockets[index]!
+  const isOwner = index === 0
+  const data: SocketData = {
+    ...rpcData(options, wiring, toPool.left),
+    views: toViews.map(({ left }) => left),
+    filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
+    filterOwner: isOwner ? undefined : toFilters.left,
+    pendingChannel: wiring.pendingChannel,
+    host: config.rpc.host,
+    port,
+    sharesPort: wiring.sockets.length > 1,
+    corsOrigins: config.rpc.corsOrigins,
+    identity,
+    validator,
   }
-  return { sockets, rpcPort }
+  const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
+  return start('socket', index, data, [data.pool, ...data.views, ...data.filterClients, ...owner])
 }
 
-function rpcData(options: ThreadsOptions, { headChannel }: Wiring, pool: MessagePort): RpcThreadData {
+function listening({ thread, remote }: Started<SocketService>): Promise<number> {
+  return answered(thread, remote.listeningPort())
+}
+
+function rpcData(
+  options: ThreadsOptions,
+  { databaseGate, headChannel, publishedHeight }: Wiring,
+  pool: MessagePort,
+): RpcThreadData {
   const { config, location, chain, clientVersion } = options
-  return { location, chain, limits: config.rpc.limits, clientVersion, log: config.log, pool, headChannel }
+  const { limits } = config.rpc
+  return { location, databaseGate, chain, limits, clientVersion, log: config.log, pool, headChannel, publishedHeight }
 }

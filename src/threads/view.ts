@@ -1,13 +1,16 @@
+import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
 import { precompileTable } from '../precompiles/registry.ts'
+import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import { METHODS } from '../rpc/methods.ts'
 import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics/viewMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { waitAtGate } from './gate.ts'
 import type { PoolService } from './pool.ts'
 import { connect, serve } from './port.ts'
 import { createContextSource } from './rpcContext.ts'
@@ -18,8 +21,8 @@ import { followHeads } from './viewFeed.ts'
 
 /** Heavy calls that share the thread by slices; more would only make each of them later. */
 const RUNNING_HEAVY = 8
-/** How long a call waits for a head that its caller has seen already. */
-const HEAD_WAIT_MS = 5_000
+/** Heavy calls that may wait; further ones are refused. */
+const WAITING_HEAVY = 2_000
 
 export interface ViewData extends RpcThreadData {
   /** ports of the socket threads */
@@ -32,8 +35,9 @@ const { control, data } = workerData as ThreadData<ViewData>
 const threadMetrics = createThreadMetrics('view')
 const metrics = createViewMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })
+waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
-const feed = followHeads(database, data.headChannel)
+const feed = followHeads(database, data.headChannel, data.publishedHeight)
 const contexts = createContextSource({
   data,
   feed,
@@ -52,9 +56,9 @@ const contexts = createContextSource({
 })
 const heavy = createTaskQueue(RUNNING_HEAVY)
 
-const runCall = async (lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string> => {
+const runCall = async (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
   const startMs = performance.now()
-  const { context, release } = await contexts.leaseAfter(height - 1, HEAD_WAIT_MS)
+  const { context, release } = contexts.lease()
   try {
     return await serveViewCall(METHODS, context, { method, params }, log)
   } finally {
@@ -64,10 +68,12 @@ const runCall = async (lane: ViewLane, method: string, params: readonly unknown[
 }
 
 const service = {
-  call: (lane: ViewLane, method: string, params: readonly unknown[], height: number): Promise<string> => {
-    if (lane === 'cheap') return runCall(lane, method, params, height)
+  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
+    if (lane === 'cheap') return runCall(lane, method, params)
     metrics.waitingTasks.set({ lane }, heavy.waiting)
-    return heavy.run(() => runCall(lane, method, params, height))
+    if (heavy.waiting >= WAITING_HEAVY)
+      throw new RpcError(RPC_CODES.limitExceeded, 'too many requests, try again later')
+    return heavy.run(() => runCall(lane, method, params))
   },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
@@ -80,3 +86,6 @@ const service = {
 
 serve(control, service)
 for (const client of data.clients) serve(client, service)
+
+// At its end a killed process keeps nothing of what it compiled.
+flushCompileCache()

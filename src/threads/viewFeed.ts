@@ -2,6 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { createViewCaches, openView } from '../state/openView.ts'
 import type { NodeView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
+import { getPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
 
 /** What the executor announces on the head channel after a block is in the database. */
 export interface HeadAnnouncement {
@@ -21,8 +22,9 @@ interface OpenView {
 }
 
 /**
- * The newest published view of a reading thread: a snapshot of the database that follows the executor's announcements. A
- * superseded snapshot is closed when the last request that reads it has ended.
+ * The newest published view of a reading thread. A lease is never behind a head that any thread has shown, so what a client
+ * saw over one connection it finds over every other. A superseded snapshot is closed when the last request that reads it
+ * has ended.
  */
 export interface ViewFeed {
   lease(): ViewLease
@@ -33,8 +35,8 @@ export interface ViewFeed {
   close(): Promise<void>
 }
 
-/** Starts to follow the heads that are announced on the broadcast channel `channelName`. */
-export function followHeads(database: Database, channelName: string): ViewFeed {
+/** Starts to follow the heads that are announced on the broadcast channel `channelName` after `published` was raised. */
+export function followHeads(database: Database, channelName: string, published: PublishedHeight): ViewFeed {
   const caches = createViewCaches()
   const channel = new BroadcastChannel(channelName)
   const listeners: ((view: NodeView) => void | Promise<void>)[] = []
@@ -63,11 +65,18 @@ export function followHeads(database: Database, channelName: string): ViewFeed {
     }
   }
 
-  channel.onmessage = () => {
+  const catchUp = (): void => {
+    if (getPublishedHeight(published) <= current.view.chain.headHeight) return
     const former = current
     current = open()
     release(former)
-    if (current.view.chain.headHeight === former.view.chain.headHeight) return
+  }
+  let toldHeight = current.view.chain.headHeight
+
+  channel.onmessage = () => {
+    catchUp()
+    if (current.view.chain.headHeight === toldHeight) return
+    toldHeight = current.view.chain.headHeight
     for (const listener of listeners) {
       const lease = leaseOf(current)
       void Promise.resolve(listener(lease.view)).finally(lease.release)
@@ -78,9 +87,13 @@ export function followHeads(database: Database, channelName: string): ViewFeed {
   }
 
   return {
-    lease: () => leaseOf(current),
+    lease: () => {
+      catchUp()
+      return leaseOf(current)
+    },
     onHead: (listener) => void listeners.push(listener),
     next: (height, timeoutMs) => {
+      catchUp()
       if (current.view.chain.headHeight > height) return Promise.resolve(leaseOf(current))
       return new Promise((resolve) => {
         const waiter = {

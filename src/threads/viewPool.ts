@@ -11,12 +11,12 @@ export function createViewPool(views: readonly Remote<ViewService>[]): ViewPool 
   if (first === undefined) throw new Error('there is no view thread')
   const heavy = (others.length > 0 ? others : [first]).map((remote) => ({ remote, running: 0 }))
   return {
-    call: async (lane, method, params, height) => {
-      if (lane === 'cheap') return first.call(lane, method, params, height)
+    call: async (lane, method, params) => {
+      if (lane === 'cheap') return first.call(lane, method, params)
       const chosen = heavy.reduce((best, candidate) => (candidate.running < best.running ? candidate : best))
       chosen.running++
       try {
-        return await chosen.remote.call(lane, method, params, height)
+        return await chosen.remote.call(lane, method, params)
       } finally {
         chosen.running--
       }

@@ -1,0 +1,56 @@
+import { MessageChannel } from 'node:worker_threads'
+import { afterEach, describe, expect, it } from 'vitest'
+import { connect, serve } from '../../../src/threads/port.ts'
+
+const service = {
+  double: (value: number) => 2 * value,
+  fail: () => {
+    throw Object.assign(new RangeError('too far'), { code: -32000 })
+  },
+  never: () => new Promise<void>(() => undefined),
+  failOddly: () => {
+    throw Object.assign(new Error('odd'), { code: 'ODD', retry: () => undefined })
+  },
+}
+
+let channels: MessageChannel[] = []
+
+function connected() {
+  const made = new MessageChannel()
+  channels.push(made)
+  serve(made.port2, service)
+  return { remote: connect<typeof service>(made.port1), ...made }
+}
+
+afterEach(() => {
+  for (const { port1 } of channels) port1.close()
+  channels = []
+})
+
+describe('port', () => {
+  it('answers calls of one turn with one result each, whatever their order of ending', async () => {
+    const { remote } = connected()
+    expect(await Promise.all([remote.double(1), remote.double(2), remote.double(3)])).toEqual([2, 4, 6])
+  })
+
+  it('gives the error of the other side with its name and fields', async () => {
+    const { remote } = connected()
+    await expect(remote.fail()).rejects.toMatchObject({ name: 'RangeError', message: 'too far', code: -32000 })
+  })
+
+  it('rejects calls that wait when the other thread ends, and those made afterwards', async () => {
+    const { remote, port1, port2 } = connected()
+    const waiting = remote.never()
+    const closed = new Promise((resolve) => port1.once('close', resolve))
+    port2.close()
+    await expect(waiting).rejects.toThrow('the thread has stopped')
+    await closed
+    await expect(remote.double(1)).rejects.toThrow('the thread has stopped')
+  })
+
+  it('gives an error that holds what cannot travel, without that', async () => {
+    const { remote } = connected()
+    await expect(remote.failOddly()).rejects.toMatchObject({ message: 'odd', code: 'ODD' })
+    expect(await remote.double(2)).toBe(4)
+  })
+})
