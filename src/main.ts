@@ -1,21 +1,14 @@
 import { dataPaths } from './app/dataDirectory.ts'
-import { openExecutor } from './app/executor.ts'
-import { exportBlocks as writeBlockFile } from './app/exportBlocks.ts'
-import { importBlocks as readBlockFile } from './app/importBlocks.ts'
-import { openChainReader } from './chain/store.ts'
 import type { BlockRange, ExportOptions, ImportOptions, InitReport, RunningNode, StartOptions } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
-import { createReferenceEngine } from './evm/engines/reference/referenceEngine.ts'
-import { precompileTable } from './precompiles/registry.ts'
 import { bytesToHex } from './primitives/bytes.ts'
-import { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
-import { runNode } from './threads/runNode.ts'
 
 /** Starts the node in the configured data directory; resolves when it serves its ports. */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const home = await openHome(config, options)
+  const { runNode } = await import('./threads/runNode.ts')
   return runNode(config, home, createLogger(config.log))
 }
 
@@ -35,12 +28,15 @@ export async function initNode(config: Config, options: StartOptions): Promise<I
 
 /** Writes blocks of a stopped node to a file. */
 export async function exportBlocks(config: Config, { out, from, to }: ExportOptions): Promise<BlockRange> {
+  const { openChainReader } = await import('./chain/store.ts')
+  const { exportBlocks: writeBlockFile } = await import('./app/exportBlocks.ts')
+  const { Database } = await import('./storage/database.ts')
   const home = await openHome(config, {})
   try {
     const database = await Database.open(home.paths.db, { readOnly: true })
     try {
       const reader = openChainReader(database)
-      const range = { from: from ?? 1, to: to ?? reader.headHeight }
+      const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
       await writeBlockFile({ chain: reader, genesisHash: home.chain.genesisHash, path: out, ...range })
       return range
     } finally {
@@ -53,6 +49,10 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
 
 /** Executes the blocks of a file in a stopped node. */
 export async function importBlocks(config: Config, { file }: ImportOptions): Promise<BlockRange> {
+  const { openExecutor } = await import('./app/executor.ts')
+  const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
+  const { createReferenceEngine } = await import('./evm/engines/reference/referenceEngine.ts')
+  const { precompileTable } = await import('./precompiles/registry.ts')
   const home = await openHome(config, {})
   try {
     const { chain, genesis, paths, validators } = home

@@ -1,4 +1,4 @@
-import { logsBloom } from '../chain/bloom.ts'
+import { logsBloom, mergeBlooms } from '../chain/bloom.ts'
 import type { EthereumHeader } from '../chain/ethereumHeader.ts'
 import { orderedTrieRoot } from '../chain/orderedTrieRoot.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -157,7 +157,7 @@ function headerOf(
     stateRoot,
     transactionsRoot: orderedTrieRoot(executed.map((result) => result.transaction.transaction.raw)),
     receiptsRoot: orderedTrieRoot(executed.map((result) => encodeReceipt(result.receipt))),
-    logsBloom: logsBloom(executed.flatMap((result) => result.receipt.logs)),
+    logsBloom: mergeBlooms(executed.map((result) => result.receipt.logsBloom)),
     gasUsed,
     extraData: EXTRA_DATA,
     nonce: ZERO_NONCE,

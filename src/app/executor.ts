@@ -5,6 +5,7 @@ import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import type { PoolHeadUpdate } from '../mempool/types.ts'
 import { StateStore } from '../state/store.ts'
+import { WriteBatch } from '../storage/batch.ts'
 import { Database } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import type { CandidateSource } from './candidateSource.ts'
@@ -49,7 +50,7 @@ export interface Executor {
   readonly application: Application
   readonly head: () => ChainHead
   readonly oldestState: () => number
-  /** Closes the database. What is not synced yet is in the write-ahead log. */
+  /** Syncs and closes the database: imported blocks are in no write-ahead log. */
   close(): Promise<void>
 }
 
@@ -95,8 +96,12 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {
-        await state.close()
-        await database.close()
+        try {
+          await database.write(new WriteBatch(), { sync: true })
+        } finally {
+          await state.close()
+          await database.close()
+        }
       },
     }
   } catch (error) {

@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { blockFileHeader, encodeBlockFileEntry } from './blockFile.ts'
+import { BlockFileError, blockFileHeader, encodeBlockFileEntry } from './blockFile.ts'
 
 export interface ExportRequest {
   readonly chain: ChainReader
@@ -13,23 +13,31 @@ export interface ExportRequest {
 }
 
 /**
- * Writes decided blocks with their commits to a new file, and syncs it.
- * @throws Error when a block's transactions are no longer kept, or the file exists
+ * Writes decided blocks with their commits to a new file, and syncs it. A file that could not be finished is removed.
+ * @throws BlockFileError when not all of the blocks are stored whole; Error when the file exists or cannot be written
  */
 export async function exportBlocks({ chain, genesisHash, path, from, to }: ExportRequest): Promise<void> {
+  const oldest = Math.max(chain.oldestBlock, 1)
+  if (from < oldest || to > chain.headHeight || from > to) {
+    throw new BlockFileError(
+      `blocks ${from} to ${to} cannot be exported: there are blocks ${oldest} to ${chain.headHeight}`,
+    )
+  }
   const file = await open(path, 'wx')
   try {
-    await file.write(blockFileHeader(genesisHash))
+    await file.appendFile(blockFileHeader(genesisHash))
     for (let height = from; height <= to; height++) {
       const block = chain.consensusBlock(height)
       const commit = chain.seenCommit(height)
-      if (height < chain.oldestBlock || block === undefined || commit === undefined) {
-        throw new Error(`block ${height} is no longer stored whole; the oldest one is ${chain.oldestBlock}`)
-      }
-      await file.write(encodeBlockFileEntry({ block, commit }))
+      if (block === undefined || commit === undefined) throw new Error(`block ${height} is missing in the database`)
+      // Unlike `write`, this goes on until all bytes are written.
+      await file.appendFile(encodeBlockFileEntry({ block, commit }))
     }
     await file.sync()
-  } finally {
     await file.close()
+  } catch (error) {
+    await file.close()
+    await rm(path, { force: true })
+    throw error
   }
 }

@@ -10,6 +10,7 @@ import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey } from '../storage/columns.ts'
 import type { Database } from '../storage/database.ts'
 import { type ChainHead, loadChainHead } from './chainHead.ts'
+import { checkBlocks, missingBlock } from './checkBlocks.ts'
 import { genesisHeader } from './genesisBlock.ts'
 import { applyGenesis, type GenesisState } from './genesisState.ts'
 import { resultsHashOf } from './resultsHash.ts'
@@ -23,7 +24,7 @@ export class GenesisMismatch extends Error {
 
 /**
  * The chain in `database`; an empty database gets block 0 first.
- * @throws GenesisMismatch
+ * @throws GenesisMismatch; DatabaseError when blocks are missing
  */
 export async function openChain(
   database: Database,
@@ -32,8 +33,11 @@ export async function openChain(
   genesis: GenesisState,
 ): Promise<ChainHead> {
   const stored = database.get(GENESIS_HASH_KEY)
-  if (stored === undefined) await writeGenesis(database, state, chain, genesis)
-  else if (!equalBytes(stored, chain.genesisHash)) {
+  if (stored === undefined) {
+    // What is left of a damaged database must not become part of the genesis state.
+    if (readHead(database) !== undefined) throw missingBlock(database.location, 0)
+    await writeGenesis(database, state, chain, genesis)
+  } else if (!equalBytes(stored, chain.genesisHash)) {
     throw new GenesisMismatch(
       `${database.location} holds a chain with the genesis hash ${bytesToHex(stored)}, but genesis.json has ` +
         `${bytesToHex(chain.genesisHash)}: put the original genesis.json back, or use another HOMEDIR for the new chain`,
@@ -41,6 +45,7 @@ export async function openChain(
   }
   const record = readHead(database)
   if (record === undefined) throw new Error(`the database ${database.location} is damaged: it has no head`)
+  await checkBlocks(database, record.height)
   return loadChainHead(openChainReader(database), record, chain)
 }
 

@@ -1,3 +1,4 @@
+import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { BlockExecution } from './blockExecution.ts'
@@ -5,11 +6,9 @@ import type { CandidateSource } from './candidateSource.ts'
 
 /** Gas below which no transaction can start. */
 const MINIMUM_GAS = 21_000n
-/** Protobuf tag and length in front of each transaction in a block. */
-const TX_OVERHEAD_BYTES = 5
 
 export interface BuildLimits {
-  /** bytes that data.txs may hold */
+  /** bytes that data.txs may hold, see `encodedTxSize` */
   readonly maxTxBytes: number
   /** milliseconds that building may take before the block is closed with what it has */
   readonly budgetMs: number
@@ -46,7 +45,7 @@ export async function fillBlock(
     for (const { raw, sender } of candidates) {
       if (execution.gasLeft() < MINIMUM_GAS || limits.now() >= deadline) break
       const key = bytesKey(sender)
-      const size = raw.length + TX_OVERHEAD_BYTES
+      const size = encodedTxSize(raw.length)
       if (stoppedSenders.has(key) || size > bytesLeft) {
         stoppedSenders.add(key)
         continue

@@ -26,9 +26,15 @@ export function checkProposal(
       return `transaction ${position}: intrinsic gas too low: gas ${transaction.gasLimit}, minimum needed ${minimum}`
     }
     bytes += raw.length
-    gas += minimum
+    gas += leastGasUsed(intrinsic, floor)
   }
   if (bytes > chain.maxBlockBytes) return `the transactions take ${bytes} bytes, at most ${chain.maxBlockBytes} fit`
   if (gas > chain.blockGasLimit) return `the transactions need ${gas} gas, the block has ${chain.blockGasLimit}`
   return undefined
+}
+
+/** EIP-3529: refunds give back at most a fifth of the gas; EIP-7623: the data's price is a floor. */
+function leastGasUsed(intrinsic: bigint, floor: bigint): bigint {
+  const charged = intrinsic - intrinsic / 5n
+  return charged > floor ? charged : floor
 }

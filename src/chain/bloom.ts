@@ -4,8 +4,12 @@ import type { Log } from './log.ts'
 /** A bloom filter has 2048 bits (yellow paper, section 4.3.1). */
 const BLOOM_BYTES = 256
 
-/** The bloom filter over the addresses and topics of `logs`. */
+/** The filter of no logs, as most transactions have it; nobody writes to it. */
+const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
+
+/** The bloom filter over the addresses and topics of `logs`. It may be shared: it is not to be written to. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
+  if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
   for (const log of logs) {
     setBits(bloom, keccak256(log.address))
@@ -17,7 +21,10 @@ export function logsBloom(logs: readonly Log[]): Uint8Array {
 /** The union of bloom filters: a block's from its receipts'. */
 export function mergeBlooms(blooms: readonly Uint8Array[]): Uint8Array {
   const merged = new Uint8Array(BLOOM_BYTES)
-  for (const bloom of blooms) for (let i = 0; i < BLOOM_BYTES; i++) merged[i]! |= bloom[i]!
+  for (const bloom of blooms) {
+    if (bloom === EMPTY_BLOOM) continue
+    for (let i = 0; i < BLOOM_BYTES; i++) merged[i]! |= bloom[i]!
+  }
   return merged
 }
 

@@ -26,7 +26,10 @@ export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Arr
   return [OLDEST_KEY, heightBytes(height)]
 }
 
-/** Decoded parts of blocks by height. Blocks never change, so readers of all snapshots of a thread may share one. */
+/**
+ * Decoded parts of blocks by height. Blocks never change until their bodies are dropped, so readers of all snapshots of a
+ * thread may share one: a reader that sees a body dropped passes over what others keep of it.
+ */
 export interface BlockCache {
   readonly headers: Map<number, EthereumHeader>
   readonly hashes: Map<number, Hash>
@@ -53,12 +56,14 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const head = readHead(db)
   if (head === undefined) throw new Error('the database holds no chain')
   const oldest = db.get(OLDEST_KEY)
+  const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)
 
-  /** `read` through a cache of the newest look-ups; nothing is known above the head. */
+  /** `read` through a cache of the newest look-ups from `lowest` on; nothing is known above the head. */
   const remember =
-    <T>(known: Map<number, T>, read: (height: number) => T | undefined) =>
+    <T>(known: Map<number, T>, read: (height: number) => T | undefined, lowest = 0) =>
     (height: number): T | undefined => {
       if (height > head.height) return undefined
+      if (height < lowest) return read(height)
       const cached = known.get(height)
       if (cached !== undefined) return cached
       const value = read(height)
@@ -72,29 +77,42 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     const bytes = db.get(columnKey(Column.header, heightBytes(height)))
     return bytes && decodeEthereumHeader(bytes)
   })
-  const consensusBlock = remember(cache.consensusBlocks, (height: number): ConsensusBlock | undefined => {
-    const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
-    return bytes && decodeBlock(bytes)
-  })
-  const results = remember(cache.results, (height: number): StoredResults | undefined => {
-    const bytes = db.get(columnKey(Column.results, heightBytes(height)))
-    if (bytes !== undefined) return decodeResults(bytes)
-    return header(height) === undefined || height < reader.oldestBlock ? undefined : NO_RESULTS
-  })
-  const transactions = remember(cache.transactions, (height: number): readonly SignedTransaction[] | undefined => {
-    const stored = results(height)
-    if (stored === undefined) return undefined
-    if (stored.executed.length === 0) return []
-    const { txs } = consensusBlock(height)!
-    return stored.executed.map(({ position, sender }) => ({
-      transaction: decodeTransaction(txs[position]!),
-      sender,
-    }))
-  })
+  const consensusBlock = remember(
+    cache.consensusBlocks,
+    (height: number): ConsensusBlock | undefined => {
+      const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
+      return bytes && decodeBlock(bytes)
+    },
+    oldestBlock,
+  )
+  const results = remember(
+    cache.results,
+    (height: number): StoredResults | undefined => {
+      if (height < oldestBlock) return undefined
+      const bytes = db.get(columnKey(Column.results, heightBytes(height)))
+      if (bytes !== undefined) return decodeResults(bytes)
+      return header(height) === undefined ? undefined : NO_RESULTS
+    },
+    oldestBlock,
+  )
+  const transactions = remember(
+    cache.transactions,
+    (height: number): readonly SignedTransaction[] | undefined => {
+      const stored = results(height)
+      if (stored === undefined) return undefined
+      if (stored.executed.length === 0) return []
+      const { txs } = consensusBlock(height)!
+      return stored.executed.map(({ position, sender }) => ({
+        transaction: decodeTransaction(txs[position]!),
+        sender,
+      }))
+    },
+    oldestBlock,
+  )
 
   const reader: ChainReader = {
     headHeight: head.height,
-    oldestBlock: oldest === undefined ? 0 : readHeight(oldest, 0),
+    oldestBlock,
     header,
     hash: remember(cache.hashes, (height: number): Hash | undefined => {
       const found = header(height)

@@ -19,6 +19,8 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['GenesisMismatch', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
   ['WalError', EXIT_DATA],
+  ['RecoveryError', EXIT_DATA],
+  ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],
 ])
 
@@ -58,7 +60,7 @@ export async function runCommand(
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
-    const problem = operatorProblem(error as OperatorError)
+    const problem = findOperatorProblem(error)
     if (problem === undefined) throw error
     printError(problem.line)
     return problem.exitCode
@@ -69,6 +71,15 @@ export async function runCommand(
 interface OperatorError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number
+}
+
+/** That of the error, or of what caused it: a thread's failure has the reason as its cause. */
+function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem> {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const problem = operatorProblem(at as OperatorError)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 /** What the operator should read, and the exit code; undefined for a failure that needs its stack trace. */

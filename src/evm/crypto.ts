@@ -3,7 +3,7 @@ import { type EVMBLSInterface, type EVMBN254Interface, MCLBLS, RustBN254 } from 
 import mcl from 'mcl-wasm'
 import { initRustBN } from 'rustbn-wasm'
 import { bytesToBigInt, hexToBytes, padLeft } from '../primitives/bytes.ts'
-import { keccak256 } from '../primitives/hash.ts'
+import { keccak256, sha256 } from '../primitives/hash.ts'
 import { recoverPublicKey } from '../primitives/secp256k1.ts'
 import { verifyPointEvaluation } from './pointEvaluation.ts'
 
@@ -24,14 +24,16 @@ function unusedByEVM(): never {
   throw new Error('the EVM verifies single KZG proofs only')
 }
 
-/** WebAssembly keccak, native secp256k1, WebAssembly BLS12-381 (mcl) and bn254 (rust). */
+/** WebAssembly keccak and sha256, native secp256k1, WebAssembly BLS12-381 (mcl) and bn254 (rust). */
 export const evmCrypto: EVMCrypto = {
   bls,
   bn254,
   custom: {
     keccak256,
+    sha256,
     ecrecover(digest, v, r, s) {
-      const recovery = v === 28n || v === 1n ? 1 : 0
+      // v is the parity, 27 or 28, or EIP-155's, which is odd for parity 0 as 27 is
+      const recovery = (v > 1n ? v - 27n : v) % 2n === 1n ? 1 : 0
       const publicKey = recoverPublicKey(digest, recovery, bytesToBigInt(padLeft(r, 32)), bytesToBigInt(padLeft(s, 32)))
       if (publicKey === undefined) throw new Error('no public key signed this')
       return publicKey

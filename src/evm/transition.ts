@@ -10,6 +10,7 @@ import { createAddress } from './contractAddress.ts'
 import { delegationTarget } from './delegation.ts'
 import type { BlockContext, Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
+import { isPlainTransfer, movePlainValue } from './plainTransfer.ts'
 import type { PrecompileTable } from './precompile.ts'
 import type { Rules } from './rules.ts'
 import type { Tracer } from './tracer.ts'
@@ -160,16 +161,12 @@ async function applyMessage(
   const bought = purchase(world, sender, gasLimit * price + blobFeeAcoin, message.value, skipped)
   const nonce = world.getNonce(sender)
   world.setNonce(sender, nonce + 1n)
-  warm(message, context)
-  const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
-  const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
-  if (target !== undefined && includesFork(fork, 'prague')) world.warmAddress(target)
-
   const intrinsic = intrinsicGas(message, fork)
-  const result = await context.engine.run(
-    { caller: sender, to, value: message.value, data: message.data, gasLimit: gasLimit - intrinsic },
-    { ...environmentOf(message, context, price), refundBefore: authorizationRefund },
-  )
+  // Most transactions run no code. A tracer wants to see them all the same, and hears of them from the engine.
+  const { result, authorizationRefund } =
+    tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)
+      ? { result: movePlainValue(world, message), authorizationRefund: 0n }
+      : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
 
   const gasUsed = gasAfterRefund(message, intrinsic + result.gasUsed, result.gasRefund + authorizationRefund, rules)
   if (bought) world.addBalance(sender, (gasLimit - gasUsed) * price)
@@ -194,6 +191,23 @@ async function applyMessage(
     burntAcoin: burnt + end.burntAcoin,
     blobGasUsed,
   }
+}
+
+/** Warms addresses, applies EIP-7702 authorizations, and runs the message. */
+async function runInEngine(
+  message: TransactionMessage,
+  context: TransitionContext,
+  { gasLimit, price }: { readonly gasLimit: bigint; readonly price: bigint },
+): Promise<{ readonly result: ExecutionResult; readonly authorizationRefund: bigint }> {
+  const { world, rules } = context
+  const { sender, to, value, data } = message
+  warm(message, context)
+  const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
+  const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
+  if (target !== undefined && includesFork(rules.fork, 'prague')) world.warmAddress(target)
+  const environment = { ...environmentOf(message, context, price), refundBefore: authorizationRefund }
+  const result = await context.engine.run({ caller: sender, to, value, data, gasLimit }, environment)
+  return { result, authorizationRefund }
 }
 
 /** A call without a price sees a base fee of 0, or BASEFEE would be above GASPRICE. */

@@ -49,7 +49,7 @@ export interface PoolHeadUpdate {
   readonly gasLimit: bigint
   /** accounts that the block changed */
   readonly accounts: readonly (readonly [Address, AccountState])[]
-  /** hashes of the EVM transactions that the block executed or skipped for good */
+  /** hashes of the EVM transactions that the block executed; what it skipped may start later */
   readonly included: readonly Hash[]
 }
 

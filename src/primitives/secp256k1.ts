@@ -1,7 +1,13 @@
 import { createRequire } from 'node:module'
-import { secp256k1 as noble } from '@noble/curves/secp256k1.js'
 import { bigIntToBytes, concatBytes } from './bytes.ts'
 import { keccak256 } from './hash.ts'
+
+const require = createRequire(import.meta.url)
+
+/** Loaded when it is first used: most threads only recover keys, with the native addon. */
+function loadNoble(): typeof import('@noble/curves/secp256k1.js')['secp256k1'] {
+  return (require('@noble/curves/secp256k1.js') as typeof import('@noble/curves/secp256k1.js')).secp256k1
+}
 
 /** Order of the curve's base point. */
 export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -13,8 +19,9 @@ export type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: 
 
 /** With @noble/curves: about 1.4 ms. */
 export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) => {
+  const { Signature } = loadNoble()
   try {
-    const point = noble.Signature.fromBytes(signature, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest)
+    const point = Signature.fromBytes(signature, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest)
     return point.toBytes(false).subarray(1)
   } catch {
     return undefined
@@ -32,7 +39,7 @@ interface NativeSecp256k1 {
 function loadNative(): RecoverPublicKey | undefined {
   let native: NativeSecp256k1
   try {
-    native = createRequire(import.meta.url)('secp256k1/bindings.js')
+    native = require('secp256k1/bindings.js')
   } catch {
     return undefined
   }
@@ -63,6 +70,7 @@ export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {
 
 /** Signs deterministically (RFC 6979) with a low s. */
 export function signDigest(digest: Uint8Array, privateKey: Uint8Array): { r: bigint; s: bigint; yParity: 0 | 1 } {
+  const noble = loadNoble()
   const bytes = noble.sign(digest, privateKey, { prehash: false, format: 'recovered' })
   const { r, s, recovery } = noble.Signature.fromBytes(bytes, 'recovered')
   return { r, s, yParity: recovery === 1 ? 1 : 0 }

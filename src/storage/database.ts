@@ -42,8 +42,9 @@ export interface DatabaseOptions {
 }
 
 /**
- * One LevelDB directory. Threads of one process may each open it; another process may not. The thread that opened it
- * first (the writer) must be the last to close it, because LevelDB's block cache belongs to the first handle.
+ * One LevelDB directory. Threads of one process may each open it; another process may not. The handle that was opened
+ * first must be the last to be closed, because LevelDB's block cache belongs to it: else the process crashes. A thread that dies
+ * closes its handles, so the first one belongs into the main thread.
  */
 export class Database implements DatabaseReader {
   readonly location: string

@@ -34,15 +34,29 @@ interface HeadSummary {
 export async function runNode(config: Config, home: Home, logger: Logger): Promise<RunningNode> {
   /** what to undo, newest first */
   const undo: (() => Promise<void> | void)[] = [() => home.lock.release()]
+  /** Runs every step, whichever fails: the lock is released in any case. */
   const stopAll = async (): Promise<void> => {
-    for (const step of undo.splice(0).reverse()) await step()
+    const failures: unknown[] = []
+    for (const step of undo.splice(0).reverse()) {
+      try {
+        await step()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   }
   try {
     return await startParts(config, home, logger, undo, stopAll)
   } catch (error) {
-    await stopAll()
+    await stopAll().catch((stopError: unknown) => logNotStopped(logger, stopError))
     throw error
   }
+}
+
+/** What failed may keep other parts from stopping as they should; its own error is the one to report. */
+function logNotStopped(logger: Logger, error: unknown): void {
+  logger.error({ error }, 'the node did not stop cleanly')
 }
 
 async function startParts(
@@ -79,6 +93,8 @@ async function startParts(
   const info = await threads.executor.info()
   let head = headOf(info)
   const failure = Promise.withResolvers<never>()
+  // Consensus may halt before anybody watches.
+  failure.promise.catch(() => undefined)
   const consensusLog = logger.child({ part: 'consensus' })
   let lastDecidedMs: number | undefined
   const solo = await startSolo({
@@ -157,11 +173,12 @@ async function startParts(
     stopping ??= stopAll().then(() => logger.info('node has stopped'))
     return stopping
   }
+  let hasFailed = false
   Promise.race([failure.promise, threads.died]).catch(async (error: unknown) => {
     if (stopping !== undefined) return
+    hasFailed = true
     logger.fatal({ error }, 'the node cannot go on and stops')
-    // What failed may keep other parts from stopping as they should; its own error is the one to report.
-    await stop().catch((stopError: unknown) => logger.error({ error: stopError }, 'the node did not stop cleanly'))
+    await stop().catch((stopError: unknown) => logNotStopped(logger, stopError))
     ended.reject(error)
   })
   return {
@@ -170,9 +187,8 @@ async function startParts(
     metricsUrl: metricsServer?.url,
     height: info.height,
     ended: ended.promise,
-    stop: async () => {
-      await stop().then(ended.resolve, ended.reject)
-    },
+    // A stop signal does not make a success of a failure that is under way.
+    stop: () => (hasFailed ? stop() : stop().then(ended.resolve, ended.reject)),
   }
 }
 

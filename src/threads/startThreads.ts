@@ -4,6 +4,7 @@ import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Config } from '../config/config.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
+import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import { createGate, type Gate, openGate } from './gate.ts'
@@ -40,7 +41,7 @@ export interface Threads {
 
 /** Channels between the threads: the left end is the caller's, the right end the server's. */
 interface Wiring {
-  /** opens when the executor has opened the database, as the first of all */
+  /** opens when the database holds a chain */
   readonly databaseGate: Gate
   readonly headChannel: string
   readonly publishedHeight: PublishedHeight
@@ -82,8 +83,27 @@ interface Started<S extends Readonly<Record<string, (...args: never[]) => unknow
 /**
  * Starts the executor and the threads that read its database: pool, views, sockets. They load their modules at the same time, but
  * open the database only when the executor has. Each pair that talks has a channel of its own.
+ * @throws DatabaseError, or an error that names the thread and has what it failed of as its cause
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
+  // What all handles share belongs to the one that was opened first (see Database). This one outlives every thread, whichever dies.
+  const database = await Database.open(options.location)
+  try {
+    const threads = await startAll(options)
+    return {
+      ...threads,
+      stop: async () => {
+        await threads.stop()
+        await database.close()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function startAll(options: ThreadsOptions): Promise<Threads> {
   const wiring = wire(options.config.rpc)
   const started: Thread[] = []
   const start: StartThread = (role, index, data, transfer) => {
@@ -109,10 +129,13 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     const others = wiring.sockets.slice(1).map((_, index) => startSocket(options, wiring, start, index + 1, rpcPort))
     await Promise.all(others.map(listening))
     const sockets = [firstSocket, ...others].map(({ remote }) => remote)
+    const died = Promise.race(started.map((thread) => thread.died))
+    // Consensus starts before anybody watches.
+    died.catch(() => undefined)
     return {
       executor,
       rpcPort,
-      died: Promise.race(started.map((thread) => thread.died)),
+      died,
       metrics: () => Promise.all([executor, pool, ...views, ...sockets].map((remote) => remote.metrics())),
       stop: async () => {
         // A thread that died cannot close; `died` tells why, and the others still close in order.
@@ -135,9 +158,9 @@ type StartThread = <S extends Readonly<Record<string, (...args: never[]) => unkn
   transfer: readonly MessagePort[],
 ) => Started<S>
 
-/** Waits for a thread's first answer, which comes when it is ready. */
+/** Waits for a thread's first answer, which comes when it is ready. A thread that has died tells why before the call does. */
 function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
-  return Promise.race([answer, thread.died])
+  return Promise.race([thread.died, answer])
 }
 
 function startExecutor(

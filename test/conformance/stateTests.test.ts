@@ -11,13 +11,7 @@ const OWN_VECTORS = new URL('./vectors', import.meta.url).pathname
 /** Of the public tests every so many are run; `npm run test:state-full` runs all. */
 const EVERY = 4
 /** Files whose cases take seconds each: the full run has them. */
-const SLOW = [
-  'VMTests/vmPerformance',
-  'stTimeConsuming',
-  'Blake2f',
-  'stQuadraticComplexityTest',
-  'stStaticCall/static_Call50000',
-]
+const SLOW = ['VMTests/vmPerformance', 'stTimeConsuming', 'stQuadraticComplexityTest', 'stStaticCall/static_Call50000']
 
 const engine = createReferenceEngine()
 

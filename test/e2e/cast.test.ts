@@ -57,7 +57,7 @@ it('sends coins', async () => {
 it('sends legacy, access-list and delegating transactions', async () => {
   expect(await send('--legacy', freshAddress())).toMatchObject({ status: '0x1', type: '0x0' })
   expect(await send('--access-list', '--', vault, 'count()')).toMatchObject({ status: '0x1' })
-  const receipt = await send(sender.address, '--auth', vault)
+  const receipt = await send(sender.address, 'count()', '--auth', vault)
   expect(receipt).toMatchObject({ status: '0x1', type: '0x4' })
   expect(await cast('code', sender.address)).toBe(`0xef0100${vault.slice(2).toLowerCase()}`)
   expect(await send(sender.address, '--auth', `0x${'00'.repeat(20)}`)).toMatchObject({ status: '0x1' })

@@ -35,10 +35,14 @@ describe.each([
   beforeAll(async () => {
     web3 = new Web3(url())
     web3.transactionPollingInterval = 200
+    // web3 goes on asking for that many blocks after each receipt.
+    web3.transactionConfirmationBlocks = 1
     web3.eth.accounts.wallet.add(KEYS[accountIndex]!)
     vault = await new web3.eth.Contract(ABI).deploy({ data: VAULT.bytecode, arguments: [7] }).send({ from, value: '3' })
   })
-  afterAll(() => web3.provider?.disconnect())
+  afterAll(() => {
+    if (web3.provider?.supportsSubscriptions()) web3.provider.disconnect()
+  })
 
   const failure = (action: Promise<unknown>): Promise<Web3Error> =>
     action.then(
@@ -73,7 +77,7 @@ describe.each([
     const accessList = [{ address: vault.options.address!, storageKeys: [`0x${'00'.repeat(32)}`] }]
     const to = freshAddress()
     expect(await web3.eth.sendTransaction({ from, to, gasPrice, type: 0 })).toMatchObject({ status: 1n, type: 0n })
-    expect(await web3.eth.sendTransaction({ from, to, gasPrice, type: 1, accessList })).toMatchObject({
+    expect(await web3.eth.sendTransaction({ from, to, gasPrice, type: 1, accessList, gas: 30_000 })).toMatchObject({
       status: 1n,
       type: 1n,
       gasUsed: 25_300n,
@@ -89,8 +93,10 @@ describe.each([
     expect(await methods.count!().call()).toBe(first + 1n)
     expect(await methods.count!().call({}, BigInt(receipt.blockNumber) - 1n)).toBe(first)
     const options = { fromBlock: receipt.blockNumber, toBlock: 'latest' }
-    expect(await vault.getPastEvents('Deposited', { ...options, filter: { from } })).toHaveLength(1)
-    expect(await vault.getPastEvents('Deposited', { ...options, filter: { from: freshAddress() } })).toEqual([])
+    expect(await vault.getPastEvents('Deposited' as 'allEvents', { ...options, filter: { from } })).toHaveLength(1)
+    expect(
+      await vault.getPastEvents('Deposited' as 'allEvents', { ...options, filter: { from: freshAddress() } }),
+    ).toEqual([])
   })
 
   it('decodes custom errors and reasons', async () => {
@@ -101,7 +107,7 @@ describe.each([
     })
     expect((await failure(vault.methods.refuse!().call())).cause?.message).toContain('refused')
     const sent = vault.methods.withdraw!(1_000).send({ from, gas: '100000' })
-    expect(await failure(sent)).toMatchObject({ name: 'ContractExecutionError' })
+    expect(await failure(Promise.resolve(sent))).toMatchObject({ receipt: { status: 0n } })
   })
 
   it('shows the native token as an ERC-20 contract', async () => {
@@ -151,12 +157,8 @@ describe.each([
         },
         KEYS[accountIndex]!,
       )
-      return new Promise((resolve, reject) => {
-        const sending = web3.eth.sendSignedTransaction(rawTransaction)
-        sending.on('transactionHash', (hash) => resolve(String(hash)))
-        // The event is enough for those that wait behind the gap; an error before it is the answer.
-        sending.catch(reject)
-      })
+      // sendSignedTransaction would go on waiting for a receipt after a refusal.
+      return web3.requestManager.send({ method: 'eth_sendRawTransaction', params: [rawTransaction] })
     }
     await send(former, nonce + 1n, 100n)
     expect((await failure(send(latter, nonce + 1n, 109n))).cause?.message).toBe('replacement transaction underpriced')
@@ -181,9 +183,9 @@ describe.each([
     const notes: string[] = []
     const pending: string[] = []
     const heads = await web3.eth.subscribe('newHeads')
-    heads.on('data', ({ number }) => blocks.push(BigInt(number as bigint)))
+    heads.on('data', ({ number }) => void blocks.push(BigInt(number as bigint)))
     const hashes = await web3.eth.subscribe('newPendingTransactions')
-    hashes.on('data', (hash) => pending.push(hash))
+    hashes.on('data', (hash) => void pending.push(hash))
     const events = await web3.eth.subscribe('logs', { address: vault.options.address!, topics: [] })
     events.on('data', ({ data }) => {
       const decoded = web3.eth.abi.decodeParameters(['uint256', 'string'], data as string)

@@ -16,7 +16,7 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
     .command('export')
     .description('Write blocks to a file, from a stopped node')
     .requiredOption('--out <file>', 'file to write')
-    .option('--from <height>', 'first block (default: 1)', blockHeight)
+    .option('--from <height>', 'first block (default: the oldest)', blockHeight)
     .option('--to <height>', 'last block (default: the newest)', blockHeight)
   addConfigFlags(command).action(async (options: Options) => {
     const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)

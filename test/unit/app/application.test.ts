@@ -3,6 +3,7 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
+import { checkProposal } from '../../../src/app/proposalCheck.ts'
 import { encodeEthereumHeader } from '../../../src/chain/ethereumHeaderCodec.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/chain/genesisConstants.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
@@ -157,5 +158,49 @@ describe('application', () => {
     const database = await Database.open(chain.location, { readOnly: true })
     expect(openChainReader(database).headHeight).toBe(13)
     await database.close()
+  })
+
+  it('does not show the parts of a dropped block that a thread read before it was dropped', async () => {
+    const chain = await start({}, { blockHistory: 5 })
+    await chain.produce([await sign({ nonce: 0, to: RECEIVER, value: 3n })])
+    const database = await Database.open(chain.location, { readOnly: true })
+    const caches = createViewCaches()
+    const early = database.snapshot()
+    const before = openView(early, caches).chain
+    expect(before.receipts(1)).toHaveLength(1)
+    for (let i = 0; i < 12; i++) await chain.produce()
+    const late = database.snapshot()
+    const after = openView(late, caches).chain
+    expect([after.receipts(1), after.transactions(1), after.size(1)]).toEqual([undefined, undefined, undefined])
+    expect(after.consensusBlock(1)?.txs).toEqual([])
+    expect(before.transactions(1)).toHaveLength(1)
+    await early.close()
+    await late.close()
+    await database.close()
+  })
+
+  it('accepts what it builds, also when refunds let a block hold more intrinsic gas than its limit', async () => {
+    const chain = await start({ blockGasLimit: 2n ** 24n })
+    const authority = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+    await chain.produce([await sign({ nonce: 0, to: authority.address, value: 1n })])
+    const authorizations = await Promise.all(
+      Array.from({ length: 750 }, (_, nonce) =>
+        authority.signAuthorization({ chainId: 76287, address: RECEIVER, nonce }),
+      ),
+    )
+    const raws = await Promise.all(
+      [0, 1, 2].map((index) =>
+        sign({
+          type: 'eip7702',
+          nonce: 1 + index,
+          to: RECEIVER,
+          gas: 6_300_000n,
+          authorizationList: authorizations.slice(250 * index, 250 * (index + 1)),
+        }),
+      ),
+    )
+    const { block } = await chain.produce(raws)
+    expect(block.txs).toHaveLength(3)
+    expect(checkProposal(block, chain.chain)).toBeUndefined()
   })
 })

@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { startNode, type TestNode } from '../e2e/startNode.ts'
+import { createRandom } from '../unit/state/randomChain.ts'
+import { Facts } from './facts.ts'
+import { type Load, startLoad } from './load.ts'
+import { SignedMessages } from './signedMessages.ts'
+
+const TMPFS_BYTES = 6_000_000
+const LEFT_BYTES = 600_000
+const EXIT_FAILED = 1
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-full-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+async function runToItsEnd(node: TestNode, facts: Facts): Promise<number | null> {
+  const load: Load = startLoad(node, facts, createRandom(4))
+  const code = await new Promise<number | null>((resolve) => node.process.once('exit', resolve))
+  await load.stop()
+  return code
+}
+
+async function expectRecovered(homedir: string, facts: Facts): Promise<void> {
+  const signed = new SignedMessages()
+  signed.addFrom(homedir)
+  const node = await startNode({ homedir })
+  const problems = await facts.check(node.url, true)
+  const load = startLoad(node, facts, createRandom(5))
+  const before = facts.receipts
+  while (facts.receipts === before) await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(await node.kill('SIGTERM')).toBe(0)
+  await load.stop()
+  signed.addFrom(homedir)
+  expect(problems).toEqual([])
+}
+
+function canMount(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), 'coind-mount-'))
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4096', 'tmpfs', probe]).status === 0
+  if (isMounted) execFileSync('umount', [probe])
+  rmSync(probe, { recursive: true })
+  return isMounted
+}
+
+it.skipIf(!canMount())(
+  'halts with a clear message when the disk is full, and goes on when there is space',
+  async () => {
+    const disk = join(directory, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${TMPFS_BYTES}`, 'tmpfs', disk])
+    try {
+      const homedir = join(disk, 'home')
+      const facts = new Facts()
+      const node = await startNode({ homedir })
+      const { bavail, bsize } = statfsSync(disk)
+      writeFileSync(join(disk, 'ballast'), Buffer.alloc(bavail * bsize - LEFT_BYTES))
+      expect(await runToItsEnd(node, facts)).toBe(EXIT_FAILED)
+      console.log(node.output().slice(-3500))
+    expect(node.output()).toMatch(/the node cannot go on and stops/)
+      expect(node.output()).toMatch(/No space left on device|ENOSPC/)
+      expect(facts.receipts).toBeGreaterThan(0)
+      rmSync(join(disk, 'ballast'))
+      await expectRecovered(homedir, facts)
+    } finally {
+      execFileSync('umount', [disk])
+    }
+  },
+)

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { privateKeyToAccount } from 'viem/accounts'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { type Executor, openExecutor } from '../../src/app/executor.ts'
+import { createValidatorSet } from '../../src/chain/consensus/validatorSet.ts'
+import { createGenesis } from '../../src/chain/createGenesis.ts'
+import { chainConfigOf, formatGenesis, genesisOperators, genesisValidators } from '../../src/chain/genesis.ts'
+import { genesisAllocations } from '../../src/chain/genesisAllocations.ts'
+import { decodeTransaction } from '../../src/chain/transactionCodec.ts'
+import { type SoloDriver, startSolo } from '../../src/consensus/solo.ts'
+import { createValidatorKey, validatorKey } from '../../src/consensus/validatorKey.ts'
+import type { OpenWalFile } from '../../src/consensus/wal.ts'
+import { createReferenceEngine } from '../../src/evm/engines/reference/referenceEngine.ts'
+import type { PooledTransaction } from '../../src/mempool/types.ts'
+import { precompileTable } from '../../src/precompiles/registry.ts'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
+import { GENESIS_TIME_MS, WALLET, WALLET_KEY } from '../unit/app/testChain.ts'
+import { VirtualClock } from '../unit/consensus/virtualClock.ts'
+
+const SEED = new Uint8Array(32).fill(42)
+const KEY = validatorKey(SEED)
+const GENESIS = createGenesis({
+  genesisTimeMs: GENESIS_TIME_MS,
+  chainId: 'coin_76287-1',
+  wallet: WALLET,
+  selfDelegationAcoin: 10n ** 24n,
+  consensusPublicKey: KEY.publicKey,
+  moniker: 'crash',
+})
+
+export interface LocalNodeOptions {
+  /** holds `db` and `wal` */
+  readonly directory: string
+  readonly transactions?: ((height: number) => readonly PooledTransaction[]) | undefined
+  readonly pruning?: number
+  readonly segmentBytes?: number
+  readonly openFile?: OpenWalFile
+}
+
+/** A node without threads and sockets whose time passes as fast as it can work. */
+export interface LocalNode {
+  readonly executor: Executor
+  readonly driver: SoloDriver
+  /** application hash by height, of the blocks that were replayed or decided here */
+  readonly hashes: ReadonlyMap<number, string>
+  /** height at which the write-ahead log had nothing more */
+  readonly replayedTo: number
+  readonly halted: Promise<Error>
+  reached(height: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Makes the directory one that the command line can use (NETWORK is devnet). */
+export function writeConfig(directory: string): void {
+  const paths = dataPaths(directory)
+  mkdirSync(paths.config, { recursive: true, mode: 0o700 })
+  writeFileSync(paths.genesis, formatGenesis(GENESIS))
+  createValidatorKey(paths.validatorKey, SEED)
+}
+
+/** Transfers of one account for the blocks of a local node, the same number in each. */
+export async function signTransfers(blocks: number, perBlock: number): Promise<LocalNodeOptions['transactions']> {
+  const account = privateKeyToAccount(WALLET_KEY)
+  const transfers: PooledTransaction[] = []
+  for (let nonce = 0; nonce < blocks * perBlock; nonce++) {
+    const signed = await account.signTransaction({
+      type: 'eip1559',
+      chainId: 76287,
+      nonce,
+      gas: 21_000n,
+      maxFeePerGas: 10n ** 10n,
+      maxPriorityFeePerGas: 10n ** 9n,
+      to: `0x${(nonce + 1).toString(16).padStart(40, '0')}`,
+      value: 1n,
+    })
+    const raw = hexToBytes(signed)
+    transfers.push({ raw, hash: decodeTransaction(raw).hash, sender: WALLET })
+  }
+  return (height) => transfers.slice((height - 1) * perBlock, height * perBlock)
+}
+
+/** @throws what keeps a node from starting */
+export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNode> {
+  const chain = chainConfigOf(GENESIS)
+  const clock = new VirtualClock(GENESIS_TIME_MS + 1_000)
+  const hashes = new Map<number, string>()
+  const waiting: { readonly height: number; readonly resolve: () => void }[] = []
+  const halted = Promise.withResolvers<Error>()
+  const executor = await openExecutor({
+    location: join(options.directory, 'db'),
+    chain,
+    genesis: { accounts: genesisAllocations(GENESIS), operators: genesisOperators(GENESIS) },
+    engine: createReferenceEngine(),
+    precompiles: precompileTable(chain.registeredPrecompiles),
+    candidates: {
+      candidates: async ({ isFirst, height }) => (isFirst ? (options.transactions?.(height) ?? []) : []),
+    },
+    pruning: options.pruning ?? 'archive',
+    blockHistory: 0,
+    buildBudgetMs: 10_000,
+    now: () => clock.monotonicMs(),
+    onPublished: () => undefined,
+  })
+  try {
+    let replayedTo = executor.head().header.number
+    const driver = await startSolo({
+      application: executor.application,
+      key: KEY,
+      chain: {
+        chainId: chain.chainId,
+        genesisHash: chain.genesisHash,
+        appVersion: 0,
+        params: { maxBytes: chain.maxBlockBytes, maxGas: Number(GENESIS.consensus.params.block.max_gas) },
+        validators: createValidatorSet(genesisValidators(GENESIS)),
+        intervalMs: chain.blockIntervalMs,
+      },
+      wal: {
+        directory: join(options.directory, 'wal'),
+        randomBytes,
+        warn: () => undefined,
+        ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
+        ...(options.openFile === undefined ? {} : { openFile: options.openFile }),
+      },
+      clock,
+      onDecided: ({ decided, result, replayed }) => {
+        const { height } = decided.block.header
+        hashes.set(height, bytesToHex(result.appHash))
+        if (replayed) replayedTo = height
+        for (const waiter of waiting) if (height >= waiter.height) waiter.resolve()
+      },
+      onHalt: (error) => halted.resolve(error),
+    })
+    return {
+      executor,
+      driver,
+      hashes,
+      replayedTo,
+      halted: halted.promise,
+      reached: (height) => new Promise((resolve) => void waiting.push({ height, resolve })),
+      close: async () => {
+        await driver.stop()
+        await executor.close()
+      },
+    }
+  } catch (error) {
+    await executor.close()
+    throw error
+  }
+}

@@ -1,0 +1,160 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { importBlocks } from '../../src/main.ts'
+import { describeChain, readChain } from '../crash/compareChains.ts'
+import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
+import { createRandom } from '../unit/state/randomChain.ts'
+import { type CommandResult, runCoind } from './runCoind.ts'
+
+const BLOCKS = 400
+/** exit code for a file that does not fit */
+const EXIT_DATA = 65
+const EXIT_UNAVAILABLE = 69
+
+let directory: string
+let source: string
+let file: string
+let chain: readonly string[]
+let homes = 0
+
+/** A directory with the same genesis and key and no blocks. */
+function freshHome(): string {
+  const home = join(directory, `home-${++homes}`)
+  writeConfig(home)
+  return home
+}
+
+function coind(home: string, args: readonly string[], killAfterMs?: number): Promise<CommandResult> {
+  const environment = { HOMEDIR: home, NETWORK: 'devnet' }
+  return runCoind(args, { environment, ...(killAfterMs === undefined ? {} : { killAfterMs }) })
+}
+
+function importHere(home: string, from: string): Promise<{ readonly from: number; readonly to: number }> {
+  const sources = { flags: {}, environment: { HOMEDIR: home, NETWORK: 'devnet' }, dotenv: {} }
+  return importBlocks(loadConfig(sources, directory), { file: from })
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-export-'))
+  source = freshHome()
+  const node = await openLocalNode({ directory: source, transactions: await signTransfers(100, 2) })
+  await node.reached(BLOCKS)
+  await node.close()
+  chain = await readChain(source, describeChain)
+  file = join(directory, 'blocks')
+  expect(await coind(source, ['export', '--out', file])).toEqual({
+    code: 0,
+    output: `Exported ${chain.length} blocks, 1 to ${chain.length}, to ${file}\n`,
+  })
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+describe('export', () => {
+  it('does not overwrite a file', async () => {
+    const { code, output } = await coind(source, ['export', '--out', file])
+    expect({ code, output }).toEqual({ code: EXIT_UNAVAILABLE, output: expect.stringMatching(/^coind: .*EEXIST/) })
+  })
+
+  it.each(['--from 0', '--to 1000000', '--from 20 --to 10'])('refuses blocks that there are not: %s', async (range) => {
+    const out = join(directory, 'none')
+    const { code, output } = await coind(source, ['export', '--out', out, ...range.split(' ')])
+    expect(output).toMatch(/^coind: blocks \d+ to \d+ cannot be exported: there are blocks 1 to \d+\n$/)
+    expect(code).toBe(EXIT_DATA)
+    expect(() => statSync(out)).toThrow('ENOENT')
+  })
+})
+
+describe('import', () => {
+  it('gives the same chain, and does nothing the second time', async () => {
+    const home = freshHome()
+    const first = await coind(home, ['import', file])
+    expect(first).toEqual({ code: 0, output: `Imported ${chain.length} blocks, 1 to ${chain.length}\n` })
+    expect(await readChain(home, describeChain)).toEqual(chain)
+    expect(await importHere(home, file)).toEqual({ from: chain.length + 1, to: chain.length })
+  })
+
+  it('goes on after it was killed', async () => {
+    const home = freshHome()
+    const started = performance.now()
+    let kills = 0
+    for (let killAfterMs = 800; ; killAfterMs += 250) {
+      const { code } = await coind(home, ['import', file], killAfterMs)
+      if (code === 0) break
+      kills++
+      expect(performance.now() - started).toBeLessThan(100_000)
+    }
+    expect(kills).toBeGreaterThan(0)
+    expect(await readChain(home, describeChain)).toEqual(chain)
+  })
+
+  it('goes on where an earlier file ended', async () => {
+    const home = freshHome()
+    const [first, second, gap] = ['first', 'second', 'gap'].map((name) => join(directory, name))
+    expect((await coind(source, ['export', '--out', first!, '--to', '100'])).code).toBe(0)
+    expect((await coind(source, ['export', '--out', second!, '--from', '90'])).code).toBe(0)
+    expect((await coind(source, ['export', '--out', gap!, '--from', '102'])).code).toBe(0)
+    expect(await importHere(home, first!)).toEqual({ from: 1, to: 100 })
+    const { code, output } = await coind(home, ['import', gap!])
+    expect(output).toBe('coind: block 101 is missing: the file goes on with block 102\n')
+    expect(code).toBe(EXIT_DATA)
+    expect(await importHere(home, second!)).toEqual({ from: 101, to: chain.length })
+    expect(await readChain(home, describeChain)).toEqual(chain)
+  })
+
+  it('refuses a file of another genesis', async () => {
+    const home = join(directory, 'other')
+    const environment = { GENESIS_WALLET: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }
+    expect((await runCoind(['init', '--network', 'devnet', '--homedir', home], { environment })).code).toBe(0)
+    const { code, output } = await coind(home, ['import', file])
+    expect(output).toBe('coind: the file is of a chain with another genesis\n')
+    expect(code).toBe(EXIT_DATA)
+  })
+
+  it('takes the whole blocks of a file that is cut off, and says so', async () => {
+    const random = createRandom(1)
+    const { size } = statSync(file)
+    const home = freshHome()
+    for (const cut of [
+      0,
+      20,
+      45,
+      47,
+      ...Array.from({ length: 6 }, () => random(size)).sort((a, b) => a - b),
+      size - 1,
+    ]) {
+      const short = join(directory, 'short')
+      cpSync(file, short)
+      truncateSync(short, cut)
+      if (cut === 45) expect(await importHere(home, short)).toEqual({ from: 1, to: 0 })
+      else await expect(importHere(home, short)).rejects.toThrow(/the file (ends within an entry|is too short)/)
+      const blocks = await readChain(home, describeChain).catch(() => [])
+      expect(blocks).toEqual(chain.slice(0, blocks.length))
+    }
+    expect(await importHere(home, file)).toMatchObject({ to: chain.length })
+    expect(await readChain(home, describeChain)).toEqual(chain)
+  })
+
+  it('takes nothing of a block in which any byte is damaged', async () => {
+    const random = createRandom(2)
+    const home = freshHome()
+    const damaged = join(directory, 'damaged')
+    const offsets = Array.from({ length: 25 }, () => random(statSync(file).size)).sort((a, b) => a - b)
+    for (const offset of [0, 13, 45, ...offsets]) {
+      const bytes = readFileSync(file)
+      bytes[offset]! ^= 1 + random(255)
+      writeFileSync(damaged, bytes)
+      const refusal = await importHere(home, damaged).then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      // Blocks that are there already are not looked at again.
+      if (refusal !== undefined) expect(`${refusal.name}: ${refusal.message}`).toMatch(/^BlockFileError: /)
+      const blocks = await readChain(home, describeChain).catch(() => [])
+      expect(blocks).toEqual(chain.slice(0, blocks.length))
+    }
+    expect((await readChain(home, describeChain)).length).toBeLessThan(chain.length)
+  })
+})

@@ -1,0 +1,142 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ACCOUNTS } from './devChain.ts'
+import { post, rpc, until } from './rpc.ts'
+import { runCoind } from './runCoind.ts'
+import { freePort, startNode } from './startNode.ts'
+
+const USAGE = 64
+const DATA = 65
+const UNAVAILABLE = 69
+const WALLET = ACCOUNTS[0]!.address
+
+let directory: string
+let homes = 0
+const freshHome = (): string => join(directory, `home-${++homes}`)
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-operator-'))
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** Starts a node that should refuse to start; gives what it says. */
+async function refusal(homedir: string, environment: Readonly<Record<string, string>>, command = 'start') {
+  const ports = { RPC_HOST: '127.0.0.1', RPC_PORT: String(await freePort()), METRICS_PORT: '0' }
+  const args = [command, '--homedir', homedir]
+  return runCoind(args, { environment: { ...ports, ...environment }, killAfterMs: 20_000 })
+}
+
+describe('a wrong configuration', () => {
+  it.each([
+    ['GENESIS_WALLET is missing', { NETWORK: 'testnet' }, /GENESIS_WALLET/],
+    ['GENESIS_WALLET is no address', { GENESIS_WALLET: '0x12' }, /GENESIS_WALLET.*0x12.*address/],
+    ['NETWORK', { GENESIS_WALLET: WALLET, NETWORK: 'moon' }, /NETWORK.*moon.*mainnet, testnet, devnet/],
+    ['RPC_PORT', { GENESIS_WALLET: WALLET, RPC_PORT: '70000' }, /RPC_PORT.*70000.*65535/],
+    ['PRUNING', { GENESIS_WALLET: WALLET, PRUNING: 'some' }, /PRUNING.*some.*archive/],
+    ['chain IDs that differ', { GENESIS_WALLET: WALLET, CHAIN_ID: 'coin_5-1', EVM_CHAIN_ID: '6' }, /CHAIN_ID/],
+    ['JOIN_NETWORK', { JOIN_NETWORK: 'true' }, /JOIN_NETWORK/],
+    ['a snapshot', { GENESIS_WALLET: WALLET, FORCE_SNAPSHOT_RESTORE: 'true' }, /FORCE_SNAPSHOT_RESTORE/],
+    ['a manifest', { GENESIS_WALLET: WALLET, SNAPSHOT_MANIFEST_URL: 'https://a.example/m' }, /SNAPSHOT_MANIFEST_URL/],
+    ['two equal ports', { GENESIS_WALLET: WALLET, RPC_PORT: '26656' }, /_PORT/],
+  ] as const)('%s stops the start with one line', async (_name, environment, text) => {
+    const homedir = freshHome()
+    const { code, output } = await refusal(homedir, environment)
+    expect(output).toMatch(/^coind: [^\n]+\n$/)
+    expect(output).toMatch(text)
+    expect(code).toBe(USAGE)
+    // Nothing is left behind that a right start could trip over.
+    expect((await refusal(homedir, { ...environment, RPC_PORT: '1' }, 'no-such-command')).code).toBe(USAGE)
+  })
+})
+
+describe('a data directory', () => {
+  it('serves one process, ends in time, and refuses another genesis', async () => {
+    const homedir = freshHome()
+    const environment = { NETWORK: 'testnet', GENESIS_WALLET: WALLET }
+    const node = await startNode({ command: 'start', homedir, environment })
+    await until('a block', async () => Number(await rpc(node.url, 'eth_blockNumber')) > 1)
+
+    const second = await refusal(homedir, environment)
+    expect(second.output).toMatch(new RegExp(`^coind: another coind \\(process ${node.process.pid}\\)[^\\n]*\\n$`))
+    expect(second.code).toBe(USAGE)
+    const samePort = { ...environment, RPC_PORT: String(node.rpcPort) }
+    const third = await refusal(freshHome(), samePort)
+    expect(third.output).toMatch(/cannot listen on 127\.0\.0\.1:\d+: the port is in use/)
+    expect(third.code).toBe(UNAVAILABLE)
+
+    // A client that stays connected must not hold the node up.
+    const socket = new WebSocket(node.wsUrl)
+    await new Promise((resolve) => socket.addEventListener('open', resolve))
+    const number = Number(await rpc(node.url, 'eth_blockNumber'))
+    const startMs = performance.now()
+    expect(await node.kill('SIGTERM')).toBe(0)
+    expect(performance.now() - startMs).toBeLessThan(3_000)
+    expect(node.output().trim().split('\n').at(-1)).toContain('node has stopped')
+
+    const path = join(homedir, 'config', 'genesis.json')
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.replace(/"genesis_time": ?"2/, '"genesis_time":"3'))
+    expect(readFileSync(path, 'utf8')).not.toBe(text)
+    const other = await refusal(homedir, environment)
+    expect(other.output).toMatch(/^coind: [^\n]*genesis[^\n]*\n$/)
+    expect(other.code).toBe(DATA)
+    writeFileSync(path, text)
+
+    const wrongHash = await refusal(homedir, { ...environment, GENESIS_HASH: '00'.repeat(32) })
+    expect(wrongHash.output).toMatch(/^coind: GENESIS_HASH[^\n]*\n$/)
+    expect(wrongHash.code).toBe(USAGE)
+
+    const again = await startNode({ command: 'start', homedir, environment })
+    expect(Number(await rpc(again.url, 'eth_blockNumber'))).toBeGreaterThanOrEqual(number)
+    expect(await again.kill('SIGINT')).toBe(0)
+  })
+})
+
+describe('state history', () => {
+  it('is kept for the window of a pruned node and for ever in an archive', async () => {
+    const [pruned, archive] = await Promise.all([
+      startNode({ environment: { PRUNING: '20' } }),
+      startNode({ environment: { PRUNING: 'archive' } }),
+    ])
+    try {
+      const balanceAt1 = { method: 'eth_getBalance', params: [WALLET, '0x1'] }
+      const isPast = async () => Number(await rpc(pruned.url, 'eth_blockNumber')) > 30
+      await until('30 blocks', isPast, 40_000)
+      const { error } = await post(pruned.url, balanceAt1)
+      expect(error?.code).toBe(-32000)
+      const oldest = Number(
+        /^historical state of block 1 is not available: the oldest block with state is (\d+)$/.exec(
+          error?.message ?? '',
+        )?.[1],
+      )
+      const head = Number(await rpc(pruned.url, 'eth_blockNumber'))
+      expect(oldest).toBeGreaterThan(1)
+      expect(oldest).toBeLessThanOrEqual(head - 15)
+      for (const [method, ...params] of [
+        ['eth_call', { to: WALLET }],
+        ['eth_getProof', WALLET, []],
+        ['eth_getTransactionCount', WALLET],
+        ['eth_getCode', WALLET],
+        ['eth_getStorageAt', WALLET, '0x0'],
+        ['eth_estimateGas', { to: WALLET }],
+      ] as const) {
+        const answer = await post(pruned.url, { method, params: [...params, '0x1'] })
+        expect(answer.error).toMatchObject({
+          code: -32000,
+          message: expect.stringMatching(/^historical state of block 1/),
+        })
+      }
+      const recent = `0x${(head - 10).toString(16)}`
+      expect(await rpc(pruned.url, 'eth_getBalance', WALLET, recent)).toMatch(/^0x/)
+      // Blocks are not state.
+      expect(await rpc(pruned.url, 'eth_getBlockByNumber', '0x1', true)).toMatchObject({ number: '0x1' })
+
+      expect(await rpc(archive.url, 'eth_getBalance', WALLET, '0x1')).toBe('0x33b2e3c9fd0803ce8000000')
+      expect(await rpc(archive.url, 'eth_getProof', WALLET, [], '0x1')).toMatchObject({ nonce: '0x0' })
+    } finally {
+      await Promise.all([pruned.stop(), archive.stop()])
+    }
+  })
+})

@@ -1,0 +1,203 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ACCOUNTS, NATIVE_TOKEN } from './devChain.ts'
+import { post, rpc, until } from './rpc.ts'
+import { freePort, startNode, type TestNode } from './startNode.ts'
+
+interface Heartbeat {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly contentType: string | undefined
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+const WALLET = ACCOUNTS[0]!.address
+const PUBLIC_URL = 'https://rpc.example.org/'
+let explorer: Server
+let node: TestNode
+let metricsPort: number
+const heartbeats: Heartbeat[] = []
+
+const ask = <T = unknown>(method: string, ...params: readonly unknown[]): Promise<T> =>
+  rpc<T>(node.url, method, ...params)
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  return body
+}
+
+beforeAll(async () => {
+  explorer = createServer(async (request, response) => {
+    const { method, url, headers } = request
+    const body = JSON.parse(await readBody(request)) as Heartbeat['body']
+    heartbeats.push({ method, url, contentType: headers['content-type'], body })
+    response.end()
+  })
+  await new Promise<void>((resolve) => explorer.listen(0, '127.0.0.1', resolve))
+  metricsPort = await freePort()
+  node = await startNode({
+    command: 'start',
+    environment: {
+      NETWORK: 'testnet',
+      MONIKER: 'node-of-the-test',
+      GENESIS_WALLET: WALLET,
+      PUBLIC_RPC_URL: PUBLIC_URL,
+      EXPLORER_HEARTBEAT_URL: `http://127.0.0.1:${(explorer.address() as AddressInfo).port}/api/network/heartbeat`,
+      METRICS_PORT: String(metricsPort),
+    },
+  })
+})
+afterAll(async () => {
+  await node.stop()
+  explorer.closeAllConnections()
+  explorer.close()
+})
+
+describe('a fresh testnet', () => {
+  it('gives the whole supply to the genesis wallet', async () => {
+    expect(await ask('eth_getBalance', WALLET, '0x0')).toBe('0x33b2e3c9fd0803ce8000000')
+    expect(await ask('eth_getBalance', WALLET, 'earliest')).toBe('0x33b2e3c9fd0803ce8000000')
+  })
+
+  it('has the chain ID of the testnet', async () => {
+    expect(await ask('eth_chainId')).toBe(`0x${(76287).toString(16)}`)
+    expect(await ask('net_version')).toBe('76287')
+    expect(await ask('net_listening')).toBe(true)
+    expect(await ask('net_peerCount')).toBe('0x0')
+    expect(await ask('web3_sha3', '0x68656c6c6f20776f726c64')).toBe(
+      '0x47173285a8d7341e5e972fc677286384f802f8ef42a5ec5f03bbfa254cb01fad',
+    )
+  })
+
+  it('answers the two calls of the native token', async () => {
+    const call = (data: string) => ask<string>('eth_call', { to: NATIVE_TOKEN, data }, 'latest')
+    const word = (text: string) => text.padStart(64, '0')
+    expect(await call('0x95d89b41')).toBe(`0x${word('20')}${word('4')}${'434f494e'.padEnd(64, '0')}`)
+    expect(await call('0x313ce567')).toBe(`0x${word('12')}`)
+    expect(await ask('eth_getCode', NATIVE_TOKEN, 'latest')).not.toBe('0x')
+  })
+
+  it('counts the bonded coins in the supply', async () => {
+    const supply = await ask<string>('eth_call', { to: NATIVE_TOKEN, data: '0x18160ddd' }, 'latest')
+    expect(BigInt(supply)).toBe(10n ** 27n + 10n ** 24n)
+  })
+
+  it('shows its status', async () => {
+    const status = async () => {
+      const response = await fetch(new URL('/rpc/status', node.url))
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+      return ((await response.json()) as { result: Record<string, Record<string, unknown>> }).result
+    }
+    const first = await until('first block', async () => {
+      const answer = await status()
+      return answer.sync_info!.latest_block_height !== '0' && answer
+    })
+    expect(first.node_info!.id).toMatch(/^[0-9a-f]{40}$/)
+    expect(first.node_info).toMatchObject({ network: 'coin_76287-1', moniker: 'node-of-the-test' })
+    expect(first.node_info!.other).toMatchObject({ rpc_address: PUBLIC_URL })
+    expect(first.sync_info!.latest_block_height).toMatch(/^[1-9][0-9]*$/)
+    expect(first.sync_info!.catching_up).toBe(false)
+    await until('a higher block', async () => {
+      const { sync_info } = await status()
+      return Number(sync_info!.latest_block_height) > Number(first.sync_info!.latest_block_height)
+    })
+  })
+
+  it('makes a block about every 400 ms', async () => {
+    const start = Number(await ask('eth_blockNumber'))
+    const startMs = performance.now()
+    await until('10 blocks', async () => Number(await ask('eth_blockNumber')) >= start + 10)
+    const blockMs = (performance.now() - startMs) / 10
+    // Generous: other tests may keep the machine busy.
+    expect(blockMs).toBeGreaterThan(300)
+    expect(blockMs).toBeLessThan(1_200)
+  })
+})
+
+describe('methods that are not there', () => {
+  it.each([
+    'personal_listAccounts',
+    'personal_unlockAccount',
+    'admin_nodeInfo',
+    'admin_peers',
+    'miner_start',
+    'ots_getApiLevel',
+    'engine_newPayloadV4',
+    'eth_sign',
+    'eth_sendTransaction',
+    'debug_setHead',
+    'debug_dbGet',
+    'debug_verbosity',
+    'txpool_clear',
+    'no_such',
+  ])('%s', async (method) => {
+    expect((await post(node.url, { method, params: [] })).error).toEqual({
+      code: -32601,
+      message: `the method ${method} does not exist/is not available`,
+    })
+  })
+
+  it('has the namespaces that are promised', async () => {
+    const modules = await ask<Record<string, string>>('rpc_modules')
+    expect(Object.keys(modules).sort()).toEqual(['debug', 'eth', 'net', 'rpc', 'txpool', 'web3'])
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+    expect(await ask('txpool_inspect')).toEqual({ pending: {}, queued: {} })
+  })
+})
+
+describe('reports', () => {
+  it('posts a heartbeat to the explorer', async () => {
+    const { method, url, contentType, body } = await until('a heartbeat', async () => heartbeats[0])
+    expect({ method, url }).toEqual({ method: 'POST', url: '/api/network/heartbeat' })
+    expect(contentType).toMatch(/^application\/json/)
+    const status = (await (await fetch(new URL('/rpc/status', node.url))).json()) as {
+      result: { node_info: { id: string } }
+    }
+    expect(body).toEqual({
+      moniker: 'node-of-the-test',
+      network: 'testnet',
+      chain_id: 'coin_76287-1',
+      evm_chain_id: 76287,
+      node_id: status.result.node_info.id,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      height: expect.any(Number),
+      block_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      block_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      peers: 0,
+      rpc_address: PUBLIC_URL,
+    })
+    const block = await ask<{ hash: string }>(
+      'eth_getBlockByNumber',
+      `0x${(body.height as number).toString(16)}`,
+      false,
+    )
+    expect(body.block_hash).toBe(block.hash)
+  })
+
+  it('serves metrics', async () => {
+    const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`)
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/)
+    const page = await response.text()
+    for (const name of [
+      'coind_block_height',
+      'coind_block_interval_seconds_count',
+      'coind_wal_fsync_seconds_count',
+      'coind_mempool_transactions{',
+      'coind_rpc_requests_total{',
+      'coind_view_task_seconds_count{',
+      'coind_event_loop_delay_seconds{',
+      'process_resident_memory_bytes',
+    ]) {
+      expect(page).toContain(name)
+    }
+    const height = Number(/^coind_block_height (\d+)/m.exec(page)?.[1])
+    expect(height).toBeGreaterThan(0)
+    expect(height).toBeLessThanOrEqual(Number(await ask('eth_blockNumber')) + 1)
+  })
+
+  it('keeps the address of the explorer out of its log', () => {
+    expect(node.output()).not.toContain('/api/network/heartbeat')
+  })
+})

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startNode } from './startNode.ts'
+
+const TIMEOUT_MS = 20_000
+
+/** Loaded into every thread of the node: the one that is named throws when the node has been up for a while. */
+const BOMB = `
+import * as threads from 'node:worker_threads'
+if (threads.threadName === process.env.DYING_THREAD) setTimeout(() => { throw new Error('bomb') }, 6000)
+`
+
+describe('a thread that dies', () => {
+  let homedir: string
+  beforeEach(() => {
+    homedir = mkdtempSync(join(tmpdir(), 'coind-death-'))
+  })
+  afterEach(() => rmSync(homedir, { recursive: true, force: true }))
+
+  it.each(['executor', 'pool'])('%s: the node says why, stops, and starts again', async (name) => {
+    const node = await startNode({
+      homedir,
+      environment: {
+        NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(BOMB)}`,
+        DYING_THREAD: name,
+      },
+    })
+    const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))
+    const timer = setTimeout(() => node.process.kill('SIGKILL'), TIMEOUT_MS)
+    expect(await exit).toBe(1)
+    clearTimeout(timer)
+    expect(node.output()).toContain(`the ${name} thread failed`)
+    expect(node.output()).toContain('bomb')
+
+    const again = await startNode({ homedir })
+    expect(await again.kill('SIGTERM')).toBe(0)
+  })
+})
