@@ -17,6 +17,8 @@ import { decodeTransaction } from './transactionCodec.ts'
 
 /** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
 const CACHED_BLOCKS = 32
+/** Transactions in them, but for the newest looked-up block: decoded, each takes one to two kilobytes with its receipt. */
+const CACHED_TRANSACTIONS = 8_000
 
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 const NO_RESULTS: StoredResults = { executed: [], skipped: [] }
@@ -58,34 +60,46 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)
 
-  /** `read` through a cache of the newest look-ups from `lowest` on; nothing is known above the head. */
+  /** `read` through a cache of the newest look-ups; nothing is known above the head. */
   const remember =
-    <T>(known: Map<number, T>, read: (height: number) => T | undefined, lowest = 0) =>
+    <T>(
+      known: Map<number, T>,
+      read: (height: number) => T | undefined,
+      transactionsIn: (value: T) => number = () => 0,
+    ) =>
     (height: number): T | undefined => {
       if (height > head.height) return undefined
-      if (height < lowest) return read(height)
       const cached = known.get(height)
       if (cached !== undefined) return cached
       const value = read(height)
       if (value === undefined) return undefined
-      if (known.size >= CACHED_BLOCKS) known.delete(known.keys().next().value!)
       known.set(height, value)
+      forgetOldest(known, transactionsIn)
       return value
     }
+  /** The same for what is dropped below the oldest block. */
+  const rememberBody = <T>(
+    known: Map<number, T>,
+    read: (height: number) => T | undefined,
+    transactionsIn: (value: T) => number,
+  ): ((height: number) => T | undefined) => {
+    const remembered = remember(known, read, transactionsIn)
+    return (height) => (height < oldestBlock ? read(height) : remembered(height))
+  }
 
   const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
     const bytes = db.get(columnKey(Column.header, heightBytes(height)))
     return bytes && decodeEthereumHeader(bytes)
   })
-  const consensusBlock = remember(
+  const consensusBlock = rememberBody(
     cache.consensusBlocks,
     (height: number): ConsensusBlock | undefined => {
       const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
       return bytes && decodeBlock(bytes)
     },
-    oldestBlock,
+    ({ txs }) => txs.length,
   )
-  const results = remember(
+  const results = rememberBody(
     cache.results,
     (height: number): StoredResults | undefined => {
       if (height < oldestBlock) return undefined
@@ -93,9 +107,9 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       if (bytes !== undefined) return decodeResults(bytes)
       return header(height) === undefined ? undefined : NO_RESULTS
     },
-    oldestBlock,
+    ({ executed }) => executed.length,
   )
-  const transactions = remember(
+  const transactions = rememberBody(
     cache.transactions,
     (height: number): readonly SignedTransaction[] | undefined => {
       const stored = results(height)
@@ -107,7 +121,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
         sender,
       }))
     },
-    oldestBlock,
+    (included) => included.length,
   )
 
   const reader: ChainReader = {
@@ -141,4 +155,16 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     logHeights: (terms, from, to) => indexedLogHeights(db, terms, from, to),
   }
   return reader
+}
+
+/** Keeps the newest look-ups of a cache, of which one is new: so many blocks, with so many transactions. */
+function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => number): void {
+  let transactions = 0
+  for (const value of known.values()) transactions += transactionsIn(value)
+  for (const [height, value] of known) {
+    const isSmall = known.size <= CACHED_BLOCKS && transactions <= CACHED_TRANSACTIONS
+    if (isSmall || known.size === 1) return
+    known.delete(height)
+    transactions -= transactionsIn(value)
+  }
 }

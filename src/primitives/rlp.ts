@@ -173,7 +173,7 @@ function measure(input: RLPInput, lengths: number[]): number {
   }
   if (typeof input === 'bigint') {
     if (input < 0x80n) return 1
-    const length = (input.toString(16).length + 1) >> 1
+    const length = integerLength(input)
     return headerSize(length) + length
   }
   const index = lengths.push(0) - 1
@@ -181,6 +181,15 @@ function measure(input: RLPInput, lengths: number[]): number {
   for (const item of input) length += measure(item, lengths)
   lengths[index] = length
   return headerSize(length) + length
+}
+
+/** Most integers are gas, nonces and fees; up to here they fit the machine's own. */
+const SMALL_INTEGER = 0xffff_ffffn
+
+/** Bytes of an integer without leading zeros. */
+function integerLength(value: bigint): number {
+  if (value <= SMALL_INTEGER) return (39 - Math.clz32(Number(value))) >> 3
+  return (value.toString(16).length + 1) >> 1
 }
 
 interface Position {
@@ -192,6 +201,17 @@ function write(input: RLPInput, lengths: readonly number[], position: Position, 
   if (typeof input === 'bigint') {
     if (input > 0n && input < 0x80n) {
       out[position.at++] = Number(input)
+      return
+    }
+    if (input > 0n && input <= SMALL_INTEGER) {
+      const length = integerLength(input)
+      let rest = Number(input)
+      out[position.at] = 0x80 + length
+      for (let i = length; i > 0; i--) {
+        out[position.at + i] = rest & 0xff
+        rest >>>= 8
+      }
+      position.at += length + 1
       return
     }
     input = input === 0n ? EMPTY_BYTES : bigIntToMinimalBytes(input)

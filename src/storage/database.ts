@@ -97,6 +97,7 @@ export class Database implements DatabaseReader {
   /**
    * Writes the whole batch or nothing of it. With `sync` it is on the disk when this returns, and all that was written
    * before it too; without, it survives the end of the process but not that of the machine.
+   * @throws DatabaseError; what is in the database is known again only after it is opened anew
    */
   async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
     if (this.readOnly) throw new Error('the database was opened for reading')
@@ -109,7 +110,13 @@ export class Database implements DatabaseReader {
     }
     // A batch of nothing would not reach the file that is to be synced; a delete of a key without a column does.
     if (chain.length === 0) chain.del(Uint8Array.of(0))
-    await chain.write({ sync: options.sync })
+    try {
+      await chain.write({ sync: options.sync })
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error)
+      const advice = 'check the disk and the space on it, then start again'
+      throw new DatabaseError('io', `${this.location} cannot be written: ${text}: ${advice}`, error)
+    }
   }
 
   /** Bytes in files that the keys from `start` to `end` take; what was written lately may be missing. */

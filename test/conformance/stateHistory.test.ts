@@ -53,9 +53,10 @@ it.each(['archive', 'pruned'])(
     const snapshot = database.snapshot()
     const head = readStateHead(snapshot)!
     const codes = new CodeCache(100_000)
-    for (let height = head.oldestHeight; height < BLOCKS; height += 1 + random(23)) {
+    for (let height = head.oldestHeight; height < BLOCKS; height++) {
       const reader = openStateAt(snapshot, codes, head, height)
       expect(digest(describeState(reader))).toEqual(states[height])
+      if (random(12) > 0) continue
       for (const address of [ACCOUNTS[height % ACCOUNTS.length]!, NATIVE_ACCOUNT]) {
         const { accountProof, nonce, storageRoot } = await proofAt(snapshot, head, height, address, [])
         const leaf = await proven(roots[height]!, address, accountProof)

@@ -18,6 +18,8 @@ export type Random = (below: number) => number
 
 export interface Load {
   readonly sent: () => number
+  /** resolves when its clients have ended; rejects when one was told what it should never be told */
+  readonly ended: Promise<unknown>
   /** Ends it, also when the node is gone; throws what a client should never see. */
   stop(): Promise<void>
 }
@@ -47,6 +49,7 @@ export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, r
   ended.catch(() => undefined)
   return {
     sent: () => sent,
+    ended,
     stop: async () => {
       stopping.abort()
       socket.close()
@@ -57,7 +60,11 @@ export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, r
 
 /** Refused or broken connections are what a killed node's clients see; they learn nothing from them. */
 function isConnectionLost(error: unknown): boolean {
-  return error instanceof TypeError || (error instanceof Error && error.name === 'AbortError')
+  if (!(error instanceof Error)) return false
+  // `fetch` says so in words alone, and rejects with the same class as a mistake in this code.
+  return (
+    error.name === 'AbortError' || (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message))
+  )
 }
 
 /** Sends some transactions of one account and waits for their receipts. */

@@ -20,6 +20,9 @@ interface Answer {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
+/** A node that takes longer has lost the request. */
+const ANSWER_TIMEOUT_MS = 30_000
+
 /**
  * The result of one call over HTTP.
  * @throws JsonRpcError; whatever `fetch` throws when the node is not there
@@ -38,6 +41,7 @@ export async function callBatch(url: string, calls: readonly RpcCall[]): Promise
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   })
   const answers = (await response.json()) as readonly Answer[]
   const byId = new Map(answers.map((answer) => [answer.id, answer]))

@@ -203,4 +203,27 @@ describe('application', () => {
     expect(block.txs).toHaveLength(3)
     expect(checkProposal(block, chain.chain)).toBeUndefined()
   })
+
+  it('gets the same block by building it among candidates that cannot start as by executing it', async () => {
+    const [chain, replica] = [await start(), await start()]
+    const stranger = privateKeyToAccount(`0x${'02'.repeat(32)}`)
+    const token = { to: NATIVE_TOKEN_ADDRESS, gas: 100_000n } as const
+    const approve = (amount: bigint) =>
+      encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [stranger.address, amount] })
+    // PUSH1 1, PUSH1 0, SSTORE, ADDRESS, SELFDESTRUCT: created, written and destroyed in one transaction, with value.
+    const vanishing = '0x600160005530ff'
+    const poor = hexToBytes(await stranger.signTransaction({ ...BASE, nonce: 0, to: RECEIVER, value: 10n ** 30n }))
+    const raws = [
+      await sign({ nonce: 0, ...token, data: approve(5n) }),
+      poor,
+      await sign({ nonce: 1, to: undefined, gas: 200_000n, data: vanishing, value: 7n }),
+      await sign({ nonce: 1, to: RECEIVER, value: 1n }),
+      await sign({ nonce: 2, to: stranger.address, value: 1n }),
+    ]
+    const decided = await chain.produce(raws)
+    expect(decided.block.txs).toHaveLength(2)
+    await replica.executor.application.finalizeBlock(decided)
+    expect(bytesToHex(replica.executor.head().hash)).toBe(bytesToHex(chain.executor.head().hash))
+    expect(replica.executor.head().record.resultsHash).toEqual(chain.executor.head().record.resultsHash)
+  })
 })
