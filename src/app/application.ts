@@ -32,8 +32,8 @@ export interface ApplicationOptions {
   readonly candidates: CandidateSource
   /** where the chain stands, as `publish` left it */
   readonly head: () => ChainHead
-  /** Writes a decided block with its state in one batch and shows it to everybody; gives the height that is durable. */
-  readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<number>
+  /** Puts a decided block with its state on stable storage and shows it to everybody. */
+  readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
   /** A block was built or executed, with its state root; waiting for the mempool counts. */
   readonly onExecuted: (milliseconds: number) => void
   /** milliseconds that a proposer may spend on filling a block */
@@ -154,12 +154,12 @@ export function createApplication(options: ApplicationOptions): Application {
       }
       const executed = await execute(decided.block, head.consensusHash)
       executions.clear()
-      const durableHeight = await options.publish(decided, executed)
+      await options.publish(decided, executed)
       return {
         appHash: executed.hash,
         lastResultsHash: executed.resultsHash,
         validatorUpdates: [],
-        durableHeight,
+        durableHeight: header.height,
       }
     },
   }

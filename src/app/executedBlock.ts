@@ -39,5 +39,5 @@ export function executionKey({ height, timeMs, proposerAddress, parentConsensusH
   view.setBigUint64(8, BigInt(timeMs))
   const lengths = [proposerAddress, parentConsensusHash, ...txs].map(({ length }) => length)
   const sizes = new Uint8Array(Uint32Array.of(lengths.length, ...lengths).buffer)
-  return hash('sha256', concatBytes(head, sizes, proposerAddress, parentConsensusHash, ...txs), 'latin1')
+  return hash('sha256', concatBytes(head, sizes, proposerAddress, parentConsensusHash, ...txs), 'base64')
 }

@@ -5,7 +5,6 @@ import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import type { PoolHeadUpdate } from '../mempool/types.ts'
 import { StateStore } from '../state/store.ts'
-import { WriteBatch } from '../storage/batch.ts'
 import { Database } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import type { CandidateSource } from './candidateSource.ts'
@@ -83,9 +82,8 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       candidates,
       head: publisher.head,
       publish: async (decided, executed) => {
-        const durableHeight = await publisher.publish(decided, executed)
+        await publisher.publish(decided, executed)
         await pruner.afterBlock(executed.header.number)
-        return durableHeight
       },
       onExecuted: observer.executed,
       buildBudgetMs,
@@ -96,12 +94,8 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {
-        try {
-          await database.write(new WriteBatch(), { sync: true })
-        } finally {
-          await state.close()
-          await database.close()
-        }
+        await state.close()
+        await database.close()
       },
     }
   } catch (error) {

@@ -16,9 +16,6 @@ import type { ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
 import type { EntryResult } from './executionResults.ts'
 
-/** How long unsynced batches may wait for the disk. */
-const SYNC_INTERVAL_MS = 1_000
-
 export interface PublisherOptions {
   readonly database: Pick<Database, 'write'>
   readonly reader: Pick<StateReader, 'getCode'>
@@ -35,18 +32,17 @@ export interface PublisherOptions {
 
 export interface Publisher {
   readonly head: () => ChainHead
-  /** Stores and publishes a block; gives the height up to which blocks are on stable storage. */
-  readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<number>
+  /** Stores and publishes a block, which is on stable storage then. */
+  readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
 }
 
 /**
- * Puts decided blocks into the database: state, block, receipts, indexes and head in one batch, and only then does anybody
- * see the block. At least every second a batch is synced to the disk.
+ * Puts decided blocks into the database: state, block, receipts, indexes and head in one synced batch, and only then does
+ * anybody see the block. Every batch is synced, because LevelDB gives up a full log file without syncing it: a sync of a
+ * later batch would not reach the ones before, and power loss could take blocks from the middle.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   let { head } = options
-  let durableHeight = head.header.number
-  let lastSync = options.now()
 
   return {
     head: () => head,
@@ -64,14 +60,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       writeHead(batch, record)
 
       const beginMs = options.now()
-      const sync = beginMs - lastSync >= SYNC_INTERVAL_MS
-      await options.database.write(batch, { sync })
-      const endMs = options.now()
-      options.onWritten(endMs - beginMs, batch.bytes)
-      if (sync) {
-        lastSync = endMs
-        durableHeight = record.height
-      }
+      await options.database.write(batch, { sync: true })
+      options.onWritten(options.now() - beginMs, batch.bytes)
       executed.state.publish()
       head = {
         header: executed.header,
@@ -81,7 +71,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
         record,
       }
       options.onPublished(head, poolUpdate(executed, options), executed)
-      return durableHeight
     },
   }
 }

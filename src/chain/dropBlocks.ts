@@ -28,5 +28,5 @@ export async function dropBlockBodies(database: Database, oldestToKeep: number, 
     }
   }
   batch.put(...oldestBlockEntry(height))
-  await database.write(batch, { sync: false })
+  await database.write(batch, { sync: true })
 }

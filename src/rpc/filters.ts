@@ -79,10 +79,12 @@ interface Filter {
 /**
  * A filter is a cursor: nothing is collected for it, a poll looks at what came since. Only pool transactions are kept, once
  * for all filters, as they can not be read again later.
+ * @param watchPending told of each filter of pool transactions that comes (1) or goes (-1)
  */
 export function createFilterStore(
   limits: FilterLimits = DEFAULT_FILTER_LIMITS,
   now: () => number = Date.now,
+  watchPending: (change: 1 | -1) => void = () => undefined,
 ): FilterStore {
   /** in the order of their last polls, oldest first */
   const filters = new Map<string, Filter>()
@@ -94,7 +96,10 @@ export function createFilterStore(
     const filter = filters.get(id)
     if (filter === undefined) return false
     length -= filter.length
-    if (filter.spec.kind === 'transactions' && --transactionFilters === 0) recent.clear()
+    if (filter.spec.kind === 'transactions') {
+      watchPending(-1)
+      if (--transactionFilters === 0) recent.clear()
+    }
     return filters.delete(id)
   }
   const expire = (): void => {
@@ -122,7 +127,10 @@ export function createFilterStore(
       const next = spec.kind === 'transactions' ? recent.next() : height + 1
       filters.set(id, { spec, length: added, next, polledMs: now() })
       length += added
-      if (spec.kind === 'transactions') transactionFilters++
+      if (spec.kind === 'transactions') {
+        watchPending(1)
+        transactionFilters++
+      }
       return id
     },
     poll: async (id, height) => {

@@ -26,6 +26,8 @@ export interface SubscriptionHubOptions {
   readonly headHeight: number
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
+  /** a subscription to pending transactions has come (1) or gone (-1) */
+  readonly watchPending?: (change: 1 | -1) => void
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -40,7 +42,8 @@ type Subscribers = { readonly [K in Topic['kind']]: Set<Subscriber<K>> }
  * Turns what the node publishes into notifications. Every height is told once and in order, also when several blocks
  * were published at once. An event is written as JSON once for all its subscribers.
  */
-export function createSubscriptionHub({ feed, headHeight, syncing, log }: SubscriptionHubOptions): SubscriptionHub {
+export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
+  const { feed, headHeight, syncing, log } = options
   const subscribers: Subscribers = {
     newHeads: new Set(),
     logs: new Set(),
@@ -75,7 +78,11 @@ export function createSubscriptionHub({ feed, headHeight, syncing, log }: Subscr
       const set = subscribers[topic.kind] as Set<Subscriber>
       const subscriber = { topic, deliver }
       set.add(subscriber)
-      return () => void set.delete(subscriber)
+      const isPending = topic.kind === 'newPendingTransactions'
+      if (isPending) options.watchPending?.(1)
+      return () => {
+        if (set.delete(subscriber) && isPending) options.watchPending?.(-1)
+      }
     },
   }
 }

@@ -129,7 +129,7 @@ export class StateStore {
         dropped += dropBlock(this.#database, batch, height) + 1
       }
       writeOldestHeight(batch, height)
-      await this.#database.write(batch, { sync: false })
+      await this.#database.write(batch, { sync: true })
       this.#oldestHeight = height
       return { done: height >= target }
     } finally {

@@ -15,6 +15,7 @@ import { Database } from '../storage/database.ts'
 import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { type Gate, waitAtGate } from './gate.ts'
+import { isWatched, type PendingWatch } from './pendingWatch.ts'
 import { serve } from './port.ts'
 import type { ThreadData } from './spawn.ts'
 
@@ -30,6 +31,8 @@ export interface PoolData {
   readonly clients: readonly MessagePort[]
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
+  /** whether anybody wants them */
+  readonly pendingWatch: PendingWatch
 }
 
 export type PoolService = typeof service
@@ -59,6 +62,7 @@ let admitted: PooledTransaction[] = []
 
 function announce(transaction: PooledTransaction): void {
   metrics.admittedTotal.inc()
+  if (!isWatched(data.pendingWatch)) return
   admitted.push(transaction)
   if (admitted.length > 1) return
   setImmediate(() => {

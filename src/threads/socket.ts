@@ -4,7 +4,7 @@ import type { PooledTransaction } from '../mempool/types.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from '../rpc/comet/status.ts'
 import { createCometTable } from '../rpc/comet/table.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
-import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
+import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
@@ -13,6 +13,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { waitAtGate } from './gate.ts'
+import { countWatchers, type PendingWatch } from './pendingWatch.ts'
 import type { PoolService } from './pool.ts'
 import { connect, serve } from './port.ts'
 import { createContextSource } from './rpcContext.ts'
@@ -31,6 +32,8 @@ export interface SocketData extends RpcThreadData {
   readonly filterOwner: MessagePort | undefined
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
+  /** counts who wants them */
+  readonly pendingWatch: PendingWatch
   readonly host: string
   /** 0: any free port */
   readonly port: number
@@ -61,8 +64,13 @@ pending.onmessage = (event) => {
 
 const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
 
+/** A thread that ends takes the node with it, so that its watchers need not be taken back. */
+function watchPending(change: 1 | -1): void {
+  countWatchers(data.pendingWatch, change)
+}
+
 function ownFilters(): FilterStore {
-  const store = createFilterStore()
+  const store = createFilterStore(DEFAULT_FILTER_LIMITS, Date.now, watchPending)
   pendingListeners.push((transactions) => store.addTransactions(transactions))
   for (const client of data.filterClients) serve<FilterPort>(client, store)
   return store
@@ -79,6 +87,7 @@ const hub = createSubscriptionHub({
   },
   headHeight: first.context.view.chain.headHeight,
   syncing: first.context.syncing,
+  watchPending,
   log,
 })
 first.release()

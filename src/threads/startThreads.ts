@@ -8,6 +8,7 @@ import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import { createGate, type Gate, openGate } from './gate.ts'
+import { createPendingWatch, type PendingWatch } from './pendingWatch.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
 import { createPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
@@ -46,6 +47,7 @@ interface Wiring {
   readonly headChannel: string
   readonly publishedHeight: PublishedHeight
   readonly pendingChannel: string
+  readonly pendingWatch: PendingWatch
   readonly executorToPool: Channel
   readonly views: readonly { readonly toPool: Channel }[]
   readonly sockets: readonly {
@@ -64,6 +66,7 @@ function wire({ viewThreads, socketThreads }: Config['rpc']): Wiring {
     headChannel: `coind-heads-${instance}`,
     publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
+    pendingWatch: createPendingWatch(),
     executorToPool: channel(),
     views: Array.from({ length: viewThreads }, () => ({ toPool: channel() })),
     sockets: Array.from({ length: socketThreads }, () => ({
@@ -182,12 +185,12 @@ function startExecutor(
 
 function startPool(
   { location, chain }: ThreadsOptions,
-  { databaseGate, executorToPool, views, sockets, pendingChannel }: Wiring,
+  { databaseGate, executorToPool, views, sockets, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
   const channels = [executorToPool, ...views.map(({ toPool }) => toPool), ...sockets.map(({ toPool }) => toPool)]
   const clients = channels.map(({ right }) => right)
-  const data: PoolData = { location, databaseGate, chain, clients, pendingChannel }
+  const data: PoolData = { location, databaseGate, chain, clients, pendingChannel, pendingWatch }
   return start('pool', undefined, data, data.clients)
 }
 
@@ -216,6 +219,7 @@ function startSocket(
     filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
     filterOwner: isOwner ? undefined : toFilters.left,
     pendingChannel: wiring.pendingChannel,
+    pendingWatch: wiring.pendingWatch,
     host: config.rpc.host,
     port,
     sharesPort: wiring.sockets.length > 1,

@@ -24,7 +24,7 @@ const RECEIVERS = Array.from({ length: 12 }, (_, i) => `0x${(0xabc0 + i).toStrin
 let chain: TestChain
 afterEach(() => chain.close())
 
-/** Bytes in files of each column, after what was overwritten or deleted is gone. */
+/** Bytes of keys and values in the columns, as they are in the files once LevelDB has merged them. */
 async function diskUse(columns: readonly Column[]): Promise<number> {
   const database = await Database.open(chain.location, { readOnly: true })
   await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
