@@ -1,11 +1,12 @@
 /**
  * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
- * nothing. Flags: --parts transfers,batches,erc20,native,reads,idle · --targets coind,anvil,automine · --count 20000 ·
+ * nothing. Flags: --parts a,b of transfers,batches,erc20,native,reads,idle,isolation · --targets coind,anvil,automine · --count 20000 ·
  * --accounts 200 · --in-flight 200 · --reads 20000 · --idle-seconds 60 · --node-flags "--cpu-prof …"
  */
 import { parseArgs } from 'node:util'
 import { residentMegabytes } from './measure/processUsage.ts'
 import { benchAccounts, fund } from './parts/accounts.ts'
+import { measureIsolation } from './parts/isolation.ts'
 import { measureReads } from './parts/reads.ts'
 import { deployToken, NATIVE_TOKEN } from './parts/token.ts'
 import { measureTransfers } from './parts/transfers.ts'
@@ -16,7 +17,7 @@ import type { Target } from './targets/target.ts'
 
 const { values: flags } = parseArgs({
   options: {
-    parts: { type: 'string', default: 'transfers,batches,erc20,native,reads,idle' },
+    parts: { type: 'string', default: 'transfers,batches,erc20,native,reads,idle,isolation' },
     targets: { type: 'string', default: 'coind,anvil,automine' },
     count: { type: 'string', default: '20000' },
     accounts: { type: 'string', default: '200' },
@@ -26,6 +27,7 @@ const { values: flags } = parseArgs({
     'node-flags': { type: 'string', default: '' },
   },
 })
+const nodeFlags = flags['node-flags'].split(' ').filter(Boolean)
 const parts = new Set(flags.parts.split(','))
 const count = Number(flags.count)
 const inFlight = Number(flags['in-flight'])
@@ -33,13 +35,14 @@ const accounts = benchAccounts(Number(flags.accounts))
 
 /** Gas of a block in throughput measurements. */
 const GAS_LIMIT = 150_000_000
+const PRODUCTION_GAS_LIMIT = 30_000_000
 const BLOCK_SECONDS = 0.4
 /** Transactions of one request, and requests under way, where batches are sent. */
 const BATCH = 100
 const BATCHES_IN_FLIGHT = 20
 
 const STARTS: Readonly<Record<string, () => Promise<Target>>> = {
-  coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags: flags['node-flags'].split(' ').filter(Boolean) }),
+  coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags }),
   anvil: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
   automine: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: undefined }),
 }
@@ -84,6 +87,18 @@ async function measure(target: Target, report: Report): Promise<void> {
   }
 }
 
+/** On a chain with the gas limit of production. */
+async function measureIsolated(report: Report): Promise<void> {
+  const target = await startCoind({ gasLimit: PRODUCTION_GAS_LIMIT, nodeFlags })
+  try {
+    const few = accounts.slice(0, 10)
+    await fund(target, few)
+    report.add(target.name, await measureIsolation(target, few))
+  } finally {
+    await target.stop()
+  }
+}
+
 const report = new Report()
 for (const name of flags.targets.split(',')) {
   const start = STARTS[name]
@@ -95,4 +110,5 @@ for (const name of flags.targets.split(',')) {
     await target.stop()
   }
 }
+if (parts.has('isolation') && flags.targets.split(',').includes('coind')) await measureIsolated(report)
 report.print('coind', 'anvil')

@@ -3,7 +3,7 @@ import type { BlockRange, ExportOptions, ImportOptions, InitReport, RunningNode,
 import type { Config } from './config/config.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createLogger } from './telemetry/logger.ts'
-import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
+import { loadOrCreateNodeKey, openExistingHome, openHome } from './threads/openHome.ts'
 
 /** Starts the node in the configured data directory; resolves when it serves its ports. */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
@@ -31,7 +31,7 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
   const { openChainReader } = await import('./chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('./app/exportBlocks.ts')
   const { Database } = await import('./storage/database.ts')
-  const home = await openHome(config, {})
+  const home = await openExistingHome(config)
   try {
     const database = await Database.open(home.paths.db, { readOnly: true })
     try {
@@ -53,7 +53,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
   const { createReferenceEngine } = await import('./evm/engines/reference/referenceEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
-  const home = await openHome(config, {})
+  const home = await openExistingHome(config)
   try {
     const { chain, genesis, paths, validators } = home
     const executor = await openExecutor({

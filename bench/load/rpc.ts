@@ -21,6 +21,22 @@ export interface Receipt {
   readonly contractAddress: string | null
 }
 
+/** Waits until every transaction has a receipt; one request asks for all that are missing. */
+export async function waitForReceipts(url: string, hashes: readonly string[], pollMs: number): Promise<void> {
+  for (let missing = hashes; missing.length > 0; ) {
+    const calls = missing.map((hash, id) => requestBody(id, 'eth_getTransactionReceipt', [hash]))
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `[${calls.join(',')}]`,
+    })
+    const answers = (await response.json()) as readonly { readonly id: number; readonly result: unknown }[]
+    const without = new Set(answers.filter(({ result }) => result === null).map(({ id }) => id))
+    missing = missing.filter((_, id) => without.has(id))
+    if (missing.length > 0) await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
 /** Waits for a transaction's receipt. @throws Error when it failed or does not come within a minute */
 export async function waitForReceipt(url: string, hash: string, pollMs = 50): Promise<Receipt> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {

@@ -1,7 +1,7 @@
 import type { Address } from '../../src/primitives/address.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import { type LoadResult, runLoad } from '../load/httpLoad.ts'
-import { call, requestBody, waitForReceipt } from '../load/rpc.ts'
+import { call, requestBody, waitForReceipts } from '../load/rpc.ts'
 import { type Account, GWEI, type Signed, sign } from '../load/sign.ts'
 import { percentile } from '../measure/percentile.ts'
 import { threadTimes, usedBetween } from '../measure/processUsage.ts'
@@ -42,7 +42,11 @@ export async function measureTransfers(
   const sent = await runLoad({ port: target.port, bodies, inFlight: load.inFlight })
   if (sent.errors > 0) throw new Error(`${sent.errors} of ${bodies.length} were refused, first: ${sent.firstError}`)
   const lastOfAccounts = transactions.slice(-accounts.length)
-  for (const { hash } of lastOfAccounts) await waitForReceipt(target.url, hash, RECEIPT_POLL_MS)
+  await waitForReceipts(
+    target.url,
+    lastOfAccounts.map(({ hash }) => hash),
+    RECEIPT_POLL_MS,
+  )
   const elapsedMs = performance.now() - beginMs
   const used = usedBetween(before, threadTimes(target.pid))
   const own = process.cpuUsage(ownBefore)

@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { createGenesis, type FundedAccount } from '../chain/createGenesis.ts'
 import { formatGenesis, genesisHash, genesisValidators, parseGenesis } from '../chain/genesis.ts'
 import { ACOIN_PER_COIN, INITIAL_SUPPLY_ACOIN } from '../chain/genesisConstants.ts'
@@ -21,6 +10,7 @@ import { checkFreshGenesis, checkSupported } from '../config/startRules.ts'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import type { DataPaths } from './dataDirectory.ts'
 
 /** The consensus key file, as far as a genesis needs it. Public keys: ed25519, 32 bytes. */
@@ -93,7 +83,9 @@ export function initNode(
     ...(options.fundedAccounts === undefined ? {} : { fundedAccounts: options.fundedAccounts }),
     ...(options.blockGasLimit === undefined ? {} : { blockGasLimit: options.blockGasLimit }),
   })
-  writeFileDurably(paths.genesis, formatGenesis(genesis))
+  writeFileDurably(paths.genesis, formatGenesis(genesis), 0o644)
+  // The directory itself may be new.
+  syncDirectory(paths.homedir)
   return { isFresh: true, genesis, genesisHash: genesisHash(genesis), warnings: delegationWarnings(genesis) }
 }
 
@@ -156,19 +148,6 @@ function delegationWarnings(genesis: Genesis): readonly string[] {
   return [
     `only ${bonded / ACOIN_PER_COIN} COIN are bonded, under 0.1 % of the initial supply: a few small holders could outvote the validator (GENESIS_SELF_DELEGATION)`,
   ]
-}
-
-/** Writes a file so that after a crash it is there whole or not at all. */
-function writeFileDurably(path: string, text: string): void {
-  const temporary = `${path}.new`
-  const file = openSync(temporary, 'w', 0o644)
-  writeFileSync(file, text)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(temporary, path)
-  const directory = openSync(dirname(path), 'r')
-  fsyncSync(directory)
-  closeSync(directory)
 }
 
 function digits(hash: Uint8Array): string {

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type Ed25519Key, ed25519Key } from '../chain/consensus/ed25519.ts'
 import { ConfigError } from '../config/configError.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import { writeFileDurably } from '../storage/writeFileDurably.ts'
 
 /** An ed25519 private key as CometBFT writes it in JSON: base64 of seed and public key, 64 bytes. */
 export const privateKeySchema = z.object({
@@ -67,20 +67,5 @@ export function readKeyFile<T>(path: string, schema: z.ZodType<T>): T | undefine
  */
 export function writeKeyFile(path: string, text: string): void {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) throw new ConfigError(`${path} exists already`)
-  const temporary = `${path}.new`
-  rmSync(temporary, { force: true })
-  const file = openSync(temporary, 'wx', 0o600)
-  try {
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(temporary, path)
-  const directory = openSync(dirname(path), 'r')
-  try {
-    fsyncSync(directory)
-  } finally {
-    closeSync(directory)
-  }
+  writeFileDurably(path, text, 0o600)
 }

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { concatBytes } from '../primitives/bytes.ts'
+import { syncDirectory } from '../storage/writeFileDurably.ts'
 import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from './walEntry.ts'
 import { frameRecord } from './walRecord.ts'
 import { damaged, encodeSegmentHeader, encodeSyncMark, readSegment, SALT_LENGTH, WalError } from './walSegment.ts'
@@ -54,7 +55,9 @@ function segmentName(number: number): string {
  */
 export async function openWal(options: WalOptions, replay: (entry: WalEntry) => void): Promise<Wal> {
   const { directory, genesisHash, warn, openFile = open } = options
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const made = await mkdir(directory, { recursive: true, mode: 0o700 })
+  // A log that power loss takes away with its directory would be a signer without memory.
+  if (made !== undefined) syncDirectory(dirname(made))
   const numbers = await segmentNumbers(directory)
   const segments: Segment[] = []
   let lastSigned: SignedEntry | undefined

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { type DataPaths, dataPaths } from '../app/dataDirectory.ts'
 import type { GenesisState } from '../app/genesisState.ts'
 import { type HomeLock, lockHome } from '../app/homeLock.ts'
@@ -10,6 +11,7 @@ import { chainConfigOf, genesisOperators, genesisValidators } from '../chain/gen
 import { genesisAllocations } from '../chain/genesisAllocations.ts'
 import type { StartOptions } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/configError.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
 
@@ -28,6 +30,18 @@ export interface Home {
   readonly maxGas: number
   readonly validatorKey: ValidatorKey
   readonly nodeKey: NodeKey
+}
+
+/**
+ * Opens a data directory that has its genesis, for commands on an existing chain.
+ * @throws ConfigError with one line for the operator
+ */
+export async function openExistingHome(config: Config): Promise<Home> {
+  const { genesis } = dataPaths(config.homedir)
+  if (!existsSync(genesis)) {
+    throw new ConfigError(`${genesis} does not exist: HOMEDIR must be the data directory of a chain`)
+  }
+  return openHome(config, {})
 }
 
 /**

@@ -5,7 +5,7 @@ import WebSocket from 'ws'
 import { compileContract } from '../../contracts/compile.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
-import { callBatch, callRpc, JsonRpcError } from '../e2e/jsonRpc.ts'
+import { callBatch, callRpc, JsonRpcError, NodeStopping } from '../e2e/jsonRpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
 import type { Facts, Receipt } from './facts.ts'
 
@@ -58,9 +58,10 @@ export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, r
   }
 }
 
-/** Refused or broken connections are what a killed node's clients see; they learn nothing from them. */
+/** Refused or broken connections are what clients of a node see that ends; they learn nothing from them. */
 function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof NodeStopping) return true
   // `fetch` says so in words alone, and rejects with the same class as a mistake in this code.
   return (
     error.name === 'AbortError' || (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message))

@@ -35,7 +35,7 @@ beforeAll(async () => {
   expect(creation.status).toBe('0x1')
   vault = creation.contractAddress!
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 it('knows the chain', async () => {
   expect(await cast('chain-id')).toBe(String(CHAIN_ID))

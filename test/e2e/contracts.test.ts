@@ -58,7 +58,7 @@ beforeAll(async () => {
   reader = createPublicClient({ chain, transport: http(node.url), pollingInterval: 100 }) as PublicClient
   writer = createWalletClient({ chain, transport: http(node.url), account })
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 async function succeeds(hash: Hex) {
   const receipt = await reader.waitForTransactionReceipt({ hash })

@@ -21,7 +21,7 @@ let node: TestNode
 beforeAll(async () => {
   node = await startNode()
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 /** The functions of Vault, as ethers makes them at run time. */
 interface Vault extends BaseContract {

@@ -72,7 +72,7 @@ beforeAll(async () => {
   }
   for (const [name, hash] of Object.entries(hashes)) receipts[name as keyof typeof hashes] = await settle(hash)
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 describe('callTracer', () => {
   const trace = (hash: Hex, tracerConfig?: object) =>

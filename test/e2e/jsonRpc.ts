@@ -9,6 +9,11 @@ export class JsonRpcError extends Error {
   }
 }
 
+/** The node stops and takes no more requests. */
+export class NodeStopping extends Error {
+  override readonly name = 'NodeStopping'
+}
+
 export interface RpcCall {
   readonly method: string
   readonly params: readonly unknown[]
@@ -25,7 +30,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 
 /**
  * The result of one call over HTTP.
- * @throws JsonRpcError; whatever `fetch` throws when the node is not there
+ * @throws JsonRpcError, NodeStopping; whatever `fetch` throws when the node is not there
  */
 export async function callRpc(url: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const [answer] = await callBatch(url, [{ method, params }])
@@ -43,7 +48,9 @@ export async function callBatch(url: string, calls: readonly RpcCall[]): Promise
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   })
+  if (response.status === 503) throw new NodeStopping('the node is stopping')
   const answers = (await response.json()) as readonly Answer[]
+  if (!Array.isArray(answers)) throw new Error(`no answer to a batch: ${response.status} ${JSON.stringify(answers)}`)
   const byId = new Map(answers.map((answer) => [answer.id, answer]))
   return calls.map(({ method }, id) => {
     const answer = byId.get(id)

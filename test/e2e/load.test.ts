@@ -28,7 +28,7 @@ beforeAll(async () => {
   const hash = await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [0n] })
   vault = (await mined(node.url, hash)).contractAddress!
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 /** Asks again and again until `stop` is called; the slowest answer counts. */
 function probe(ask: () => Promise<unknown>): { stop(): Promise<Probe> } {

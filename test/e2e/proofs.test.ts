@@ -61,7 +61,7 @@ beforeAll(async () => {
   vault = (await reader.waitForTransactionReceipt({ hash })).contractAddress!
   busyBlock = await makeBusyBlock()
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 /** Sends one transaction of each kind at once, several times if they do not meet in a block. */
 async function makeBusyBlock(): Promise<Hex> {

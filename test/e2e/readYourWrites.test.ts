@@ -108,7 +108,7 @@ describe.each([
   beforeAll(async () => {
     node = await startNode({ environment })
   })
-  afterAll(() => node.stop())
+  afterAll(() => node?.stop())
 
   it('has everything about a head when it announces it, over any connection', async () => {
     const socket = new WebSocket(node.wsUrl)

@@ -50,7 +50,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await node.stop()
+  await node?.stop()
   explorer.closeAllConnections()
   explorer.close()
 })

@@ -35,7 +35,7 @@ let node: TestNode
 beforeAll(async () => {
   node = await startNode()
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 describe.each([
   ['http', () => http(node.url), ACCOUNTS[1]!],

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const number = await ask<Hex>('eth_blockNumber')
   seen = { number, balance: await ask<Hex>('eth_getBalance', account.address, number) }
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 describe('MetaMask', () => {
   it('finds the network that the user entered', async () => {

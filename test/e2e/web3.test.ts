@@ -13,7 +13,7 @@ let node: TestNode
 beforeAll(async () => {
   node = await startNode()
 })
-afterAll(() => node.stop())
+afterAll(() => node?.stop())
 
 /** What web3 throws when an answer is an error that it can decode. */
 interface Web3Error extends Error {

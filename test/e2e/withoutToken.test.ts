@@ -29,7 +29,7 @@ beforeAll(async () => {
   node = await startNode({ command: 'start', homedir, environment })
 })
 afterAll(async () => {
-  await node.stop()
+  await node?.stop()
   rmSync(homedir, { recursive: true, force: true })
 })
 
