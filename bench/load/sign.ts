@@ -49,7 +49,7 @@ export function sign(account: Account, fields: Partial<UnsignedTransaction>): Si
     type: 2,
     chainId: CHAIN_ID,
     gasLimit: 21_000n,
-    maxFeePerGas: 1_000n * GWEI,
+    maxFeePerGas: 200n * GWEI,
     maxPriorityFeePerGas: GWEI,
     ...fields,
   })

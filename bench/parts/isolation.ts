@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { runLoad } from '../load/httpLoad.ts'
 import { call, requestBody } from '../load/rpc.ts'
-import { type Account, sign } from '../load/sign.ts'
+import { type Account, GWEI, sign } from '../load/sign.ts'
 import { percentile } from '../measure/percentile.ts'
 import type { Row } from '../report.ts'
 import type { Target } from '../targets/target.ts'
@@ -19,6 +19,8 @@ const HEAVY_CALLS = 8
 const HEAVY_CALL_GAS = 50_000_000
 /** Two of these fill a block of 30,000,000. */
 const BURN_GAS = 15_000_000n
+/** within the fee that a node accepts */
+const BURN_FEE = 50n * GWEI
 const BURNERS = 6
 const READS_IN_FLIGHT = 100
 const READS_A_ROUND = 2_000
@@ -99,7 +101,12 @@ async function burn(target: Target, to: string, senders: readonly Account[], sig
   const one = async (account: Account): Promise<void> => {
     while (!signal.aborted) {
       const nonce = await nonceOf(target, account)
-      const { raw } = sign(account, { nonce: BigInt(nonce), to: hexToBytes(to), gasLimit: BURN_GAS })
+      const { raw } = sign(account, {
+        nonce: BigInt(nonce),
+        to: hexToBytes(to),
+        gasLimit: BURN_GAS,
+        maxFeePerGas: BURN_FEE,
+      })
       await call(target.url, 'eth_sendRawTransaction', [raw]).catch(() => undefined)
       await sleep(SEND_EVERY_MS * 4)
     }
