@@ -50,14 +50,14 @@ export async function measureTransfers(
   const elapsedMs = performance.now() - beginMs
   const used = usedBetween(before, threadTimes(target.pid))
   const own = process.cpuUsage(ownBefore)
-  await checkIncluded(target, firstBlock, load.count)
-
   const name = load.label
+  const blocks = await blockRows(target, name)
+  await checkIncluded(target, firstBlock, load.count)
   return [
     { name: `${name}: in blocks`, unit: '/s', value: (load.count / elapsedMs) * 1_000 },
     { name: `${name}: accepted`, unit: '/s', value: (load.count / sent.elapsedMs) * 1_000 },
     ...latencyRows(`${name}: request`, sent),
-    ...(await blockRows(target, name)),
+    ...blocks,
     {
       name: `${name}: CPU of the node`,
       unit: 'µs each',

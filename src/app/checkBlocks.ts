@@ -5,9 +5,8 @@ import { type Database, DatabaseError } from '../storage/database.ts'
 const CHECKED_BLOCKS = 12_000
 
 /**
- * Makes sure that no block below the head is missing. A block and its state are one batch, and LevelDB passes over a batch that
- * its log lost (it may keep two logs, and a machine that loses power may lose the end of the older one), so a missing
- * block tells of a state that is wrong.
+ * Makes sure that no block below the head is missing. A block and its state are one batch, and LevelDB passes over batches that
+ * are damaged in its log, so a missing block tells of a state that is wrong.
  * @throws DatabaseError
  */
 export async function checkBlocks(database: Pick<Database, 'entries' | 'location'>, headHeight: number): Promise<void> {

@@ -195,8 +195,11 @@ function openError(path: string, error: unknown): DatabaseError {
   if (/does not exist \(create_if_missing is false\)/.test(text)) {
     return new DatabaseError('absent', `${path} holds no database`, error)
   }
-  if (code === 'LEVEL_CORRUPTION' || /^Corruption|missing files|CURRENT/i.test(text)) {
-    return new DatabaseError('corrupt', `${path} is damaged: ${text}`, error)
+  // CURRENT names a file that is not there.
+  const isCut = text.startsWith(`IO error: ${path}/`) && /No such file/.test(text) && !text.includes(`${path}/LOCK`)
+  if (code === 'LEVEL_CORRUPTION' || isCut || /^Corruption|missing files|CURRENT/i.test(text)) {
+    const advice = 'check the disk, then restore the data directory from a backup'
+    return new DatabaseError('corrupt', `${path} is damaged (${text}): ${advice}`, error)
   }
   return new DatabaseError('io', `${path} cannot be opened: ${text}`, error)
 }

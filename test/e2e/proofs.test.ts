@@ -184,22 +184,18 @@ describe('a block, recomputed from what JSON-RPC gives', () => {
     )
   })
 
-  it('is named by the consensus header after it', async () => {
+  it('names the consensus header before it, and is named by the one after it', async () => {
     const { result } = (await (await fetch(new URL('/rpc/status', node.url))).json()) as {
-      result: { sync_info: { latest_app_hash: string; latest_block_height: string } }
+      result: { sync_info: { latest_app_hash: string; latest_block_hash: string; latest_block_height: string } }
     }
-    const { latest_app_hash, latest_block_height } = result.sync_info
-    const parent = await reader.getBlock({ blockNumber: BigInt(latest_block_height) - 1n })
-    expect(`0x${latest_app_hash.toLowerCase()}`).toBe(parent.hash)
-  })
-
-  it('names its parent, and the consensus header of that', async () => {
-    const busy = createBlockFromRPC(await blockByHash(busyBlock), [], { common })
-    const parent = await reader.getBlock({ blockNumber: busy.header.number - 1n })
-    expect(bytesToHex(busy.header.parentHash)).toBe(parent.hash)
-    const grandparent = await reader.getBlock({ blockNumber: busy.header.number - 2n })
-    expect(parent.parentHash).toBe(grandparent.hash)
-    expect(parent.parentBeaconBlockRoot).not.toBe(grandparent.parentBeaconBlockRoot)
+    const { latest_app_hash, latest_block_hash, latest_block_height } = result.sync_info
+    const height = BigInt(latest_block_height)
+    const before = await reader.getBlock({ blockNumber: height - 1n })
+    expect(`0x${latest_app_hash.toLowerCase()}`).toBe(before.hash)
+    await until('the next block', async () => (await reader.getBlockNumber({ cacheTime: 0 })) > height)
+    const next = await reader.getBlock({ blockNumber: height + 1n })
+    expect(next.parentBeaconBlockRoot).toBe(`0x${latest_block_hash.toLowerCase()}`)
+    expect(next.parentHash).toBe((await reader.getBlock({ blockNumber: height })).hash)
   })
 })
 

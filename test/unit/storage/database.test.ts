@@ -85,7 +85,10 @@ describe('Database', () => {
     await (await filled()).close()
     const manifest = readdirSync(join(directory, 'db')).find((name) => name.startsWith('MANIFEST'))!
     writeFileSync(join(directory, 'db', manifest), 'damaged')
-    await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject({ code: 'corrupt' })
+    const damaged = { code: 'corrupt', message: expect.stringMatching(/is damaged .*restore/) }
+    await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
+    writeFileSync(join(directory, 'db', 'CURRENT'), 'MANIFEST-000099\n')
+    await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
   })
 
   it('says that another process has it open', async () => {
