@@ -4,15 +4,18 @@ import type { AppliedTransaction, CallMessage } from '../../evm/transition.ts'
 import { serverError } from '../errors.ts'
 import { toQuantity } from '../format/quantity.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
-import { LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
+import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
+import type { BlockNumberOrTag } from '../params/blockNumberOrTag.ts'
 import { readBlockOverrides } from '../params/blockOverrides.ts'
 import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
 import { readStateOverrides } from '../params/stateOverrides.ts'
-import { type CallEnvironment, openCall, runCall, toCallMessage } from './callExecution.ts'
+import { type CallEnvironment, type CallOverrides, openCall, runCall, toCallMessage } from './callExecution.ts'
 import { revertError } from './revertReason.ts'
 
 const PLAIN_TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
+/** Tags that mean the newest state: what is decided is final. */
+const HEAD_TAGS: ReadonlySet<BlockNumberOrTag> = new Set(['latest', 'safe', 'finalized', 'pending'])
 /** The search ends when the bounds are this close, in per mille: geth's error ratio. */
 const TOLERANCE_PER_MILLE = 15n
 
@@ -23,8 +26,21 @@ export const estimateGas = defineMethod({
   params: [readCallRequest, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 1,
   run: async (context, request, selector = LATEST, state, block) =>
-    toQuantity(await estimate(context, request, openCall(context, selector, { state, block }))),
+    toQuantity(await estimate(context, request, openEstimate(context, selector, { state, block }))),
 })
+
+/**
+ * The environment to estimate in. On the head it is a second later than the head: up to three blocks share a second, and
+ * a contract that does more once the second has changed (Uniswap's pairs do) would get too little gas in the block after.
+ * @throws RpcError as {@link openCall}
+ */
+export function openEstimate(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
+  const { chain } = context.view
+  const isHead = selector.kind === 'number' && HEAD_TAGS.has(selector.number)
+  if (!isHead || overrides.block?.time !== undefined) return openCall(context, selector, overrides)
+  const time = (chain.header(chain.headHeight)?.timestamp ?? 0) + 1
+  return openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
+}
 
 /**
  * geth's search (eth/gasestimator): the highest limit first, then one that is likely to do, then halving.
