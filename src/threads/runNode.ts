@@ -132,6 +132,7 @@ async function startParts(
     onHalt: (error) => failure.reject(error),
   })
   undo.push(() => solo.stop())
+  await Promise.race([threads.listening(), failure.promise])
 
   const metricsServer =
     config.metricsPort === 0
@@ -162,7 +163,7 @@ async function startParts(
   }
 
   const host = ANY_HOST.has(config.rpc.host) ? 'localhost' : config.rpc.host
-  const rpcUrl = `http://${host.includes(':') ? `[${host}]` : host}:${threads.rpcPort}/`
+  const rpcUrl = `http://${host.includes(':') ? `[${host}]` : host}:${config.rpc.port}/`
   logger.info({ rpc: rpcUrl, height: head.height, nodeId: nodeKey.id, chainId: chain.chainId }, 'node is up')
   // At its end a killed process keeps nothing of what it compiled.
   flushCompileCache()

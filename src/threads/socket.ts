@@ -35,7 +35,6 @@ export interface SocketData extends RpcThreadData {
   /** counts who wants them */
   readonly pendingWatch: PendingWatch
   readonly host: string
-  /** 0: any free port */
   readonly port: number
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
@@ -45,6 +44,9 @@ export interface SocketData extends RpcThreadData {
 }
 
 export type SocketService = typeof service
+
+/** How long a fresh chain may take to its first block before clients are let in all the same. */
+const FIRST_BLOCK_WAIT_MS = 3_000
 
 const { control, data } = workerData as ThreadData<SocketData>
 const threadMetrics = createThreadMetrics('socket')
@@ -92,6 +94,10 @@ const hub = createSubscriptionHub({
 })
 first.release()
 
+// A fresh chain is shown from its first block on; one whose genesis time is to come is shown as it is.
+const opening = await feed.next(0, FIRST_BLOCK_WAIT_MS)
+opening?.release()
+
 const server = await createRpcServer({
   dispatcher: createDispatcher({
     methods: createSocketMethods({ filters, views }),
@@ -138,7 +144,6 @@ const server = await createRpcServer({
 })
 
 const service = {
-  listeningPort: () => server.address.port,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     await server.close()

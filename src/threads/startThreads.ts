@@ -31,8 +31,8 @@ export interface ThreadsOptions {
 /** All threads but the main one, connected with each other. */
 export interface Threads {
   readonly executor: Remote<ExecutorService>
-  /** port that the RPC servers listen on */
-  readonly rpcPort: number
+  /** Resolves when the RPC servers listen: soon after the first block is published, so that nobody sees a chain without. */
+  listening(): Promise<void>
   /** rejects when any of the threads dies */
   readonly died: Promise<never>
   metrics(): Promise<readonly MetricsSnapshot[]>
@@ -119,7 +119,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     const executorThread = startExecutor(options, wiring, start)
     const poolThread = startPool(options, wiring, start)
     const viewThreads = startViews(options, wiring, start)
-    const firstSocket = startSocket(options, wiring, start, 0, options.config.rpc.port)
+    const socketThreads = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
 
     const executor = executorThread.remote
     await answered(executorThread.thread, executor.info())
@@ -128,16 +128,15 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     await answered(poolThread.thread, pool.status())
     const views = viewThreads.map(({ remote }) => remote)
     await Promise.all(viewThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
-    const rpcPort = await listening(firstSocket)
-    const others = wiring.sockets.slice(1).map((_, index) => startSocket(options, wiring, start, index + 1, rpcPort))
-    await Promise.all(others.map(listening))
-    const sockets = [firstSocket, ...others].map(({ remote }) => remote)
+    const sockets = socketThreads.map(({ remote }) => remote)
     const died = Promise.race(started.map((thread) => thread.died))
     // Consensus starts before anybody watches.
     died.catch(() => undefined)
     return {
       executor,
-      rpcPort,
+      listening: async () => {
+        await Promise.all(socketThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
+      },
       died,
       metrics: () => Promise.all([executor, pool, ...views, ...sockets].map((remote) => remote.metrics())),
       stop: async () => {
@@ -202,13 +201,11 @@ function startViews(options: ThreadsOptions, wiring: Wiring, start: StartThread)
   })
 }
 
-/** @param port 0: the thread chooses one, which the others then share */
 function startSocket(
   options: ThreadsOptions,
   wiring: Wiring,
   start: StartThread,
   index: number,
-  port: number,
 ): Started<SocketService> {
   const { config, identity, validator } = options
   const { toPool, toViews, toFilters } = wiring.sockets[index]!
@@ -221,7 +218,7 @@ function startSocket(
     pendingChannel: wiring.pendingChannel,
     pendingWatch: wiring.pendingWatch,
     host: config.rpc.host,
-    port,
+    port: config.rpc.port,
     sharesPort: wiring.sockets.length > 1,
     corsOrigins: config.rpc.corsOrigins,
     identity,
@@ -229,10 +226,6 @@ function startSocket(
   }
   const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
   return start('socket', index, data, [data.pool, ...data.views, ...data.filterClients, ...owner])
-}
-
-function listening({ thread, remote }: Started<SocketService>): Promise<number> {
-  return answered(thread, remote.listeningPort())
 }
 
 function rpcData(

@@ -10,8 +10,8 @@ import { typedFields } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { type CallRequest, callData, readCallRequest } from '../params/callRequest.ts'
-import { checkChainId, checkFeeFields, openCall } from './callExecution.ts'
-import { estimate } from './estimateGas.ts'
+import { checkChainId, checkFeeFields } from './callExecution.ts'
+import { estimate, openEstimate } from './estimateGas.ts'
 import { baseFeeAfter, headHeader } from './nextBlock.ts'
 import { suggestTip } from './suggestedTip.ts'
 
@@ -42,7 +42,7 @@ async function fill(context: RpcContext, request: CallRequest): Promise<Unsigned
   const nonce = request.nonce ?? (await nextNonce(context, from))
   const gasLimit =
     request.gas ??
-    (await estimate(context, { ...request, ...estimationFees(type, fees) }, openCall(context, PENDING, {})))
+    (await estimate(context, { ...request, ...estimationFees(type, fees) }, openEstimate(context, PENDING, {})))
   return {
     type,
     chainId: evmChainId,
