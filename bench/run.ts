@@ -1,6 +1,6 @@
 /**
  * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
- * nothing. Flags: --parts a,b of transfers,batches,erc20,native,reads,idle,isolation · --targets coind,anvil,automine · --count 20000 ·
+ * nothing. Flags: --parts a,b of transfers,batches,erc20,native,reads,idle,isolation · --targets coind,anvil (or automine, a block for every arrival) · --count 20000 ·
  * --accounts 200 · --in-flight 200 · --reads 20000 · --idle-seconds 60 · --node-flags "--cpu-prof …"
  */
 import { parseArgs } from 'node:util'
@@ -18,7 +18,7 @@ import type { Target } from './targets/target.ts'
 const { values: flags } = parseArgs({
   options: {
     parts: { type: 'string', default: 'transfers,batches,erc20,native,reads,idle,isolation' },
-    targets: { type: 'string', default: 'coind,anvil,automine' },
+    targets: { type: 'string', default: 'coind,anvil' },
     count: { type: 'string', default: '20000' },
     accounts: { type: 'string', default: '200' },
     'in-flight': { type: 'string', default: '200' },

@@ -20,7 +20,6 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['BlockFileError', EXIT_DATA],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
-  ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],
 ])
 

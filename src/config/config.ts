@@ -54,15 +54,19 @@ export interface RpcConfig {
   readonly viewThreads: number
   /** `*` alone allows every origin */
   readonly corsOrigins: readonly string[]
-  readonly limits: RpcLimitsConfig
+  readonly limits: RpcLimits
 }
 
-export interface RpcLimitsConfig {
+export interface RpcLimits {
+  /** gas that eth_call and estimates may use */
   readonly callGas: bigint
+  /** milliseconds that one call, estimate or block trace may run */
   readonly callTimeoutMs: number
+  /** blocks that one eth_getLogs may span */
   readonly logBlockRange: number
+  /** logs that one answer may hold */
   readonly logResults: number
-  /** 0 = no cap */
+  /** acoin: the highest fee that eth_sendRawTransaction lets through; 0 = no cap */
   readonly feeCapAcoin: bigint
   readonly batchItems: number
   readonly responseBytes: number

@@ -149,12 +149,6 @@ export class TransactionPool {
       const queue = this.#queues.get(bytesKey(address))
       if (queue !== undefined) this.#updateAccount(queue, state, included)
     }
-    for (const hashKey of included) {
-      const known = this.#byHash.get(hashKey)
-      if (known === undefined) continue
-      this.#drop(known.queue, known.entry, 'unstartable')
-      this.#settle(known.queue)
-    }
     if (isLimitLower) this.#dropAboveGasLimit()
     this.#expire()
   }

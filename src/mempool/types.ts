@@ -47,7 +47,7 @@ export interface PoolHeadUpdate {
   /** base fee of the next block, wei per gas */
   readonly baseFeePerGas: bigint
   readonly gasLimit: bigint
-  /** accounts that the block changed */
+  /** accounts that the block changed, among them the sender of each included transaction */
   readonly accounts: readonly (readonly [Address, AccountState])[]
   /** hashes of the EVM transactions that the block executed; what it skipped may start later */
   readonly included: readonly Hash[]
@@ -62,8 +62,8 @@ export interface Candidate {
 /** Head state of an account; nonce 0, balance 0 and no code for an absent one. */
 export type AccountReader = (address: Address) => AccountState
 
-/** Why a transaction left the pool. `unstartable`: a block skipped it for good. */
-export type DropReason = 'included' | 'stale' | 'unstartable' | 'replaced' | 'evicted' | 'expired' | 'gasLimit'
+/** Why a transaction left the pool. `stale`: another one with its nonce is in a block. */
+export type DropReason = 'included' | 'stale' | 'replaced' | 'evicted' | 'expired' | 'gasLimit'
 
 export interface PoolLimits {
   /** transactions of one sender */

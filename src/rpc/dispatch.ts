@@ -1,3 +1,4 @@
+import type { RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { positionalParams } from './arguments.ts'
 import { type BatchCall, runBatch } from './batch.ts'
@@ -14,7 +15,6 @@ import {
 } from './errorResponse.ts'
 import type { Message } from './message.ts'
 import { parseRequest } from './message.ts'
-import type { RpcLimits } from './method.ts'
 import { ORDERED_METHODS } from './methodTable.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions } from './runMethod.ts'
 import type { Session } from './session.ts'

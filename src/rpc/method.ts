@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { RpcLimits } from '../config/config.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import type { TxPort } from '../mempool/types.ts'
@@ -10,22 +11,6 @@ import type { NodeView } from '../state/view.ts'
  * traces, proofs, log scans, with a deadline).
  */
 export type Lane = 'socket' | 'cheap' | 'heavy'
-
-export interface RpcLimits {
-  /** gas that eth_call and estimates may use */
-  readonly callGas: bigint
-  /** milliseconds that one call, estimate or block trace may run */
-  readonly callTimeoutMs: number
-  /** blocks that one eth_getLogs may span */
-  readonly logBlockRange: number
-  /** logs that one answer may hold */
-  readonly logResults: number
-  /** acoin: the highest fee that eth_sendRawTransaction lets through; 0 = no cap */
-  readonly feeCapAcoin: bigint
-  readonly batchItems: number
-  readonly responseBytes: number
-  readonly requestBytes: number
-}
 
 export interface SyncStatus {
   readonly startingBlock: number

@@ -3,7 +3,7 @@ import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import { addChange, dropChange, nextChange } from './changeIndex.ts'
 import { trieHistoryPrefix } from './triePath.ts'
-import { ByteWriter, sharedPrefix, VarintReader } from './varint.ts'
+import { ByteWriter, readKey, VarintReader, writeKey } from './varint.ts'
 
 /** A changed flat entry. No bytes: absent. */
 export interface FlatChange {
@@ -91,15 +91,12 @@ function blockChangesKey(height: number): Uint8Array {
   return columnKey(Column.blockChanges, heightBytes(height))
 }
 
-/** Keys in ascending order, each as: bytes shared with the one before, bytes that follow, these. */
+/** Keys in ascending order, as `writeKey` writes them. */
 function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
   const out = new ByteWriter()
   let previous: Uint8Array = EMPTY_BYTES
   for (const key of [...keys].sort(Buffer.compare)) {
-    const shared = sharedPrefix(previous, key)
-    out.varint(shared)
-    out.varint(key.length - shared)
-    out.append(key, shared)
+    writeKey(out, key, previous)
     previous = key
   }
   return out.finish()
@@ -110,11 +107,7 @@ function decodeKeys(bytes: Uint8Array): Uint8Array[] {
   const keys: Uint8Array[] = []
   let previous: Uint8Array = EMPTY_BYTES
   while (!reader.done) {
-    const shared = reader.next()
-    const rest = reader.next()
-    const key = new Uint8Array(shared + rest)
-    key.set(previous.subarray(0, shared))
-    key.set(reader.take(rest), shared)
+    const key = readKey(reader, previous)
     keys.push(key)
     previous = key
   }

@@ -1,6 +1,6 @@
 import { compareBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { prefixEnd } from '../storage/columns.ts'
-import { ByteWriter, sharedPrefix, VarintReader } from './varint.ts'
+import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
 /**
  * The sorted set of the native modules' raw keys, as a B+ tree of small pages: prefixes can be walked without seeking in
@@ -160,17 +160,14 @@ function loadPage(readPage: PageReader, number: number): Page {
   return { height: 0, keys: [], children: [], nextPage: 1 }
 }
 
-/** Height, next page number, then for each key: bytes shared with the key before, bytes that follow, child. */
+/** Height, next page number, then each key as `writeKey` writes it, with its child above the leaves. */
 function encodePage(page: Page): Uint8Array {
   const out = new ByteWriter()
   out.varint(page.height)
   out.varint(page.nextPage)
   let previous: Uint8Array = EMPTY_BYTES
   page.keys.forEach((key, i) => {
-    const shared = sharedPrefix(previous, key)
-    out.varint(shared)
-    out.varint(key.length - shared)
-    out.append(key, shared)
+    writeKey(out, key, previous)
     if (page.height > 0) out.varint(page.children[i]!)
     previous = key
   })
@@ -185,11 +182,7 @@ function decodePage(bytes: Uint8Array): Page {
   const children: number[] = []
   let previous: Uint8Array = EMPTY_BYTES
   while (!reader.done) {
-    const shared = reader.next()
-    const rest = reader.next()
-    const key = new Uint8Array(shared + rest)
-    key.set(previous.subarray(0, shared))
-    key.set(reader.take(rest), shared)
+    const key = readKey(reader, previous)
     keys.push(key)
     if (height > 0) children.push(reader.next())
     previous = key

@@ -104,3 +104,21 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   while (i < length && a[i] === b[i]) i++
   return i
 }
+
+/** Writes one of ascending keys: bytes shared with the one before it, bytes that follow, these. */
+export function writeKey(out: ByteWriter, key: Uint8Array, previous: Uint8Array): void {
+  const shared = sharedPrefix(previous, key)
+  out.varint(shared)
+  out.varint(key.length - shared)
+  out.append(key, shared)
+}
+
+/** Reads what {@link writeKey} wrote after the same key. */
+export function readKey(reader: VarintReader, previous: Uint8Array): Uint8Array {
+  const shared = reader.next()
+  const rest = reader.next()
+  const key = new Uint8Array(shared + rest)
+  key.set(previous.subarray(0, shared))
+  key.set(reader.take(rest), shared)
+  return key
+}

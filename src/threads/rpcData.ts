@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import type { LogConfig } from '../config/config.ts'
-import type { RpcLimits } from '../rpc/method.ts'
+import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { Gate } from './gate.ts'
 import type { PublishedHeight } from './publishedHeight.ts'
 

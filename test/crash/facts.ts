@@ -1,4 +1,4 @@
-import { callBatch, JsonRpcError, type RpcCall } from '../e2e/jsonRpc.ts'
+import { JsonRpcError, type RpcCall, rpcBatch } from '../e2e/rpc.ts'
 
 /** Requests in one batch. */
 const BATCH = 100
@@ -69,7 +69,7 @@ export class Facts {
    */
   async check(url: string, all = false): Promise<string[]> {
     const problems: string[] = []
-    const [head] = await callBatch(url, [{ method: 'eth_blockNumber', params: [] }])
+    const [head] = await rpcBatch(url, [{ method: 'eth_blockNumber', params: [] }])
     if (!(Number(head) >= this.#highest)) problems.push(`the head is ${String(head)}, ${this.#highest} was shown`)
     const facts = this.#facts.slice(all ? 0 : this.#checked)
     for (const [height, hash] of [...this.#blocks].slice(all ? 0 : -2 * BATCH)) {
@@ -79,7 +79,7 @@ export class Facts {
     this.#checked = this.#facts.length
     for (let from = 0; from < facts.length; from += BATCH) {
       const part = facts.slice(from, from + BATCH)
-      const answers = await callBatch(url, part)
+      const answers = await rpcBatch(url, part)
       for (const [index, fact] of part.entries()) {
         const problem = difference(fact, answers[index])
         if (problem !== undefined) problems.push(problem)

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { callRpc } from '../e2e/jsonRpc.ts'
+import { rpc } from '../e2e/rpc.ts'
 import { runCoind } from '../e2e/runCoind.ts'
 import { startNode } from '../e2e/startNode.ts'
 
@@ -55,7 +55,7 @@ it('starts, however often the first start was interrupted', { timeout: 180_000 }
     )
   }
   const node = await startNode({ homedir: home })
-  const balance = await callRpc(node.url, 'eth_getBalance', [GENESIS_WALLET, '0x0'])
+  const balance = await rpc(node.url, 'eth_getBalance', GENESIS_WALLET, '0x0')
   expect(balance).toBe('0x33b2e3c9fd0803ce8000000')
   expect(await node.kill('SIGTERM')).toBe(0)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { callRpc } from '../e2e/jsonRpc.ts'
+import { rpc } from '../e2e/rpc.ts'
 import { runCoind } from '../e2e/runCoind.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
@@ -147,7 +147,7 @@ class KillRun {
     const beginMs = performance.now()
     const node = await this.#start()
     const upMs = performance.now() - beginMs
-    const height = Number(await callRpc(node.url, 'eth_blockNumber'))
+    const height = Number(await rpc(node.url, 'eth_blockNumber'))
     const restart = { kill, phase, upMs, shownHeight: this.#facts.highest, height, receipts: this.#facts.receipts }
     this.#restarts.push(restart)
     this.#options.onRestart?.(restart)
@@ -182,7 +182,7 @@ class KillRun {
 
 async function expectBlockAbove(url: string, height: number): Promise<void> {
   const deadline = Date.now() + NEXT_BLOCK_TIMEOUT_MS
-  while (Number(await callRpc(url, 'eth_blockNumber')) <= height) {
+  while (Number(await rpc(url, 'eth_blockNumber')) <= height) {
     if (Date.now() > deadline) throw new Error(`no block after ${height}`)
     await setTimeout(20)
   }

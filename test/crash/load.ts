@@ -5,7 +5,7 @@ import WebSocket from 'ws'
 import { compileContract } from '../../contracts/compile.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
-import { callBatch, callRpc, JsonRpcError, NodeStopping } from '../e2e/jsonRpc.ts'
+import { JsonRpcError, NodeStopping, rpc, rpcBatch } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
 import type { Facts, Receipt } from './facts.ts'
 
@@ -76,21 +76,21 @@ async function sendBurst(
   facts: Facts,
   random: Random,
 ): Promise<number> {
-  let nonce = Number(await callRpc(url, 'eth_getTransactionCount', [account.address, 'latest']))
+  let nonce = Number(await rpc(url, 'eth_getTransactionCount', account.address, 'latest'))
   const calls = []
   for (let left = random(MAX_BURST); left >= 0; left--) {
     const raw = await account.signTransaction({ ...randomTransaction(tokens, random), nonce: nonce++ })
     calls.push({ method: 'eth_sendRawTransaction', params: [raw] })
   }
   const waiting = new Set<string>()
-  for (const answer of await callBatch(url, calls)) {
+  for (const answer of await rpcBatch(url, calls)) {
     if (answer instanceof JsonRpcError) throw answer
     waiting.add(answer as string)
   }
   while (waiting.size > 0) {
     await setTimeout(POLL_MS)
     const asked = [...waiting]
-    const receipts = await callBatch(
+    const receipts = await rpcBatch(
       url,
       asked.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
     )
@@ -132,11 +132,11 @@ function randomTransaction(tokens: readonly Hex[], random: Random): TransactionS
 }
 
 async function followHead(url: string, facts: Facts, signal: AbortSignal): Promise<void> {
-  const height = Number(await callRpc(url, 'eth_blockNumber'))
+  const height = Number(await rpc(url, 'eth_blockNumber'))
   facts.addHeight(height)
   const tag = `0x${height.toString(16)}`
   const { address } = privateKeyToAccount(DEVNET_ACCOUNTS[1]!.privateKey as Hex)
-  const [block, balance] = await callBatch(url, [
+  const [block, balance] = await rpcBatch(url, [
     { method: 'eth_getBlockByNumber', params: [tag, false] },
     { method: 'eth_getBalance', params: [address, tag] },
   ])

@@ -1,10 +1,11 @@
 import type { ChainReader } from '../../chain/reader.ts'
+import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import { responseTooLarge } from '../errorResponse.ts'
+import { invalidParams, responseTooLarge, timedOut } from '../errorResponse.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatLog } from '../format/log.ts'
-import { defineMethod, type RpcContext, type RpcLimits } from '../method.ts'
+import { defineMethod, type RpcContext } from '../method.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { heightOfTag, prunedHistory } from './blockLookup.ts'
 import { findReceipts } from './loadBlock.ts'
@@ -33,7 +34,7 @@ export async function findLogs(context: RpcContext, filter: LogFilter): Promise<
       collect(view.chain, height, matches, limits, found)
     }
   } catch (error) {
-    throw error instanceof ExecutionTimeout ? new RpcError(RPC_CODES.timeout, 'request timed out') : error
+    throw error instanceof ExecutionTimeout ? timedOut() : error
   }
   return found.logs
 }
@@ -56,13 +57,13 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
     if (height === undefined || height > chain.headHeight) throw serverError('unknown block')
     return { from: height, to: height }
   }
-  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidRange('pending logs are not supported')
+  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
   const from = heightOfTag(chain, fromBlock ?? 'latest')
   const to = heightOfTag(chain, toBlock ?? 'latest')
   const isReversed = from > to
   // geth compares before it knows what tags mean.
   if (isReversed && typeof fromBlock === 'number' && typeof toBlock === 'number') throw reversedRange()
-  if (Math.max(from, to) > chain.headHeight) throw invalidRange('block range extends beyond current head block')
+  if (Math.max(from, to) > chain.headHeight) throw invalidParams('block range extends beyond current head block')
   if (isReversed) throw reversedRange()
   if (from < chain.oldestBlock) throw prunedHistory()
   // −32005 rather than −32602: clients then ask for a smaller range
@@ -111,9 +112,5 @@ function collect(
 }
 
 function reversedRange(): RpcError {
-  return invalidRange('invalid block range params')
-}
-
-function invalidRange(message: string): RpcError {
-  return new RpcError(RPC_CODES.invalidParams, message)
+  return invalidParams('invalid block range params')
 }

@@ -7,9 +7,10 @@ import { readUint64 } from '../params/quantity.ts'
 import { minedReceipt } from './receipts.ts'
 import { submit } from './sendRawTransaction.ts'
 
-/** Milliseconds. Two seconds are five blocks (EIP-7966 proposes this default); geth's bound is a minute. */
+/** Milliseconds. Two seconds are five blocks (EIP-7966 proposes this default). */
 const DEFAULT_TIMEOUT_MS = 2_000
-const MAX_TIMEOUT_MS = 60_000
+/** Milliseconds. A request is given up after 30 seconds: before that, the answer still holds the transaction's hash. */
+const MAX_TIMEOUT_MS = 25_000
 
 /** Milliseconds as a JSON number (geth) or a QUANTITY (viem). */
 const readTimeout: ParamReader<number> = (json) => {
@@ -44,8 +45,7 @@ export const sendRawTransactionSync = defineMethod({
   },
 })
 
-/** Milliseconds (at most a minute) as Go prints a duration: 500ms, 1.5s, 1m0s. */
+/** Milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
 function goDuration(ms: number): string {
-  if (ms < 1000) return `${ms}ms`
-  return ms < 60_000 ? `${ms / 1000}s` : `${Math.floor(ms / 60_000)}m${(ms % 60_000) / 1000}s`
+  return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
 }

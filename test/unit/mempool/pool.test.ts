@@ -66,16 +66,6 @@ describe('a published block', () => {
     expect(pool.bytes).toBe(0)
   })
 
-  it('takes out what it skipped for good', () => {
-    const fixture = createPool()
-    const { pool, dropped } = fixture
-    pool.add(nonce(0), SENDER)
-    pool.add(nonce(1), SENDER)
-    fixture.publish([], { included: [nonce(0).hash] })
-    expect(dropped).toEqual([{ hash: hashOf(nonce(0)), reason: 'unstartable' }])
-    expect(noncesOf(pool, SENDER)).toEqual({ pending: [], queued: [1n] })
-  })
-
   it('makes transactions wait that the balance no longer covers, and brings them back', () => {
     const fixture = createPool()
     const { pool, admitted } = fixture
