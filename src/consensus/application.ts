@@ -59,7 +59,7 @@ export interface Application {
   info(): Promise<ApplicationInfo>
   /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
   prepareProposal(request: ProposalRequest): Promise<readonly Uint8Array[]>
-  /** Checks what needs no execution (DESIGN.md section 4) and starts optimistic execution. */
+  /** Checks what needs no execution and starts optimistic execution. */
   processProposal(
     block: ConsensusBlock,
   ): Promise<{ readonly accepted: true } | { readonly accepted: false; readonly reason: string }>

@@ -2,7 +2,7 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** Outcome of an admission; `reason` is geth's text (reference/jsonrpc.md, sendRawTransaction texts). */
+/** Outcome of an admission; `reason` is geth's text. */
 export type Admission =
   | { readonly accepted: true; readonly hash: Hash }
   | { readonly accepted: false; readonly reason: string }

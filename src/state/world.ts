@@ -72,7 +72,7 @@ export interface WorldState {
   revert(): void
 }
 
-/** Entries of the native modules: raw keys and values, one Merkle leaf each (DESIGN.md section 5). */
+/** Entries of the native modules: raw keys and values, one Merkle leaf each. */
 export interface NativeStore {
   get(key: Uint8Array): Uint8Array | undefined
   /** `value` is never empty */

@@ -93,6 +93,16 @@ describe('eth_sendRawTransactionSync', () => {
       data: bytesToHex(transaction.hash),
     })
   })
+
+  test.each([
+    ['nothing', [], '2s'],
+    ['more than a request may take', [60_000], '25s'],
+  ])('waits for a bounded time when asked for %s', async (_, timeout, shown) => {
+    const { transaction } = alice.sign({ nonce: 0n, to: alice.address })
+    const context = { ...node.context(), nextView: async () => undefined }
+    const answer = await invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw), ...timeout)
+    expect(answer).toMatchObject({ code: 4, message: expect.stringContaining(`processed in ${shown}`) })
+  })
 })
 
 describe('eth_fillTransaction', () => {
