@@ -51,10 +51,7 @@ export function seedAfter(
     timestamp: Math.floor(timeMs / 1000),
     miner,
     gasLimit: chain.blockGasLimit,
-    baseFeePerGas: nextBaseFee(
-      { ...parent, baseFeePerGas: parent.baseFeePerGas ?? chain.feeMarket.initialBaseFee },
-      chain.feeMarket,
-    ),
+    baseFeePerGas: nextBaseFee(parent, chain.feeMarket),
     mixHash: nextMixHash(parent.mixHash, parentConsensusHash),
     parentBeaconBlockRoot: parentConsensusHash,
     difficulty: 0n,

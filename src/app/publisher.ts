@@ -96,10 +96,9 @@ function poolUpdate(
   { header, results, changes }: ExecutedBlock,
   { chain, reader }: Pick<PublisherOptions, 'chain' | 'reader'>,
 ): PoolHeadUpdate {
-  const baseFeePerGas = header.baseFeePerGas ?? chain.feeMarket.initialBaseFee
   return {
     height: header.number,
-    baseFeePerGas: nextBaseFee({ ...header, baseFeePerGas }, chain.feeMarket),
+    baseFeePerGas: nextBaseFee(header, chain.feeMarket),
     gasLimit: header.gasLimit,
     accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
       address,

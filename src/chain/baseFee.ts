@@ -2,18 +2,28 @@ import type { FeeMarket } from './chainConfig.ts'
 
 /**
  * Base fee of the block after `parent`, in wei per gas: EIP-1559 with the chain's elasticity and change denominator, never
- * below the chain's minimum.
+ * below the chain's minimum; the initial one after a block without.
  */
 export function nextBaseFee(
-  parent: { readonly baseFeePerGas: bigint; readonly gasUsed: bigint; readonly gasLimit: bigint },
-  market: Pick<FeeMarket, 'elasticity' | 'changeDenominator' | 'minimumBaseFee'>,
+  {
+    baseFeePerGas,
+    gasUsed,
+    gasLimit,
+  }: {
+    /** undefined before London */
+    readonly baseFeePerGas: bigint | undefined
+    readonly gasUsed: bigint
+    readonly gasLimit: bigint
+  },
+  market: FeeMarket,
 ): bigint {
-  const fee = unboundedNextBaseFee(parent, market)
+  if (baseFeePerGas === undefined) return market.initialBaseFee
+  const fee = unboundedNextBaseFee({ baseFeePerGas, gasUsed, gasLimit }, market)
   return fee < market.minimumBaseFee ? market.minimumBaseFee : fee
 }
 
 function unboundedNextBaseFee(
-  { baseFeePerGas, gasUsed, gasLimit }: Parameters<typeof nextBaseFee>[0],
+  { baseFeePerGas, gasUsed, gasLimit }: { baseFeePerGas: bigint; gasUsed: bigint; gasLimit: bigint },
   { elasticity, changeDenominator }: Pick<FeeMarket, 'elasticity' | 'changeDenominator'>,
 ): bigint {
   const target = gasLimit / elasticity

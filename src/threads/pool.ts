@@ -76,10 +76,7 @@ const pool = new TransactionPool({
   chain: data.chain,
   head: {
     height: head.number,
-    baseFeePerGas: nextBaseFee(
-      { ...head, baseFeePerGas: head.baseFeePerGas ?? data.chain.feeMarket.initialBaseFee },
-      data.chain.feeMarket,
-    ),
+    baseFeePerGas: nextBaseFee(head, data.chain.feeMarket),
     gasLimit: head.gasLimit,
   },
   readAccount: (address) => accountState(state.getAccount(address), state),

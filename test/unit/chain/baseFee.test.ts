@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextBaseFee } from '../../../src/chain/baseFee.ts'
 
-const ETHEREUM = { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n }
-const OURS = { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n }
+const ETHEREUM = { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n, initialBaseFee: 10n ** 9n }
+const OURS = { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n }
 
 describe('nextBaseFee', () => {
   it("agrees with @ethereumjs/block under Ethereum's parameters", () => {
@@ -36,6 +36,10 @@ describe('nextBaseFee', () => {
     ['is lifted to the floor', 1n, 15_000_000n, 10n ** 9n],
   ])('%s', (_name, baseFeePerGas, gasUsed, expected) => {
     expect(nextBaseFee({ baseFeePerGas, gasUsed, gasLimit: 30_000_000n }, OURS)).toBe(expected)
+  })
+
+  it('is the initial one after a block without a base fee', () => {
+    expect(nextBaseFee({ baseFeePerGas: undefined, gasUsed: 0n, gasLimit: 30_000_000n }, OURS)).toBe(10n ** 9n)
   })
 
   it('keeps its fee in a block without room for gas', () => {
