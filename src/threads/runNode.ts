@@ -7,9 +7,9 @@ import type { ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
 import { type DecidedEvent, startSolo } from '../consensus/solo.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
-import { startHeartbeat } from '../telemetry/heartbeat.ts'
+import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
+import { type ConsensusMetrics, createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import type { Home } from './openHome.ts'
@@ -91,12 +91,11 @@ async function startParts(
   undo.push(() => threads.stop())
 
   const info = await threads.executor.info()
-  let head = headOf(info)
   const failure = Promise.withResolvers<never>()
   // Consensus may halt before anybody watches.
   failure.promise.catch(() => undefined)
   const consensusLog = logger.child({ part: 'consensus' })
-  let lastDecidedMs: number | undefined
+  const decisions = followDecisions(info, metrics, consensusLog)
   const solo = await startSolo({
     application: threads.executor,
     key: validatorKey,
@@ -114,21 +113,7 @@ async function startParts(
       warn: (message, fields) => consensusLog.warn(fields, message),
     },
     clock: systemClock,
-    onDecided: (event) => {
-      head = {
-        height: event.decided.block.header.height,
-        hash: event.result.appHash,
-        timeMs: event.decided.block.header.timeMs,
-      }
-      metrics.blockHeight.set(head.height)
-      const nowMs = performance.now()
-      if (lastDecidedMs !== undefined && !event.replayed) {
-        metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
-      }
-      lastDecidedMs = nowMs
-      if (!event.replayed) metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
-      logDecision(consensusLog, event)
-    },
+    onDecided: decisions.onDecided,
     onHalt: (error) => failure.reject(error),
   })
   undo.push(() => solo.stop())
@@ -145,26 +130,17 @@ async function startParts(
     const heartbeat = startHeartbeat({
       url: config.heartbeatUrl,
       logger: logger.child({ part: 'heartbeat' }),
-      status: () => ({
-        moniker: config.moniker,
-        network: config.network,
-        chain_id: chain.chainId,
-        evm_chain_id: Number(chain.evmChainId),
-        node_id: nodeKey.id,
-        version: VERSION,
-        height: head.height,
-        block_hash: bytesToHex(head.hash),
-        block_time: new Date(head.timeMs).toISOString(),
-        peers: 0,
-        rpc_address: config.rpc.publicUrl ?? null,
-      }),
+      status: () => heartbeatBody(config, home, decisions.head()),
     })
     undo.push(() => heartbeat.stop())
   }
 
   const host = ANY_HOST.has(config.rpc.host) ? 'localhost' : config.rpc.host
   const rpcUrl = `http://${host.includes(':') ? `[${host}]` : host}:${config.rpc.port}/`
-  logger.info({ rpc: rpcUrl, height: head.height, nodeId: nodeKey.id, chainId: chain.chainId }, 'node is up')
+  logger.info(
+    { rpc: rpcUrl, height: decisions.head().height, nodeId: nodeKey.id, chainId: chain.chainId },
+    'node is up',
+  )
   // At its end a killed process keeps nothing of what it compiled.
   flushCompileCache()
 
@@ -193,8 +169,44 @@ async function startParts(
   }
 }
 
-function headOf({ height, appHash, lastBlockTimeMs }: ApplicationInfo): HeadSummary {
-  return { height, hash: appHash, timeMs: lastBlockTimeMs }
+/** What the main thread keeps of decided blocks: the newest one, metrics, the log. */
+function followDecisions(
+  { height, appHash, lastBlockTimeMs }: ApplicationInfo,
+  metrics: ConsensusMetrics,
+  log: Logger,
+): { readonly head: () => HeadSummary; readonly onDecided: (event: DecidedEvent) => void } {
+  let head: HeadSummary = { height, hash: appHash, timeMs: lastBlockTimeMs }
+  let lastDecidedMs: number | undefined
+  return {
+    head: () => head,
+    onDecided: (event) => {
+      const { header } = event.decided.block
+      head = { height: header.height, hash: event.result.appHash, timeMs: header.timeMs }
+      metrics.blockHeight.set(head.height)
+      logDecision(log, event)
+      if (event.replayed) return
+      const nowMs = performance.now()
+      if (lastDecidedMs !== undefined) metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
+      lastDecidedMs = nowMs
+      metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
+    },
+  }
+}
+
+function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSummary): HeartbeatBody {
+  return {
+    moniker: config.moniker,
+    network: config.network,
+    chain_id: chain.chainId,
+    evm_chain_id: Number(chain.evmChainId),
+    node_id: nodeKey.id,
+    version: VERSION,
+    height: head.height,
+    block_hash: bytesToHex(head.hash),
+    block_time: new Date(head.timeMs).toISOString(),
+    peers: 0,
+    rpc_address: config.rpc.publicUrl ?? null,
+  }
 }
 
 /** One line a block; empty ones at debug level, as there are 216,000 of them a day. */
