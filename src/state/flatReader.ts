@@ -4,6 +4,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { accountKey, decodeAccount, decodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
 import { keysWithPrefix } from './nativeDirectory.ts'
 import type { Account, StateReader } from './reader.ts'
+import { StateReadError } from './stateReadError.ts'
 
 /** How a `FlatReader` gets at entries. */
 export interface FlatSource {
@@ -12,7 +13,7 @@ export interface FlatSource {
   code(hash: Hash): Uint8Array
 }
 
-/** The state as flat entries, at the head or at a height of the history. */
+/** The state as flat entries, at the head or at a height of the history. What its source throws becomes a `StateReadError`. */
 export class FlatReader implements StateReader {
   readonly #source: FlatSource
 
@@ -33,7 +34,11 @@ export class FlatReader implements StateReader {
   }
 
   getCode(codeHash: Hash): Uint8Array {
-    return this.#source.code(codeHash)
+    try {
+      return this.#source.code(codeHash)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
   }
 
   getNative(key: Uint8Array): Uint8Array | undefined {
@@ -42,10 +47,18 @@ export class FlatReader implements StateReader {
   }
 
   nativeKeys(prefix: Uint8Array): Uint8Array[] {
-    return keysWithPrefix((page) => this.#source.value(nativePageKey(page)), prefix)
+    try {
+      return keysWithPrefix((page) => this.#source.value(nativePageKey(page)), prefix)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
   }
 
   #value(key: Uint8Array): Uint8Array {
-    return this.#source.value(key) ?? EMPTY_BYTES
+    try {
+      return this.#source.value(key) ?? EMPTY_BYTES
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
   }
 }

@@ -3,6 +3,7 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
 import { precompileTable } from '../precompiles/registry.ts'
+import { recoverNatively } from '../primitives/secp256k1.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import { METHODS } from '../rpc/methods.ts'
 import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
@@ -54,6 +55,9 @@ const contexts = createContextSource({
     },
   },
 })
+if (recoverNatively === undefined) {
+  log.warn('no native secp256k1 for this platform: recovering senders takes about 25 times as long')
+}
 const heavy = createTaskQueue(RUNNING_HEAVY)
 
 const runCall = async (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {

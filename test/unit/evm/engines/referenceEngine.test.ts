@@ -5,6 +5,7 @@ import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../..
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../../src/evm/transition.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { StateReadError } from '../../../../src/state/stateReadError.ts'
 import { BLOCK, CONTRACT, callOf, contextOn, OTHER, SENDER, stateWith } from '../evmFixture.ts'
 
 const NATIVE = hexToBytes('0x0000000000000000000000000000000000000900')
@@ -150,14 +151,29 @@ describe('stateful precompiles', () => {
     }
   })
 
-  it('let failures of the database through', async () => {
+  it.each<[string, Error]>([
+    ['of the database', Object.assign(new Error('disk'), { code: 'LEVEL_IO_ERROR' })],
+    ['of a damaged state', new StateReadError(new Error('a contract code is missing'))],
+    ['of memory', new RangeError('Array buffer allocation failed')],
+    ['of the stack', new RangeError('Maximum call stack size exceeded')],
+  ])('let failures %s through, which another machine may not have', async (_name, error) => {
     const failing: StatefulPrecompile = {
       address: NATIVE,
       run: () => {
-        throw Object.assign(new Error('disk'), { code: 'LEVEL_IO_ERROR' })
+        throw error
       },
     }
-    await expect(run(stateWithNative('0x00'), { precompiles: [failing] }, { to: NATIVE })).rejects.toThrow('disk')
+    await expect(run(stateWithNative('0x00'), { precompiles: [failing] }, { to: NATIVE })).rejects.toThrow(error)
+  })
+
+  it('end a run when code reads a state that cannot be read', async () => {
+    const state = stateWithNative(`0x73${bytesToHex(OTHER).slice(2)}31`)
+    const getAccount = state.getAccount.bind(state)
+    state.getAccount = (address) => {
+      if (bytesToHex(address) === bytesToHex(OTHER)) throw new StateReadError(new Error('damaged'))
+      return getAccount(address)
+    }
+    await expect(run(state, { precompiles: [counter()] }, { to: CONTRACT })).rejects.toThrow(StateReadError)
   })
 
   it('are empty code to a delegation (EIP-7702)', async () => {
