@@ -136,9 +136,12 @@ export class Journal implements WorldState {
     }
     if (entry.wiped) return
     const { slotDelta } = entry
+    const known = entry.slots.size
     this.#undo.record(() => {
       entry.wiped = false
       entry.slotDelta = slotDelta
+      // A slot that was first looked at behind the wipe was found empty: it is looked at anew.
+      for (const key of [...entry.slots.keys()].slice(known)) entry.slots.delete(key)
     })
     entry.wiped = true
     entry.slotDelta = 0

@@ -256,6 +256,26 @@ describe('Journal', () => {
     )
   })
 
+  it('finds a slot again that was first read behind a wipe that is undone', () => {
+    const base = new MemoryStateReader()
+    const address = Uint8Array.of(...new Uint8Array(19), 7)
+    const slot = new Uint8Array(32)
+    base.setAccount(address, { nonce: 1n })
+    base.setStorage(address, slot, Uint8Array.of(9))
+    const journal = new Journal(base)
+    journal.beginTransaction()
+    journal.checkpoint()
+    journal.clearStorage(address)
+    expect(journal.getStorage(address, slot)).toEqual(new Uint8Array(0))
+    journal.setStorage(address, slot, Uint8Array.of(5))
+    journal.revert()
+    expect(journal.getStorage(address, slot)).toEqual(Uint8Array.of(9))
+    expect(journal.getOriginalStorage(address, slot)).toEqual(Uint8Array.of(9))
+    expect(journal.hasStorage(address)).toBe(true)
+    journal.endTransaction({ clearEmpty: true })
+    expect(journal.changes().accounts).toEqual([])
+  })
+
   it('keeps the reverted touch of address 3 (EIP-161 as mainnet executed it)', () => {
     const base = new MemoryStateReader()
     const ripemd = Uint8Array.of(...new Uint8Array(19), 3)
