@@ -6,6 +6,7 @@
 import type { Transaction } from '../src/chain/transaction.ts'
 import { buildTransaction, decodeTransaction, encodeTransaction } from '../src/chain/transactionCodec.ts'
 import { TransactionPool } from '../src/mempool/pool.ts'
+import { toPooledTransaction } from '../src/mempool/poolEntry.ts'
 import type { PoolLimits } from '../src/mempool/types.ts'
 import type { Address } from '../src/primitives/address.ts'
 
@@ -78,7 +79,7 @@ timed('admit 100,000 of 20,000 senders', transactions.length, () => {
   }
 })
 const request = { baseFeePerGas: GWEI, gasLimit: 147_000_000n, maxBytes: 2_000_000 }
-const chosen = timed('select 7,000', 7_000, () => [...pool.candidates(request)])
+const chosen = timed('select 7,000', 7_000, () => Array.from(pool.candidates(request), toPooledTransaction))
 const nonces = new Map<string, { readonly address: Address; count: bigint }>()
 for (const { sender } of chosen) {
   const known = nonces.get(sender.join()) ?? { address: sender, count: 0n }

@@ -1,37 +1,85 @@
 /**
  * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
- * nothing. Flags: --parts a,b of transfers,batches,erc20,native,reads,idle,isolation · --targets coind,anvil (or automine, a block for every arrival) · --count 20000 ·
- * --accounts 200 · --in-flight 200 · --reads 20000 · --idle-seconds 60 · --node-flags "--cpu-prof …"
+ * nothing about speed. `--help` lists the flags; docs/benchmarks.md says what the parts measure.
  */
 import { parseArgs } from 'node:util'
+import { deployContract } from './contracts/deploy.ts'
+import { deployToken, endow, NATIVE_TOKEN } from './contracts/token.ts'
+import type { Account } from './load/sign.ts'
 import { residentMegabytes } from './measure/processUsage.ts'
-import { benchAccounts, fund } from './parts/accounts.ts'
+import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
+import { CALL_GAS_LIMIT, measureEvm } from './parts/evm.ts'
 import { measureIsolation } from './parts/isolation.ts'
 import { measureReads } from './parts/reads.ts'
-import { deployToken, NATIVE_TOKEN } from './parts/token.ts'
-import { measureTransfers } from './parts/transfers.ts'
-import { Report } from './report.ts'
+import { type Load, measureThroughput } from './parts/throughput.ts'
+import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
+import { measureWorstBlocks } from './parts/worstBlocks.ts'
+import { Report, type Row } from './report.ts'
 import { startAnvil } from './targets/anvil.ts'
 import { startCoind } from './targets/coind.ts'
 import type { Target } from './targets/target.ts'
 
+const PARTS = ['evm', 'transfers', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle', 'isolation', 'worst']
+
+/** Of bench/worstCase.ts: the slowest of each kind. */
+const WORST_PROGRAMS = [
+  'EXP, exponent of 1 bytes',
+  'MULMOD by 192 bits',
+  'KECCAK256 of 0 bytes',
+  'CALL of a contract that stops',
+  'SSTORE of new slots',
+  'TSTORE of different slots',
+  'LOG4 of 0 bytes',
+]
+
+const HELP = `npm run bench -- [flags]
+  --parts a,b          of ${PARTS.join(',')} (all)
+  --targets a,b        of coind,anvil,automine (coind,anvil); automine is anvil with a block for every arrival
+  --loads a,b          transactions/accounts of the throughput parts (20000/200,100000/20000)
+  --in-flight 200      requests under way
+  --pipeline 10        of them on one connection
+  --reads 20000        requests of each kind in the part reads
+  --idle-seconds 60    wait before memory is measured in the part idle
+  --evm-gas 30000000   gas of one call in the part evm
+  --evm-rounds 5       measured calls of each loop
+  --evm-only text      only loops whose names contain it
+  --worst-gas 100000000
+                       gas of a block in the part worst
+  --worst "a;b"        programs of bench/worstCase.ts that fill its blocks
+  --node-flags "…"     for coind's Node.js, for example --cpu-prof
+`
+
 const { values: flags } = parseArgs({
   options: {
-    parts: { type: 'string', default: 'transfers,batches,erc20,native,reads,idle,isolation' },
+    help: { type: 'boolean', default: false },
+    parts: { type: 'string', default: PARTS.join(',') },
     targets: { type: 'string', default: 'coind,anvil' },
-    count: { type: 'string', default: '20000' },
-    accounts: { type: 'string', default: '200' },
+    loads: { type: 'string', default: '20000/200,100000/20000' },
     'in-flight': { type: 'string', default: '200' },
+    pipeline: { type: 'string', default: '10' },
     reads: { type: 'string', default: '20000' },
     'idle-seconds': { type: 'string', default: '60' },
+    'evm-gas': { type: 'string', default: '30000000' },
+    'evm-rounds': { type: 'string', default: '5' },
+    'evm-only': { type: 'string', default: '' },
+    'worst-gas': { type: 'string', default: '100000000' },
+    worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
     'node-flags': { type: 'string', default: '' },
   },
 })
+if (flags.help) {
+  console.log(HELP)
+  process.exit()
+}
 const nodeFlags = flags['node-flags'].split(' ').filter(Boolean)
+const targetNames = flags.targets.split(',')
 const parts = new Set(flags.parts.split(','))
-const count = Number(flags.count)
 const inFlight = Number(flags['in-flight'])
-const accounts = benchAccounts(Number(flags.accounts))
+const sizes = flags.loads.split(',').map((text) => {
+  const [count = 0, accounts = 0] = text.split('/').map(Number)
+  return { count, accounts }
+})
+const accounts = benchAccounts(Math.max(...sizes.map((size) => size.accounts)))
 
 /** Gas of a block in throughput measurements. */
 const GAS_LIMIT = 150_000_000
@@ -40,11 +88,24 @@ const BLOCK_SECONDS = 0.4
 /** Transactions of one request, and requests under way, where batches are sent. */
 const BATCH = 100
 const BATCHES_IN_FLIGHT = 20
+/** coind's limits of a call, raised to what the part `evm` needs. */
+const LONG_CALLS = { RPC_GAS_CAP: String(CALL_GAS_LIMIT), RPC_EVM_TIMEOUT_MS: '29000' }
 
 const STARTS: Readonly<Record<string, () => Promise<Target>>> = {
   coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags }),
   anvil: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
   automine: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: undefined }),
+}
+const CALL_STARTS: typeof STARTS = {
+  coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags, environment: LONG_CALLS }),
+  anvil: () => startAnvil({ gasLimit: CALL_GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
+  automine: () => startAnvil({ gasLimit: CALL_GAS_LIMIT, blockSeconds: undefined }),
+}
+
+function start(starts: typeof STARTS, name: string): Promise<Target> {
+  const starter = starts[name]
+  if (starter === undefined) throw new Error(`unknown target ${name}: ${Object.keys(STARTS).join(', ')}`)
+  return starter()
 }
 
 async function measure(target: Target, report: Report): Promise<void> {
@@ -55,60 +116,68 @@ async function measure(target: Target, report: Report): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, Number(flags['idle-seconds']) * 1_000))
     memory('idle')
   }
-  await fund(target, accounts)
-  const load = { count, batch: 1, inFlight, token: undefined }
-  if (parts.has('transfers')) {
-    report.add(name, await measureTransfers(target, accounts, { ...load, label: 'transfers' }))
-    memory('after transfers')
+  const distributor = await deployContract(target, 'Market.sol', 'Distributor')
+  await fund(target, distributor, accounts)
+  const load = async (label: string, transaction: TransactionMaker, fields: Partial<Load> = {}): Promise<void> => {
+    for (const size of fields.batch === undefined ? sizes : sizes.slice(0, 1)) {
+      const full = { inFlight, batch: 1, pipeline: Number(flags.pipeline), transaction, ...fields }
+      const labelled = { ...full, label: `${label} ${size.count}/${size.accounts}`, count: size.count }
+      report.add(name, await measureThroughput(target, { ...labelled, accounts: accounts.slice(0, size.accounts) }))
+      memory(`after ${labelled.label}`)
+    }
   }
+  if (parts.has('transfers')) await load('transfers', coinTransfers())
   if (parts.has('batches')) {
-    const batches = { ...load, batch: BATCH, inFlight: BATCHES_IN_FLIGHT }
-    report.add(
-      name,
-      await measureTransfers(target, accounts, { ...batches, label: `transfers in batches of ${BATCH}` }),
-    )
-    memory('after batches')
+    await load('batches', coinTransfers(), { batch: BATCH, inFlight: BATCHES_IN_FLIGHT, pipeline: 1 })
   }
-  if (parts.has('native') && name === 'coind') {
-    report.add(
-      name,
-      await measureTransfers(target, accounts, { ...load, token: NATIVE_TOKEN, label: 'COIN as ERC-20' }),
-    )
+  if (parts.has('native') && name === 'coind') await load('COIN as ERC-20', tokenTransfers(NATIVE_TOKEN))
+  if (parts.has('erc20') || parts.has('reads')) {
+    const token = await deployToken(target)
+    await endow(target, token, distributor)
+    await giveTokens(target, distributor, token, accounts)
+    if (parts.has('erc20')) await load('ERC-20', tokenTransfers(token))
+    if (parts.has('reads')) {
+      report.add(name, await measureReads(target, accounts, { token, count: Number(flags.reads), inFlight }))
+      memory('after reads')
+    }
   }
-  if (!parts.has('erc20') && !parts.has('reads')) return
-  const token = await deployToken(target, accounts)
-  if (parts.has('erc20')) {
-    report.add(name, await measureTransfers(target, accounts, { ...load, token, label: 'ERC-20 (OpenZeppelin)' }))
-    memory('after ERC-20')
-  }
-  if (parts.has('reads')) {
-    report.add(name, await measureReads(target, accounts, { token, count: Number(flags.reads), inFlight }))
-    memory('after reads')
+  if (parts.has('swaps')) await load('swaps', await swaps(target, distributor, accounts))
+}
+
+async function withTargets(starts: typeof STARTS, names: readonly string[], run: (targets: Target[]) => Promise<void>) {
+  const targets: Target[] = []
+  try {
+    for (const name of names) targets.push(await start(starts, name))
+    await run(targets)
+  } finally {
+    await Promise.all(targets.map((target) => target.stop()))
   }
 }
 
-/** On a chain with the gas limit of production. */
-async function measureIsolated(report: Report): Promise<void> {
-  const target = await startCoind({ gasLimit: PRODUCTION_GAS_LIMIT, nodeFlags })
-  try {
-    const few = accounts.slice(0, 10)
-    await fund(target, few)
-    report.add(target.name, await measureIsolation(target, few))
-  } finally {
-    await target.stop()
-  }
+/** Runs a part that needs only coind and a few accounts, on a chain of its own. */
+async function measureAlone(
+  gasLimit: number,
+  run: (target: Target, senders: readonly Account[]) => Promise<Row[]>,
+): Promise<void> {
+  const starts = { coind: () => startCoind({ gasLimit, nodeFlags }) }
+  await withTargets(starts, ['coind'], async ([target]) => {
+    const senders = accounts.slice(0, 10)
+    await fund(target!, await deployContract(target!, 'Market.sol', 'Distributor'), senders)
+    report.add(target!.name, await run(target!, senders))
+  })
 }
 
 const report = new Report()
-for (const name of flags.targets.split(',')) {
-  const start = STARTS[name]
-  if (start === undefined) throw new Error(`unknown target ${name}: ${Object.keys(STARTS).join(', ')}`)
-  const target = await start()
-  try {
-    await measure(target, report)
-  } finally {
-    await target.stop()
-  }
+if (parts.has('evm')) {
+  const options = { gas: Number(flags['evm-gas']), rounds: Number(flags['evm-rounds']), only: flags['evm-only'] }
+  await withTargets(CALL_STARTS, targetNames, (targets) => measureEvm(targets, options, report))
 }
-if (parts.has('isolation') && flags.targets.split(',').includes('coind')) await measureIsolated(report)
+if (PARTS.slice(1, -2).some((part) => parts.has(part))) {
+  for (const name of targetNames) await withTargets(STARTS, [name], ([target]) => measure(target!, report))
+}
+if (parts.has('isolation') && targetNames.includes('coind')) await measureAlone(PRODUCTION_GAS_LIMIT, measureIsolation)
+if (parts.has('worst') && targetNames.includes('coind')) {
+  const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
+  await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options))
+}
 report.print('coind', 'anvil')

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createMPT } from '@ethereumjs/mpt'
-import { bytesToHex, equalBytes } from '../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, equalBytes, keyBytes } from '../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../src/primitives/hash.ts'
 import { encodeAccountLeaf } from '../src/state/accountLeaf.ts'
 import { Journal } from '../src/state/journal.ts'
@@ -76,8 +76,7 @@ async function runBlock(entries: readonly { address: Uint8Array; balance: bigint
   times.total.push(published - start)
   const { user, system } = process.threadCpuUsage(cpu)
   times['thread CPU'].push((user + system) / 1000)
-  if (store.height === 1)
-    console.log(`${batch.operations.length} writes, ${(batch.bytes / 1e6).toFixed(1)} MB in the batch`)
+  if (store.height === 1) console.log(`${batch.length} writes, ${(batch.bytes / 1e6).toFixed(1)} MB in the batch`)
 }
 
 const built = performance.now()
@@ -91,7 +90,8 @@ if (withPeer) {
   const trie = await createMPT({ useKeyHashing: true, useKeyHashingFunction: keccak256 })
   const put = async (entries: readonly { address: Uint8Array; balance: bigint }[]) => {
     for (const { address, balance } of entries) {
-      await trie.put(address, encodeAccountLeaf({ nonce: 0n, balance, codeHash: EMPTY_CODE_HASH }, EMPTY_TRIE_ROOT))
+      const account = { nonce: 0n, balance, codeHash: EMPTY_CODE_HASH }
+      await trie.put(address, keyBytes(encodeAccountLeaf(account, bytesKey(EMPTY_TRIE_ROOT))))
     }
   }
   await put(genesis)

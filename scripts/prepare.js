@@ -2,6 +2,7 @@
 // Plain JavaScript, because an older Node.js must be able to say that it is too old.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { buildEngine } from './buildEngine.js'
 
 const NEEDED_MAJOR = 24
 /** Packages with a native part that nothing can stand in for. */
@@ -24,6 +25,11 @@ for (const name of NATIVE) {
   })
   if (!loads(name))
     fail(`the package ${name} has no binary for ${process.platform}-${process.arch} and could not be built`)
+}
+try {
+  await buildEngine()
+} catch (error) {
+  fail(error.message)
 }
 
 /** In a process of its own: a failed load stays in the cache of modules. */

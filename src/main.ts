@@ -51,16 +51,19 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
 export async function importBlocks(config: Config, { file }: ImportOptions): Promise<BlockRange> {
   const { openExecutor } = await import('./app/executor.ts')
   const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
-  const { createReferenceEngine } = await import('./evm/engines/reference/referenceEngine.ts')
+  const { chooseEngine } = await import('./evm/engines/createEngine.ts')
+  const { chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, genesis, paths, validators } = home
+    const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,
       chain,
       genesis,
-      engine: createReferenceEngine(),
+      engine: await openThreadEngine(await chooseEngine(config.evmEngine)),
+      shadow: shadow === undefined ? undefined : await openThreadEngine(shadow),
       precompiles: precompileTable(chain.registeredPrecompiles),
       candidates: { candidates: async () => [] },
       pruning: config.pruning,

@@ -4,8 +4,10 @@ export interface LoadOptions {
   readonly port: number
   /** JSON-RPC bodies, sent once each in order */
   readonly bodies: readonly string[]
-  /** requests under way at a time, each on a connection of its own that is kept */
+  /** requests under way at a time */
   readonly inFlight: number
+  /** how many of them share a connection, one sent behind the other without waiting; 1 by default */
+  readonly pipeline?: number
 }
 
 export interface LoadResult {
@@ -19,44 +21,62 @@ export interface LoadResult {
 }
 
 const HEADER_END = Buffer.from('\r\n\r\n')
+const LENGTH_HEADER = /\r\ncontent-length: *(\d+)/i
 
 /**
  * Sends requests over kept connections, always `inFlight` at a time. A client of its own on plain sockets: it shares the
- * machine with the node, and takes a tenth of what `fetch` would.
+ * machine with the node, and takes a small part of what `fetch` would.
  */
-export async function runLoad({ port, bodies, inFlight }: LoadOptions): Promise<LoadResult> {
+export async function runLoad({ port, bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
   const requests = bodies.map((body) => requestBytes(port, body))
   const latenciesMs = new Float64Array(requests.length)
   let next = 0
   let errors = 0
   let firstError: string | undefined
-  const note = (answer: Buffer): void => {
-    if (!answer.includes('"error"')) return
-    errors++
-    firstError ??= answer.toString('utf8', 0, 300)
-  }
-  const sockets = await Promise.all(Array.from({ length: Math.min(inFlight, requests.length) }, () => open(port)))
+  const count = Math.ceil(Math.min(inFlight, requests.length) / pipeline)
+  const sockets = await Promise.all(Array.from({ length: count }, () => open(port)))
   const beginMs = performance.now()
-  await Promise.all(
-    sockets.map(async (socket) => {
-      const ask = createAsker(socket)
-      while (next < requests.length) {
-        const index = next++
-        const sentMs = performance.now()
-        note(await ask(requests[index]!))
-        latenciesMs[index] = performance.now() - sentMs
+  const runConnection = (socket: Socket): Promise<void> =>
+    new Promise((resolve, reject) => {
+      /** requests without an answer yet, in order */
+      const waiting: number[] = []
+      const fill = (): void => {
+        const batch: Buffer[] = []
+        const now = performance.now()
+        while (waiting.length < pipeline && next < requests.length) {
+          latenciesMs[next] = now
+          waiting.push(next)
+          batch.push(requests[next++]!)
+        }
+        if (batch.length > 0) socket.write(batch.length === 1 ? batch[0]! : Buffer.concat(batch))
+        else if (waiting.length === 0) resolve()
       }
-    }),
-  )
+      readAnswers(socket, (answers) => {
+        const now = performance.now()
+        for (const answer of answers) {
+          const index = waiting.shift()!
+          latenciesMs[index] = now - latenciesMs[index]!
+          if (!answer.includes('"error"')) continue
+          errors++
+          firstError ??= answer.toString('utf8', 0, 300)
+        }
+        fill()
+      })
+      socket.on('close', () => reject(new Error('the server closed a connection')))
+      socket.on('error', reject)
+      fill()
+    })
+  await Promise.all(sockets.map(runConnection))
   const elapsedMs = performance.now() - beginMs
   for (const socket of sockets) socket.destroy()
   return { elapsedMs, latenciesMs: latenciesMs.sort(), errors, firstError }
 }
 
 function requestBytes(port: number, body: string): Buffer {
-  const content = Buffer.from(body)
-  const head = `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${content.length}\r\n\r\n`
-  return Buffer.concat([Buffer.from(head), content])
+  const length = Buffer.byteLength(body)
+  return Buffer.from(
+    `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+  )
 }
 
 function open(port: number): Promise<Socket> {
@@ -66,37 +86,32 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-/** Sends a request and gives the answer's body; one at a time. */
-function createAsker(socket: Socket): (request: Buffer) => Promise<Buffer> {
-  let received: Buffer = Buffer.alloc(0)
-  let bodyStart = -1
-  let end = 0
-  let settle: { resolve: (body: Buffer) => void; reject: (error: Error) => void } | undefined
+/** Calls back with the bodies of all answers that are complete, in order. */
+function readAnswers(socket: Socket, onAnswers: (bodies: readonly Buffer[]) => void): void {
+  let rest: Buffer | undefined
+  /** bytes that the answer at the start of `rest` has in all, when its head is known */
+  let needed = 0
   socket.on('data', (chunk) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
-    if (bodyStart < 0) {
+    let received = rest === undefined ? chunk : Buffer.concat([rest, chunk])
+    const answers: Buffer[] = []
+    while (received.length > 0 && received.length >= needed) {
       const headEnd = received.indexOf(HEADER_END)
-      if (headEnd < 0) return
-      bodyStart = headEnd + HEADER_END.length
-      end = bodyStart + contentLength(received.toString('latin1', 0, headEnd))
+      if (headEnd < 0) break
+      const bodyStart = headEnd + HEADER_END.length
+      const end = bodyStart + contentLength(received.toString('latin1', 0, headEnd))
+      needed = end
+      if (received.length < end) break
+      answers.push(received.subarray(bodyStart, end))
+      received = received.subarray(end)
+      needed = 0
     }
-    if (received.length < end) return
-    const body = received.subarray(bodyStart, end)
-    received = Buffer.alloc(0)
-    bodyStart = -1
-    settle?.resolve(body)
+    rest = received.length === 0 ? undefined : received
+    if (answers.length > 0) onAnswers(answers)
   })
-  socket.on('close', () => settle?.reject(new Error('the server closed a connection')))
-  socket.on('error', (error) => settle?.reject(error))
-  return (request) =>
-    new Promise((resolve, reject) => {
-      settle = { resolve, reject }
-      socket.write(request)
-    })
 }
 
 function contentLength(head: string): number {
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  const length = LENGTH_HEADER.exec(head)?.[1]
   if (length === undefined) throw new Error(`an answer without its length: ${head}`)
   return Number(length)
 }

@@ -1,40 +1,30 @@
 /** One JSON-RPC call. @throws Error with the node's message */
 export async function call<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  })
-  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
-  return result
+  return resultOf<T>(method, await post<Answer<T>>(url, requestBody(1, method, params)))
 }
 
-/** Text of a request for {@link runLoad}. */
+/** Several calls in one request; the results in their order. @throws Error with the node's message */
+export async function batchCall<T>(
+  url: string,
+  calls: readonly (readonly [method: string, params: readonly unknown[]])[],
+): Promise<T[]> {
+  const bodies = calls.map(([method, params], id) => requestBody(id, method, params))
+  const answers = await post<readonly Answer<T>[]>(url, `[${bodies.join(',')}]`)
+  const results: T[] = []
+  for (const answer of answers) results[answer.id] = resultOf(calls[answer.id]![0], answer)
+  return results
+}
+
+/** Text of a request for `runLoad`. */
 export function requestBody(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
 export interface Receipt {
   readonly status: string
+  readonly gasUsed: string
   readonly blockNumber: string
   readonly contractAddress: string | null
-}
-
-/** Waits until every transaction has a receipt; one request asks for all that are missing. */
-export async function waitForReceipts(url: string, hashes: readonly string[], pollMs: number): Promise<void> {
-  for (let missing = hashes; missing.length > 0; ) {
-    const calls = missing.map((hash, id) => requestBody(id, 'eth_getTransactionReceipt', [hash]))
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: `[${calls.join(',')}]`,
-    })
-    const answers = (await response.json()) as readonly { readonly id: number; readonly result: unknown }[]
-    const without = new Set(answers.filter(({ result }) => result === null).map(({ id }) => id))
-    missing = missing.filter((_, id) => without.has(id))
-    if (missing.length > 0) await new Promise((resolve) => setTimeout(resolve, pollMs))
-  }
 }
 
 /** Waits for a transaction's receipt. @throws Error when it failed or does not come within a minute */
@@ -48,4 +38,25 @@ export async function waitForReceipt(url: string, hash: string, pollMs = 50): Pr
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
   throw new Error(`transaction ${hash} is in no block after a minute`)
+}
+
+/** A block's number as a parameter. */
+export function blockParameter(number: number): string {
+  return `0x${number.toString(16)}`
+}
+
+interface Answer<T> {
+  readonly id: number
+  readonly result: T
+  readonly error?: { readonly message: string }
+}
+
+function resultOf<T>(method: string, { result, error }: Answer<T>): T {
+  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+  return result
+}
+
+async function post<T>(url: string, body: string): Promise<T> {
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return (await response.json()) as T
 }

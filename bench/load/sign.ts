@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import {
   buildTransaction,
-  decodeTransaction,
   encodeForSigning,
   encodeTransaction,
   type UnsignedTransaction,
@@ -59,5 +58,5 @@ export function sign(account: Account, fields: Partial<UnsignedTransaction>): Si
     r: bytesToBigInt(signature.subarray(0, 32)),
     s: bytesToBigInt(signature.subarray(32)),
   })
-  return { raw: bytesToHex(raw), hash: bytesToHex(decodeTransaction(raw).hash) }
+  return { raw: bytesToHex(raw), hash: bytesToHex(keccak256(raw)) }
 }

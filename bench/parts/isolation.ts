@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
+import type { Address } from '../../src/primitives/address.ts'
+import { bytesToHex } from '../../src/primitives/bytes.ts'
+import { assemble, creationCode } from '../code/assemble.ts'
+import { deploy } from '../contracts/deploy.ts'
 import { runLoad } from '../load/httpLoad.ts'
 import { call, requestBody } from '../load/rpc.ts'
 import { type Account, GWEI, sign } from '../load/sign.ts'
@@ -7,10 +10,9 @@ import { percentile } from '../measure/percentile.ts'
 import type { Row } from '../report.ts'
 import type { Target } from '../targets/target.ts'
 import { nonceOf } from './accounts.ts'
-import { deploy } from './token.ts'
 
-/** Deploys `JUMPDEST PUSH1 0 JUMP`: a loop that ends when its gas does. */
-const ENDLESS_LOOP = hexToBytes('0x635b6000566000526004601cf3')
+/** A loop that ends when its gas does. */
+const ENDLESS_LOOP = creationCode(assemble(':loop @loop JUMP'))
 
 const PHASE_MS = 12_000
 const SEND_EVERY_MS = 50
@@ -19,7 +21,6 @@ const HEAVY_CALLS = 8
 const HEAVY_CALL_GAS = 50_000_000
 /** Two of these fill a block of 30,000,000. */
 const BURN_GAS = 15_000_000n
-/** within the fee that a node accepts */
 const BURN_FEE = 50n * GWEI
 const BURNERS = 6
 const READS_IN_FLIGHT = 100
@@ -81,11 +82,11 @@ async function sendSteadily(target: Target, sender: Account, forMs: number): Pro
   return latencies.sort((a, b) => a - b)
 }
 
-async function heavyCalls(target: Target, to: string, signal: AbortSignal): Promise<void> {
+async function heavyCalls(target: Target, to: Address, signal: AbortSignal): Promise<void> {
   const one = async (): Promise<void> => {
     while (!signal.aborted) {
       // It ends with an error: out of gas or out of time.
-      await call(target.url, 'eth_call', [{ to, gas: HEAVY_CALL_GAS }, 'latest']).catch(() => undefined)
+      await call(target.url, 'eth_call', [{ to: bytesToHex(to), gas: HEAVY_CALL_GAS }, 'latest']).catch(() => undefined)
     }
   }
   await Promise.all(Array.from({ length: HEAVY_CALLS }, one))
@@ -97,13 +98,13 @@ async function saturate(target: Target, account: Account, signal: AbortSignal): 
   while (!signal.aborted) await runLoad({ port: target.port, bodies, inFlight: READS_IN_FLIGHT })
 }
 
-async function burn(target: Target, to: string, senders: readonly Account[], signal: AbortSignal): Promise<void> {
+async function burn(target: Target, to: Address, senders: readonly Account[], signal: AbortSignal): Promise<void> {
   const one = async (account: Account): Promise<void> => {
     while (!signal.aborted) {
       const nonce = await nonceOf(target, account)
       const { raw } = sign(account, {
         nonce: BigInt(nonce),
-        to: hexToBytes(to),
+        to,
         gasLimit: BURN_GAS,
         maxFeePerGas: BURN_FEE,
       })

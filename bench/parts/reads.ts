@@ -1,15 +1,17 @@
 import type { Address } from '../../src/primitives/address.ts'
-import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
+import { bytesToHex } from '../../src/primitives/bytes.ts'
+import { assemble, repeat } from '../code/assemble.ts'
+import { deploy } from '../contracts/deploy.ts'
+import { balanceOfData } from '../contracts/token.ts'
 import { runLoad } from '../load/httpLoad.ts'
 import { call, requestBody } from '../load/rpc.ts'
 import type { Account } from '../load/sign.ts'
 import type { Row } from '../report.ts'
 import type { Target } from '../targets/target.ts'
-import { balanceOfData, deploy } from './token.ts'
-import { latencyRows } from './transfers.ts'
+import { latencyRows } from './throughput.ts'
 
-/** PUSH1 topic, PUSH1 length, PUSH1 offset, LOG1: ten times, in the creation code of a contract without code. */
-const TEN_LOGS = hexToBytes(`0x${'600160206000a1'.repeat(10)}00`)
+/** Creation code of a contract without code. */
+const TEN_LOGS = assemble(`${repeat('1 32 0 LOG1', 10)} STOP`)
 
 /** Reads at `inFlight` requests under way. */
 export async function measureReads(
@@ -18,7 +20,7 @@ export async function measureReads(
   { token, count, inFlight }: { readonly token: Address; readonly count: number; readonly inFlight: number },
 ): Promise<Row[]> {
   const logs = await deploy(target, TEN_LOGS)
-  const filter = { address: logs.address, fromBlock: logs.block, toBlock: logs.block }
+  const filter = { address: bytesToHex(logs.address), fromBlock: logs.block, toBlock: logs.block }
   const found = await call<readonly unknown[]>(target.url, 'eth_getLogs', [filter])
   if (found.length !== 10) throw new Error(`eth_getLogs gave ${found.length} logs instead of 10`)
   const address = (index: number): Address => accounts[index % accounts.length]!.address
@@ -27,7 +29,7 @@ export async function measureReads(
     [
       'eth_call balanceOf',
       'eth_call',
-      (index) => [{ to: bytesToHex(token), data: balanceOfData(address(index)) }, 'latest'],
+      (index) => [{ to: bytesToHex(token), data: bytesToHex(balanceOfData(address(index))) }, 'latest'],
     ],
     ['eth_getLogs (10)', 'eth_getLogs', () => [filter]],
   ]

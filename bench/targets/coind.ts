@@ -31,6 +31,8 @@ export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }:
     RPC_PORT: String(port),
     P2P_PORT: String(await freePort()),
     METRICS_PORT: String(metricsPort),
+    // anvil accepts any fee
+    RPC_TX_FEE_CAP: '0',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
     ...environment,

@@ -1,5 +1,6 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { dataHash } from '../chain/consensus/blockCodec.ts'
 import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Application, ApplicationInfo, DecidedBlock, FinalizeResult } from '../consensus/application.ts'
@@ -19,6 +20,7 @@ import { type ExecutedBlock, type ExecutionInput, executionKey } from './execute
 import { fillBlock } from './proposalBuilder.ts'
 import { checkProposal } from './proposalCheck.ts'
 import { resultsHashOf } from './resultsHash.ts'
+import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 
 /** Executed blocks that may wait for a decision at one height. */
 const KEPT_EXECUTIONS = 3
@@ -28,6 +30,8 @@ export interface ApplicationOptions {
   readonly state: Pick<StateStore, 'reader' | 'apply'>
   readonly chainReader: () => Pick<ChainReader, 'hash'>
   readonly engine: Engine
+  /** executes each block too and must agree */
+  readonly shadow?: Engine
   readonly precompiles: PrecompileTable
   readonly candidates: CandidateSource
   /** where the chain stands, as `publish` left it */
@@ -47,38 +51,43 @@ export interface ApplicationOptions {
  * decided) and hands decided ones over to be stored. Calls must not overlap, but for `info`.
  */
 export function createApplication(options: ApplicationOptions): Application {
-  const { chain, state, engine, precompiles } = options
+  const { chain, state, engine, shadow, precompiles } = options
   /** by execution key, for the height after the head */
   const executions = new Map<string, ExecutedBlock>()
 
-  const begin = async (input: Omit<ExecutionInput, 'txs'>): Promise<BlockExecution> => {
+  const begin = async (input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution> => {
     const head = options.head()
     if (input.height !== head.header.number + 1) {
       throw new Error(`block ${input.height} does not follow block ${head.header.number}`)
     }
-    const world = new Journal(state.reader())
-    const miner = getOperator(world.native, input.proposerAddress)
-    if (miner === undefined) throw new Error(`the proposer ${bytesToHex(input.proposerAddress)} is not a validator`)
-    return beginBlock({
-      world,
-      seed: seedAfter(
-        {
-          parent: head.header,
-          parentHash: head.hash,
-          parentConsensusHash: input.parentConsensusHash,
-          timeMs: input.timeMs,
-          miner,
-        },
-        chain,
-      ),
-      rules: rulesAt(chain, input.height),
-      engine,
-      precompiles,
-      reader: options.chainReader(),
-    })
+    const beginOn = (engineOfBlock: Engine): Promise<BlockExecution> => {
+      const world = new Journal(state.reader())
+      const miner = getOperator(world.native, input.proposerAddress)
+      if (miner === undefined) throw new Error(`the proposer ${bytesToHex(input.proposerAddress)} is not a validator`)
+      return beginBlock({
+        world,
+        seed: seedAfter(
+          {
+            parent: head.header,
+            parentHash: head.hash,
+            parentConsensusHash: input.parentConsensusHash,
+            timeMs: input.timeMs,
+            miner,
+          },
+          chain,
+        ),
+        rules: rulesAt(chain, input.height),
+        engine: engineOfBlock,
+        precompiles,
+        reader: options.chainReader(),
+      })
+    }
+    if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
+    return { ...(await beginOn(engine)), check: async () => undefined }
   }
 
-  const finish = async (execution: BlockExecution, input: ExecutionInput): Promise<ExecutedBlock> => {
+  const finish = async (execution: CheckedExecution, input: ExecutionInput): Promise<ExecutedBlock> => {
+    await execution.check()
     const changes = execution.world.changes()
     const pending = await state.apply(changes, input.height)
     const header = execution.header(pending.root)
@@ -133,7 +142,7 @@ export function createApplication(options: ApplicationOptions): Application {
       const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now })
       await finish(execution, { ...input, txs })
       options.onExecuted(now() - beginMs)
-      return txs
+      return { txs, dataHash: dataHash(txs) }
     },
 
     async processProposal(block) {

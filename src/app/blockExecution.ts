@@ -6,11 +6,12 @@ import type { Receipt } from '../chain/receipt.ts'
 import { encodeReceipt } from '../chain/receiptCodec.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
 import type { BlockContext, Engine } from '../evm/engine.ts'
+import { EngineTrapError } from '../evm/engines/engineTrapError.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { isAtLeast, type Rules } from '../evm/rules.ts'
 import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
-import { applyTransaction, type TransactionFees } from '../evm/transition.ts'
+import { applyTransaction, type TransactionFees, type TransitionOutcome } from '../evm/transition.ts'
 import { recordBurn } from '../modules/bank/burn.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
@@ -68,15 +69,19 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
   const results: EntryResult[] = []
   let gasUsed = 0n
 
-  await applyBlockStart({
-    world,
-    engine,
-    block: context,
-    rules,
-    precompiles,
-    parentHash: seed.parentHash,
-    parentBeaconBlockRoot: seed.parentBeaconBlockRoot,
-  })
+  try {
+    await applyBlockStart({
+      world,
+      engine,
+      block: context,
+      rules,
+      precompiles,
+      parentHash: seed.parentHash,
+      parentBeaconBlockRoot: seed.parentBeaconBlockRoot,
+    })
+  } catch (error) {
+    throw error instanceof EngineTrapError ? error.in(context.number, undefined) : error
+  }
 
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
@@ -85,17 +90,23 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
 
   const run = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
     const { transaction } = signed
-    const outcome = await applyTransaction({
-      ...signed,
-      world,
-      engine,
-      block: context,
-      rules,
-      precompiles,
-      gasAvailable: seed.gasLimit - gasUsed,
-      ...pause,
-      ...(tracer === undefined ? {} : { tracer }),
-    })
+    let outcome: TransitionOutcome
+    try {
+      outcome = await applyTransaction({
+        transaction,
+        sender: signed.sender,
+        world,
+        engine,
+        block: context,
+        rules,
+        precompiles,
+        gasAvailable: seed.gasLimit - gasUsed,
+        ...pause,
+        ...(tracer === undefined ? undefined : { tracer }),
+      })
+    } catch (error) {
+      throw error instanceof EngineTrapError ? error.in(context.number, transaction.hash) : error
+    }
     if (outcome.kind === 'skipped') {
       return { kind: 'skipped', reason: outcome.reason, gasWanted: transaction.gasLimit }
     }

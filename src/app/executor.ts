@@ -21,6 +21,8 @@ export interface ExecutorOptions {
   readonly chain: ChainConfig
   readonly genesis: GenesisState
   readonly engine: Engine
+  /** executes each block too and must agree */
+  readonly shadow?: Engine | undefined
   readonly precompiles: PrecompileTable
   readonly candidates: CandidateSource
   /** blocks whose state is kept, or all */
@@ -58,7 +60,7 @@ export interface Executor {
  * @throws GenesisMismatch, DatabaseError
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
-  const { chain, engine, precompiles, candidates, buildBudgetMs, now, observer = NO_OBSERVER } = options
+  const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, observer = NO_OBSERVER } = options
   const database = await Database.open(options.location)
   try {
     const state = new StateStore(database)
@@ -78,6 +80,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       state,
       chainReader: () => openChainReader(database),
       engine,
+      ...(shadow === undefined ? {} : { shadow }),
       precompiles,
       candidates,
       head: publisher.head,

@@ -42,7 +42,7 @@ export async function fillBlock(
     })
     if (candidates.length === 0) break
     isFirst = false
-    for (const { raw, sender } of candidates) {
+    for (const { raw, hash, sender } of candidates) {
       if (execution.gasLeft() < MINIMUM_GAS || limits.now() >= deadline) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
@@ -50,7 +50,7 @@ export async function fillBlock(
         stoppedSenders.add(key)
         continue
       }
-      const result = await execution.tryApply({ transaction: decodeTransaction(raw), sender })
+      const result = await execution.tryApply({ transaction: decodeTransaction(raw, hash), sender })
       if (result.kind === 'skipped') {
         stoppedSenders.add(key)
         continue

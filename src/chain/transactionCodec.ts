@@ -1,5 +1,5 @@
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
-import { keccak256 } from '../primitives/hash.ts'
+import { type Hash, keccak256 } from '../primitives/hash.ts'
 import {
   atEnd,
   DecodingError,
@@ -28,14 +28,15 @@ export const INVALID_SIGNATURE = 'invalid sender: invalid transaction v, r, s va
 /**
  * Decodes an EIP-2718 envelope or a legacy transaction. Only the canonical encoding is accepted; blob transactions in their
  * block form, without the sidecar. Byte strings are views on `raw`.
+ * @param hash keccak256 of `raw`, from a caller that knows it
  * @throws DecodingError with geth's text
  */
-export function decodeTransaction(raw: Uint8Array): Transaction {
+export function decodeTransaction(raw: Uint8Array, hash?: Hash): Transaction {
   const first = raw[0]
-  if (first !== undefined && first > 0x7f) return decodeLegacy(raw)
+  if (first !== undefined && first > 0x7f) return decodeLegacy(raw, hash)
   if (raw.length <= 1) throw new DecodingError('typed transaction too short')
   if (first === undefined || first < 1 || first > 4) throw new DecodingError('transaction type not supported')
-  return decodeTyped(raw, first as 1 | 2 | 3 | 4)
+  return decodeTyped(raw, first as 1 | 2 | 3 | 4, hash)
 }
 
 /** The envelope (legacy: the RLP list) of a transaction with its signature. */
@@ -96,7 +97,7 @@ function unsignedItems(transaction: UnsignedTransaction): RLPInput[] {
   return items
 }
 
-function decodeLegacy(raw: Uint8Array): Transaction {
+function decodeLegacy(raw: Uint8Array, hash: Hash | undefined): Transaction {
   const names = TARGETS[0]
   const cursor = openRLP(raw)
   const outerEnd = enterList(cursor, names.list)
@@ -114,7 +115,7 @@ function decodeLegacy(raw: Uint8Array): Transaction {
   if (!isProtected && v !== 27n && v !== 28n) throw new DecodingError(INVALID_SIGNATURE)
   return {
     type: 0,
-    hash: keccak256(raw),
+    hash: hash ?? keccak256(raw),
     raw,
     chainId: isProtected ? (v - 35n) >> 1n : undefined,
     nonce,
@@ -135,7 +136,7 @@ function decodeLegacy(raw: Uint8Array): Transaction {
   }
 }
 
-function decodeTyped(raw: Uint8Array, type: 1 | 2 | 3 | 4): Transaction {
+function decodeTyped(raw: Uint8Array, type: 1 | 2 | 3 | 4, hash: Hash | undefined): Transaction {
   const names = TARGETS[type]
   const cursor = openRLP(raw, 1)
   const outerEnd = enterList(cursor, names.list)
@@ -158,7 +159,7 @@ function decodeTyped(raw: Uint8Array, type: 1 | 2 | 3 | 4): Transaction {
   if (v > 1n) throw new DecodingError(INVALID_SIGNATURE)
   return {
     type,
-    hash: keccak256(raw),
+    hash: hash ?? keccak256(raw),
     raw,
     chainId,
     nonce,

@@ -18,44 +18,28 @@ export const WRONG_FORM = 'wrong form'
 const COIN_DECIMALS = 18
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** A kind from a function that gives undefined for a wrong text, or a string that says why it is refused. */
-function kind<T>(expects: string, read: (text: string) => T | undefined | Refusal): ValueKind<T> {
+/** A kind from a function that gives undefined for a wrong text. */
+function kind<T>(expects: string, read: (text: string) => T | undefined): ValueKind<T> {
   const schema = z.string().transform((text, context): T => {
     const value = read(text)
-    if (value !== undefined && !(value instanceof Refusal)) return value
-    context.addIssue({ code: 'custom', message: value instanceof Refusal ? value.why : WRONG_FORM })
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: WRONG_FORM })
     return z.NEVER
   })
   return { expects, schema }
 }
 
-class Refusal {
-  readonly why: string
-  constructor(why: string) {
-    this.why = why
-  }
+/** One of `values`. */
+export function choice<const V extends string>(values: readonly V[]): ValueKind<V> {
+  return kind(values.join(', '), (text) => values.find((value) => value === text))
 }
 
-/** One of `values`. `later` are words that another version knows: they are refused with their own reason. */
-export function choice<const V extends string>(
-  values: readonly V[],
-  later: Readonly<Record<string, string>> = {},
-): ValueKind<V> {
-  return kind(values.join(', '), (text) => {
-    const why = Object.hasOwn(later, text) ? later[text] : undefined
-    return why === undefined ? values.find((value) => value === text) : new Refusal(why)
-  })
-}
-
-/** `true` or `false` (or 1 and 0). With `whyNotTrue`, only false. */
-export function yesOrNo(whyNotTrue?: string): ValueKind<boolean> {
-  return kind(whyNotTrue === undefined ? 'true or false' : 'false', (text) => {
-    const word = text.toLowerCase()
-    if (word === 'false' || word === '0') return false
-    if (word !== 'true' && word !== '1') return undefined
-    return whyNotTrue === undefined ? true : new Refusal(whyNotTrue)
-  })
-}
+/** `true` or `false` (or 1 and 0). */
+export const yesOrNo: ValueKind<boolean> = kind('true or false', (text) => {
+  const word = text.toLowerCase()
+  if (word === 'false' || word === '0') return false
+  return word === 'true' || word === '1' ? true : undefined
+})
 
 /** A whole decimal number from `min` to `max`, both included. */
 export function integer(min: number, max: number, unit = 'a whole number'): ValueKind<number> {

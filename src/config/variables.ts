@@ -46,8 +46,6 @@ function variable<T, const D extends string | undefined>(
   return { name, group, kind, fallback, secret, about }
 }
 
-const NOT_YET_SHADOW = 'this version has one engine, so there is no second one to compare with'
-
 /** Every variable, by the key it has in {@link Settings}. The documents are generated from this table. */
 // biome-ignore format: one variable a line reads as the table it is
 export const VARIABLES = {
@@ -60,8 +58,8 @@ export const VARIABLES = {
   genesisWallet: variable('GENESIS_WALLET', 'Genesis', account, undefined, 'Address that receives the whole initial supply, 1 billion COIN, when the node creates a genesis. Required then.'),
   selfDelegationAcoin: variable('GENESIS_SELF_DELEGATION', 'Genesis', coinAmount(1n, 1_000_000_000_000n), '1000000', 'COIN that the sole validator of a new genesis delegates to itself, minted on top of the initial supply. Under 0.1 % of the initial supply (1,000,000 COIN) the node warns: a few small holders could then outvote the validator.'),
   genesisHash: variable('GENESIS_HASH', 'Genesis', hash, undefined, 'Hash that the genesis must have (`coind genesis hash` prints it). The node does not start with another genesis.'),
-  isJoining: variable('JOIN_NETWORK', 'Genesis', yesOrNo(), 'false', 'Whether to join an existing network instead of creating a genesis. This version cannot join a network yet and refuses `true`.'),
-  forceSnapshotRestore: variable('FORCE_SNAPSHOT_RESTORE', 'Genesis', yesOrNo(), 'false', 'Whether to restore a snapshot. This version cannot restore snapshots yet and refuses `true`; it must be unset where a genesis is created.'),
+  isJoining: variable('JOIN_NETWORK', 'Genesis', yesOrNo, 'false', 'Whether to join an existing network instead of creating a genesis. This version cannot join a network yet and refuses `true`.'),
+  forceSnapshotRestore: variable('FORCE_SNAPSHOT_RESTORE', 'Genesis', yesOrNo, 'false', 'Whether to restore a snapshot. This version cannot restore snapshots yet and refuses `true`; it must be unset where a genesis is created.'),
   snapshotManifestUrl: variable('SNAPSHOT_MANIFEST_URL', 'Genesis', httpUrl, undefined, 'Where the manifest of a snapshot is. This version cannot restore snapshots yet and refuses it; it must be unset where a genesis is created.', true),
 
   p2pHost: variable('P2P_HOST', 'Peers', host, '0.0.0.0', 'Address that the peer-to-peer port listens on. (Peers come with a later version; nothing listens yet.)'),
@@ -89,8 +87,8 @@ export const VARIABLES = {
 
   pruning: variable('PRUNING', 'Execution and storage', pruningMode, '50000', '`archive` keeps the state of every block; a number keeps that many blocks of state (50,000 are 5.5 hours).'),
   blockHistory: variable('BLOCK_HISTORY', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks with their transactions, receipts and indexes that are kept; 0 keeps all of them.'),
-  evmEngine: variable('EVM_ENGINE', 'Execution and storage', choice(['reference'], { wasm: 'this version does not have the wasm engine yet' }), 'reference', 'The engine that runs EVM code. The `wasm` engine comes with a later version.'),
-  evmShadow: variable('EVM_SHADOW', 'Execution and storage', yesOrNo(NOT_YET_SHADOW), 'false', 'Whether a second engine executes each block again and compares. It needs two engines, so this version refuses `true`.'),
+  evmEngine: variable('EVM_ENGINE', 'Execution and storage', choice(['wasm', 'reference']), 'wasm', 'The engine that runs EVM code: `wasm`, the fast one, or `reference`, the slow one it is compared with.'),
+  evmShadow: variable('EVM_SHADOW', 'Execution and storage', yesOrNo, 'false', 'Whether each block is executed by the other engine too. The node stops with a report when the engines differ; nothing of that block is stored. Blocks then take as long as on both engines together, so fewer transactions fit into one.'),
 
   logLevel: variable('LOG_LEVEL', 'Operation', choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'info', 'The least important messages that are logged.'),
   logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),

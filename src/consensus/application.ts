@@ -28,6 +28,13 @@ export interface ProposalRequest {
   readonly maxTxBytes: number
 }
 
+/** What a proposed block holds. */
+export interface ProposedData {
+  readonly txs: readonly Uint8Array[]
+  /** header.data_hash of them, which takes longer than all else that a proposer hashes */
+  readonly dataHash: Uint8Array
+}
+
 export interface ValidatorUpdate {
   /** ed25519, 32 bytes */
   readonly publicKey: Uint8Array
@@ -58,7 +65,7 @@ export interface FinalizeResult {
 export interface Application {
   info(): Promise<ApplicationInfo>
   /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
-  prepareProposal(request: ProposalRequest): Promise<readonly Uint8Array[]>
+  prepareProposal(request: ProposalRequest): Promise<ProposedData>
   /** Checks what needs no execution and starts optimistic execution. */
   processProposal(
     block: ConsensusBlock,

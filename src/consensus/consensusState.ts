@@ -14,7 +14,7 @@ import {
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
 import { verifyCommit } from '../chain/consensus/verifyCommit.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
-import type { ApplicationInfo, DecidedBlock, FinalizeResult } from './application.ts'
+import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 
 /** What blocks of one chain have in common. */
 export interface ConsensusChain {
@@ -85,15 +85,15 @@ export function advanceState(state: ConsensusState, decided: DecidedBlock, resul
 }
 
 /** What a proposer adds to the state to make a block. */
-export interface BlockContent {
-  readonly txs: readonly Uint8Array[]
+export interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number
   readonly proposerAddress: Uint8Array
 }
 
 /** The block of the next height. */
-export function makeBlock(state: ConsensusState, { txs, timeMs, proposerAddress }: BlockContent): ConsensusBlock {
+export function makeBlock(state: ConsensusState, content: BlockContent): ConsensusBlock {
+  const { txs, timeMs, proposerAddress } = content
   return {
     header: {
       version: { block: BLOCK_PROTOCOL, app: state.appVersion },
@@ -102,7 +102,7 @@ export function makeBlock(state: ConsensusState, { txs, timeMs, proposerAddress 
       timeMs,
       lastBlockId: state.lastBlockId,
       lastCommitHash: commitHash(state.lastSeenCommit),
-      dataHash: dataHash(txs),
+      dataHash: content.dataHash,
       validatorsHash: validatorSetHash(state.validators),
       nextValidatorsHash: validatorSetHash(state.nextValidators),
       consensusHash: consensusParamsHash(state.params),

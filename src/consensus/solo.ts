@@ -232,12 +232,12 @@ class Driver implements SoloDriver {
     const timeMs = Math.max(clock.nowMs(), state.lastBlockTimeMs + 1)
     const maxTxBytes = maxDataBytes(state.params, state.validators.validators.length)
     const parentConsensusHash = state.lastHeight === 0 ? chain.genesisHash : state.lastBlockId.hash
-    const txs = await application.prepareProposal({ height, timeMs, proposerAddress, parentConsensusHash, maxTxBytes })
+    const data = await application.prepareProposal({ height, timeMs, proposerAddress, parentConsensusHash, maxTxBytes })
     if (this.#stopping.signal.aborted) return undefined
-    const size = txs.reduce((sum, tx) => sum + encodedTxSize(tx.length), 0)
+    const size = data.txs.reduce((sum, tx) => sum + encodedTxSize(tx.length), 0)
     if (size > maxTxBytes) throw new Error(`the application proposes ${size} bytes of transactions, over ${maxTxBytes}`)
 
-    const block = makeBlock(state, { txs, timeMs, proposerAddress })
+    const block = makeBlock(state, { ...data, timeMs, proposerAddress })
     const { header, parts } = createPartSet(encodeBlock(block))
     // Parts first: a log that holds the proposal then holds its block, wherever a crash cut it.
     for (const part of parts) this.#wal.append({ kind: 'part', height, round: 0, part })

@@ -1,7 +1,7 @@
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
+import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { checkDelegation, checkSender, checkTransaction, outbids } from './admission.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
@@ -35,7 +35,7 @@ export interface PoolOptions {
   readonly now: () => number
   readonly limits?: Partial<PoolLimits>
   /** a transaction is executable for the first time: time to announce it to peers and subscribers */
-  readonly onAdmitted?: (transaction: PooledTransaction) => void
+  readonly onAdmitted?: (entry: PoolEntry) => void
   /** not called for a transaction that `add` refused */
   readonly onDropped?: (hash: Hash, reason: DropReason) => void
 }
@@ -177,8 +177,8 @@ export class TransactionPool {
   }
 
   /** The transactions for a block in the order to try them, see {@link selectTransactions}. */
-  *candidates(request: SelectionRequest): Generator<PooledTransaction, void, void> {
-    for (const entry of selectTransactions(this.#queues.values(), request)) yield toPooledTransaction(entry)
+  candidates(request: SelectionRequest): Generator<PoolEntry, void, void> {
+    return selectTransactions(this.#queues.values(), request)
   }
 
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {
@@ -274,7 +274,7 @@ export class TransactionPool {
   }
 
   #report(entry: PoolEntry, reason: DropReason): void {
-    this.#options.onDropped?.(toPooledTransaction(entry).hash, reason)
+    this.#options.onDropped?.(keyBytes(entry.hashKey), reason)
   }
 
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */
@@ -291,7 +291,7 @@ export class TransactionPool {
       this.#evictions.put(queue)
     }
     this.#noteWaiting(queue, hasGrown)
-    for (const entry of queue.takeUnannounced()) this.#options.onAdmitted?.(toPooledTransaction(entry))
+    for (const entry of queue.takeUnannounced()) this.#options.onAdmitted?.(entry)
   }
 
   #noteWaiting(queue: SenderQueue, hasGrown: boolean): void {

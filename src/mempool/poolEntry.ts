@@ -9,13 +9,14 @@ const AUTHORITY_OVERHEAD = 192
 
 /**
  * What the pool keeps of a transaction: its encoding and the few numbers that decide on it. The decoded form is left to
- * the garbage collector, since access lists take several times their encoded length there.
+ * the garbage collector, since access lists take several times their encoded length there. Encoding and hash are strings:
+ * those live in JavaScript's heap, where a `Uint8Array` has a second part outside to be counted and freed.
  */
 export interface PoolEntry {
   /** `bytesKey` of the transaction's hash */
   readonly hashKey: string
-  /** shares its memory with nothing else */
-  readonly raw: Uint8Array
+  /** `bytesKey` of the encoding */
+  readonly raw: string
   readonly sender: Address
   readonly nonce: bigint
   readonly gasLimit: bigint
@@ -46,7 +47,7 @@ export function createEntry(
   const authorities = details.authorities.map(bytesKey)
   return {
     hashKey: bytesKey(transaction.hash),
-    raw: raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw),
+    raw: bytesKey(raw),
     sender,
     nonce,
     gasLimit,
@@ -82,5 +83,5 @@ export function effectiveTip(
 
 /** The entry as other threads and clients see it. */
 export function toPooledTransaction({ raw, hashKey, sender }: PoolEntry): PooledTransaction {
-  return { raw, hash: keyBytes(hashKey), sender }
+  return { raw: keyBytes(raw), hash: keyBytes(hashKey), sender }
 }

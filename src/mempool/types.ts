@@ -22,8 +22,8 @@ export interface PoolContent {
 
 /** What RPC may ask of the pool, which lives in another thread. */
 export interface TxPort {
-  /** `sender` was recovered from the signature by the caller. */
-  add(raw: Uint8Array, sender: Address): Promise<Admission>
+  /** The caller has recovered `sender` from the signature; `hash` is the transaction's. */
+  add(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
   /** nonce after the contiguous pending transactions of `sender`; undefined when the pool has none of it */
   pendingNonce(sender: Address): Promise<bigint | undefined>

@@ -36,6 +36,7 @@ export function concatBytes(...parts: Uint8Array[]): Uint8Array {
 }
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a === b) return true
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
@@ -56,25 +57,36 @@ export function bytesKey(bytes: Uint8Array): string {
   return latin1Slice.call(bytes, 0, bytes.length)
 }
 
+/** {@link bytesKey} of the bytes [start, end). */
+export function bytesKeyOf(bytes: Uint8Array, start: number, end: number): string {
+  return latin1Slice.call(bytes, start, end)
+}
+
 /** Bytes of a key made by {@link bytesKey}. */
 export function keyBytes(key: string): Uint8Array {
   return new Uint8Array(Buffer.from(key, 'latin1'))
 }
 
+const LIMB = 64n
+const word = new DataView(new ArrayBuffer(8))
+const wordBytes = new Uint8Array(word.buffer)
+
 /** The unsigned big-endian integer in `bytes`; 0n for no bytes. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  if (bytes.length === 0) return 0n
-  if (bytes.length <= 6) return BigInt(toBuffer(bytes).readUIntBE(0, bytes.length))
-  if (bytes.length === 32) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, 32)
-    return (
-      (view.getBigUint64(0) << 192n) |
-      (view.getBigUint64(8) << 128n) |
-      (view.getBigUint64(16) << 64n) |
-      view.getBigUint64(24)
-    )
-  }
-  return BigInt(`0x${toBuffer(bytes).toString('hex')}`)
+  const { length } = bytes
+  if (length <= 6) return BigInt(readNumber(bytes, length))
+  const view = new DataView(bytes.buffer, bytes.byteOffset, length)
+  let at = length % 8
+  let value = at <= 6 ? BigInt(readNumber(bytes, at)) : (BigInt(readNumber(bytes, 6)) << 8n) | BigInt(bytes[6]!)
+  for (; at < length; at += 8) value = at === 0 ? view.getBigUint64(0) : (value << LIMB) | view.getBigUint64(at)
+  return value
+}
+
+/** The first `length` bytes, at most 6, as a number. */
+function readNumber(bytes: Uint8Array, length: number): number {
+  let value = 0
+  for (let i = 0; i < length; i++) value = value * 256 + bytes[i]!
+  return value
 }
 
 /**
@@ -103,8 +115,35 @@ export function bigIntToBytes(value: bigint, length: number): Uint8Array {
 /** Big-endian bytes of `value` with no leading zero; no bytes for 0n (RLP's and the trie's integer form). */
 export function bigIntToMinimalBytes(value: bigint): Uint8Array {
   if (value === 0n) return EMPTY_BYTES
+  if (value >> 256n === 0n) return minimal.slice(0, writeBigInt(minimal, 0, value))
   const hex = value.toString(16)
   return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`)
+}
+
+/** Room for the integers of the EVM. */
+const minimal = new Uint8Array(32)
+
+/**
+ * Writes the big-endian bytes of `value` (not negative) with no leading zero to `out` from `at` on, and gives the position
+ * after them.
+ */
+export function writeBigInt(out: Uint8Array, at: number, value: bigint): number {
+  if (value === 0n) return at
+  const high = value >> LIMB
+  let end = at
+  let skips = true
+  if (high !== 0n) {
+    end = writeBigInt(out, at, high)
+    skips = false
+  }
+  word.setBigUint64(0, value)
+  for (let i = 0; i < 8; i++) {
+    const byte = wordBytes[i]!
+    if (skips && byte === 0) continue
+    skips = false
+    out[end++] = byte
+  }
+  return end
 }
 
 /** `bytes` without leading zeros (a view on the same memory). */

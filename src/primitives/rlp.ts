@@ -1,4 +1,4 @@
-import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES } from './bytes.ts'
+import { bytesToBigInt, writeBigInt } from './bytes.ts'
 
 /**
  * Input that is not the canonical encoding of what was asked for. The message is in geth's words (rlp/decode.go), since
@@ -187,9 +187,11 @@ function measure(input: RLPInput, lengths: number[]): number {
 const SMALL_INTEGER = 0xffff_ffffn
 
 /** Bytes of an integer without leading zeros. */
-function integerLength(value: bigint): number {
-  if (value <= SMALL_INTEGER) return (39 - Math.clz32(Number(value))) >> 3
-  return (value.toString(16).length + 1) >> 1
+function integerLength(integer: bigint): number {
+  let value = integer
+  let above = 0
+  for (; value > SMALL_INTEGER; above += 4) value >>= 32n
+  return above + ((39 - Math.clz32(Number(value))) >> 3)
 }
 
 interface Position {
@@ -214,12 +216,17 @@ function write(input: RLPInput, lengths: readonly number[], position: Position, 
       position.at += length + 1
       return
     }
-    input = input === 0n ? EMPTY_BYTES : bigIntToMinimalBytes(input)
+    writeHeader(0x80, integerLength(input), position, out)
+    position.at = writeBigInt(out, position.at, input)
+    return
   }
   if (input instanceof Uint8Array) {
-    if (input.length !== 1 || input[0]! >= 0x80) writeHeader(0x80, input.length, position, out)
-    out.set(input, position.at)
-    position.at += input.length
+    const { length } = input
+    if (length !== 1 || input[0]! >= 0x80) writeHeader(0x80, length, position, out)
+    // A call of `set` takes longer than a loop for a few bytes.
+    if (length > 64) out.set(input, position.at)
+    else for (let i = 0; i < length; i++) out[position.at + i] = input[i]!
+    position.at += length
     return
   }
   writeHeader(0xc0, lengths[position.next++]!, position, out)

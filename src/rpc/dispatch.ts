@@ -15,14 +15,17 @@ import {
 } from './errorResponse.ts'
 import type { Message } from './message.ts'
 import { parseRequest } from './message.ts'
-import { ORDERED_METHODS } from './methodTable.ts'
+import { ORDERED_METHODS, PIPELINED_METHOD } from './methodTable.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions } from './runMethod.ts'
 import type { Session } from './session.ts'
+import { createTurnBudget, type TurnBudget } from './turnBudget.ts'
 
-export interface DispatcherOptions extends MethodRunnerOptions {
+export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'turn'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>
   /** milliseconds for one request, a whole batch included */
   readonly requestTimeoutMs?: number
+  /** whether quick methods may run in this thread; by default they do */
+  readonly runsQuickCalls?: boolean
   readonly log: RpcLog
   readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'> | undefined
 }
@@ -37,14 +40,17 @@ export interface Dispatcher {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
+/** Quick calls, of at most 60 µs each, after which other connections have a turn. */
+const QUICK_CALLS = 96
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const run = createMethodRunner(options)
+  const turn = options.runsQuickCalls === false ? undefined : createTurnBudget(QUICK_CALLS)
+  const run = createMethodRunner({ ...options, turn })
   return {
     answer: async (text, session) => {
       try {
-        return await answerText(options, run, text, session)
+        return await answerText(options, run, turn, text, session)
       } catch (error) {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }
@@ -55,6 +61,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 async function answerText(
   options: DispatcherOptions,
   run: MethodRunner,
+  turn: TurnBudget | undefined,
   text: string,
   session: Session | undefined,
 ): Promise<string | undefined> {
@@ -63,28 +70,35 @@ async function answerText(
   const request = parseRequest(text, limits.batchItems)
   if (request === undefined) return errorResponse('null', parseError())
   const { isBatch, isTooLong, messages } = request
-  const answerOne = (message: Message) => answerMessage(options, run, message, session, deadlineMs)
+  const answerOne = (message: Message) =>
+    answerMessage(options, run, message, { session, deadlineMs, isInBatch: isBatch })
   if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
   if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
   if (isTooLong) return batchTooLarge(messages)
   const calls = messages.map(
     (message): BatchCall => ({
       id: idOf(message),
-      isOrdered: 'method' in message && ORDERED_METHODS.has(message.method),
+      order: 'method' in message ? orderOf(message.method) : 'free',
       expectsAnswer: message.kind === 'call' || message.kind === 'invalid',
       answer: () => answerOne(message),
     }),
   )
-  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs })
+  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs, turn })
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
+}
+
+/** What the messages of one request have in common. */
+interface RequestSetting {
+  readonly session: Session | undefined
+  readonly deadlineMs: number
+  readonly isInBatch: boolean
 }
 
 async function answerMessage(
   { log, metrics, methods }: DispatcherOptions,
   run: MethodRunner,
   message: Message,
-  session: Session | undefined,
-  deadlineMs: number,
+  { session, deadlineMs, isInBatch }: RequestSetting,
 ): Promise<string | undefined> {
   if (message.kind === 'answer') return undefined
   if (message.kind === 'invalid') return errorResponse(message.id, invalidRequest())
@@ -94,7 +108,7 @@ async function answerMessage(
   let outcome = 'ok'
   try {
     const params = positionalParams(message.params)
-    const result = run({ method, params, isNotification: kind === 'notification' }, session)
+    const result = run({ method, params, isNotification: kind === 'notification', isInBatch }, session)
     response = resultResponse(id, typeof result === 'string' ? result : await before(deadlineMs, result, timedOut))
   } catch (thrown) {
     const error = toRpcError(thrown, log, { method: methods.has(method) ? method : 'unknown' })
@@ -105,6 +119,11 @@ async function answerMessage(
   metrics?.requestsTotal.inc({ method: label, outcome })
   metrics?.requestSeconds.observe({ method: label }, (performance.now() - startMs) / 1000)
   return kind === 'call' ? response : undefined
+}
+
+function orderOf(method: string): BatchCall['order'] {
+  if (method === PIPELINED_METHOD) return 'pipelined'
+  return ORDERED_METHODS.has(method) ? 'alone' : 'free'
 }
 
 /** geth answers with a list of one error, which has the first call's id. */

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -18,6 +19,7 @@ import {
 } from './httpChecks.ts'
 import type { AllowedOrigins } from './origins.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
+import { createPlainPosts, type PlainPosts } from './plainPosts.ts'
 import type { SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
 
@@ -119,6 +121,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(limits, handler),
   })
+  const plainPosts = putPlainPostsFirst(app.server, options, limits, pending)
   app.server.on('connection', (socket) => {
     metrics?.connections.inc({ transport: 'http' })
     socket.once('close', () => metrics?.connections.dec({ transport: 'http' }))
@@ -133,6 +136,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     address: { host: address.address, port: address.port },
     close: async () => {
       webSockets.close()
+      plainPosts.close()
       const timer = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
       await app.close()
       clearTimeout(timer)
@@ -153,6 +157,43 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
   )
   server.maxConnections = limits.connections
   return server
+}
+
+/** Every connection starts with the plain requests; `server` gets it with the first request that is another. */
+function putPlainPostsFirst(
+  server: Server,
+  { dispatcher, allowedOrigins }: RpcServerOptions,
+  limits: HttpLimits,
+  pending: PendingResponses,
+): PlainPosts {
+  const served = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  const headers = corsHeaders(allowedOrigins, {})
+  const compressedHeaders = headerLines({
+    ...headers,
+    vary: varyWithEncoding(headers.vary),
+    'content-encoding': 'gzip',
+  })
+  const plainPosts = createPlainPosts({
+    answer: (text) => dispatcher.answer(text),
+    compressed: (json, acceptEncoding) =>
+      json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
+    handOver: (socket) => {
+      for (const serve of served) serve.call(server, socket)
+    },
+    headers: headerLines(headers),
+    compressedHeaders,
+    idleMs: limits.idleMs,
+    pending,
+  })
+  server.on('connection', plainPosts.take)
+  return plainPosts
+}
+
+function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
 }
 
 function addRoutes(
@@ -219,10 +260,17 @@ function bodyText({ body }: FastifyRequest): string {
   return Buffer.isBuffer(body) ? body.toString('utf8') : ''
 }
 
-/** The fastest level: answers are hex, which shrinks to half at any level. */
 async function zipped(reply: FastifyReply, body: Buffer): Promise<Buffer> {
-  const vary = reply.getHeader('vary')
-  reply.header('vary', vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`)
+  reply.header('vary', varyWithEncoding(reply.getHeader('vary')))
   reply.header('content-encoding', 'gzip')
+  return gzipped(body)
+}
+
+function varyWithEncoding(vary: string | number | readonly string[] | undefined): string {
+  return vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
+}
+
+/** The fastest level: answers are hex, which shrinks to half at any level. */
+function gzipped(body: Buffer): Promise<Buffer> {
   return compress(body, { level: constants.Z_BEST_SPEED })
 }

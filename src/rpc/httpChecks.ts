@@ -7,7 +7,12 @@ export interface Refusal {
   readonly text: string
 }
 
-const JSON_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
+/** Media types that a request may have. */
+export const JSON_TYPES: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/json-rpc',
+  'application/jsonrequest',
+])
 
 export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
 
@@ -49,6 +54,7 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
   }
 }
 
-function mediaType(contentType: string | undefined): string {
+/** The media type in a Content-Type header, without its parameters. */
+export function mediaType(contentType: string | undefined): string {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }

@@ -6,11 +6,11 @@ import type { TxPort } from '../mempool/types.ts'
 import type { NodeView } from '../state/view.ts'
 
 /**
- * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `cheap` and
- * `heavy` in a view thread (`cheap`: sender recovery and other work of at most a few milliseconds; `heavy`: EVM code,
- * traces, proofs, log scans, with a deadline).
+ * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `quick` there too as
+ * long as the turn of its event loop has time left (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
+ * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
  */
-export type Lane = 'socket' | 'cheap' | 'heavy'
+export type Lane = 'socket' | 'quick' | 'cheap' | 'heavy'
 
 export interface SyncStatus {
   readonly startingBlock: number

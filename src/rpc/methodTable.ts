@@ -14,11 +14,17 @@ export function createMethodTable(methods: Iterable<RpcMethod>): MethodTable {
 }
 
 /**
- * Methods that change something, in the node or in what later methods of the same batch see: a batch runs them alone and in their
- * turn.
+ * The one ordered method that keeps its order by itself: calls in a row may be under way together, since they reach the
+ * pool one after the other.
+ */
+export const PIPELINED_METHOD = 'eth_sendRawTransaction'
+
+/**
+ * Methods that change something, in the node or in what later methods of the same batch see: a batch runs them in their turn,
+ * apart from others.
  */
 export const ORDERED_METHODS: ReadonlySet<string> = new Set([
-  'eth_sendRawTransaction',
+  PIPELINED_METHOD,
   'eth_sendRawTransactionSync',
   'eth_newFilter',
   'eth_newBlockFilter',

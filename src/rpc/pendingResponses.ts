@@ -10,11 +10,17 @@ export interface PendingResponseLimits {
 /** The answers that are on their way to HTTP clients. */
 export interface PendingResponses {
   track(response: ServerResponse, bytes: number): void
+  /** Counts an answer until the returned function is called; `destroy` gives it up. */
+  hold(response: Destroyable, bytes: number): () => void
   close(): void
 }
 
+interface Destroyable {
+  destroy(): unknown
+}
+
 interface Pending {
-  readonly response: ServerResponse
+  readonly response: Destroyable
   readonly bytes: number
   readonly sinceMs: number
 }
@@ -45,19 +51,25 @@ export function createPendingResponses({ totalBytes, writeMs }: PendingResponseL
     }
   }, CHECK_INTERVAL_MS).unref()
 
+  const hold = (response: Destroyable, bytes: number): (() => void) => {
+    const entry = { response, bytes, sinceMs: performance.now() }
+    pending.add(entry)
+    total += bytes
+    for (const oldest of pending) {
+      if (total <= totalBytes || oldest === entry) break
+      giveUp(oldest)
+    }
+    return () => remove(entry)
+  }
+
   return {
     track: (response, bytes) => {
-      const entry = { response, bytes, sinceMs: performance.now() }
-      pending.add(entry)
-      total += bytes
+      const release = hold(response, bytes)
       // `finish`: the operating system has all of it; `close`: the connection is gone
-      response.once('finish', () => remove(entry))
-      response.once('close', () => remove(entry))
-      for (const oldest of pending) {
-        if (total <= totalBytes || oldest === entry) return
-        giveUp(oldest)
-      }
+      response.once('finish', release)
+      response.once('close', release)
     },
+    hold,
     close: () => clearInterval(checks),
   }
 }

@@ -6,6 +6,7 @@ import type { MethodTable } from './methodTable.ts'
 import { TypeMismatch } from './params/mismatch.ts'
 import { resultText } from './rawJson.ts'
 import type { Session } from './session.ts'
+import type { TurnBudget } from './turnBudget.ts'
 import type { ViewPool } from './viewCall.ts'
 
 /** A context that may be used until it is released. */
@@ -19,12 +20,16 @@ export interface MethodRunnerOptions {
   /** a context on the newest head */
   readonly lease: () => ContextLease
   readonly views: ViewPool
+  /** for quick methods; undefined: they run like cheap ones */
+  readonly turn: TurnBudget | undefined
 }
 
 export interface MethodCall {
   readonly method: string
   readonly params: readonly unknown[]
   readonly isNotification: boolean
+  /** a batch sees to it itself that the turn has time, and to the order of its calls */
+  readonly isInBatch: boolean
 }
 
 /**
@@ -36,8 +41,8 @@ export type MethodRunner = (call: MethodCall, session: Session | undefined) => s
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
 
-export function createMethodRunner({ methods, lease, views }: MethodRunnerOptions): MethodRunner {
-  return ({ method: name, params, isNotification }, session) => {
+export function createMethodRunner({ methods, lease, views, turn }: MethodRunnerOptions): MethodRunner {
+  return ({ method: name, params, isNotification, isInBatch }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
     }
@@ -45,7 +50,10 @@ export function createMethodRunner({ methods, lease, views }: MethodRunnerOption
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
-    if (method.lane !== 'socket') return views.call(method.lane, name, params)
+    const { lane } = method
+    if (lane === 'cheap' || lane === 'heavy') return views.call(lane, name, params)
+    const isHere = lane !== 'quick' || (turn !== undefined && (isInBatch || turn.take()))
+    if (!isHere) return views.call('cheap', name, params)
     const { context, release } = lease()
     let result: unknown
     try {

@@ -5,7 +5,7 @@ import type { MethodTable } from './methodTable.ts'
 import { resultText } from './rawJson.ts'
 
 /** The lanes that view threads have. */
-export type ViewLane = Exclude<Lane, 'socket'>
+export type ViewLane = Exclude<Lane, 'socket' | 'quick'>
 
 /** View threads, as a socket thread sees them. */
 export interface ViewPool {

@@ -3,30 +3,41 @@ import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import { ByteWriter, decodeAscending, firstAbove, VarintReader, writeAscending } from './varint.ts'
 
 /**
- * The heights at which one flat entry changed, found without seeking. The index record of the entry holds the newest
- * heights; each time there are 256 they become a shard named by the last of them, and the record keeps that name; each 256
- * names become a shard of the next level, and so on. A look-up reads the record and at most one shard a level: one for an
- * entry that changed up to 65,536 times.
+ * The changes of one flat entry: at which heights, and its value before each; found without seeking. The record of the
+ * entry holds the newest changes. Each time there are 16 of them, or 1 KiB of values, they become a shard named by the last
+ * height, and the record keeps that name; each 256 names become a shard of the next level, which is named likewise, and so
+ * on. A look-up reads the record and at most one shard a level: one for an entry that changed up to 4,096 times.
  */
 interface IndexRecord {
   /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */
   readonly levels: number[][]
-  /** heights that are in no shard yet */
-  open: number[]
+  /** changes that are in no shard yet */
+  open: Change[]
+}
+
+interface Change {
+  readonly height: number
+  /** value before the block of this height; no bytes: absent */
+  readonly previous: Uint8Array
 }
 
 interface KeyReader {
   get(key: Uint8Array): Uint8Array | undefined
 }
 
-const SHARD = 256
+const OPEN_CHANGES = 16
+const OPEN_BYTES = 1024
+/** Names in a shard of level 1 and above. */
+const NAMES = 256
+/** A record that is longer has many names or long values: whether it is time for a shard takes a look at it. */
+const SHORT_RECORD = 2048
 
 export function indexKey(flatKey: Uint8Array): Uint8Array {
   return columnKey(Column.changeIndex, flatKey)
 }
 
-/** The first height above `height` at which the entry changed; undefined when there is none. */
-export function nextChange(reader: KeyReader, flatKey: Uint8Array, height: number): number | undefined {
+/** The entry's value before its first change above `height`; undefined when there was none since. */
+export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
   const bytes = reader.get(indexKey(flatKey))
   if (bytes === undefined) return undefined
   const record = decodeRecord(bytes)
@@ -34,38 +45,44 @@ export function nextChange(reader: KeyReader, flatKey: Uint8Array, height: numbe
     let names = record.levels[level]!
     let at = firstAbove(names, height)
     if (at === names.length) continue
-    for (let below = level; below >= 0; below--) {
-      names = readShard(reader, flatKey, below, names[at]!)
+    for (let below = level; below > 0; below--) {
+      names = readNames(reader, flatKey, below, names[at]!)
       at = firstAbove(names, height)
     }
-    return names[at]
+    return changeAbove(readChanges(reader, flatKey, names[at]!), height)
   }
-  return record.open[firstAbove(record.open, height)]
+  return changeAbove(record.open, height)
 }
 
-/** Adds `height`, above all that the index holds. Shards that end at or below `oldest` are forgotten. */
+const scratch = new ByteWriter()
+
+/**
+ * Adds a change at `height`, above all that the index holds. Shards that end at or below `oldest` are forgotten.
+ * @param previous value before it; no bytes: absent
+ */
 export function addChange(
   reader: KeyReader,
   batch: WriteBatch,
   flatKey: Uint8Array,
-  height: number,
+  { height, previous }: Change,
   oldest: number,
 ): void {
   const key = indexKey(flatKey)
   const bytes = reader.get(key)
-  const record = bytes === undefined ? { levels: [], open: [] } : decodeRecord(bytes)
-  record.open.push(height)
-  if (record.open.length >= SHARD) {
-    record.open = sealed(batch, flatKey, record.levels, 0, record.open)
-    for (let level = 0; level < record.levels.length; level++) {
-      const names = record.levels[level]!
-      record.levels[level] =
-        names.length >= SHARD
-          ? sealed(batch, flatKey, record.levels, level + 1, names)
-          : names.slice(firstAbove(names, oldest))
-    }
+  scratch.clear()
+  if (bytes !== undefined && (bytes[0]! + 1 >= OPEN_CHANGES || bytes.length + previous.length > SHORT_RECORD)) {
+    const record = decodeRecord(bytes)
+    record.open.push({ height, previous })
+    seal(batch, flatKey, record, oldest)
+    writeRecord(scratch, record)
+  } else {
+    // The open changes come last, and their number first.
+    if (bytes === undefined) scratch.bytes(NO_CHANGES)
+    else scratch.bytes(bytes)
+    scratch.increment(0)
+    writeChange(scratch, height, previous)
   }
-  batch.put(key, encodeRecord(record))
+  batch.put(key, scratch.view())
 }
 
 /**
@@ -85,58 +102,105 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
       if (name === undefined) break
       if (name === height) batch.del(shardKey(flatKey, below, name))
       if (below === 0) break
-      names = readShard(reader, flatKey, below, name)
+      names = readNames(reader, flatKey, below, name)
     }
   }
   if (lastHeight(record) <= height) batch.del(key)
 }
 
-function sealed(
+/** Makes shards of what has become too much for the record. */
+function seal(batch: WriteBatch, flatKey: Uint8Array, record: IndexRecord, oldest: number): void {
+  const { levels, open } = record
+  const valueBytes = open.reduce((sum, { previous }) => sum + previous.length, 0)
+  if (open.length < OPEN_CHANGES && valueBytes < OPEN_BYTES) return
+  const shard = new ByteWriter()
+  for (const { height, previous } of open) writeChange(shard, height, previous)
+  name(batch, flatKey, levels, 0, open.at(-1)!.height, shard)
+  record.open = []
+  for (let level = 0; level < levels.length; level++) {
+    const names = levels[level]!
+    if (names.length < NAMES) {
+      levels[level] = names.slice(firstAbove(names, oldest))
+      continue
+    }
+    const shardOfNames = new ByteWriter()
+    writeAscending(shardOfNames, names)
+    name(batch, flatKey, levels, level + 1, names.at(-1)!, shardOfNames)
+    levels[level] = []
+  }
+}
+
+/** Stores a shard and notes its name. */
+function name(
   batch: WriteBatch,
   flatKey: Uint8Array,
   levels: number[][],
   level: number,
-  heights: readonly number[],
-): number[] {
-  const out = new ByteWriter()
-  writeAscending(out, heights)
-  const last = heights[heights.length - 1]!
-  batch.put(shardKey(flatKey, level, last), out.finish())
+  last: number,
+  shard: ByteWriter,
+): void {
+  batch.put(shardKey(flatKey, level, last), shard.view())
   levels[level] = [...(levels[level] ?? []), last]
-  return []
 }
 
 function shardKey(flatKey: Uint8Array, level: number, last: number): Uint8Array {
   return columnKey(Column.changeShard, Uint8Array.of(level), flatKey, heightBytes(last))
 }
 
-function readShard(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): number[] {
+function readShard(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): VarintReader {
   const bytes = reader.get(shardKey(flatKey, level, last))
   if (bytes === undefined) throw new Error('a part of the change index is missing: the database is damaged')
-  return decodeAscending(new VarintReader(bytes), SHARD)
+  return new VarintReader(bytes)
 }
 
-function lastHeight(record: IndexRecord): number {
-  let last = record.open.at(-1) ?? -1
-  for (const names of record.levels) last = Math.max(last, names.at(-1) ?? -1)
+function readNames(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): number[] {
+  return decodeAscending(readShard(reader, flatKey, level, last), NAMES)
+}
+
+function readChanges(reader: KeyReader, flatKey: Uint8Array, last: number): Change[] {
+  return decodeChanges(readShard(reader, flatKey, 0, last))
+}
+
+function changeAbove(changes: readonly Change[], height: number): Uint8Array | undefined {
+  return changes.find((change) => change.height > height)?.previous
+}
+
+function lastHeight({ levels, open }: IndexRecord): number {
+  let last = open.at(-1)?.height ?? -1
+  for (const names of levels) last = Math.max(last, names.at(-1) ?? -1)
   return last
 }
 
-/** Number of levels; then for each level and for the open heights how many they are, and their differences. */
-function encodeRecord(record: IndexRecord): Uint8Array {
-  const out = new ByteWriter()
-  out.varint(record.levels.length)
-  for (const heights of [...record.levels, record.open]) {
-    out.varint(heights.length)
-    writeAscending(out, heights)
+/** Number of open changes, number of levels; for each level how many names it has, and their differences; the changes. */
+function writeRecord(out: ByteWriter, { levels, open }: IndexRecord): void {
+  out.varint(open.length)
+  out.varint(levels.length)
+  for (const names of levels) {
+    out.varint(names.length)
+    writeAscending(out, names)
   }
-  return out.finish()
+  for (const { height, previous } of open) writeChange(out, height, previous)
 }
 
+const NO_CHANGES = Uint8Array.of(0, 0)
+
 function decodeRecord(bytes: Uint8Array): IndexRecord {
-  const reader = new VarintReader(bytes)
+  const reader = new VarintReader(bytes, 1)
   const count = reader.next()
   const levels: number[][] = []
   for (let i = 0; i < count; i++) levels.push(decodeAscending(reader, reader.next()))
-  return { levels, open: decodeAscending(reader, reader.next()) }
+  return { levels, open: decodeChanges(reader) }
+}
+
+/** Height, length of the value, value. */
+function writeChange(out: ByteWriter, height: number, previous: Uint8Array): void {
+  out.varint(height)
+  out.varint(previous.length)
+  out.bytes(previous)
+}
+
+function decodeChanges(reader: VarintReader): Change[] {
+  const changes: Change[] = []
+  while (!reader.done) changes.push({ height: reader.next(), previous: reader.take(reader.next()) })
+  return changes
 }

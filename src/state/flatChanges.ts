@@ -2,7 +2,7 @@ import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
-import { accountKey, encodeAccount, encodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
+import { encodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
 import type { FlatChange } from './history.ts'
 import { equalAccounts } from './journalEntry.ts'
 import { NATIVE_ACCOUNT, nativeSlot, withNativeAccount } from './nativeAccount.ts'
@@ -12,6 +12,9 @@ import type { TrieAccountChange } from './trie.ts'
 
 /** A block's changes as the flat store and the trie take them. */
 export interface PreparedChanges {
+  /** whose own fields changed */
+  readonly accounts: readonly AccountChange[]
+  /** all other entries */
   readonly flat: readonly FlatChange[]
   readonly trie: readonly TrieAccountChange[]
 }
@@ -26,20 +29,19 @@ export async function prepareChanges(
   database: DatabaseReader,
   changes: StateChanges,
 ): Promise<PreparedChanges> {
+  const accounts: AccountChange[] = []
   const flat: FlatChange[] = []
   const trie: TrieAccountChange[] = []
   for (const change of withNativeAccount(reader, changes)) {
     const { address, previous, current } = change
     const isNative = equalBytes(address, NATIVE_ACCOUNT)
-    if (!equalAccounts(previous, current)) {
-      flat.push({ key: accountKey(address), previous: encodeAccount(previous), current: encodeAccount(current) })
-    }
+    if (!equalAccounts(previous, current)) accounts.push(change)
     const slots = change.wiped ? await wipedSlots(database, change) : change.slots
     if (slots.length > 0) addSlots(flat, reader, change, slots)
     trie.push({ address, current, slots: isNative ? nativeSlots(changes) : slots })
   }
   addNative(flat, readPage, changes)
-  return { flat, trie }
+  return { accounts, flat, trie }
 }
 
 function addSlots(

@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeBigInt } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 import { Column, columnKey } from '../storage/columns.ts'
 import type { Account } from './reader.ts'
@@ -9,11 +9,18 @@ import type { Account } from './reader.ts'
 const HAS_CODE = 0x80
 
 export function accountKey(address: Address): Uint8Array {
-  return columnKey(Column.account, address)
+  const key = new Uint8Array(21)
+  key[0] = Column.account
+  for (let i = 0; i < 20; i++) key[1 + i] = address[i]!
+  return key
 }
 
 export function slotKey(address: Address, slot: Uint8Array): Uint8Array {
-  return columnKey(Column.slot, address, slot)
+  const key = new Uint8Array(53)
+  key[0] = Column.slot
+  for (let i = 0; i < 20; i++) key[1 + i] = address[i]!
+  for (let i = 0; i < 32; i++) key[21 + i] = slot[i]!
+  return key
 }
 
 export function slotCountKey(address: Address): Uint8Array {
@@ -38,16 +45,21 @@ export function codeKey(hash: Hash): Uint8Array {
  */
 export function encodeAccount(account: Account | undefined): Uint8Array {
   if (account === undefined) return EMPTY_BYTES
-  const nonce = bigIntToMinimalBytes(account.nonce)
-  const balance = bigIntToMinimalBytes(account.balance)
-  const hasCode = !equalBytes(account.codeHash, EMPTY_CODE_HASH)
-  const out = new Uint8Array(1 + nonce.length + balance.length + (hasCode ? 32 : 0))
-  out[0] = nonce.length | (hasCode ? HAS_CODE : 0)
-  out.set(nonce, 1)
-  out.set(balance, 1 + nonce.length)
-  if (hasCode) out.set(account.codeHash, out.length - 32)
-  return out
+  const { codeHash } = account
+  const nonceEnd = writeBigInt(scratch, 1, account.nonce)
+  let end = writeBigInt(scratch, nonceEnd, account.balance)
+  if (nonceEnd > 9 || end - nonceEnd > 32) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
+  scratch[0] = nonceEnd - 1
+  if (!equalBytes(codeHash, EMPTY_CODE_HASH)) {
+    scratch[0] |= HAS_CODE
+    for (let i = 0; i < 32; i++) scratch[end + i] = codeHash[i]!
+    end += 32
+  }
+  return scratch.slice(0, end)
 }
+
+/** Length of the nonce, 8 bytes of nonce, 32 of balance, code hash. */
+const scratch = new Uint8Array(1 + 8 + 32 + 32)
 
 export function decodeAccount(bytes: Uint8Array): Account | undefined {
   if (bytes.length === 0) return undefined

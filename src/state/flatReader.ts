@@ -10,6 +10,8 @@ import { StateReadError } from './stateReadError.ts'
 export interface FlatSource {
   /** value of a flat entry at the height in question; undefined or no bytes when absent */
   value(key: Uint8Array): Uint8Array | undefined
+  /** an account, where there is a faster way to it than its entry */
+  account?(address: Address): Account | undefined
   code(hash: Hash): Uint8Array
 }
 
@@ -22,7 +24,12 @@ export class FlatReader implements StateReader {
   }
 
   getAccount(address: Address): Account | undefined {
-    return decodeAccount(this.#value(accountKey(address)))
+    if (this.#source.account === undefined) return decodeAccount(this.#value(accountKey(address)))
+    try {
+      return this.#source.account(address)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
   }
 
   getStorage(address: Address, slot: Uint8Array): Uint8Array {

@@ -1,9 +1,9 @@
-import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { concatBytes } from '../primitives/bytes.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { addChange, dropChange, nextChange } from './changeIndex.ts'
+import { addChange, dropChange, previousAfter } from './changeIndex.ts'
 import { trieHistoryPrefix } from './triePath.ts'
-import { ByteWriter, readKey, VarintReader, writeKey } from './varint.ts'
+import { type KeyList, readKeyList } from './varint.ts'
 
 /** A changed flat entry. No bytes: absent. */
 export interface FlatChange {
@@ -13,52 +13,54 @@ export interface FlatChange {
   readonly current: Uint8Array
 }
 
-/** A changed trie path with the record of what it held. */
-export interface TrieChange {
-  /** node key with its column */
-  readonly key: Uint8Array
-  readonly record: Uint8Array
-}
-
 interface KeyReader {
   get(key: Uint8Array): Uint8Array | undefined
 }
 
 /**
  * Value of the flat entry `key` after block `height`, which is the present or a height that is kept; undefined or no
- * bytes when absent. 2 reads for an entry unchanged since, 3 or 4 for one that changed.
+ * bytes when absent. 2 reads for an entry unchanged since, 1 for one that changed lately, up to 3 for others.
  */
 export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uint8Array | undefined {
-  const change = nextChange(reader, key, height)
-  if (change === undefined) return reader.get(key)
-  const value = reader.get(flatHistoryKey(key, change))
-  if (value === undefined) throw new Error('a former value is missing: the database is damaged')
-  return value
+  return previousAfter(reader, key, height) ?? reader.get(key)
 }
 
-/** Adds to the block's batch what its changes replace, and the list by which `dropBlock` finds it. */
-export function writeHistory(
-  reader: KeyReader,
-  batch: WriteBatch,
-  block: {
-    readonly height: number
-    readonly oldest: number
-    readonly flat: readonly FlatChange[]
-    readonly trie: readonly TrieChange[]
-  },
-): void {
-  const { height, oldest, flat, trie } = block
-  const keys: Uint8Array[] = []
-  for (const { key, previous } of flat) {
-    batch.put(flatHistoryKey(key, height), previous)
-    addChange(reader, batch, key, height, oldest)
-    keys.push(key)
+/** Adds to a block's batch what its changes replace, and the list by which `dropBlock` finds it. */
+export class BlockHistory {
+  readonly #reader: KeyReader
+  readonly #batch: WriteBatch
+  readonly #height: number
+  readonly #oldest: number
+  readonly #keys: KeyList
+
+  /**
+   * @param reader the present
+   * @param block `oldest` is the lowest height that is kept; `keys` holds those of the changed trie nodes, whose history is in
+   * the batch already, and takes the others
+   */
+  constructor(
+    reader: KeyReader,
+    batch: WriteBatch,
+    block: { readonly height: number; readonly oldest: number; readonly keys: KeyList },
+  ) {
+    this.#reader = reader
+    this.#batch = batch
+    this.#height = block.height
+    this.#oldest = block.oldest
+    this.#keys = block.keys
   }
-  for (const { key, record } of trie) {
-    batch.put(trieHistoryKey(key, height), record)
-    keys.push(key)
+
+  /** @param previous value of the flat entry before the block; no bytes: absent */
+  add(key: Uint8Array, previous: Uint8Array): void {
+    addChange(this.#reader, this.#batch, key, { height: this.#height, previous }, this.#oldest)
+    this.#keys.add(key)
   }
-  if (keys.length > 0) batch.put(blockChangesKey(height), encodeKeys(keys))
+
+  /** To be called when all changes are added. */
+  finish(): void {
+    const list = this.#keys.finish()
+    if (list.length > 0) this.#batch.put(blockChangesKey(this.#height), list)
+  }
 }
 
 /** Drops the history that block `height` wrote, after that of all blocks before. Gives the number of entries it had. */
@@ -66,21 +68,16 @@ export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number):
   const listKey = blockChangesKey(height)
   const list = reader.get(listKey)
   if (list === undefined) return 0
-  const keys = decodeKeys(list)
+  const keys = readKeyList(list)
   for (const key of keys) {
     if (key[0] === Column.trieNode) {
       batch.del(trieHistoryKey(key, height))
     } else {
-      batch.del(flatHistoryKey(key, height))
       dropChange(reader, batch, key, height)
     }
   }
   batch.del(listKey)
   return keys.length
-}
-
-function flatHistoryKey(key: Uint8Array, height: number): Uint8Array {
-  return columnKey(Column.flatHistory, key, heightBytes(height))
 }
 
 function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
@@ -89,27 +86,4 @@ function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
 
 function blockChangesKey(height: number): Uint8Array {
   return columnKey(Column.blockChanges, heightBytes(height))
-}
-
-/** Keys in ascending order, as `writeKey` writes them. */
-function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
-  const out = new ByteWriter()
-  let previous: Uint8Array = EMPTY_BYTES
-  for (const key of [...keys].sort(Buffer.compare)) {
-    writeKey(out, key, previous)
-    previous = key
-  }
-  return out.finish()
-}
-
-function decodeKeys(bytes: Uint8Array): Uint8Array[] {
-  const reader = new VarintReader(bytes)
-  const keys: Uint8Array[] = []
-  let previous: Uint8Array = EMPTY_BYTES
-  while (!reader.done) {
-    const key = readKey(reader, previous)
-    keys.push(key)
-    previous = key
-  }
-  return keys
 }

@@ -2,7 +2,7 @@ import type { Log } from '../chain/log.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
-import { type AccountChange, compareKeys, type StateChanges } from './changes.ts'
+import type { AccountChange, StateChanges } from './changes.ts'
 import {
   type AccountEntry,
   changedSlots,
@@ -15,12 +15,15 @@ import {
   type Slot,
   type TransactionScope,
   withBalance,
+  withNonce,
 } from './journalEntry.ts'
+import * as undo from './journalUndo.ts'
 import { NativeJournal } from './nativeJournal.ts'
 import type { Account, StateReader } from './reader.ts'
 import { UndoLog } from './undoLog.ts'
 import type { NativeEvent, WorldState } from './world.ts'
 
+const NOTHING: readonly never[] = []
 /** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
@@ -37,7 +40,9 @@ export class Journal implements WorldState {
   readonly #codes = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
+  /** the entries that were looked up last: a transfer has a sender and a recipient */
   #recent: AccountEntry | undefined
+  #beforeRecent: AccountEntry | undefined
 
   constructor(reader: StateReader) {
     this.#reader = reader
@@ -82,7 +87,7 @@ export class Journal implements WorldState {
 
   setNonce(address: Address, nonce: bigint): void {
     const entry = this.#entry(address)
-    this.#setAccount(entry, { ...(entry.account ?? NEW_ACCOUNT), nonce })
+    this.#setAccount(entry, withNonce(entry.account ?? NEW_ACCOUNT, nonce))
   }
 
   getCode(address: Address): Uint8Array {
@@ -130,19 +135,14 @@ export class Journal implements WorldState {
 
   clearStorage(address: Address): void {
     const entry = this.#entry(address)
-    for (const slot of entry.slots.values()) {
-      enterTransaction(slot, this.#scope.id)
-      this.#setSlot(entry, slot, EMPTY_BYTES)
+    if (entry.slots !== undefined) {
+      for (const slot of entry.slots.values()) {
+        enterTransaction(slot, this.#scope.id)
+        this.#setSlot(entry, slot, EMPTY_BYTES)
+      }
     }
     if (entry.wiped) return
-    const { slotDelta } = entry
-    const known = entry.slots.size
-    this.#undo.record(() => {
-      entry.wiped = false
-      entry.slotDelta = slotDelta
-      // A slot that was first looked at behind the wipe was found empty: it is looked at anew.
-      for (const key of [...entry.slots.keys()].slice(known)) entry.slots.delete(key)
-    })
+    this.#undo.record(undo.restoreWiped, entry, { slotDelta: entry.slotDelta, known: entry.slots?.size ?? 0 })
     entry.wiped = true
     entry.slotDelta = 0
   }
@@ -154,16 +154,16 @@ export class Journal implements WorldState {
   }
 
   getTransient(address: Address, slot: Uint8Array): Uint8Array {
-    return this.#scope.transient.get(bytesKey(address) + bytesKey(slot)) ?? EMPTY_BYTES
+    const { transient } = this.#scope
+    return transient?.get(bytesKey(address) + bytesKey(slot)) ?? EMPTY_BYTES
   }
 
   setTransient(address: Address, slot: Uint8Array, value: Uint8Array): void {
-    const { transient } = this.#scope
+    const scope = this.#scope
+    scope.transient ??= new Map()
+    const { transient } = scope
     const key = bytesKey(address) + bytesKey(slot)
-    const previous = transient.get(key) ?? EMPTY_BYTES
-    this.#undo.record(() => {
-      transient.set(key, previous)
-    })
+    this.#undo.record(undo.restoreTransient, transient, { key, previous: transient.get(key) ?? EMPTY_BYTES })
     transient.set(key, new Uint8Array(stripZeros(value)))
   }
 
@@ -172,7 +172,7 @@ export class Journal implements WorldState {
   }
 
   isWarmAddress(address: Address): boolean {
-    return this.#entry(address).warmIn === this.#scope.id
+    return this.#known(address)?.warmIn === this.#scope.id
   }
 
   warmSlot(address: Address, slot: Uint8Array): boolean {
@@ -180,39 +180,39 @@ export class Journal implements WorldState {
   }
 
   isWarmSlot(address: Address, slot: Uint8Array): boolean {
-    return this.#slot(this.#entry(address), slot).warmIn === this.#scope.id
+    return this.#known(address)?.slots?.get(bytesKey(slot))?.warmIn === this.#scope.id
   }
 
   markCreated(address: Address): void {
-    this.#mark(this.#scope.created, this.#entry(address))
+    this.#scope.created = this.#mark(this.#scope.created, this.#entry(address))
   }
 
   isCreated(address: Address): boolean {
-    return this.#scope.created.has(this.#entry(address))
+    return this.#scope.created?.has(this.#entry(address)) === true
   }
 
   markSelfDestructed(address: Address): void {
-    this.#mark(this.#scope.selfDestructed, this.#entry(address))
+    this.#scope.selfDestructed = this.#mark(this.#scope.selfDestructed, this.#entry(address))
   }
 
   isSelfDestructed(address: Address): boolean {
-    return this.#scope.selfDestructed.has(this.#entry(address))
+    return this.#scope.selfDestructed?.has(this.#entry(address)) === true
   }
 
   emitLog(log: Log): void {
-    this.#append(this.#scope.logs, log)
+    this.#scope.logs = this.#append(this.#scope.logs, log)
   }
 
   logs(): readonly Log[] {
-    return this.#scope.logs
+    return this.#scope.logs ?? NOTHING
   }
 
   emitEvent(event: NativeEvent): void {
-    this.#append(this.#scope.events, event)
+    this.#scope.events = this.#append(this.#scope.events, event)
   }
 
   events(): readonly NativeEvent[] {
-    return this.#scope.events
+    return this.#scope.events ?? NOTHING
   }
 
   checkpoint(): void {
@@ -238,9 +238,7 @@ export class Journal implements WorldState {
     if (!previous.ended && this.#undo.depth > previous.depth) {
       throw new Error('the transaction before has open checkpoints')
     }
-    this.#undo.record(() => {
-      this.#scope = previous
-    })
+    this.#undo.record(this.#restoreScope, undefined, previous)
     this.#scope = createScope(++this.#lastScope, this.#undo.depth)
   }
 
@@ -253,18 +251,19 @@ export class Journal implements WorldState {
     const scope = this.#scope
     if (this.#undo.depth > scope.depth) throw new Error('the transaction has open checkpoints')
     let burntAcoin = 0n
-    for (const entry of scope.selfDestructed) {
-      burntAcoin += entry.account?.balance ?? 0n
-      this.deleteAccount(entry.address)
+    if (scope.selfDestructed !== undefined) {
+      for (const entry of scope.selfDestructed) {
+        burntAcoin += entry.account?.balance ?? 0n
+        this.deleteAccount(entry.address)
+      }
     }
     if (options.clearEmpty) {
       for (const entry of scope.touched) {
-        if (entry.account !== undefined && isEmptyAccount(entry.account)) this.deleteAccount(entry.address)
+        if (entry.touchedIn !== scope.id || entry.account === undefined) continue
+        if (isEmptyAccount(entry.account)) this.deleteAccount(entry.address)
       }
     }
-    this.#undo.record(() => {
-      scope.ended = false
-    })
+    this.#undo.record(undo.restoreOpen, scope, undefined)
     scope.ended = true
     return { burntAcoin }
   }
@@ -273,7 +272,8 @@ export class Journal implements WorldState {
   changes(): StateChanges {
     const accounts: AccountChange[] = []
     const codeKeys = new Set<string>()
-    for (const key of [...this.#accounts.keys()].sort(compareKeys)) {
+    // The strings' own order is that of the bytes.
+    for (const key of [...this.#accounts.keys()].sort()) {
       const entry = this.#accounts.get(key)!
       const wiped = entry.wiped && this.#reader.storageCount(entry.address) > 0
       const slots = changedSlots(entry, wiped)
@@ -284,20 +284,23 @@ export class Journal implements WorldState {
     }
     const codes = [...codeKeys]
       .filter((key) => this.#codes.has(key))
-      .sort(compareKeys)
+      .sort()
       .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
     return { accounts, codes, native: this.native.changes() }
+  }
+
+  /** The entry of an account that was looked up before: what was not can be neither warm nor changed. */
+  #known(address: Address): AccountEntry | undefined {
+    const recent = this.#recent
+    return recent !== undefined && equalBytes(recent.address, address) ? recent : this.#accounts.get(bytesKey(address))
   }
 
   #entry(address: Address): AccountEntry {
     let entry = this.#recent
     if (entry === undefined || !equalBytes(entry.address, address)) {
-      const key = bytesKey(address)
-      entry = this.#accounts.get(key)
-      if (entry === undefined) {
-        entry = createEntry(new Uint8Array(address), this.#reader.getAccount(address))
-        this.#accounts.set(key, entry)
-      }
+      const other = this.#beforeRecent
+      this.#beforeRecent = entry
+      entry = other !== undefined && equalBytes(other.address, address) ? other : this.#lookUp(address)
       this.#recent = entry
     }
     if (entry.scopeOf !== this.#scope.id) {
@@ -307,9 +310,20 @@ export class Journal implements WorldState {
     return entry
   }
 
+  #lookUp(address: Address): AccountEntry {
+    const key = bytesKey(address)
+    let entry = this.#accounts.get(key)
+    if (entry === undefined) {
+      entry = createEntry(new Uint8Array(address), this.#reader.getAccount(address))
+      this.#accounts.set(key, entry)
+    }
+    return entry
+  }
+
   #slot(entry: AccountEntry, slot: Uint8Array): Slot {
     const { id } = this.#scope
     const key = bytesKey(slot)
+    entry.slots ??= new Map()
     let found = entry.slots.get(key)
     if (found === undefined) {
       const base = this.#reader.getStorage(entry.address, slot)
@@ -327,49 +341,50 @@ export class Journal implements WorldState {
     this.#touch(entry)
     const previous = entry.account
     if (previous === account) return
-    this.#undo.record(() => {
-      entry.account = previous
-    })
+    this.#undo.record(undo.restoreAccount, entry, previous)
     entry.account = account
   }
 
   #setSlot(entry: AccountEntry, slot: Slot, value: Uint8Array): void {
     const previous = slot.value
     if (equalBytes(previous, value)) return
-    const delta = Math.sign(value.length) - Math.sign(previous.length)
-    this.#undo.record(() => {
-      slot.value = previous
-      entry.slotDelta -= delta
-    })
+    this.#undo.record(undo.restoreSlot, slot, previous)
     slot.value = value
+    const delta = Math.sign(value.length) - Math.sign(previous.length)
+    if (delta === 0) return
+    this.#undo.record(undo.restoreSlotDelta, entry, entry.slotDelta)
     entry.slotDelta += delta
   }
 
   #touch(entry: AccountEntry): void {
-    const { touched } = this.#scope
-    if (touched.has(entry)) return
-    if (!equalBytes(entry.address, RIPEMD_PRECOMPILE)) this.#undo.record(() => touched.delete(entry))
-    touched.add(entry)
+    const previous = entry.touchedIn
+    if (previous === this.#scope.id) return
+    if (!equalBytes(entry.address, RIPEMD_PRECOMPILE)) this.#undo.record(undo.restoreTouched, entry, previous)
+    entry.touchedIn = this.#scope.id
+    this.#scope.touched.push(entry)
   }
 
   #warm(item: AccountEntry | Slot): boolean {
     const previous = item.warmIn
     if (previous === this.#scope.id) return true
-    this.#undo.record(() => {
-      item.warmIn = previous
-    })
+    this.#undo.record(undo.restoreWarm, item, previous)
     item.warmIn = this.#scope.id
     return false
   }
 
-  #mark(set: Set<AccountEntry>, entry: AccountEntry): void {
-    if (set.has(entry)) return
-    this.#undo.record(() => set.delete(entry))
-    set.add(entry)
+  #mark(set = new Set<AccountEntry>(), entry: AccountEntry): Set<AccountEntry> {
+    if (set.has(entry)) return set
+    this.#undo.record(undo.unmark, set, entry)
+    return set.add(entry)
   }
 
-  #append<Item>(list: Item[], item: Item): void {
-    this.#undo.record(() => list.pop())
+  #append<Item>(list: Item[] = [], item: Item): Item[] {
+    this.#undo.record(undo.dropLast, list, undefined)
     list.push(item)
+    return list
+  }
+
+  readonly #restoreScope = (_: undefined, previous: TransactionScope): void => {
+    this.#scope = previous
   }
 }

@@ -2,7 +2,7 @@ import type { Log } from '../chain/log.ts'
 import type { Address } from '../primitives/address.ts'
 import { equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../primitives/hash.ts'
-import { compareKeys, type SlotChange } from './changes.ts'
+import type { SlotChange } from './changes.ts'
 import type { Account } from './reader.ts'
 import type { NativeEvent } from './world.ts'
 
@@ -24,7 +24,8 @@ export interface AccountEntry {
   readonly base: Account | undefined
   /** replaced as a whole, so that undoing is putting the old object back */
   account: Account | undefined
-  readonly slots: Map<string, Slot>
+  /** made when the first slot is looked at */
+  slots: Map<string, Slot> | undefined
   /** the slots below the journal are gone */
   wiped: boolean
   /** slots set now minus slots set below the journal (minus nothing once wiped) */
@@ -32,26 +33,34 @@ export interface AccountEntry {
   /** `wiped` at the start of transaction `scopeOf` */
   wipedBefore: boolean
   scopeOf: number
+  /** last transaction in which the account was warm */
   warmIn: number
+  /** last transaction in which the account was touched (EIP-161) */
+  touchedIn: number
 }
 
-/** What lives as long as a transaction. */
+/** What lives as long as a transaction; what most transactions do without is made when it is needed. */
 export interface TransactionScope {
   readonly id: number
   readonly depth: number
   ended: boolean
-  readonly logs: Log[]
-  readonly events: NativeEvent[]
+  logs: Log[] | undefined
+  events: NativeEvent[] | undefined
   /** by address and slot in one key */
-  readonly transient: Map<string, Uint8Array>
-  readonly touched: Set<AccountEntry>
-  readonly created: Set<AccountEntry>
-  readonly selfDestructed: Set<AccountEntry>
+  transient: Map<string, Uint8Array> | undefined
+  /** all that were touched; `touchedIn` says whether they still are */
+  readonly touched: AccountEntry[]
+  created: Set<AccountEntry> | undefined
+  selfDestructed: Set<AccountEntry> | undefined
 }
 
 /** Field by field: a spread takes several times as long, and every transfer makes two of these. */
 export function withBalance(account: Account, balance: bigint): Account {
   return { nonce: account.nonce, balance, codeHash: account.codeHash }
+}
+
+export function withNonce(account: Account, nonce: bigint): Account {
+  return { nonce, balance: account.balance, codeHash: account.codeHash }
 }
 
 /** EIP-161: absent, or nonce 0, balance 0 and no code. */
@@ -76,7 +85,8 @@ export function enterTransaction(slot: Slot, id: number): void {
 
 export function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
   const slots: SlotChange[] = []
-  for (const key of [...entry.slots.keys()].sort(compareKeys)) {
+  if (entry.slots === undefined) return slots
+  for (const key of [...entry.slots.keys()].sort()) {
     const { base, value } = entry.slots.get(key)!
     if (wiped ? value.length > 0 : !equalBytes(base, value)) {
       slots.push({ slot: keyBytes(key), previous: base, current: value })
@@ -90,12 +100,13 @@ export function createEntry(address: Address, base: Account | undefined): Accoun
     address,
     base,
     account: base,
-    slots: new Map(),
+    slots: undefined,
     wiped: false,
     slotDelta: 0,
     wipedBefore: false,
     scopeOf: 0,
     warmIn: 0,
+    touchedIn: 0,
   }
 }
 
@@ -104,11 +115,11 @@ export function createScope(id: number, depth: number): TransactionScope {
     id,
     depth,
     ended: false,
-    logs: [],
-    events: [],
-    transient: new Map(),
-    touched: new Set(),
-    created: new Set(),
-    selfDestructed: new Set(),
+    logs: undefined,
+    events: undefined,
+    transient: undefined,
+    touched: [],
+    created: undefined,
+    selfDestructed: undefined,
   }
 }

@@ -95,10 +95,7 @@ export class NativeJournal implements NativeStore {
   }
 
   #write(entry: NativeEntry, value: Uint8Array | undefined): void {
-    const previous = entry.value
-    this.#undo.record(() => {
-      entry.value = previous
-    })
+    this.#undo.record(restoreValue, entry, entry.value)
     entry.value = value
   }
 
@@ -106,6 +103,10 @@ export class NativeJournal implements NativeStore {
     const at = lowerBound(this.#added, name)
     if (this.#added[at] !== name) this.#added.splice(at, 0, name)
   }
+}
+
+function restoreValue(entry: NativeEntry, previous: Uint8Array | undefined): void {
+  entry.value = previous
 }
 
 function equalOptional(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -1,18 +1,18 @@
 import type { Address } from '../primitives/address.ts'
-import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../primitives/hash.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { decodeAccountLeaf } from './accountLeaf.ts'
 import type { StateHead } from './head.ts'
 import { checkHeight } from './stateAt.ts'
 import { nodeAt, parseNode } from './trieHistory.ts'
-import { hasChild, nibbleAt } from './trieNode.ts'
+import { nibbleAt } from './trieNode.ts'
 import { ACCOUNT_TRIE, storageTrie, trieNodeKey } from './triePath.ts'
 import { decodeString } from './trieRlp.ts'
 import type { AccountProof } from './view.ts'
 
 /** Gives the RLP of a trie's node at the first `depth` nibbles of `path`. */
-type NodeReader = (owner: Uint8Array, path: Uint8Array, depth: number) => Promise<Uint8Array | undefined>
+type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
 /**
  * The proof of an account and slots of it, also of their absence, against the state root of block `height`. `snapshot` is
@@ -32,11 +32,11 @@ export async function proofAt(
     height === head.height
       ? async (owner, path, depth) => snapshot.get(trieNodeKey(owner, path, depth))
       : (owner, path, depth) => nodeAt(snapshot, owner, path, depth, height)
-  const { nodes, value } = await prove(read, ACCOUNT_TRIE, keccak256(address))
+  const { nodes, value } = await prove(read, ACCOUNT_TRIE, bytesKey(keccak256(address)))
   const leaf = value && decodeAccountLeaf(value)
   const storageProofs: AccountProof['storageProofs'][number][] = []
   for (const slot of slots) {
-    const found = await prove(read, storageTrie(address), keccak256(slot))
+    const found = await prove(read, storageTrie(address), bytesKey(keccak256(slot)))
     const content = found.value === undefined ? EMPTY_BYTES : decodeString(found.value)
     storageProofs.push({ slot, value: content, proof: found.nodes })
   }
@@ -54,7 +54,7 @@ export async function proofAt(
 async function prove(
   read: NodeReader,
   owner: Uint8Array,
-  key: Uint8Array,
+  key: string,
 ): Promise<{ nodes: Uint8Array[]; value: Uint8Array | undefined }> {
   const nodes: Uint8Array[] = []
   for (let depth = 0; ; ) {
@@ -65,14 +65,14 @@ async function prove(
     }
     if (depth === 0 || rlp.length >= 32) nodes.push(rlp)
     const node = parseNode(rlp, key, depth)
-    if (node.kind === 'leaf') return { nodes, value: equalBytes(node.key, key) ? node.value : undefined }
+    if (node.kind === 'leaf') return { nodes, value: node.key === key ? keyBytes(node.value) : undefined }
     if (node.kind === 'branch') {
-      if (!hasChild(node, nibbleAt(key, depth))) return { nodes, value: undefined }
+      if (node.children[nibbleAt(key, depth)] === undefined) return { nodes, value: undefined }
       depth++
       continue
     }
     for (let i = 0; i < node.segment.length; i++) {
-      if (nibbleAt(key, depth + i) !== node.segment[i]) return { nodes, value: undefined }
+      if (nibbleAt(key, depth + i) !== node.segment.charCodeAt(i)) return { nodes, value: undefined }
     }
     depth += node.segment.length
   }

@@ -1,3 +1,4 @@
+import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import { WriteBatch } from '../storage/batch.ts'
@@ -6,20 +7,19 @@ import { BoundedCache } from './boundedCache.ts'
 import type { StateChanges } from './changes.ts'
 import { CodeCache } from './codeCache.ts'
 import { type PreparedChanges, prepareChanges } from './flatChanges.ts'
-import { codeKey, nativePageKey } from './flatCodec.ts'
+import { accountKey, codeKey, decodeAccount, encodeAccount, nativePageKey } from './flatCodec.ts'
 import { FlatReader } from './flatReader.ts'
 import { readStateHead, writeHead, writeOldestHeight } from './head.ts'
-import { dropBlock, writeHistory } from './history.ts'
-import type { StateReader } from './reader.ts'
+import { BlockHistory, dropBlock } from './history.ts'
+import type { Account, StateReader } from './reader.ts'
 import { StateTrie, type TrieCommit } from './trie.ts'
-import { encodeNodeRecord } from './trieHistory.ts'
 
 export interface StateStoreOptions {
-  /** flat entries kept in memory, in bytes (about) */
+  /** flat entries kept in memory, in bytes (about): half of it for accounts, half for slots and what else there is */
   readonly cacheBytes?: number
   /** codes kept in memory, in bytes (about) */
   readonly codeCacheBytes?: number
-  /** trie nodes kept in memory between blocks; about 700 bytes each */
+  /** trie nodes kept in memory between blocks; about 400 bytes each */
   readonly residentNodes?: number
 }
 
@@ -45,6 +45,9 @@ export interface PendingState {
  */
 export class StateStore {
   readonly #database: Database
+  /** accounts by address; null: absent */
+  readonly #accounts: BoundedCache<Account | null>
+  /** entries other than accounts */
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
   readonly #trie: StateTrie
@@ -56,9 +59,10 @@ export class StateStore {
   #writer: 'pending' | 'prune' | undefined
 
   constructor(database: Database, options: StateStoreOptions = {}) {
-    const { cacheBytes = 64 << 20, codeCacheBytes = 32 << 20, residentNodes = 100_000 } = options
+    const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000 } = options
     this.#database = database
-    this.#entries = new BoundedCache(cacheBytes, (key, value) => key.length + value.length + 200)
+    this.#accounts = new BoundedCache(cacheBytes / 2, (_, account) => (account === null ? 120 : ACCOUNT_BYTES))
+    this.#entries = new BoundedCache(cacheBytes / 2, (key, value) => key.length + value.length + 250)
     this.#codes = new CodeCache(codeCacheBytes)
     this.#snapshot = database.snapshot()
     this.#trie = new StateTrie(this.#snapshot, residentNodes)
@@ -90,6 +94,10 @@ export class StateStore {
         this.#assertHead(height)
         return this.#value(key)
       },
+      account: (address) => {
+        this.#assertHead(height)
+        return this.#account(address)
+      },
       code: (hash) => this.#codes.get(this.#snapshot, hash),
     })
   }
@@ -104,7 +112,7 @@ export class StateStore {
     const readPage = (page: number) => this.#value(nativePageKey(page))
     const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
     this.#assertHead(base)
-    const commit = this.#trie.compute(prepared.trie)
+    const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
     return {
       height,
       root: commit.root,
@@ -153,14 +161,20 @@ export class StateStore {
     this.#assertHead(base)
     this.#acquire('pending')
     for (const { hash, code } of changes.codes) batch.put(codeKey(hash), code)
-    for (const { key, current } of prepared.flat) putOrDelete(batch, key, current)
-    for (const { key, current } of commit.writes) putOrDelete(batch, key, current ?? EMPTY_BYTES)
-    if (base >= 0) {
-      const trie = commit.writes.map(({ key, previous }) => ({ key, record: encodeNodeRecord(previous) }))
-      writeHistory(this.#database, batch, { height, oldest: this.#oldestHeight, flat: prepared.flat, trie })
-    } else {
-      writeOldestHeight(batch, height)
+    batch.append(commit.log.batch)
+    const block = { height, oldest: this.#oldestHeight, keys: commit.log.keys }
+    const history = base < 0 ? undefined : new BlockHistory(this.#database, batch, block)
+    for (const { address, previous, current } of prepared.accounts) {
+      const key = accountKey(address)
+      putOrDelete(batch, key, encodeAccount(current))
+      history?.add(key, encodeAccount(previous))
     }
+    for (const { key, previous, current } of prepared.flat) {
+      putOrDelete(batch, key, current)
+      history?.add(key, previous)
+    }
+    if (history === undefined) writeOldestHeight(batch, height)
+    else history.finish()
     writeHead(batch, height, commit.root)
   }
 
@@ -169,6 +183,7 @@ export class StateStore {
     const snapshot = this.#database.snapshot()
     const written = readStateHead(snapshot)
     if (written?.height !== height) throw new Error(`block ${height} is published before its batch is written`)
+    for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
     for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
     for (const { hash, code } of changes.codes) this.#codes.keep(hash, code)
     this.#trie.adopt(commit, snapshot)
@@ -182,11 +197,22 @@ export class StateStore {
     void former.close()
   }
 
+  #account(address: Address): Account | undefined {
+    const name = bytesKey(address)
+    let account = this.#accounts.get(name)
+    if (account === undefined) {
+      account = decodeAccount(this.#snapshot.get(accountKey(address)) ?? EMPTY_BYTES) ?? null
+      this.#accounts.set(name, account)
+    }
+    return account ?? undefined
+  }
+
   #value(key: Uint8Array): Uint8Array {
     const name = bytesKey(key)
     let value = this.#entries.get(name)
     if (value === undefined) {
-      value = this.#snapshot.get(key) ?? EMPTY_BYTES
+      // A copy: what LevelDB hands out takes memory outside of the heap.
+      value = this.#snapshot.get(key)?.slice() ?? EMPTY_BYTES
       this.#entries.set(name, value)
     }
     return value
@@ -201,6 +227,9 @@ export class StateStore {
     this.#writer = writer
   }
 }
+
+/** Of an account in the cache: its key, itself, two integers, the place in the map. */
+const ACCOUNT_BYTES = 220
 
 function putOrDelete(batch: WriteBatch, key: Uint8Array, value: Uint8Array): void {
   if (value.length === 0) batch.del(key)

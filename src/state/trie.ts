@@ -1,13 +1,15 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
-import { decodeAccountLeaf, encodeAccountLeaf } from './accountLeaf.ts'
+import { encodeAccountLeaf, storageRootIn } from './accountLeaf.ts'
+import { compareKeys } from './changes.ts'
 import type { Account } from './reader.ts'
 import { countGenerations, evictBelow, generationToKeep } from './trieEviction.ts'
+import { TrieLog } from './trieLog.ts'
 import type { TrieNode } from './trieNode.ts'
 import { ACCOUNT_TRIE, storageTrie } from './triePath.ts'
 import { encodeString } from './trieRlp.ts'
-import { loadRoot, type TrieSource, type TrieUpdate, type TrieWrite, updateTrie } from './trieUpdate.ts'
+import { loadRoot, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
 
 /** An account whose leaf or storage changes. */
 export interface TrieAccountChange {
@@ -21,7 +23,8 @@ export interface TrieAccountChange {
 /** What an update of the state trie comes to; nothing of it is in effect before `adopt`. */
 export interface TrieCommit {
   readonly root: Hash
-  readonly writes: readonly TrieWrite[]
+  /** what changes in the database */
+  readonly log: TrieLog
   readonly accounts: TrieNode | undefined
   /** roots of the storage tries that changed, by `bytesKey(address)` */
   readonly storages: ReadonlyMap<string, TrieNode | undefined>
@@ -50,37 +53,38 @@ export class StateTrie {
     this.#limit = limit
   }
 
-  /** Computes the root after `changes` (no address twice): storage tries first, then the accounts' leaves. */
-  compute(changes: readonly TrieAccountChange[]): TrieCommit {
+  /**
+   * Computes the root after `changes` (no address twice): storage tries first, then the accounts' leaves.
+   * @param height of the block, for the history; undefined when none is kept of it
+   */
+  compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
     const generation = this.#generation + 1
     const storages = new Map<string, TrieNode | undefined>()
-    const writes: TrieWrite[] = []
+    const log = new TrieLog(height)
     const updates: TrieUpdate[] = []
     let made = 0
     for (const { address, current, slots } of changes) {
-      let storageRoot: Hash | undefined
+      let storageRoot: string | undefined
       if (slots.length > 0) {
         const owner = storageTrie(address)
         const root = this.#storages.get(bytesKey(address)) ?? loadRoot(owner, this.#source, generation)
-        const result = updateTrie(owner, root, sortUpdates(slots.map(slotUpdate)), this.#source, generation)
+        const result = updateTrie(owner, root, sortUpdates(slots.map(slotUpdate)), this.#source, log, generation)
         storages.set(bytesKey(address), result.root)
-        for (const write of result.writes) writes.push(write)
         made += result.made
         this.#resident += result.loaded + 1
-        storageRoot = result.rootHash
+        storageRoot = bytesKey(result.rootHash)
       }
-      updates.push({ key: keccak256(address), next: (leaf) => nextLeaf(leaf, current, storageRoot) })
+      updates.push({ key: bytesKey(keccak256(address)), next: (leaf) => nextLeaf(leaf, current, storageRoot) })
     }
     if (!this.#accountsLoaded) {
       this.#accounts = loadRoot(ACCOUNT_TRIE, this.#source, generation)
       this.#accountsLoaded = true
     }
-    const result = updateTrie(ACCOUNT_TRIE, this.#accounts, sortUpdates(updates), this.#source, generation)
-    for (const write of result.writes) writes.push(write)
+    const result = updateTrie(ACCOUNT_TRIE, this.#accounts, sortUpdates(updates), this.#source, log, generation)
     made += result.made
     // What an update loads stays below the present nodes, also when the update is dropped.
     this.#resident += result.loaded
-    return { root: result.rootHash, writes, accounts: result.root, storages, made }
+    return { root: result.rootHash, log, accounts: result.root, storages, made }
   }
 
   /** Makes a computed update the head. `source` reads the stored nodes of the new head. */
@@ -113,24 +117,26 @@ export class StateTrie {
 }
 
 function slotUpdate({ slot, current }: { slot: Uint8Array; current: Uint8Array }): TrieUpdate {
-  const value = current.length === 0 ? undefined : encodeString(current)
-  return { key: keccak256(slot), next: () => value }
+  const value = current.length === 0 ? undefined : bytesKey(encodeString(current))
+  return { key: bytesKey(keccak256(slot)), next: () => value }
 }
+
+const EMPTY_ROOT = bytesKey(EMPTY_TRIE_ROOT)
 
 /** `storageRoot` is undefined when the storage does not change. */
 function nextLeaf(
-  leaf: Uint8Array | undefined,
+  leaf: string | undefined,
   current: Account | undefined,
-  storageRoot: Hash | undefined,
-): Uint8Array | undefined {
-  const root = storageRoot ?? (leaf === undefined ? EMPTY_TRIE_ROOT : decodeAccountLeaf(leaf).storageRoot)
+  storageRoot: string | undefined,
+): string | undefined {
+  const root = storageRoot ?? (leaf === undefined ? EMPTY_ROOT : storageRootIn(leaf))
   if (current !== undefined) return encodeAccountLeaf(current, root)
-  if (!equalBytes(root, EMPTY_TRIE_ROOT)) throw new Error('an account is deleted that still has storage')
+  if (root !== EMPTY_ROOT) throw new Error('an account is deleted that still has storage')
   return undefined
 }
 
 function sortUpdates(updates: TrieUpdate[]): TrieUpdate[] {
-  return updates.sort((a, b) => Buffer.compare(a.key, b.key))
+  return updates.sort((a, b) => compareKeys(a.key, b.key))
 }
 
 const NO_NODES: TrieSource = { get: () => undefined }

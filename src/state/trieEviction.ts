@@ -1,11 +1,11 @@
-import type { TrieNode } from './trieNode.ts'
+import type { TrieChild, TrieNode } from './trieNode.ts'
 
 /** How many nodes of each generation are in memory under `root`. */
 export function countGenerations(root: TrieNode, counts: Map<number, number>): void {
   counts.set(root.usedAt, (counts.get(root.usedAt) ?? 0) + 1)
   if (root.kind === 'branch') {
-    for (const child of root.children) if (child !== undefined) countGenerations(child, counts)
-  } else if (root.kind === 'extension' && root.child !== undefined) {
+    for (const child of root.children) if (typeof child === 'object') countGenerations(child, counts)
+  } else if (root.kind === 'extension' && typeof root.child === 'object') {
     countGenerations(root.child, counts)
   }
 }
@@ -25,14 +25,17 @@ export function generationToKeep(counts: ReadonlyMap<number, number>, limit: num
 /** Lets go of the nodes below `node` that were last used before `generation`; their references remain. */
 export function evictBelow(node: TrieNode, generation: number): void {
   if (node.kind === 'branch') {
-    for (let i = 0; i < 16; i++) {
-      const child = node.children[i]
-      if (child === undefined) continue
-      if (child.usedAt < generation) node.children[i] = undefined
-      else evictBelow(child, generation)
-    }
-  } else if (node.kind === 'extension' && node.child !== undefined) {
-    if (node.child.usedAt < generation) node.child = undefined
-    else evictBelow(node.child, generation)
+    for (let i = 0; i < 16; i++) node.children[i] = evicted(node.children[i], generation)
+  } else if (node.kind === 'extension') {
+    node.child = evicted(node.child, generation)
   }
+}
+
+function evicted<Child extends TrieChild | undefined>(child: Child, generation: number): Child | string {
+  if (typeof child !== 'object') return child
+  if (child.usedAt >= generation || child.ref === undefined) {
+    evictBelow(child, generation)
+    return child
+  }
+  return child.ref
 }

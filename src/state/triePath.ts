@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { Column, HEIGHT_BYTES } from '../storage/columns.ts'
+import { Column } from '../storage/columns.ts'
 
 /** Owner part of trie keys: the account trie, or the storage trie of one account. */
 export const ACCOUNT_TRIE: Uint8Array = Uint8Array.of(0)
@@ -11,26 +11,33 @@ export function storageTrie(address: Address): Uint8Array {
   return owner
 }
 
+/** Bytes of the longest node key. */
+export const NODE_KEY_BYTES = 2 + 21 + 32
+
 /**
- * Database key of the node of `owner`'s trie at the first `depth` nibbles of `path`: owner ‖ depth ‖ packed nibbles. The
- * depth in front makes siblings neighbours and no key a prefix of another.
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
+ * owner ‖ depth ‖ packed nibbles. The depth in front makes siblings neighbours and no key a prefix of another.
  */
-export function trieNodeKey(owner: Uint8Array, path: Uint8Array, depth: number): Uint8Array {
-  const length = (depth + 1) >> 1
-  const key = new Uint8Array(2 + owner.length + length)
-  key[0] = Column.trieNode
-  key.set(owner, 1)
-  key[1 + owner.length] = depth
-  key.set(path.subarray(0, length), 2 + owner.length)
-  if (depth & 1) key[key.length - 1]! &= 0xf0
-  return key
+export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
+  out[0] = Column.trieNode
+  let at = 1
+  for (let i = 0; i < owner.length; i++) out[at++] = owner[i]!
+  out[at++] = depth
+  const bytes = (depth + 1) >> 1
+  for (let i = 0; i < bytes; i++) out[at++] = path[i]!
+  if (depth & 1) out[at - 1]! &= 0xf0
+  return at
 }
 
-/** `path` with the nibble at `depth` set to `nibble`. */
-export function childPath(path: Uint8Array, depth: number, nibble: number): Uint8Array {
-  const out = new Uint8Array(32)
-  out.set(path.subarray(0, (depth + 1) >> 1))
-  setNibble(out, depth, nibble)
+/** The key that {@link writeNodeKey} writes, in its own memory; `path` is 32 bytes as a string. */
+export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uint8Array {
+  const out = new Uint8Array(NODE_KEY_BYTES)
+  return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
+}
+
+/** Writes the bytes of the first `depth` nibbles of a path given as a string (and maybe half a byte more). */
+export function setPath(out: Uint8Array, path: string, depth: number): Uint8Array {
+  for (let i = (depth + 1) >> 1; i-- > 0; ) out[i] = path.charCodeAt(i)
   return out
 }
 
@@ -45,5 +52,3 @@ export function trieHistoryPrefix(nodeKey: Uint8Array): Uint8Array {
   key[0] = Column.trieHistory
   return key
 }
-
-export const TRIE_HISTORY_SUFFIX = HEIGHT_BYTES

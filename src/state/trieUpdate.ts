@@ -1,8 +1,8 @@
-import { equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { compareKeys } from './changes.ts'
 import {
   type BranchNode,
-  childRef,
   copyBranch,
   createBranch,
   createExtension,
@@ -10,58 +10,59 @@ import {
   decodeNode,
   type ExtensionNode,
   encodeNode,
-  hasChild,
+  joinPath,
   type LeafNode,
   nibbleAt,
-  setChild,
-  setChildRef,
+  referenceOf,
+  segmentOf,
   type TrieNode,
 } from './trieNode.ts'
-import { childPath, setNibble, trieNodeKey } from './triePath.ts'
+import { NODE_KEY_BYTES, setNibble, setPath, writeNodeKey } from './triePath.ts'
 
-/** A changed key of a trie. */
+/** A changed key of a trie. Keys and values are bytes as strings (`bytesKey`). */
 export interface TrieUpdate {
   /** 32 bytes */
-  readonly key: Uint8Array
+  readonly key: string
   /** The new value, given the present one; undefined is no value. */
-  readonly next: (previous: Uint8Array | undefined) => Uint8Array | undefined
+  readonly next: (previous: string | undefined) => string | undefined
 }
 
-/** A node whose stored form changes. */
-export interface TrieWrite {
-  readonly key: Uint8Array
-  readonly previous: TrieNode | undefined
-  /** RLP; undefined deletes the node */
-  readonly current: Uint8Array | undefined
+/** Takes the nodes whose stored form changes. The arrays are written anew after the call. */
+export interface TrieSink {
+  /**
+   * @param key of the database
+   * @param previous what is stored there now; undefined: nothing
+   * @param current RLP of what is to be stored; undefined: nothing
+   */
+  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void
 }
 
 export interface TrieSource {
-  /** RLP of the node with this database key */
+  /** RLP of the node with this database key, which is written anew after the call */
   get(key: Uint8Array): Uint8Array | undefined
 }
 
 export interface TrieResult {
   readonly root: TrieNode | undefined
   readonly rootHash: Hash
-  readonly writes: readonly TrieWrite[]
   /** nodes that were loaded below `root` */
   readonly loaded: number
   /** new nodes */
   readonly made: number
 }
 
-const SLAB_BYTES = 1 << 16
-
 interface Item {
-  readonly key: Uint8Array
-  readonly value: Uint8Array
+  readonly key: string
+  readonly value: string
 }
+
+const nodeKey = new Uint8Array(NODE_KEY_BYTES)
+const nodePath = new Uint8Array(32)
 
 /** The root of a trie as it is stored. */
 export function loadRoot(owner: Uint8Array, source: TrieSource, usedAt: number): TrieNode | undefined {
-  const path = new Uint8Array(32)
-  const rlp = source.get(trieNodeKey(owner, path, 0))
-  return rlp && decodeNode(rlp, path, 0, keccak256(rlp), usedAt)
+  const rlp = source.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, nodePath, 0)))
+  return rlp && decodeNode(rlp, '', 0, bytesKey(keccak256(rlp)), usedAt)
 }
 
 /**
@@ -74,34 +75,40 @@ export function updateTrie(
   root: TrieNode | undefined,
   updates: readonly TrieUpdate[],
   source: TrieSource,
+  sink: TrieSink,
   generation: number,
 ): TrieResult {
-  return new Updater(owner, updates, source, generation).run(root)
+  return new Updater(owner, updates, source, sink, generation).run(root)
 }
 
 class Updater {
   readonly #owner: Uint8Array
   readonly #updates: readonly TrieUpdate[]
   readonly #source: TrieSource
+  readonly #sink: TrieSink
   readonly #generation: number
-  readonly #writes: TrieWrite[] = []
   #loaded = 0
   #made = 0
-  #slab = new Uint8Array(0)
-  #slabUsed = 0
 
-  constructor(owner: Uint8Array, updates: readonly TrieUpdate[], source: TrieSource, generation: number) {
+  constructor(
+    owner: Uint8Array,
+    updates: readonly TrieUpdate[],
+    source: TrieSource,
+    sink: TrieSink,
+    generation: number,
+  ) {
     this.#owner = owner
     this.#updates = updates
     this.#source = source
+    this.#sink = sink
     this.#generation = generation
   }
 
   run(root: TrieNode | undefined): TrieResult {
     const count = this.#updates.length
     const next = count === 0 ? root : this.#update(root, 0, count, 0)
-    const rootHash = next === undefined ? EMPTY_TRIE_ROOT : this.#hash(next, new Uint8Array(32), 0)
-    return { root: next, rootHash, writes: this.#writes, loaded: this.#loaded, made: this.#made }
+    const rootHash = next === undefined ? EMPTY_TRIE_ROOT : keyBytes(this.#hash(next, nodePath, 0))
+    return { root: next, rootHash, loaded: this.#loaded, made: this.#made }
   }
 
   /**
@@ -131,7 +138,7 @@ class Updater {
     let kept: Item | undefined = leaf
     for (let i = low; i < high; i++) {
       const { key, next } = this.#updates[i]!
-      const order = kept === undefined ? -1 : Buffer.compare(key, kept.key)
+      const order = kept === undefined ? -1 : compareKeys(key, kept.key)
       if (order > 0) {
         items.push(kept!)
         kept = undefined
@@ -142,7 +149,7 @@ class Updater {
     }
     if (kept !== undefined) items.push(kept)
     const [only] = items
-    if (items.length === 1 && equalBytes(only!.key, leaf.key) && equalBytes(only!.value, leaf.value)) return leaf
+    if (items.length === 1 && only!.key === leaf.key && only!.value === leaf.value) return leaf
     return items.length === 0 ? undefined : this.#build(items, 0, items.length, depth)
   }
 
@@ -158,13 +165,8 @@ class Updater {
     // Some updates leave the segment: take its first nibble as a branch with one child, which is put together again
     // below when no second child comes up.
     const branch = createBranch(this.#generation)
-    const first = segment[0]!
-    if (segment.length > 1) {
-      setChild(branch, first, createExtension(segment.slice(1), node.child, node.childRef, this.#generation))
-    } else {
-      branch.children[first] = node.child
-      setChildRef(branch, first, node.childRef)
-    }
+    branch.children[segment.charCodeAt(0)] =
+      segment.length > 1 ? createExtension(segment.slice(1), node.child, this.#generation) : node.child
     const next = this.#updateBranch(branch, low, high, depth)
     return next === branch ? node : next
   }
@@ -176,11 +178,11 @@ class Updater {
       const nibble = nibbleAt(this.#updates[from]!.key, depth)
       let to = from + 1
       while (to < high && nibbleAt(this.#updates[to]!.key, depth) === nibble) to++
-      const child = this.#childOfBranch(branch, nibble, key, depth)
+      const child = this.#childOfBranch(branch, nibble, this.#updates[from]!.key, depth)
       const changed = this.#update(child, from, to, depth + 1)
       if (changed !== child) {
         next ??= copyBranch(branch, this.#generation)
-        setChild(next, nibble, changed)
+        next.children[nibble] = changed
       }
       from = to
     }
@@ -189,27 +191,26 @@ class Updater {
   }
 
   /** A branch with one child is no branch. */
-  #normalize(branch: BranchNode, path: Uint8Array, depth: number): TrieNode | undefined {
+  #normalize(branch: BranchNode, path: string, depth: number): TrieNode | undefined {
     let only = -1
     for (let i = 0; i < 16; i++) {
-      if (!hasChild(branch, i)) continue
+      if (branch.children[i] === undefined) continue
       if (only >= 0) return branch
       only = i
     }
     if (only < 0) return undefined
-    const child = this.#childOfBranch(branch, only, path, depth)!
-    return this.#join(Uint8Array.of(only), child, childPath(path, depth, only), depth)
+    const segment = String.fromCharCode(only)
+    const childPath = joinPath(path, depth, segment)
+    const child = this.#childOfBranch(branch, only, childPath, depth)!
+    return this.#join(segment, child, childPath, depth)
   }
 
   /** What stands at `depth` of `path` when `segment` leads from there to `node` alone. */
-  #join(segment: Uint8Array, node: TrieNode, path: Uint8Array, depth: number): TrieNode {
-    if (node.kind === 'branch') return createExtension(segment, node, node.ref, this.#generation)
+  #join(segment: string, node: TrieNode, path: string, depth: number): TrieNode {
+    if (node.kind === 'branch') return createExtension(segment, node, this.#generation)
     this.#vacate(node, path, depth + segment.length)
     if (node.kind === 'leaf') return createLeaf(node.key, depth, node.value, this.#generation)
-    const joined = new Uint8Array(segment.length + node.segment.length)
-    joined.set(segment)
-    joined.set(node.segment, segment.length)
-    return createExtension(joined, node.child, node.childRef, this.#generation)
+    return createExtension(segment + node.segment, node.child, this.#generation)
   }
 
   /** A new subtree of sorted items, at least one. */
@@ -224,13 +225,11 @@ class Updater {
       const nibble = nibbleAt(items[from]!.key, fork)
       let to = from + 1
       while (to < high && nibbleAt(items[to]!.key, fork) === nibble) to++
-      setChild(branch, nibble, this.#build(items, from, to, fork + 1))
+      branch.children[nibble] = this.#build(items, from, to, fork + 1)
       from = to
     }
     if (fork === depth) return branch
-    const segment = new Uint8Array(fork - depth)
-    for (let i = depth; i < fork; i++) segment[i - depth] = nibbleAt(first.key, i)
-    return createExtension(segment, branch, undefined, this.#generation)
+    return createExtension(segmentOf(first.key, depth, fork), branch, this.#generation)
   }
 
   #insertions(low: number, high: number): Item[] {
@@ -243,64 +242,58 @@ class Updater {
     return items
   }
 
-  #childOfBranch(branch: BranchNode, nibble: number, path: Uint8Array, depth: number): TrieNode | undefined {
+  /** The child below `nibble`, which is the next one of `path`. */
+  #childOfBranch(branch: BranchNode, nibble: number, path: string, depth: number): TrieNode | undefined {
     const child = branch.children[nibble]
-    if (child !== undefined || !hasChild(branch, nibble)) return child
-    const loaded = this.#load(childPath(path, depth, nibble), depth + 1, childRef(branch, nibble))
+    if (typeof child !== 'string') return child
+    const loaded = this.#load(path, depth + 1, child)
     branch.children[nibble] = loaded
     return loaded
   }
 
-  #childOfExtension(node: ExtensionNode, path: Uint8Array, depth: number): TrieNode {
-    node.child ??= this.#load(path, depth + node.segment.length, node.childRef)
+  #childOfExtension(node: ExtensionNode, path: string, depth: number): TrieNode {
+    if (typeof node.child === 'string') node.child = this.#load(path, depth + node.segment.length, node.child)
     return node.child
   }
 
-  #load(path: Uint8Array, depth: number, ref: Uint8Array | undefined): TrieNode {
-    const rlp = this.#source.get(trieNodeKey(this.#owner, path, depth))
+  #load(path: string, depth: number, ref: string): TrieNode {
+    const rlp = this.#source.get(this.#key(setPath(nodePath, path, depth), depth))
     if (rlp === undefined) throw new Error('a trie node is missing: the database is damaged')
     this.#loaded++
     return decodeNode(rlp, path, depth, ref, this.#generation)
   }
 
+  #key(path: Uint8Array, depth: number): Uint8Array {
+    return nodeKey.subarray(0, writeNodeKey(nodeKey, this.#owner, path, depth))
+  }
+
   /** Nothing stands at the path of `node` any more. */
-  #vacate(node: TrieNode, path: Uint8Array, depth: number): void {
+  #vacate(node: TrieNode, path: string, depth: number): void {
     const previous = storedNode(node)
-    if (previous !== undefined) {
-      this.#writes.push({ key: trieNodeKey(this.#owner, path, depth), previous, current: undefined })
-    }
+    if (previous !== undefined) this.#sink.write(this.#key(setPath(nodePath, path, depth), depth), previous, undefined)
   }
 
   /** Computes references of new nodes, children first; `path` holds the `depth` nibbles above the node. */
-  #hash(node: TrieNode, path: Uint8Array, depth: number): Uint8Array {
+  #hash(node: TrieNode, path: Uint8Array, depth: number): string {
     if (node.ref !== undefined) return node.ref
     if (node.kind === 'branch') {
       for (let i = 0; i < 16; i++) {
         const child = node.children[i]
-        if (child === undefined || child.ref !== undefined) continue
+        if (child === undefined || typeof child === 'string' || child.ref !== undefined) continue
         setNibble(path, depth, i)
-        setChildRef(node, i, this.#hash(child, path, depth + 1))
+        this.#hash(child, path, depth + 1)
       }
-    } else if (node.kind === 'extension' && node.child !== undefined && node.child.ref === undefined) {
-      for (let i = 0; i < node.segment.length; i++) setNibble(path, depth + i, node.segment[i]!)
-      node.childRef = this.#hash(node.child, path, depth + node.segment.length)
+    } else if (node.kind === 'extension' && typeof node.child !== 'string' && node.child.ref === undefined) {
+      const { segment } = node
+      for (let i = 0; i < segment.length; i++) setNibble(path, depth + i, segment.charCodeAt(i))
+      this.#hash(node.child, path, depth + segment.length)
     }
-    const rlp = encodeNode(node, (length) => this.#allocate(length))
-    node.ref = rlp.length < 32 && depth > 0 ? rlp.slice() : keccak256(rlp)
-    this.#writes.push({ key: trieNodeKey(this.#owner, path, depth), previous: node.replaces, current: rlp })
+    const rlp = encodeNode(node)
+    node.ref = depth > 0 ? referenceOf(rlp) : bytesKey(keccak256(rlp))
+    this.#sink.write(this.#key(path, depth), node.replaces, rlp)
     this.#made++
     node.replaces = undefined
     return node.ref
-  }
-
-  /** The nodes' RLP lives until it is written: pieces of large arrays are made and collected much faster. */
-  #allocate(length: number): Uint8Array {
-    if (this.#slabUsed + length > this.#slab.length) {
-      this.#slab = new Uint8Array(Math.max(length, Math.min(SLAB_BYTES, this.#slab.length * 4 || 1024)))
-      this.#slabUsed = 0
-    }
-    this.#slabUsed += length
-    return new Uint8Array(this.#slab.buffer, this.#slabUsed - length, length)
   }
 }
 
@@ -309,7 +302,7 @@ function storedNode(node: TrieNode): TrieNode | undefined {
   return node.ref === undefined ? node.replaces : node
 }
 
-function matches(segment: Uint8Array, key: Uint8Array, depth: number): boolean {
-  for (let i = 0; i < segment.length; i++) if (nibbleAt(key, depth + i) !== segment[i]) return false
+function matches(segment: string, key: string, depth: number): boolean {
+  for (let i = 0; i < segment.length; i++) if (nibbleAt(key, depth + i) !== segment.charCodeAt(i)) return false
   return true
 }

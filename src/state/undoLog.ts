@@ -1,9 +1,13 @@
+/** Puts back what `target` held. */
+type Undo<Target, Value> = (target: Target, previous: Value) => void
+
 /**
  * Undo actions of a journal, in the order the changes were made, with nested checkpoints. Nothing is recorded while no
  * checkpoint is open, since nothing could be reverted.
  */
 export class UndoLog {
-  readonly #actions: (() => void)[] = []
+  /** three a change: what undoes it, where, and the value before */
+  readonly #actions: unknown[] = []
   readonly #marks: number[] = []
 
   /** Number of open checkpoints. */
@@ -11,8 +15,9 @@ export class UndoLog {
     return this.#marks.length
   }
 
-  record(undo: () => void): void {
-    if (this.#marks.length > 0) this.#actions.push(undo)
+  /** @param undo a function of its own for each kind of change, so that a change allocates nothing */
+  record<Target, Value>(undo: Undo<Target, Value>, target: Target, previous: Value): void {
+    if (this.#marks.length > 0) this.#actions.push(undo, target, previous)
   }
 
   checkpoint(): void {
@@ -34,7 +39,13 @@ export class UndoLog {
    */
   revert(): void {
     const mark = this.#pop()
-    while (this.#actions.length > mark) this.#actions.pop()!()
+    const actions = this.#actions
+    while (actions.length > mark) {
+      const previous = actions.pop()
+      const target = actions.pop()
+      const undo = actions.pop() as Undo<unknown, unknown>
+      undo(target, previous)
+    }
   }
 
   #pop(): number {

@@ -1,3 +1,5 @@
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
+
 /** Bytes that grow as they are written. */
 export class ByteWriter {
   #bytes = new Uint8Array(64)
@@ -18,6 +20,30 @@ export class ByteWriter {
   append(bytes: Uint8Array, start: number): void {
     this.#reserve(bytes.length - start)
     for (let i = start; i < bytes.length; i++) this.#bytes[this.#length++] = bytes[i]!
+  }
+
+  /** Appends all of `bytes`. */
+  bytes(bytes: Uint8Array): void {
+    const { length } = bytes
+    this.#reserve(length)
+    if (length > 64) this.#bytes.set(bytes, this.#length)
+    else for (let i = 0; i < length; i++) this.#bytes[this.#length + i] = bytes[i]!
+    this.#length += length
+  }
+
+  /** Adds 1 to the byte at `index`. */
+  increment(index: number): void {
+    this.#bytes[index]!++
+  }
+
+  /** Begins anew, in the same memory. */
+  clear(): void {
+    this.#length = 0
+  }
+
+  /** What was written, until the next change. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
   }
 
   /** A copy of what was written. */
@@ -103,6 +129,44 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   let i = 0
   while (i < length && a[i] === b[i]) i++
   return i
+}
+
+/** A list of keys that takes little where neighbours begin alike. */
+export class KeyList {
+  readonly #out = new ByteWriter()
+  #previous = new Uint8Array(64)
+  #previousLength = 0
+
+  add(key: Uint8Array): void {
+    const previous = this.#previous
+    const most = Math.min(this.#previousLength, key.length)
+    let shared = 0
+    while (shared < most && previous[shared] === key[shared]) shared++
+    this.#out.varint(shared)
+    this.#out.varint(key.length - shared)
+    this.#out.append(key, shared)
+    this.#previousLength = key.length
+    if (key.length > previous.length) this.#previous = new Uint8Array(key)
+    else for (let i = shared; i < key.length; i++) previous[i] = key[i]!
+  }
+
+  /** The list, which can go on. */
+  finish(): Uint8Array {
+    return this.#out.finish()
+  }
+}
+
+/** Keys in the order in which a {@link KeyList} took them. */
+export function readKeyList(bytes: Uint8Array): Uint8Array[] {
+  const reader = new VarintReader(bytes)
+  const keys: Uint8Array[] = []
+  let previous: Uint8Array = EMPTY_BYTES
+  while (!reader.done) {
+    const key = readKey(reader, previous)
+    keys.push(key)
+    previous = key
+  }
+  return keys
 }
 
 /** Writes one of ascending keys: bytes shared with the one before it, bytes that follow, these. */

@@ -48,6 +48,7 @@ export interface WorldState {
 
   /** Warms the address (EIP-2929) and says whether it already was warm. */
   warmAddress(address: Address): boolean
+  /** Never reads the state below, as {@link isWarmSlot}: code without the gas for a cold access makes no one read. */
   isWarmAddress(address: Address): boolean
   warmSlot(address: Address, slot: Uint8Array): boolean
   isWarmSlot(address: Address, slot: Uint8Array): boolean

@@ -1,24 +1,91 @@
-/** One write to the database. */
-export type Operation =
-  | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
-  | { readonly type: 'del'; readonly key: Uint8Array }
+/** Reads the operations of a batch in the order in which they were added; no value: a delete. */
+export type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
+
+const SLAB_BYTES = 1 << 18
+const FIRST_SLAB_BYTES = 1 << 12
+/** Length of a deleted key's value. */
+const DELETED = -1
+/** Numbers noted of an operation: slab, offset of the key, its length, the value's length; the value is behind the key. */
+const FIELDS = 4
 
 /**
  * Puts and deletes of one block across all columns, written at once by `Database.write`. The last operation on a key
- * wins. Keys and values must not be changed afterwards.
+ * wins. Keys and values are copied into a few large arrays: LevelDB takes views on them in a quarter of the time of small
+ * arrays, each of which would be moved outside of the heap for the purpose.
  */
 export class WriteBatch {
-  readonly operations: Operation[] = []
+  readonly #slabs: Uint8Array[] = []
+  readonly #notes: number[] = []
+  #slab: Uint8Array = new Uint8Array(0)
+  #used = 0
+  #bytes = 0
+
+  /** number of operations */
+  get length(): number {
+    return this.#notes.length / FIELDS
+  }
+
   /** sum of the lengths of keys and values */
-  bytes = 0
+  get bytes(): number {
+    return this.#bytes
+  }
 
   put(key: Uint8Array, value: Uint8Array): void {
-    this.operations.push({ type: 'put', key, value })
-    this.bytes += key.length + value.length
+    const at = this.#reserve(key.length + value.length)
+    copy(key, this.#slab, at)
+    copy(value, this.#slab, at + key.length)
+    this.#notes.push(this.#slabs.length - 1, at, key.length, value.length)
   }
 
   del(key: Uint8Array): void {
-    this.operations.push({ type: 'del', key })
-    this.bytes += key.length
+    const at = this.#reserve(key.length)
+    copy(key, this.#slab, at)
+    this.#notes.push(this.#slabs.length - 1, at, key.length, DELETED)
   }
+
+  /** Adds the operations of another batch, which is not to be changed afterwards. */
+  append(other: WriteBatch): void {
+    const before = this.#slabs.length
+    for (const slab of other.#slabs) this.#slabs.push(slab)
+    // This batch goes on in an array of its own.
+    this.#used = this.#slab.length
+    this.#bytes += other.#bytes
+    const notes = other.#notes
+    for (let i = 0; i < notes.length; i += FIELDS) {
+      this.#notes.push(notes[i]! + before, notes[i + 1]!, notes[i + 2]!, notes[i + 3]!)
+    }
+  }
+
+  /** The arrays that `visit` gets are views on the batch. */
+  forEach(visit: OperationVisitor): void {
+    const notes = this.#notes
+    for (let i = 0; i < notes.length; i += FIELDS) {
+      const { buffer } = this.#slabs[notes[i]!]!
+      const at = notes[i + 1]!
+      const length = notes[i + 2]!
+      const valueLength = notes[i + 3]!
+      const value = valueLength === DELETED ? undefined : new Uint8Array(buffer, at + length, valueLength)
+      visit(new Uint8Array(buffer, at, length), value)
+    }
+  }
+
+  /** Gives the place of `length` bytes that are free in the present slab. */
+  #reserve(length: number): number {
+    if (this.#slabs.length === 0 || this.#used + length > this.#slab.length) {
+      this.#slab = new Uint8Array(Math.max(this.#slabs.length === 0 ? FIRST_SLAB_BYTES : SLAB_BYTES, length))
+      this.#slabs.push(this.#slab)
+      this.#used = 0
+    }
+    const at = this.#used
+    this.#used += length
+    this.#bytes += length
+    return at
+  }
+}
+
+/** A call of `set` takes longer than a loop for the few bytes of most keys. */
+function copy(bytes: Uint8Array, out: Uint8Array, at: number): void {
+  const { length } = bytes
+  if (length > 64) out.set(bytes, at)
+  else for (let i = 0; i < length; i++) out[at + i] = bytes[i]!
 }

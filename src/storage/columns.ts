@@ -20,11 +20,9 @@ export const Column = {
   trieNode: 0x07,
 
   // History of the state (src/state/history.ts)
-  /** flat key (with its column) ‖ height -> value before that block; no bytes: absent */
-  flatHistory: 0x10,
-  /** flat key (with its column) -> newest part of the list of blocks that changed it */
+  /** flat key (with its column) -> newest part of the list of its changes (src/state/changeIndex.ts) */
   changeIndex: 0x11,
-  /** level ‖ flat key (with its column) ‖ last height -> 256 heights of that list, or the last heights of 256 parts */
+  /** level ‖ flat key (with its column) ‖ last height -> up to 16 changes of that list, or the last heights of 256 parts */
   changeShard: 0x12,
   /** trie key ‖ height -> node before that block, branches as child mask and hash; no bytes: absent */
   trieHistory: 0x13,

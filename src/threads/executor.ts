@@ -8,16 +8,18 @@ import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { Config } from '../config/config.ts'
-import type { DecidedBlock, ProposalRequest } from '../consensus/application.ts'
-import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
+import type { EngineChoice } from '../evm/engines/createEngine.ts'
+import { unpackTransactions } from '../mempool/packedTransactions.ts'
 import type { PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { createExecutorMetrics } from '../telemetry/metrics/executorMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
+import { proposalTransport } from './proposalTransport.ts'
 import { type PublishedHeight, setPublishedHeight } from './publishedHeight.ts'
 import type { ThreadData } from './spawn.ts'
+import { openThreadEngine } from './threadEngine.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
 /** Milliseconds of a block interval that the proposer may spend on filling a block. */
@@ -28,6 +30,9 @@ export interface ExecutorData {
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
+  readonly engine: EngineChoice
+  /** executes each block too */
+  readonly shadow: EngineChoice | undefined
   readonly pool: MessagePort
   /** name of the broadcast channel for heads */
   readonly headChannel: string
@@ -45,9 +50,8 @@ function createService(
   const { application } = executor
   return {
     info: () => application.info(),
-    prepareProposal: (request: ProposalRequest) => application.prepareProposal(request),
+    ...proposalTransport(application),
     processProposal: (block: ConsensusBlock) => application.processProposal(block),
-    finalizeBlock: (decided: DecidedBlock) => application.finalizeBlock(decided),
     metrics: () => metrics.snapshot(),
     close,
   }
@@ -63,10 +67,12 @@ const executor = await openExecutor({
   location: data.location,
   chain: data.chain,
   genesis: data.genesis,
-  engine: createReferenceEngine(),
+  engine: await openThreadEngine(data.engine),
+  shadow: data.shadow === undefined ? undefined : await openThreadEngine(data.shadow),
   precompiles: precompileTable(data.chain.registeredPrecompiles),
   candidates: {
-    candidates: (request: CandidateRequest): Promise<readonly PooledTransaction[]> => pool.candidates(request),
+    candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
+      unpackTransactions(await pool.candidates(request)),
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,

@@ -6,14 +6,17 @@ import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
+import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
-import type { PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
+import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
+import type { Admission, PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { createViewCaches, openView } from '../state/openView.ts'
 import { Database } from '../storage/database.ts'
 import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { serveAdmissions } from './admissions.ts'
 import { type Gate, waitAtGate } from './gate.ts'
 import { isWatched, type PendingWatch } from './pendingWatch.ts'
 import { serve } from './port.ts'
@@ -29,6 +32,8 @@ export interface PoolData {
   readonly chain: ChainConfig
   /** ports of the threads that use the pool */
   readonly clients: readonly MessagePort[]
+  /** ports of those that offer transactions */
+  readonly admissions: readonly MessagePort[]
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** whether anybody wants them */
@@ -60,10 +65,10 @@ function followHead(): void {
 /** Transactions to announce at the end of this turn of the event loop. */
 let admitted: PooledTransaction[] = []
 
-function announce(transaction: PooledTransaction): void {
+function announce(entry: PoolEntry): void {
   metrics.admittedTotal.inc()
   if (!isWatched(data.pendingWatch)) return
-  admitted.push(transaction)
+  admitted.push(toPooledTransaction(entry))
   if (admitted.length > 1) return
   setImmediate(() => {
     announcements.postMessage(admitted)
@@ -86,29 +91,33 @@ const pool = new TransactionPool({
   onAdmitted: announce,
 })
 
-let selection: Iterator<PooledTransaction, void, void> | undefined
+let selection: Iterator<PoolEntry, void, void> | undefined
+
+/** The sender was recovered and the hash made by the thread that asks. */
+function admit({ raw, sender, hash }: PooledTransaction): Admission {
+  const admission = pool.add(decodeTransaction(raw, hash), sender)
+  if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
+  return admission
+}
 
 const service = {
-  add: (raw: Uint8Array, sender: Address) => {
-    const admission = pool.add(decodeTransaction(raw), sender)
-    if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
-    return admission
-  },
   get: (hash: Hash) => pool.get(hash),
   pendingNonce: (sender: Address) => pool.pendingNonce(sender),
   status: () => pool.status(),
   content: () => pool.content(),
   contentFrom: (sender: Address) => pool.contentFrom(sender),
 
-  candidates: ({ isFirst, ...request }: CandidateRequest): readonly PooledTransaction[] => {
+  /** Read them with `unpackTransactions`. */
+  candidates: ({ isFirst, ...request }: CandidateRequest): Uint8Array => {
     if (isFirst || selection === undefined) selection = pool.candidates(request)
-    const chosen: PooledTransaction[] = []
+    const chosen: PackedInput[] = []
     while (chosen.length < CANDIDATES_PER_ANSWER) {
       const next = selection.next()
       if (next.done === true) break
-      chosen.push(next.value)
+      const { raw, hashKey, sender } = next.value
+      chosen.push({ raw, hash: hashKey, sender })
     }
-    return chosen
+    return packTransactions(chosen)
   },
   headChanged: (update: PoolHeadUpdate): void => {
     selection = undefined
@@ -122,7 +131,7 @@ const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     announcements.close()
-    for (const client of data.clients) client.close()
+    for (const port of [...data.clients, ...data.admissions]) port.close()
     await snapshot.close()
     await database.close()
   },
@@ -135,6 +144,7 @@ function reasonLabel(reason: string): string {
 
 serve(control, service)
 for (const client of data.clients) serve(client, service)
+for (const port of data.admissions) serveAdmissions(port, admit)
 
 // At its end a killed process keeps nothing of what it compiled.
 flushCompileCache()

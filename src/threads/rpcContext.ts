@@ -1,14 +1,16 @@
+import type { TxPort } from '../mempool/types.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
+import { connectAdmissions } from './admissions.ts'
 import type { PoolService } from './pool.ts'
-import type { Remote } from './port.ts'
-import type { RpcThreadData } from './rpcData.ts'
+import { connect } from './port.ts'
+import type { PoolPorts, RpcThreadData } from './rpcData.ts'
 import type { ViewFeed, ViewLease } from './viewFeed.ts'
 
 export interface ContextSourceOptions {
   readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion'>
   readonly feed: ViewFeed
-  readonly pool: Remote<PoolService>
+  readonly pool: TxPort
   /** only in view threads */
   readonly execution?: ExecutionHost
 }
@@ -16,6 +18,17 @@ export interface ContextSourceOptions {
 export interface ContextSource {
   /** a context on this thread's newest head */
   lease(): ContextLease
+}
+
+/** What the pool thread offers to clients. */
+export function connectPool({ calls, admissions }: PoolPorts): TxPort {
+  const { get, pendingNonce, status, content, contentFrom } = connect<PoolService>(calls)
+  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom }
+}
+
+export function closePool({ calls, admissions }: PoolPorts): void {
+  calls.close()
+  admissions.close()
 }
 
 /** Makes the context of each request: what it reads stays open until the lease is released. */

@@ -4,6 +4,12 @@ import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { Gate } from './gate.ts'
 import type { PublishedHeight } from './publishedHeight.ts'
 
+/** A thread's ends of its channels to the pool thread. */
+export interface PoolPorts {
+  readonly calls: MessagePort
+  readonly admissions: MessagePort
+}
+
 /** What view and socket threads are started with alike. */
 export interface RpcThreadData {
   readonly location: string
@@ -14,7 +20,7 @@ export interface RpcThreadData {
   readonly clientVersion: string
   readonly log: LogConfig
   /** to the pool thread */
-  readonly pool: MessagePort
+  readonly pool: PoolPorts
   /** name of the broadcast channel for heads */
   readonly headChannel: string
   readonly publishedHeight: PublishedHeight

@@ -12,6 +12,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type ConsensusMetrics, createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
+import { executorApplication } from './executorApplication.ts'
 import type { Home } from './openHome.ts'
 import { startThreads } from './startThreads.ts'
 
@@ -97,7 +98,7 @@ async function startParts(
   const consensusLog = logger.child({ part: 'consensus' })
   const decisions = followDecisions(info, metrics, consensusLog)
   const solo = await startSolo({
-    application: threads.executor,
+    application: executorApplication(threads.executor),
     key: validatorKey,
     chain: {
       chainId: chain.chainId,

@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { PooledTransaction } from '../mempool/types.ts'
+import { recoverNatively } from '../primitives/secp256k1.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from '../rpc/comet/status.ts'
 import { createCometTable } from '../rpc/comet/table.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
@@ -14,9 +15,8 @@ import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { waitAtGate } from './gate.ts'
 import { countWatchers, type PendingWatch } from './pendingWatch.ts'
-import type { PoolService } from './pool.ts'
 import { connect, serve } from './port.ts'
-import { createContextSource } from './rpcContext.ts'
+import { closePool, connectPool, createContextSource } from './rpcContext.ts'
 import type { RpcThreadData } from './rpcData.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
@@ -78,7 +78,7 @@ function ownFilters(): FilterStore {
   return store
 }
 
-const pool = connect<PoolService>(data.pool)
+const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(data.views.map((port) => connect<ViewService>(port)))
 const first = contexts.lease()
@@ -104,6 +104,8 @@ const server = await createRpcServer({
     lease: contexts.lease,
     views,
     limits: data.limits,
+    // Without the native addon a sender's recovery is not quick.
+    runsQuickCalls: recoverNatively !== undefined,
     log,
     metrics,
   }),
@@ -148,7 +150,7 @@ const service = {
   close: async () => {
     await server.close()
     pending.close()
-    data.pool.close()
+    closePool(data.pool)
     for (const port of [...data.views, ...data.filterClients]) port.close()
     data.filterOwner?.close()
     await feed.close()

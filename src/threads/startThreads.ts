@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Config } from '../config/config.ts'
+import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
@@ -15,6 +16,7 @@ import { createPublishedHeight, type PublishedHeight } from './publishedHeight.t
 import type { RpcThreadData } from './rpcData.ts'
 import type { SocketData, SocketService } from './socket.ts'
 import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
+import { chooseShadow } from './threadEngine.ts'
 import type { ViewData, ViewService } from './view.ts'
 
 export interface ThreadsOptions {
@@ -40,6 +42,16 @@ export interface Threads {
   stop(): Promise<void>
 }
 
+/** Channels from a thread to the pool. */
+interface PoolChannels {
+  readonly calls: Channel
+  readonly admissions: Channel
+}
+
+function poolChannels(): PoolChannels {
+  return { calls: channel(), admissions: channel() }
+}
+
 /** Channels between the threads: the left end is the caller's, the right end the server's. */
 interface Wiring {
   /** opens when the database holds a chain */
@@ -49,9 +61,9 @@ interface Wiring {
   readonly pendingChannel: string
   readonly pendingWatch: PendingWatch
   readonly executorToPool: Channel
-  readonly views: readonly { readonly toPool: Channel }[]
+  readonly views: readonly { readonly toPool: PoolChannels }[]
   readonly sockets: readonly {
-    readonly toPool: Channel
+    readonly toPool: PoolChannels
     /** one a view thread */
     readonly toViews: readonly Channel[]
     /** to the filters of the first socket thread; unused by that one */
@@ -68,9 +80,9 @@ function wire({ viewThreads, socketThreads }: Config['rpc']): Wiring {
     pendingChannel: `coind-pending-${instance}`,
     pendingWatch: createPendingWatch(),
     executorToPool: channel(),
-    views: Array.from({ length: viewThreads }, () => ({ toPool: channel() })),
+    views: Array.from({ length: viewThreads }, () => ({ toPool: poolChannels() })),
     sockets: Array.from({ length: socketThreads }, () => ({
-      toPool: channel(),
+      toPool: poolChannels(),
       toViews: Array.from({ length: viewThreads }, channel),
       toFilters: channel(),
     })),
@@ -108,6 +120,8 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 
 async function startAll(options: ThreadsOptions): Promise<Threads> {
   const wiring = wire(options.config.rpc)
+  const engine = await chooseEngine(options.config.evmEngine)
+  const shadow = await chooseShadow(options.config)
   const started: Thread[] = []
   const start: StartThread = (role, index, data, transfer) => {
     const name = index === undefined ? role : `${role}-${index}`
@@ -116,9 +130,9 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     return { thread, remote: connect(thread.control) }
   }
   try {
-    const executorThread = startExecutor(options, wiring, start)
+    const executorThread = startExecutor(options, wiring, { engine, shadow }, start)
     const poolThread = startPool(options, wiring, start)
-    const viewThreads = startViews(options, wiring, start)
+    const viewThreads = startViews(options, wiring, engine, start)
     const socketThreads = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
 
     const executor = executorThread.remote
@@ -168,6 +182,7 @@ function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
 function startExecutor(
   { config, location, chain, genesis }: ThreadsOptions,
   { headChannel, publishedHeight, executorToPool }: Wiring,
+  engines: Pick<ExecutorData, 'engine' | 'shadow'>,
   start: StartThread,
 ): Started<ExecutorService> {
   const data: ExecutorData = {
@@ -175,6 +190,7 @@ function startExecutor(
     location,
     chain,
     genesis,
+    ...engines,
     pool: executorToPool.left,
     headChannel,
     publishedHeight,
@@ -187,17 +203,23 @@ function startPool(
   { databaseGate, executorToPool, views, sockets, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
-  const channels = [executorToPool, ...views.map(({ toPool }) => toPool), ...sockets.map(({ toPool }) => toPool)]
-  const clients = channels.map(({ right }) => right)
-  const data: PoolData = { location, databaseGate, chain, clients, pendingChannel, pendingWatch }
-  return start('pool', undefined, data, data.clients)
+  const channels = [...views, ...sockets].map(({ toPool }) => toPool)
+  const clients = [executorToPool.right, ...channels.map(({ calls }) => calls.right)]
+  const admissions = channels.map((channels) => channels.admissions.right)
+  const data: PoolData = { location, databaseGate, chain, clients, admissions, pendingChannel, pendingWatch }
+  return start('pool', undefined, data, [...clients, ...admissions])
 }
 
-function startViews(options: ThreadsOptions, wiring: Wiring, start: StartThread): readonly Started<ViewService>[] {
+function startViews(
+  options: ThreadsOptions,
+  wiring: Wiring,
+  engine: EngineChoice,
+  start: StartThread,
+): readonly Started<ViewService>[] {
   return wiring.views.map(({ toPool }, index) => {
     const clients = wiring.sockets.map(({ toViews }) => toViews[index]!.right)
-    const data: ViewData = { ...rpcData(options, wiring, toPool.left), clients }
-    return start('view', index, data, [data.pool, ...clients])
+    const data: ViewData = { ...rpcData(options, wiring, toPool), clients, engine }
+    return start('view', index, data, [...Object.values(data.pool), ...clients])
   })
 }
 
@@ -211,7 +233,7 @@ function startSocket(
   const { toPool, toViews, toFilters } = wiring.sockets[index]!
   const isOwner = index === 0
   const data: SocketData = {
-    ...rpcData(options, wiring, toPool.left),
+    ...rpcData(options, wiring, toPool),
     views: toViews.map(({ left }) => left),
     filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
     filterOwner: isOwner ? undefined : toFilters.left,
@@ -225,15 +247,16 @@ function startSocket(
     validator,
   }
   const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
-  return start('socket', index, data, [data.pool, ...data.views, ...data.filterClients, ...owner])
+  return start('socket', index, data, [...Object.values(data.pool), ...data.views, ...data.filterClients, ...owner])
 }
 
 function rpcData(
   options: ThreadsOptions,
   { databaseGate, headChannel, publishedHeight }: Wiring,
-  pool: MessagePort,
+  toPool: PoolChannels,
 ): RpcThreadData {
   const { config, location, chain, clientVersion } = options
   const { limits } = config.rpc
+  const pool = { calls: toPool.calls.left, admissions: toPool.admissions.left }
   return { location, databaseGate, chain, limits, clientVersion, log: config.log, pool, headChannel, publishedHeight }
 }

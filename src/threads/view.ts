@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { ExecutionTimeout } from '../evm/engine.ts'
-import { createReferenceEngine } from '../evm/engines/reference/referenceEngine.ts'
+import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
@@ -12,12 +12,12 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics/viewMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { waitAtGate } from './gate.ts'
-import type { PoolService } from './pool.ts'
-import { connect, serve } from './port.ts'
-import { createContextSource } from './rpcContext.ts'
+import { serve } from './port.ts'
+import { closePool, connectPool, createContextSource } from './rpcContext.ts'
 import type { RpcThreadData } from './rpcData.ts'
 import type { ThreadData } from './spawn.ts'
 import { createTaskQueue } from './taskQueue.ts'
+import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
 
 /** Heavy calls that share the thread by slices; more would only make each of them later. */
@@ -28,6 +28,7 @@ const WAITING_HEAVY = 2_000
 export interface ViewData extends RpcThreadData {
   /** ports of the socket threads */
   readonly clients: readonly MessagePort[]
+  readonly engine: EngineChoice
 }
 
 export type ViewService = typeof service
@@ -36,15 +37,16 @@ const { control, data } = workerData as ThreadData<ViewData>
 const threadMetrics = createThreadMetrics('view')
 const metrics = createViewMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })
+const engine = await openThreadEngine(data.engine)
 waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const feed = followHeads(database, data.headChannel, data.publishedHeight)
 const contexts = createContextSource({
   data,
   feed,
-  pool: connect<PoolService>(data.pool),
+  pool: connectPool(data.pool),
   execution: {
-    engine: createReferenceEngine(),
+    engine,
     precompiles: precompileTable(data.chain.registeredPrecompiles),
     yieldUntil: (deadlineMs) => async () => {
       if (Date.now() >= deadlineMs) {
@@ -81,7 +83,7 @@ const service = {
   },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    data.pool.close()
+    closePool(data.pool)
     for (const client of data.clients) client.close()
     await feed.close()
     await database.close()

@@ -1,2 +1,2 @@
-/** State-test cases that are expected to fail, each with its reason. */
+/** State-test cases that are expected to fail on every engine, each with its reason. */
 export const KNOWN_FAILURES: Readonly<Record<string, string>> = {}

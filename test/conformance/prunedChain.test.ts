@@ -10,13 +10,7 @@ import { createRandom } from '../unit/state/randomChain.ts'
 
 const WINDOW = 50
 const BLOCKS = 2_000
-const STATE_HISTORY = [
-  Column.flatHistory,
-  Column.changeIndex,
-  Column.changeShard,
-  Column.trieHistory,
-  Column.blockChanges,
-]
+const STATE_HISTORY = [Column.changeIndex, Column.changeShard, Column.trieHistory, Column.blockChanges]
 /** headers and commits stay whatever is pruned */
 const BODIES = [Column.results, Column.transaction, Column.logTerm]
 const RECEIVERS = Array.from({ length: 12 }, (_, i) => `0x${(0xabc0 + i).toString(16).padStart(40, '0')}` as const)

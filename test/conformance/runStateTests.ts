@@ -1,31 +1,37 @@
 import { existsSync } from 'node:fs'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { createReferenceEngine } from '../../src/evm/engines/reference/referenceEngine.ts'
+import { createTestEngine, ENGINE_NAMES } from '../testEngines.ts'
 import { KNOWN_FAILURES } from './knownFailures.ts'
 import { runStateTest } from './runStateTest.ts'
 import { readStateTestCases, stateTestFiles } from './stateTestCases.ts'
 
 /**
- * Runs every state test below a directory: `node test/conformance/runStateTests.ts [directory] [fork …] [--match text]`.
- * Prints the counts and each failure that is not a known one; exits with 1 when there is one.
+ * Runs every state test below a directory:
+ *
+ *   node test/conformance/runStateTests.ts [directory] [fork …] [--match text] [--engine name,…]
+ *
+ * Engines are those of `createTestEngine`; `both` are wasm and reference, `all` every one with the wasm engine's forced loops. Prints the
+ * counts and each failure that is not a known one; exits with 1 when there is one.
  */
 const DEFAULT_DIRECTORY = new URL('../../../shared/fixtures/state-tests', import.meta.url).pathname
 const WORKERS = 2
 
 interface Job {
+  readonly engineName: string
   readonly directory: string
   readonly forks: readonly string[]
   readonly files: readonly string[]
 }
 
 interface CaseResult {
+  readonly engineName: string
   readonly id: string
   readonly failure: string | undefined
   readonly milliseconds: number
 }
 
-async function runJob({ directory, forks, files }: Job): Promise<void> {
-  const engine = createReferenceEngine()
+async function runJob({ engineName, directory, forks, files }: Job): Promise<void> {
+  const engine = await createTestEngine(engineName)
   for (const file of files) {
     const results: CaseResult[] = []
     for (const testCase of readStateTestCases(directory, file, forks)) {
@@ -36,7 +42,7 @@ async function runJob({ directory, forks, files }: Job): Promise<void> {
       } catch (error) {
         failure = `threw ${error instanceof Error ? error.stack : String(error)}`
       }
-      results.push({ id: testCase.id, failure, milliseconds: performance.now() - start })
+      results.push({ engineName, id: testCase.id, failure, milliseconds: performance.now() - start })
     }
     parentPort!.postMessage(results)
   }
@@ -44,23 +50,33 @@ async function runJob({ directory, forks, files }: Job): Promise<void> {
 
 async function main(): Promise<void> {
   const words = process.argv.slice(2)
-  const matchAt = words.indexOf('--match')
-  const match = matchAt < 0 ? '' : words.splice(matchAt, 2)[1]!
+  const option = (name: string): string | undefined => {
+    const at = words.indexOf(name)
+    return at < 0 ? undefined : words.splice(at, 2)[1]
+  }
+  const match = option('--match') ?? ''
+  const engines = enginesOf(option('--engine') ?? 'wasm')
   const [directory = DEFAULT_DIRECTORY, ...forks] = words
   if (!existsSync(directory)) {
     console.log(`state tests skipped: ${directory} is not there`)
     return
   }
   const files = stateTestFiles(directory).filter((file) => file.includes(match))
-  const results = await runInWorkers(directory, forks.length > 0 ? forks : ['Cancun'], files)
-  report(results)
+  const results: CaseResult[] = []
+  for (const engineName of engines) {
+    const ofEngine = await runInWorkers({ engineName, directory, forks: forks.length > 0 ? forks : ['Cancun'], files })
+    report(engineName, ofEngine)
+    results.push(...ofEngine)
+  }
+  process.exitCode = results.some(isNew) ? 1 : 0
 }
 
-async function runInWorkers(
-  directory: string,
-  forks: readonly string[],
-  files: readonly string[],
-): Promise<CaseResult[]> {
+function enginesOf(text: string): readonly string[] {
+  if (text === 'both') return ['wasm', 'reference']
+  return text === 'all' ? ENGINE_NAMES : text.split(',')
+}
+
+async function runInWorkers({ files, ...common }: Job): Promise<CaseResult[]> {
   const results: CaseResult[] = []
   let filesDone = 0
   const jobs = Array.from({ length: WORKERS }, (_, index) => files.filter((__, at) => at % WORKERS === index))
@@ -68,11 +84,12 @@ async function runInWorkers(
     jobs.map(
       (part) =>
         new Promise<void>((resolve, reject) => {
-          const job: Job = { directory, forks, files: part }
+          const job: Job = { ...common, files: part }
           const worker = new Worker(new URL(import.meta.url), { workerData: job })
           worker.on('message', (batch: CaseResult[]) => {
             results.push(...batch)
-            for (const { id, failure } of batch) if (isNew({ id, failure })) console.log(`FAIL ${id}: ${failure}`)
+            for (const result of batch)
+              if (isNew(result)) console.log(`FAIL ${result.engineName} ${result.id}: ${result.failure}`)
             if (++filesDone % 250 === 0) console.log(`${filesDone} of ${files.length} files, ${results.length} cases`)
           })
           worker.on('error', reject)
@@ -87,17 +104,16 @@ function isNew({ id, failure }: Pick<CaseResult, 'id' | 'failure'>): boolean {
   return failure !== undefined && !(id in KNOWN_FAILURES)
 }
 
-function report(results: readonly CaseResult[]): void {
+function report(engineName: string, results: readonly CaseResult[]): void {
   const failed = results.filter(({ failure }) => failure !== undefined)
   const unknown = failed.filter(isNew)
   const slowest = [...results].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, 10)
-  console.log('slowest:')
+  console.log(`slowest on ${engineName}:`)
   for (const { id, milliseconds } of slowest) console.log(`  ${(milliseconds / 1000).toFixed(1)} s ${id}`)
   const passed = results.length - failed.length
   console.log(
-    `${passed} of ${results.length} passed, ${failed.length - unknown.length} known failures, ${unknown.length} new`,
+    `${engineName}: ${passed} of ${results.length} passed, ${failed.length - unknown.length} known failures, ${unknown.length} new`,
   )
-  process.exitCode = unknown.length === 0 ? 0 : 1
 }
 
 if (parentPort === null) await main()

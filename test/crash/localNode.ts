@@ -12,7 +12,7 @@ import { decodeTransaction } from '../../src/chain/transactionCodec.ts'
 import { type SoloDriver, startSolo } from '../../src/consensus/solo.ts'
 import { createValidatorKey, validatorKey } from '../../src/consensus/validatorKey.ts'
 import type { OpenWalFile } from '../../src/consensus/wal.ts'
-import { createReferenceEngine } from '../../src/evm/engines/reference/referenceEngine.ts'
+import { chooseEngine, createEngine } from '../../src/evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../src/mempool/types.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
@@ -92,7 +92,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
     location: join(options.directory, 'db'),
     chain,
     genesis: { accounts: genesisAllocations(GENESIS), operators: genesisOperators(GENESIS) },
-    engine: createReferenceEngine(),
+    engine: await createEngine(await chooseEngine('wasm'), { hashSeed: 0n }),
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {
       candidates: async ({ isFirst, height }) => (isFirst ? (options.transactions?.(height) ?? []) : []),

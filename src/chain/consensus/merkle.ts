@@ -45,16 +45,39 @@ function splitPoint(n: number): number {
   return 2 ** (31 - Math.clz32(n - 1))
 }
 
-function rootOf(hashes: readonly Uint8Array[], from: number, to: number): Uint8Array {
+/** The last hash of a level and the arrays it was made of. */
+interface LastInner {
+  left: Uint8Array | undefined
+  right: Uint8Array | undefined
+  hash: Uint8Array
+}
+
+/** Where one leaf array stands in many places, as the results of a block of transfers do, most nodes of a level are the same. */
+function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: LastInner[]): Uint8Array {
   if (to - from === 1) return hashes[from]!
-  const middle = from + splitPoint(to - from)
-  return hashInner(rootOf(hashes, from, middle), rootOf(hashes, middle, to))
+  const size = splitPoint(to - from)
+  const left = rootOf(hashes, from, from + size, lasts)
+  const right = rootOf(hashes, from + size, to, lasts)
+  const level = Math.clz32(size)
+  lasts[level] ??= { left: undefined, right: undefined, hash: left }
+  const last = lasts[level]
+  if (last.left !== left || last.right !== right) lasts[level] = { left, right, hash: hashInner(left, right) }
+  return lasts[level].hash
+}
+
+/** One array for equal neighbours. */
+function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
+  const hashes: Uint8Array[] = []
+  for (let i = 0; i < leaves.length; i++) {
+    hashes.push(i > 0 && leaves[i] === leaves[i - 1] ? hashes[i - 1]! : hashLeaf(leaves[i]!))
+  }
+  return hashes
 }
 
 /** RFC 6962 root of `leaves`; sha256 of no bytes when there are none (CometBFT crypto/merkle). */
 export function merkleRoot(leaves: readonly Uint8Array[]): Hash {
   if (leaves.length === 0) return sha256(EMPTY_BYTES)
-  return rootOf(leaves.map(hashLeaf), 0, leaves.length)
+  return rootOf(hashLeaves(leaves), 0, leaves.length, [])
 }
 
 /** The root with a proof for each leaf. */

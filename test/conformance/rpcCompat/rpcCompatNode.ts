@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
-import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { readArguments } from '../../../src/rpc/arguments.ts'
 import { toRpcError } from '../../../src/rpc/errorResponse.ts'
 import type { RpcContext } from '../../../src/rpc/method.ts'
 import type { MethodTable } from '../../../src/rpc/methodTable.ts'
 import { resultText } from '../../../src/rpc/rawJson.ts'
+import { productionEngine } from '../../unit/evm/productionEngine.ts'
 import { TEST_LIMITS } from '../../unit/rpc/memoryNode.ts'
 import { createMemoryPool } from '../../unit/rpc/memoryPool.ts'
 import { memoryView } from '../../unit/rpc/memoryView.ts'
@@ -27,7 +27,7 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
   const readJson = (name: string): unknown => JSON.parse(readFileSync(join(directory, name), 'utf8'))
   const genesis = readJson('genesis.json') as GenesisFile
   const chain = chainConfigOf(genesis, SECONDS_PER_BLOCK)
-  const engine = createReferenceEngine()
+  const engine = productionEngine
   const blocks = decodeBlocks(new Uint8Array(readFileSync(join(directory, 'chain.rlp'))))
   const imported = await importChain(genesis, blocks, chain, engine)
   const view = memoryView(imported.blocks, imported.states)

@@ -1,15 +1,18 @@
 import { createBlockHeaderFromRLP } from '@ethereumjs/block'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
-import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
+import { encodeFunctionData, erc20Abi, keccak256, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkProposal } from '../../../src/app/proposalCheck.ts'
 import { encodeEthereumHeader } from '../../../src/chain/ethereumHeaderCodec.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/chain/genesisConstants.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
+import { EngineTrapError } from '../../../src/evm/engines/engineTrapError.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/openView.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { productionEngine } from '../evm/productionEngine.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from './testChain.ts'
 
 const account = privateKeyToAccount(WALLET_KEY)
@@ -133,6 +136,23 @@ describe('application', () => {
     const replica = await start()
     for (const block of decided) await replica.executor.application.finalizeBlock(block)
     expect(bytesToHex(replica.executor.head().hash)).toBe(bytesToHex(reopened.executor.head().hash))
+  })
+
+  it('stops at a transaction that breaks the engine, and says which one it is', async () => {
+    const engine: Engine = {
+      name: 'wasm',
+      run: async (message, environment) => {
+        if (message.to !== undefined) return productionEngine.run(message, environment)
+        throw new EngineTrapError('the EVM broke', new Error('unreachable'))
+      },
+    }
+    const chain = await start({}, { engine })
+    await chain.produce()
+    const raw = await sign({ to: undefined, data: '0x00', gas: 100_000n })
+    const hash = keccak256(bytesToHex(raw))
+    const where = `block 2, transaction ${hash}: the EVM broke`
+    for (const asGiven of [false, true]) await expect(chain.produce([raw], { asGiven })).rejects.toThrow(where)
+    expect(chain.executor.head().header.number).toBe(1)
   })
 
   it('refuses a block that was decided on another application hash', async () => {

@@ -14,11 +14,12 @@ import { genesisAllocations } from '../../../src/chain/genesisAllocations.ts'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
-import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
+import { productionEngine } from '../evm/productionEngine.ts'
 
 /** Of the account at `test test … junk`, index 0. */
 export const WALLET_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
@@ -39,9 +40,17 @@ export interface TestChain {
   reopen(): Promise<TestChain>
 }
 
+export interface TestChainOptions {
+  readonly pruning?: 'archive' | number
+  readonly blockHistory?: number
+  readonly engine?: Engine
+  /** executes each block too */
+  readonly shadow?: Engine
+}
+
 export async function createTestChain(
   input: Partial<GenesisInput> = {},
-  options: { readonly pruning?: 'archive' | number; readonly blockHistory?: number } = {},
+  options: TestChainOptions = {},
 ): Promise<TestChain> {
   const directory = mkdtempSync(join(tmpdir(), 'coind-chain-'))
   return openTestChain(directory, input, options)
@@ -50,7 +59,7 @@ export async function createTestChain(
 async function openTestChain(
   directory: string,
   input: Partial<GenesisInput>,
-  options: { readonly pruning?: 'archive' | number; readonly blockHistory?: number },
+  options: TestChainOptions,
 ): Promise<TestChain> {
   const genesis = createGenesis({
     genesisTimeMs: GENESIS_TIME_MS,
@@ -68,7 +77,8 @@ async function openTestChain(
     location,
     chain,
     genesis: { accounts: genesisAllocations(genesis), operators: genesisOperators(genesis) },
-    engine: createReferenceEngine(),
+    engine: options.engine ?? productionEngine,
+    ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {
       candidates: async ({ isFirst }) => (isFirst ? offered : []),
@@ -90,8 +100,8 @@ async function openTestChain(
       const height = info.height + 1
       const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
       offered = asGiven ? [] : raws.map((raw) => pooled(raw, chain.evmChainId))
-      const txs = asGiven
-        ? raws
+      const { txs } = asGiven
+        ? { txs: raws }
         : await application.prepareProposal({
             height,
             timeMs,

@@ -40,7 +40,7 @@ describe('loadConfig', () => {
       pruning: 50_000,
       blockHistory: 0,
       genesis: { wallet: undefined, selfDelegationAcoin: 10n ** 24n, hash: undefined },
-      evmEngine: 'reference',
+      evmEngine: 'wasm',
       log: { level: 'info', format: 'auto' },
     })
     expect(config.rpc.limits).toEqual({
@@ -138,17 +138,9 @@ describe('loadConfig', () => {
     ['GENESIS_HASH', 'ff', 'GENESIS_HASH is "ff": it may hold 64 hex digits'],
     ['PRUNING', 'none', 'PRUNING is "none": it may hold archive, or a number of blocks from 1 to 1000000000'],
     ['JOIN_NETWORK', 'yes', 'JOIN_NETWORK is "yes": it may hold true or false'],
-    [
-      'EVM_ENGINE',
-      'wasm',
-      'EVM_ENGINE is "wasm" (this version does not have the wasm engine yet): it may hold reference',
-    ],
-    ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it may hold reference'],
-    [
-      'EVM_SHADOW',
-      'true',
-      'EVM_SHADOW is "true" (this version has one engine, so there is no second one to compare with): it may hold false',
-    ],
+    ['EVM_ENGINE', 'revm', 'EVM_ENGINE is "revm": it may hold wasm, reference'],
+    ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it may hold wasm, reference'],
+    ['EVM_SHADOW', 'always', 'EVM_SHADOW is "always": it may hold true or false'],
     ['PUBLIC_RPC_URL', 'example.org', 'PUBLIC_RPC_URL is "example.org": it may hold a URL, http://… or https://…'],
     ['PERSISTENT_PEERS', 'a@b', 'PERSISTENT_PEERS is "a@b": it may hold id@host:port, several with commas'],
     ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it may hold a node ID, 40 hex digits, or a libp2p peer ID'],

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { ConsensusBlock, ConsensusHeader } from '../../../src/chain/consensus/block.ts'
+import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
 import { commitHash } from '../../../src/chain/consensus/commitCodec.ts'
 import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import { type ConsensusState, checkBlock, makeBlock, stateFromInfo } from '../../../src/consensus/consensusState.ts'
@@ -13,6 +14,7 @@ await runUntil(3, { directory: temporaryDirectory(), application })
 const state: ConsensusState = stateFromInfo(CHAIN, await application.info(), CHAIN.validators)
 const good = makeBlock(state, {
   txs: [Uint8Array.of(1)],
+  dataHash: dataHash([Uint8Array.of(1)]),
   timeMs: state.lastBlockTimeMs + 1,
   proposerAddress: KEY.address,
 })
@@ -57,7 +59,12 @@ describe('a block', () => {
 
   it('at height 1 has no last commit', async () => {
     const genesis = stateFromInfo(CHAIN, await new FakeApplication().info(), CHAIN.validators)
-    const first = makeBlock(genesis, { txs: [], timeMs: genesis.lastBlockTimeMs + 1, proposerAddress: KEY.address })
+    const first = makeBlock(genesis, {
+      txs: [],
+      dataHash: dataHash([]),
+      timeMs: genesis.lastBlockTimeMs + 1,
+      proposerAddress: KEY.address,
+    })
     expect(checkBlock(genesis, first)).toBeUndefined()
     const { lastCommit } = good
     const header = { ...first.header, lastCommitHash: commitHash(lastCommit) }

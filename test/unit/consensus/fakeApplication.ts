@@ -1,4 +1,5 @@
 import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
 import type { BlockId, Commit } from '../../../src/chain/consensus/types.ts'
 import type {
   Application,
@@ -6,6 +7,7 @@ import type {
   DecidedBlock,
   FinalizeResult,
   ProposalRequest,
+  ProposedData,
 } from '../../../src/consensus/application.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
@@ -55,9 +57,10 @@ export class FakeApplication implements Application {
     return this.blocks.at(-1)?.appHash ?? sha256(Uint8Array.of(0))
   }
 
-  async prepareProposal(request: ProposalRequest): Promise<readonly Uint8Array[]> {
+  async prepareProposal(request: ProposalRequest): Promise<ProposedData> {
     await this.before('prepareProposal', request.height)
-    return this.txsFor(request)
+    const txs = this.txsFor(request)
+    return { txs, dataHash: dataHash(txs) }
   }
 
   processProposal(): Promise<{ accepted: true }> {

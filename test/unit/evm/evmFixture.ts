@@ -1,13 +1,18 @@
 import type { Hardfork } from '../../../src/chain/hardfork.ts'
-import type { BlockContext } from '../../../src/evm/engine.ts'
-import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
+import type { BlockContext, Engine } from '../../../src/evm/engine.ts'
+import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
 import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
 import type { CallMessage, TransitionContext } from '../../../src/evm/transition.ts'
 import { bytesKey, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { productionEngine } from './productionEngine.ts'
 
-export const engine = createReferenceEngine()
+/** Both engines, which must not differ in anything. */
+export const ENGINES: readonly Engine[] = [
+  productionEngine,
+  await createEngine(await chooseEngine('reference'), { hashSeed: 0n }),
+]
 
 export const SENDER = hexToBytes('0x1111111111111111111111111111111111111111')
 export const CONTRACT = hexToBytes('0x2222222222222222222222222222222222222222')
@@ -41,7 +46,7 @@ export function contextOn(
     Omit<TransitionContext, 'precompiles'>
   > = {},
 ): TransitionContext & { world: Journal } {
-  const { fork = 'osaka', precompiles = [], ...rest } = options
+  const { fork = 'osaka', precompiles = [], engine = productionEngine, ...rest } = options
   return {
     ...rest,
     world: new Journal(state),

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Transaction } from '../../../src/chain/transaction.ts'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { createPool, GWEI, makeTransaction, outcomeOf, type PoolFixture, senderOf } from './poolFixture.ts'
@@ -185,7 +186,7 @@ describe('the pool', () => {
             )
           }
           const request = { baseFeePerGas: baseFee, gasLimit: 30_000_000n, maxBytes: 2_000_000 }
-          expect(hashesOf(pool.candidates(request))).toEqual(model.select(baseFee))
+          expect(hashesOf([...pool.candidates(request)].map(toPooledTransaction))).toEqual(model.select(baseFee))
           expect(pool.status().pending + pool.status().queued).toBe(model.transactions.length)
         }
         expect(new Set(fixture.admitted).size).toBe(fixture.admitted.length)

@@ -6,6 +6,7 @@ import {
   type UnsignedTransaction,
 } from '../../../src/chain/transactionCodec.ts'
 import { type PoolOptions, TransactionPool } from '../../../src/mempool/pool.ts'
+import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState, DropReason, PoolHeadUpdate } from '../../../src/mempool/types.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
@@ -93,7 +94,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
       readAccount: stateOf,
       authoritiesOf: () => [],
       now: () => clock.nowMs,
-      onAdmitted: ({ hash }) => void admitted.push(bytesToHex(hash)),
+      onAdmitted: (entry) => void admitted.push(bytesToHex(toPooledTransaction(entry).hash)),
       onDropped: (hash, reason) => void dropped.push({ hash: bytesToHex(hash), reason }),
       ...options,
     }),

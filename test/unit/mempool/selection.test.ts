@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import { createPool, GWEI, makeTransaction, senderOf } from './poolFixture.ts'
 
 const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, maxBytes: 1_000_000 }
@@ -15,9 +16,9 @@ function bid(sender: number, nonce: number, tip: number, fields = {}) {
 }
 
 /** `sender/nonce` of each; the value tells the sender. */
-function names(list: Iterable<{ readonly raw: Uint8Array }>): string[] {
-  return Array.from(list, ({ raw }) => {
-    const { value, nonce } = decodeTransaction(raw)
+function names(list: Iterable<PoolEntry>): string[] {
+  return Array.from(list, (entry) => {
+    const { value, nonce } = decodeTransaction(toPooledTransaction(entry).raw)
     return `${value}/${nonce}`
   })
 }

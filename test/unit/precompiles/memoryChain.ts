@@ -3,7 +3,6 @@ import { applyGenesis, type GenesisState } from '../../../src/app/genesisState.t
 import type { GenesisAccount } from '../../../src/chain/genesisAllocations.ts'
 import type { Log } from '../../../src/chain/log.ts'
 import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
-import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { recordBurn } from '../../../src/modules/bank/burn.ts'
 import { getSupply } from '../../../src/modules/bank/supply.ts'
@@ -14,6 +13,7 @@ import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { productionEngine } from '../evm/productionEngine.ts'
 
 export const TOKEN: Hex = bytesToHex(NATIVE_TOKEN_ADDRESS)
 export const CHAIN_ID = 76287n
@@ -40,7 +40,7 @@ export interface SentTransaction {
   readonly authorizationList?: CallMessage['authorizationList']
 }
 
-/** A chain's state in memory, on which transactions run with the reference engine, each committed before the next. */
+/** A chain's state in memory, on which transactions run with the node's engine, each committed before the next. */
 export interface MemoryChain {
   send(transaction: SentTransaction): Promise<AppliedTransaction>
   /** Runs without any effect on the state, at a gas price of 0. */
@@ -63,7 +63,7 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
   applyGenesis(genesis, genesisOf(options, registered))
   state.apply(genesis.changes())
 
-  const engine = createReferenceEngine()
+  const engine = productionEngine
   const precompiles = precompileTable(registered)
   const block = {
     number: 1,

@@ -12,7 +12,6 @@ import type { SignedTransaction } from '../../../src/chain/transaction.ts'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import type { RpcLimits } from '../../../src/config/config.ts'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
-import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
 import type { PrecompileTable } from '../../../src/evm/precompile.ts'
 import { type Address, ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bigIntToBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -22,6 +21,7 @@ import type { StateChanges } from '../../../src/state/changes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import type { NodeView } from '../../../src/state/view.ts'
+import { productionEngine } from '../evm/productionEngine.ts'
 import { executeTransactions } from './executeTransactions.ts'
 import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
 import { createMemoryPool, type MemoryPool } from './memoryPool.ts'
@@ -88,7 +88,7 @@ export interface MemoryNode {
 export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise<MemoryNode> {
   const chain: ChainConfig = { ...TEST_CHAIN, ...options.chain }
   const precompiles: PrecompileTable = options.precompiles ?? new Map()
-  const engine = createReferenceEngine()
+  const engine = productionEngine
   const pool = createMemoryPool()
   const blocks: MemoryBlock[] = []
   const states: MemoryStateReader[] = []

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
-import { addChange, dropChange, nextChange } from '../../../src/state/changeIndex.ts'
+import { addChange, dropChange, previousAfter } from '../../../src/state/changeIndex.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { createRandom } from './randomChain.ts'
+
+/** The value before the change at `height`: of any length, also none, and now and then long. */
+function valueBefore(height: number): Uint8Array {
+  const length = height % 97 === 0 ? 700 : height % 23
+  return new Uint8Array(length).fill(height)
+}
 
 class Store {
   readonly entries = new Map<string, Uint8Array>()
@@ -14,10 +20,10 @@ class Store {
   }
 
   write(batch: WriteBatch): void {
-    for (const operation of batch.operations) {
-      if (operation.type === 'put') this.entries.set(bytesKey(operation.key), operation.value)
-      else this.entries.delete(bytesKey(operation.key))
-    }
+    batch.forEach((key, value) => {
+      if (value === undefined) this.entries.delete(bytesKey(key))
+      else this.entries.set(bytesKey(key), value)
+    })
   }
 }
 
@@ -30,39 +36,42 @@ function filled(count: number, gap: (below: number) => number): { store: Store; 
     height += 1 + gap(4)
     heights.push(height)
     const batch = new WriteBatch()
-    addChange(store, batch, ENTRY, height, 0)
+    addChange(store, batch, ENTRY, { height, previous: valueBefore(height) }, 0)
     store.write(batch)
   }
   return { store, heights }
 }
 
-/** By definition: the first of `heights` above `height`. */
-function expected(heights: readonly number[], height: number): number | undefined {
-  return heights.find((each) => each > height)
+/** By definition: the value before the first of `heights` above `height`. */
+function expected(heights: readonly number[], height: number): Uint8Array | undefined {
+  const change = heights.find((each) => each > height)
+  return change === undefined ? undefined : valueBefore(change)
 }
 
 describe('change index', () => {
-  it.each([1, 2, 255, 256, 257, 600, 5000])('finds the next of %i changes', (count) => {
+  it.each([1, 2, 15, 16, 17, 255, 256, 257, 600, 5000])('finds the next of %i changes', (count) => {
     const { store, heights } = filled(count, createRandom(count))
     for (let height = 0; height <= heights.at(-1)! + 1; height += 1 + (height >> 9)) {
-      expect(nextChange(store, ENTRY, height)).toBe(expected(heights, height))
+      expect(previousAfter(store, ENTRY, height)).toEqual(expected(heights, height))
     }
-    expect(nextChange(store, Uint8Array.of(2, 1, 1), 0)).toBeUndefined()
+    expect(previousAfter(store, Uint8Array.of(2, 1, 1), 0)).toBeUndefined()
   })
 
   it('reads at most a record and two shards for 66,500 changes, and drops them all', () => {
     const { store, heights } = filled(66_500, () => 0)
-    for (const height of [0, 1, 254, 255, 256, 65_535, 65_536, 65_537, 66_499]) {
+    for (const height of [0, 1, 15, 16, 255, 256, 4_095, 4_096, 65_535, 65_536, 66_499]) {
       store.reads = 0
-      expect(nextChange(store, ENTRY, height)).toBe(height + 1)
-      expect(store.reads).toBeLessThanOrEqual(height < 65_536 ? 3 : 2)
+      expect(previousAfter(store, ENTRY, height)).toEqual(valueBefore(height + 1))
+      expect(store.reads).toBeLessThanOrEqual(3)
     }
-    expect(nextChange(store, ENTRY, 66_500)).toBeUndefined()
+    expect(previousAfter(store, ENTRY, 66_500)).toBeUndefined()
     for (const height of heights) {
       const batch = new WriteBatch()
       dropChange(store, batch, ENTRY, height)
       store.write(batch)
-      if (height % 997 === 0) expect(nextChange(store, ENTRY, height)).toBe(height + 1)
+      if (height % 997 === 0 && height < 66_500) {
+        expect(previousAfter(store, ENTRY, height)).toEqual(valueBefore(height + 1))
+      }
     }
     expect(store.entries.size).toBe(0)
   })
@@ -72,15 +81,15 @@ describe('change index', () => {
     for (let height = 1; height <= 20_000; height++) {
       const batch = new WriteBatch()
       if (height > 1000) dropChange(store, batch, ENTRY, height - 1000)
-      addChange(store, batch, ENTRY, height, height - 1000)
+      addChange(store, batch, ENTRY, { height, previous: valueBefore(height) }, height - 1000)
       store.write(batch)
       if (height > 1000 && height % 333 === 0) {
         for (const back of [999, 700, 256, 3, 1])
-          expect(nextChange(store, ENTRY, height - back)).toBe(height - back + 1)
+          expect(previousAfter(store, ENTRY, height - back)).toEqual(valueBefore(height - back + 1))
       }
     }
-    expect(store.entries.size).toBeLessThanOrEqual(6)
+    expect(store.entries.size).toBeLessThanOrEqual(1000 / 14 + 4)
     const bytes = [...store.entries.values()].reduce((sum, value) => sum + value.length, 0)
-    expect(bytes).toBeLessThan(3000)
+    expect(bytes).toBeLessThan(1000 * 24 + 3000)
   })
 })

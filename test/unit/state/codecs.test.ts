@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
-import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
-import { decodeAccountLeaf, encodeAccountLeaf } from '../../../src/state/accountLeaf.ts'
+import { bytesKey, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
+import { EMPTY_CODE_HASH, keccak256 } from '../../../src/primitives/hash.ts'
+import { decodeAccountLeaf, encodeAccountLeaf, storageRootIn } from '../../../src/state/accountLeaf.ts'
 import { BoundedCache } from '../../../src/state/boundedCache.ts'
 import { decodeAccount, encodeAccount } from '../../../src/state/flatCodec.ts'
 import { decodeItem, decodeList, encodeList, encodeString } from '../../../src/state/trieRlp.ts'
@@ -19,10 +19,10 @@ describe('codecs', () => {
     fc.assert(
       fc.property(account, (value) => {
         expect(decodeAccount(encodeAccount(value))).toEqual(value)
-        expect(decodeAccountLeaf(encodeAccountLeaf(value, EMPTY_TRIE_ROOT))).toEqual({
-          account: value,
-          storageRoot: EMPTY_TRIE_ROOT,
-        })
+        const root = keccak256(value.codeHash)
+        const leaf = encodeAccountLeaf(value, bytesKey(root))
+        expect(decodeAccountLeaf(keyBytes(leaf))).toEqual({ account: value, storageRoot: root })
+        expect(keyBytes(storageRootIn(leaf))).toEqual(root)
       }),
     )
     expect(decodeAccount(encodeAccount(undefined))).toBeUndefined()

@@ -5,7 +5,7 @@ import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
 import { compareKeys } from '../../../src/state/changes.ts'
 import type { TrieNode } from '../../../src/state/trieNode.ts'
 import { ACCOUNT_TRIE } from '../../../src/state/triePath.ts'
-import { loadRoot, type TrieResult, updateTrie } from '../../../src/state/trieUpdate.ts'
+import { loadRoot, type TrieResult, type TrieSink, updateTrie } from '../../../src/state/trieUpdate.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */
 const key = fc
@@ -23,6 +23,14 @@ const value = fc.oneof(
 )
 const block = fc.dictionary(key, value, { maxKeys: 12 }).map((changes) => new Map(Object.entries(changes)))
 
+interface Update extends TrieResult {
+  readonly writes: readonly {
+    readonly nodeKey: string
+    readonly stands: boolean
+    readonly rlp: Uint8Array | undefined
+  }[]
+}
+
 class StoredTrie {
   readonly nodes = new Map<string, Uint8Array>()
   root: TrieNode | undefined
@@ -32,18 +40,24 @@ class StoredTrie {
     return this.nodes.get(bytesKey(nodeKey))
   }
 
-  compute(changes: ReadonlyMap<string, Uint8Array | undefined>): TrieResult {
+  compute(changes: ReadonlyMap<string, Uint8Array | undefined>): Update {
     const updates = [...changes]
       .sort((a, b) => compareKeys(a[0], b[0]))
-      .map(([name, next]) => ({ key: keyBytes(name), next: () => next }))
-    return updateTrie(ACCOUNT_TRIE, this.root, updates, this, ++this.generation)
+      .map(([name, next]) => ({ key: name, next: () => next && bytesKey(next) }))
+    const writes: { nodeKey: string; stands: boolean; rlp: Uint8Array | undefined }[] = []
+    const sink: TrieSink = {
+      write: (key, previous, rlp) =>
+        writes.push({ nodeKey: bytesKey(key), stands: previous !== undefined, rlp: rlp?.slice() }),
+    }
+    return { ...updateTrie(ACCOUNT_TRIE, this.root, updates, this, sink, ++this.generation), writes }
   }
 
-  adopt(result: TrieResult): void {
+  adopt(result: Update): void {
     this.root = result.root
-    for (const { key: nodeKey, current } of result.writes) {
-      if (current === undefined) expect(this.nodes.delete(bytesKey(nodeKey))).toBe(true)
-      else this.nodes.set(bytesKey(nodeKey), current)
+    for (const { nodeKey, stands, rlp } of result.writes) {
+      expect(this.nodes.has(nodeKey)).toBe(stands)
+      if (rlp === undefined) this.nodes.delete(nodeKey)
+      else this.nodes.set(nodeKey, rlp)
     }
   }
 

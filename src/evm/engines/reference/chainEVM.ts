@@ -9,9 +9,10 @@ import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
 import type { StatefulPrecompile } from '../../precompile.ts'
 import type { Rules } from '../../rules.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
+import { isFatal } from '../fatal.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
+import { noteEnd } from './failures.ts'
 import { FASTER, failedPrecompile } from './fasterPrecompiles.ts'
-import { isFatal } from './fatal.ts'
 import { FrameInterpreter } from './frameInterpreter.ts'
 import { installHandlers } from './opcodeHandlers.ts'
 import { WorldJournal } from './worldJournal.ts'
@@ -170,9 +171,10 @@ export class ChainEVM extends EVM {
     if (selfdestruct !== undefined) result.selfdestruct = selfdestruct
     if (createdAddresses !== undefined) result.createdAddresses = createdAddresses
     const { runState, exceptionError } = await interpreter.run(code)
+    if (exceptionError === undefined) noteEnd(runState as FrameState)
     const keepsGas = exceptionError === undefined || exceptionError.error === 'revert'
     return {
-      runState: runState as NonNullable<ExecResult['runState']>,
+      runState: runState as FrameState,
       returnValue: result.returnValue ?? EMPTY_BYTES,
       executionGasUsed: keepsGas ? gasLimit - runState.gasLeft : gasLimit,
       gas: runState.gasLeft,

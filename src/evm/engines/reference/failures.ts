@@ -1,19 +1,21 @@
 import type { ExecResult } from '@ethereumjs/evm'
+import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureWords.ts'
+import { COPY_WORD_GAS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './memoryGas.ts'
 
-/** The error names of `@ethereumjs/evm` in geth's words (core/vm/errors.go); names that are missing are the same in both. */
+/** The error names of `@ethereumjs/evm` in geth's words; names that are missing are the same in both. */
 const GETH_WORDS: Readonly<Record<string, string>> = {
-  revert: 'execution reverted',
-  'code store out of gas': 'contract creation code storage out of gas',
-  'static state change': 'write protection',
-  'create collision': 'contract address collision',
-  'code size to deposit exceeds maximum code size': 'max code size exceeded',
-  'initcode exceeds max initcode size': 'max initcode size exceeded',
-  'invalid bytecode deployed': 'invalid code: must not begin with 0xef',
-  'insufficient balance': 'insufficient balance for transfer',
+  revert: FAILURE_WORDS.reverted,
+  'code store out of gas': FAILURE_WORDS.codeStoreOutOfGas,
+  'static state change': FAILURE_WORDS.writeProtection,
+  'create collision': FAILURE_WORDS.addressCollision,
+  'code size to deposit exceeds maximum code size': FAILURE_WORDS.codeSize,
+  'initcode exceeds max initcode size': FAILURE_WORDS.initCodeSize,
+  'invalid bytecode deployed': FAILURE_WORDS.invalidCode,
+  'insufficient balance': FAILURE_WORDS.insufficientBalance,
 }
 
-const STACK_LIMIT = 1024
 const RETURNDATACOPY = 0x3e
+const RETURNDATACOPY_GAS = 3n
 const INVALID = 0xfe
 
 /** Stack items that an opcode takes (for DUP and SWAP: reaches), by opcode; 0 for the others. */
@@ -25,53 +27,65 @@ export function stackInputsOf(opcode: number): number {
 }
 
 type FrameState = NonNullable<ExecResult['runState']>
+type FailedFrame = Pick<
+  FrameState,
+  'opCode' | 'stack' | 'code' | 'programCounter' | 'returnBytes' | 'gasLeft' | 'memoryWordCount' | 'highestMemCost'
+>
 
 /** Why the frame failed, in geth's words; `execution reverted` for REVERT. */
 export function failureWords(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
-  const name = result.exceptionError?.error ?? 'internal error'
+  const name = result.exceptionError?.error ?? FAILURE_WORDS.internal
+  // What ended well and ran out of gas all the same is a creation that cannot pay for its code.
+  if (name === FAILURE_WORDS.outOfGas && result.runState !== undefined && ended.has(result.runState)) {
+    return FAILURE_WORDS.codeStoreOutOfGas
+  }
   return frameFailureWords(name, result.runState)
 }
 
+/** Frames whose code came to an end without a failure. */
+const ended = new WeakSet<FrameState>()
+
+/** Notes that the frame's code came to an end without a failure: `@ethereumjs/evm` may still find one in what it gave. */
+export function noteEnd(frame: FrameState): void {
+  ended.add(frame)
+}
+
 /** As {@link failureWords}, from the name of the error and the state of the frame that it ended (none for a precompile). */
-export function frameFailureWords(
-  name: string,
-  frame: Pick<FrameState, 'opCode' | 'stack' | 'code' | 'programCounter' | 'returnBytes'> | undefined,
-): string {
+export function frameFailureWords(name: string, frame: FailedFrame | undefined): string {
   if (frame !== undefined) {
     switch (name) {
       case 'stack underflow':
-        return `stack underflow (${frame.stack.length} <=> ${stackInputsOf(frame.opCode)})`
+        return stackUnderflowWords(frame.stack.length, stackInputsOf(frame.opCode))
       case 'stack overflow':
-        return `stack limit reached ${frame.stack.length} (${STACK_LIMIT - 1})`
+        return stackOverflowWords(frame.stack.length)
       case 'invalid opcode':
-        return `invalid opcode: ${opcodeText(frame.code[frame.programCounter] ?? INVALID)}`
+        return invalidOpcodeWords(frame.code[frame.programCounter] ?? INVALID)
       case 'value out of range':
-        return 'gas uint64 overflow'
+        return FAILURE_WORDS.gasOverflow
       case 'out of gas':
-        return copiesBeyondReturnData(frame) ? 'return data out of bounds' : name
+        if (frame.memoryWordCount >= OVERFLOWN_WORDS) return FAILURE_WORDS.gasOverflow
+        return frame.opCode === RETURNDATACOPY ? returnDataCopyWords(frame) : name
       default:
     }
   }
   // the name goes on with the place of the jump
-  if (name.startsWith('invalid JUMP')) return 'invalid jump destination'
+  if (name.startsWith('invalid JUMP')) return FAILURE_WORDS.invalidJump
   // without a frame a precompile failed
   if (frame === undefined && name === 'value out of range') return 'invalid input length'
   return GETH_WORDS[name] ?? name
 }
 
-/** RETURNDATACOPY of more than there is, which the EVM reports as out of gas. */
-function copiesBeyondReturnData({
-  opCode,
-  stack,
-  returnBytes,
-}: Pick<FrameState, 'opCode' | 'stack' | 'returnBytes'>): boolean {
-  if (opCode !== RETURNDATACOPY || stack.length < 3) return false
-  const [, offset, length] = stack.peek(3) as [bigint, bigint, bigint]
-  return offset + length > returnBytes.length
-}
-
-function opcodeText(opcode: number): string {
-  return opcode === INVALID ? 'INVALID' : `opcode 0x${opcode.toString(16)} not defined`
+/**
+ * Why a RETURNDATACOPY failed, which the EVM reports as out of gas in any case: it looks at the return data before it charges, geth
+ * after that.
+ */
+function returnDataCopyWords(frame: FailedFrame): string {
+  const { stack, returnBytes, gasLeft } = frame
+  const [to, offset, length] = stack.peek(3) as [bigint, bigint, bigint]
+  if (length > 0n && wordsOf(to + length) >= OVERFLOWN_WORDS) return FAILURE_WORDS.gasOverflow
+  const price = RETURNDATACOPY_GAS + COPY_WORD_GAS * wordsOf(length) + memoryCost(frame, to, length)
+  const isBeyond = offset + length > returnBytes.length
+  return isBeyond && price <= gasLeft ? FAILURE_WORDS.returnDataOutOfBounds : FAILURE_WORDS.outOfGas
 }
 
 function stackInputs(): Uint8Array {

@@ -3,6 +3,7 @@ import { createZeroAddress } from '@ethereumjs/util'
 import { bytesToBigInt } from '../../../primitives/bytes.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { createChainCommon } from './chainCommon.ts'
+import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
 type StockInterpreter = FrameState['interpreter']
@@ -84,6 +85,8 @@ export class FrameInterpreter extends Stock {
         }
       }
       if (stepping) await this._runStepHook(gas, state.gasLeft, memoryWords)
+      const fault = stackFault(opcodeInfo.code, state.stack.length)
+      if (fault !== undefined) throw new EVMError(fault)
       if (opcodeInfo.isInvalid) throw new EVMError('invalid opcode')
       state.gasLeft -= gas
       if (state.gasLeft < 0n) {

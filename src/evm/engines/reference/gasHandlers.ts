@@ -1,31 +1,22 @@
 import type { Common } from '@ethereumjs/common'
 import type { ExecResult } from '@ethereumjs/evm'
 import { bigIntToBytes } from '../../../primitives/bytes.ts'
+import { COPY_WORD_GAS, memoryCost, wordsOf } from './memoryGas.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
 
 /** Gives the cost of an opcode from its base cost; notes what it warms and how far memory grows. */
 type GasHandler = (frame: FrameState, gas: bigint, common: Common) => bigint
 
-const MEMORY_WORD_GAS = 3n
-const MEMORY_QUADRATIC_DIVISOR = 512n
-const COPY_WORD_GAS = 3n
 const KECCAK_WORD_GAS = 6n
 
-/** Cost of the memory up to `offset + length` beyond what is paid for (yellow paper, appendix H.1). */
+/** Cost of the memory up to `offset + length` beyond what is paid for, which is paid for then. */
 function memoryGas(frame: FrameState, offset: bigint, length: bigint): bigint {
-  if (length === 0n) return 0n
-  const words = wordsOf(offset + length)
-  if (words <= frame.memoryWordCount) return 0n
-  const total = words * MEMORY_WORD_GAS + (words * words) / MEMORY_QUADRATIC_DIVISOR
-  const cost = total - frame.highestMemCost
-  frame.highestMemCost = total
-  frame.memoryWordCount = words
+  const cost = memoryCost(frame, offset, length)
+  if (cost === 0n) return 0n
+  frame.highestMemCost += cost
+  frame.memoryWordCount = wordsOf(offset + length)
   return cost
-}
-
-function wordsOf(bytes: bigint): bigint {
-  return (bytes + 31n) >> 5n
 }
 
 function peek1(frame: FrameState): bigint {

@@ -3,22 +3,24 @@ import { Address } from '@ethereumjs/util'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../primitives/bytes.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
 import type { Rules } from '../../rules.ts'
+import { FAILURE_WORDS } from '../failureWords.ts'
+import { isFatal } from '../fatal.ts'
 import { ChainEVM } from './chainEVM.ts'
 import { failureWords } from './failures.ts'
-import { isFatal } from './fatal.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
  * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so the ones that are not running wait
  * in a pool for each fork; runs that interleave have one each.
+ * @param createEVM makes the EVMs of the pool; tests of what compares engines give ones that err
  */
-export function createReferenceEngine(): Engine {
+export function createReferenceEngine(createEVM = (rules: Rules): ChainEVM => new ChainEVM(rules)): Engine {
   const idle = new Map<string, ChainEVM[]>()
   return {
     name: 'reference',
     async run(message, environment) {
       const pool = poolOf(idle, environment.rules)
-      const evm = pool.pop() ?? new ChainEVM(environment.rules)
+      const evm = pool.pop() ?? createEVM(environment.rules)
       evm.begin(environment)
       try {
         return await runMessage(evm, message, environment)
@@ -44,7 +46,7 @@ async function runMessage(
 ): Promise<ExecutionResult> {
   const { world, transaction } = environment
   if (world.getBalance(message.caller) < message.value) {
-    return failed('insufficient balance for transfer', 0n)
+    return failed(FAILURE_WORDS.insufficientBalance, 0n)
   }
   if (environment.tracer !== undefined) attachTracer(evm, environment)
   let result: ExecResult
@@ -55,7 +57,7 @@ async function runMessage(
     createdAddress = outcome.createdAddress
   } catch (error) {
     if (isFatal(error)) throw error
-    return failed('internal error', message.gasLimit)
+    return failed(FAILURE_WORDS.internal, message.gasLimit)
   }
   const gasUsed = clamp(result.executionGasUsed, message.gasLimit)
   const error = result.exceptionError?.error

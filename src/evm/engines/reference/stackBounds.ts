@@ -15,6 +15,7 @@ export function stackFault(
   length: number,
 ): typeof EVMError.errorMessages.STACK_UNDERFLOW | typeof EVMError.errorMessages.STACK_OVERFLOW | undefined {
   if (length < stackInputsOf(opcode)) return EVMError.errorMessages.STACK_UNDERFLOW
+  if (length < STACK_LIMIT) return undefined
   const grows = (opcode >= 0x5f && opcode <= 0x8f) || GROWING.has(opcode)
-  return grows && length >= STACK_LIMIT ? EVMError.errorMessages.STACK_OVERFLOW : undefined
+  return grows ? EVMError.errorMessages.STACK_OVERFLOW : undefined
 }

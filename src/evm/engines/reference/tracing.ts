@@ -6,8 +6,10 @@ import type { ExecutionEnvironment } from '../../engine.ts'
 import { isAtLeast } from '../../rules.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import type { FrameEnter, FrameType, Tracer } from '../../tracer.ts'
+import { FAILURE_WORDS } from '../failureWords.ts'
 import type { ChainEVM } from './chainEVM.ts'
 import { failureWords, frameFailureWords } from './failures.ts'
+import { MAX_MEMORY_WORDS } from './memoryGas.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -59,8 +61,6 @@ const WARM_PRICED = new Set([0x31, 0x3b, 0x3c, 0x3f, ...CALLS])
 const WARM_ACCESS = 100n
 const RETURNDATACOPY = 0x3e
 const TSTORE = 0x5d
-/** geth prices no memory beyond this (core/vm: memoryGasCost). */
-const MAX_MEMORY_WORDS = 0xffffffffn
 
 const MAX_DEPTH = 1024
 const CALL_STIPEND = 2_300n
@@ -128,11 +128,9 @@ class TracingSession {
     const depth = this.#frames.length
     const { exceptionError, executionGasUsed, returnValue } = execResult
     if (exceptionError === undefined) this.#reportEnd(execResult, frame, depth)
-    let error = exceptionError === undefined ? undefined : failureWords(execResult)
-    // The EVM does not tell these two apart: code that returned cannot run out of gas but for its deposit.
-    if (error === 'out of gas' && frame.opcode === RETURN) error = 'contract creation code storage out of gas'
+    const error = exceptionError === undefined ? undefined : failureWords(execResult)
     const isFrontier = this.#environment.rules.fork === 'frontier'
-    const isKept = error === undefined || error === 'execution reverted'
+    const isKept = error === undefined || error === FAILURE_WORDS.reverted
     let spent = executionGasUsed
     if (frame.gas < spent) spent = frame.gas
     this.#tracer.onExit?.({
@@ -140,7 +138,7 @@ class TracingSession {
       output: isKept ? returnValue : EMPTY_BYTES,
       gasUsed: spent,
       error,
-      reverted: error !== undefined && !(isFrontier && error === 'contract creation code storage out of gas'),
+      reverted: error !== undefined && !(isFrontier && error === FAILURE_WORDS.codeStoreOutOfGas),
     })
   }
 
@@ -274,9 +272,9 @@ class TracingSession {
       value: opcode === STATICCALL ? undefined : value,
       precompile: false,
     }
-    let error = 'nonce uint64 overflow'
-    if (depth > MAX_DEPTH) error = 'max call depth exceeded'
-    else if (value > world.getBalance(from)) error = 'insufficient balance for transfer'
+    let error: string = FAILURE_WORDS.nonceOverflow
+    if (depth > MAX_DEPTH) error = FAILURE_WORDS.callDepth
+    else if (value > world.getBalance(from)) error = FAILURE_WORDS.insufficientBalance
     this.#tracer.onEnter?.(enter)
     this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error, reverted: true })
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { decodeTransaction } from '../../../../src/chain/transactionCodec.ts'
 import { recoverSender } from '../../../../src/chain/transactionSender.ts'
-import { createReferenceEngine } from '../../../../src/evm/engines/reference/referenceEngine.ts'
+import type { Engine } from '../../../../src/evm/engine.ts'
 import { createStructLogger } from '../../../../src/evm/tracers/structLogger.ts'
 import {
   TraceBudget,
@@ -15,6 +15,7 @@ import { applyTransaction } from '../../../../src/evm/transition.ts'
 import { hexToBytes, padLeft, stripZeros } from '../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { ENGINES } from '../evmFixture.ts'
 
 interface VectorFile {
   readonly tracers: readonly { readonly name: string; readonly tracer: string; readonly config: TracerConfig }[]
@@ -34,7 +35,6 @@ interface AllocAccount {
 }
 
 const vectors: VectorFile = JSON.parse(readFileSync(new URL('./vectors/geth-1.17.10.json', import.meta.url), 'utf8'))
-const engine = createReferenceEngine()
 const COINBASE = hexToBytes('0x2adc25665018aa1fe0e6bc666dac8fc2697ff9ba')
 const BASE_FEE = 7n
 
@@ -46,7 +46,6 @@ const WORDS: Readonly<Record<string, string>> = {
   'out of gas: write protection': 'write protection',
   'out of gas: not enough gas for reentrancy sentry': 'out of gas',
   'out of gas: gas uint64 overflow': 'out of gas',
-  'gas uint64 overflow': 'out of gas',
 }
 
 /** geth 1.17 lists accounts that are still absent with this hash of their code as changed; they are not. */
@@ -96,7 +95,12 @@ function collectorFor(tracer: string, config: TracerConfig, context: TraceContex
   )
 }
 
-async function trace(one: VectorFile['cases'][number], tracer: string, config: TracerConfig): Promise<unknown> {
+async function trace(
+  engine: Engine,
+  one: VectorFile['cases'][number],
+  tracer: string,
+  config: TracerConfig,
+): Promise<unknown> {
   const transaction = decodeTransaction(hexToBytes(one.raw))
   const recovered = recoverSender(transaction, { chainId: 1n, allowUnprotected: false })
   if (!('sender' in recovered)) throw new Error(recovered.reason)
@@ -135,9 +139,11 @@ async function trace(one: VectorFile['cases'][number], tracer: string, config: T
   return collector.result()
 }
 
-describe.each(vectors.tracers)('$name ($tracer $config)', ({ name, tracer, config }) => {
+const runs = ENGINES.flatMap((engine) => vectors.tracers.map((entry) => ({ ...entry, engine })))
+
+describe.each(runs)('$engine.name: $name ($tracer $config)', ({ engine, name, tracer, config }) => {
   const cases = vectors.cases.filter((one) => DIFFERENT.get(name)?.test(one.name) !== true)
   it.each(cases)('traces $name as geth does', async (one) => {
-    expect(await trace(one, tracer, config)).toEqual(expectedOf(one.traces[name]))
+    expect(await trace(engine, one, tracer, config)).toEqual(expectedOf(one.traces[name]))
   })
 })

@@ -3,7 +3,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NATIVE_TOKEN_ADDRESS } from '../../../../src/chain/genesisConstants.ts'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
-import { createReferenceEngine } from '../../../../src/evm/engines/reference/referenceEngine.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { traceCall } from '../../../../src/rpc/debug/traceCall.ts'
@@ -13,6 +12,7 @@ import { createViewCaches, openView } from '../../../../src/state/openView.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../app/testChain.ts'
+import { productionEngine } from '../../evm/productionEngine.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { TEST_LIMITS } from '../memoryNode.ts'
 import { createMemoryPool } from '../memoryPool.ts'
@@ -49,7 +49,7 @@ function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
     nextView: async () => undefined,
     now: () => performance.now(),
     execution: {
-      engine: createReferenceEngine(),
+      engine: productionEngine,
       precompiles: precompileTable(chain.chain.registeredPrecompiles),
       yieldUntil: (deadlineMs) => async () => {
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')

@@ -107,7 +107,8 @@ describe('eth_sendRawTransactionSync', () => {
 
 describe('eth_fillTransaction', () => {
   test('fills what a wallet would ask for one by one', async () => {
-    await node.pool.add(alice.sign({ nonce: 0n, to: alice.address }).transaction.raw, alice.address)
+    const { raw: first, hash } = alice.sign({ nonce: 0n, to: alice.address }).transaction
+    await node.pool.add(first, alice.address, hash)
     const { raw: envelope, tx } = (await invoke(fillTransaction, node.context(), {
       from: alice.hex,
       to: counter,

@@ -1,0 +1,165 @@
+// The accounts that a run has looked at: what the world says of them, and whether they are warm (EIP-2929).
+
+import { allocateRecord } from './arena'
+import { acquireCode, emptyCode } from './codes'
+import { ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM } from './constants'
+import { isWarmAddress, loadAccount } from './host'
+import {
+  ACCOUNT_CODE,
+  ACCOUNT_EPOCH,
+  ACCOUNT_FLAGS,
+  ACCOUNT_IS_WARM,
+  ACCOUNT_NEXT,
+  ACCOUNT_OLDER,
+  ACCOUNT_SIZE,
+  scratch,
+} from './layout'
+import { bucketOf, countRecord, emptyTable, initializeTable, TABLE_SIZE } from './recordTable'
+import { hashAddress } from './tableHash'
+import { recordAccountWarm } from './undoLog'
+import { addressOfWord } from './wordAccess'
+
+export const WARM_ACCESS: i64 = 100
+const COLD_ACCOUNT: i64 = 2_600
+const PRECOMPILES = ACCOUNT_STANDARD_PRECOMPILE | ACCOUNT_STATEFUL_PRECOMPILE
+
+const table: usize = heap.alloc(TABLE_SIZE)
+initializeTable(table)
+let newest: usize = 0
+/** Raised when the world may have changed behind the records. */
+let epoch: u32 = 1
+
+export function forgetAccounts(): void {
+  emptyTable(table)
+  newest = 0
+  epoch = 1
+}
+
+/** Balances, codes or existence of accounts may be other ones now. */
+export function accountsChanged(): void {
+  epoch++
+}
+
+/** The record of 20 bytes, which may not have been loaded. */
+function recordOf(address: usize): usize {
+  const hash = hashAddress(address)
+  let bucket = bucketOf(table, hash)
+  let record = load<usize>(bucket)
+  while (record !== 0) {
+    if (equalAddresses(record, address)) return record
+    record = load<usize>(record, ACCOUNT_NEXT)
+  }
+  record = allocateRecord(ACCOUNT_SIZE)
+  memory.copy(record, address, 20)
+  store<usize>(record, newest, ACCOUNT_OLDER)
+  newest = record
+  if (countRecord(table)) {
+    for (let other = newest; other !== 0; other = load<usize>(other, ACCOUNT_OLDER)) chain(other)
+  } else {
+    bucket = bucketOf(table, hash)
+    store<usize>(record, load<usize>(bucket), ACCOUNT_NEXT)
+    store<usize>(bucket, record)
+  }
+  return record
+}
+
+function chain(record: usize): void {
+  const bucket = bucketOf(table, hashAddress(record))
+  store<usize>(record, load<usize>(bucket), ACCOUNT_NEXT)
+  store<usize>(bucket, record)
+}
+
+// @ts-ignore: decorator
+@inline
+function equalAddresses(a: usize, b: usize): bool {
+  return (
+    ((load<u64>(a) ^ load<u64>(b)) |
+      (load<u64>(a, 8) ^ load<u64>(b, 8)) |
+      <u64>(load<u32>(a, 16) ^ load<u32>(b, 16))) ===
+    0
+  )
+}
+
+/** Makes what the record says current. */
+// @ts-ignore: decorator
+@inline
+function refresh(record: usize): usize {
+  if (load<u32>(record, ACCOUNT_EPOCH) !== epoch) reload(record)
+  return record
+}
+
+function reload(record: usize): void {
+  const isFirst = load<u32>(record, ACCOUNT_EPOCH) === 0
+  loadAccount(record)
+  store<u32>(record, epoch, ACCOUNT_EPOCH)
+  store<usize>(record, 0, ACCOUNT_CODE)
+  if (isFirst && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_WARM) !== 0) store<u32>(record, 1, ACCOUNT_IS_WARM)
+}
+
+/** The current record of 20 bytes. */
+export function accountAt(address: usize): usize {
+  return refresh(recordOf(address))
+}
+
+/** The current record of a record found earlier. */
+export function currentAccount(record: usize): usize {
+  return refresh(record)
+}
+
+/**
+ * The record of the account that a word names, now warm; or 0 when it is cold and `gas` does not pay for that: nothing is
+ * read from the state before it is paid for. {@link accessCost} is the price, which of a warm account may be too much yet.
+ */
+export function accessAccount(word: usize, gas: i64): usize {
+  addressOfWord(scratch, word)
+  return accessAddress(scratch, gas)
+}
+
+/** As {@link accessAccount}, of 20 bytes. */
+export function accessAddress(address: usize, gas: i64): usize {
+  const record = recordOf(address)
+  if (load<u32>(record, ACCOUNT_EPOCH) === 0 && gas < COLD_ACCOUNT && isWarmAddress(record) === 0) {
+    accessCost = COLD_ACCOUNT
+    return 0
+  }
+  refresh(record)
+  if (load<u32>(record, ACCOUNT_IS_WARM) !== 0) {
+    accessCost = WARM_ACCESS
+  } else {
+    accessCost = COLD_ACCOUNT
+    if (gas < COLD_ACCOUNT) return 0
+    warmAccount(record)
+  }
+  return record
+}
+
+export let accessCost: i64 = 0
+
+/** What {@link accessAddress} would ask for; warms nothing. */
+export function peekAccessCost(address: usize): i64 {
+  const record = recordOf(address)
+  if (load<u32>(record, ACCOUNT_EPOCH) === 0) return isWarmAddress(record) !== 0 ? WARM_ACCESS : COLD_ACCOUNT
+  return load<u32>(record, ACCOUNT_IS_WARM) !== 0 ? WARM_ACCESS : COLD_ACCOUNT
+}
+
+export function warmAccount(record: usize): void {
+  if (load<u32>(record, ACCOUNT_IS_WARM) !== 0) return
+  store<u32>(record, 1, ACCOUNT_IS_WARM)
+  recordAccountWarm(record)
+}
+
+/** The code entry of a current record; that of no code for precompiles too. */
+export function codeOfAccount(record: usize): usize {
+  const code = load<usize>(record, ACCOUNT_CODE)
+  if (code !== 0) return code
+  const hasCode = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_HAS_CODE) !== 0
+  const found = hasCode ? acquireCode(record) : emptyCode
+  // making room for it may have freed what other records point to: they are stale now, and this one is not
+  store<u32>(record, epoch, ACCOUNT_EPOCH)
+  store<usize>(record, found, ACCOUNT_CODE)
+  return found
+}
+
+export function isPrecompile(record: usize): bool {
+  return (load<u32>(record, ACCOUNT_FLAGS) & PRECOMPILES) !== 0
+}

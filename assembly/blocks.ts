@@ -1,0 +1,72 @@
+// Basic blocks. A block is a run of opcodes that is entered at its first one only and left behind its last one only; its
+// fixed gas and its demands on the stack are checked once, when it is entered. This keeps gas exact: whoever cannot pay for
+// a whole block, or whose stack does not fit it, fails inside it, and a failed frame has no gas left and no effects.
+// Opcodes that look at the gas end a block, so that what they see has been charged up to themselves and no further.
+import { countCode } from './codes'
+import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
+import { endings, JUMPDEST, PUSH1, PUSH32, properties } from './opcodes'
+
+/** Set in every entry, so that a block without gas is not taken for one that is not known. */
+const IS_KNOWN: u64 = 1 << 63
+const MAX_GROWTH: u32 = 0x7fff
+
+/**
+ * The table of a code's blocks: for the offset where a block begins a u64 with its gas (bits 0..31), the words that it
+ * needs on the stack (32..47) and the words by which the stack grows at most (48..62). Entries are made on first use.
+ */
+export function blocksOf(entry: usize): usize {
+  const known = load<usize>(entry, CODE_BLOCKS)
+  if (known !== 0) return known
+  const size = (<usize>load<u32>(entry, CODE_LENGTH) + 1) << 3
+  const table = heap.alloc(size)
+  memory.fill(table, 0, size)
+  store<usize>(entry, table, CODE_BLOCKS)
+  countCode(entry, size)
+  return table
+}
+
+/** Makes the entry of the block that begins at `start`. */
+export function measureBlock(entry: usize, start: usize): u64 {
+  const code = load<usize>(entry, CODE_BYTES)
+  const end = code + <usize>load<u32>(entry, CODE_LENGTH)
+  let gas: u64 = 0
+  let height: i32 = 0
+  let need: i32 = 0
+  let growth: i32 = 0
+  let at = code + start
+  // the STOP behind the code's end costs nothing and takes nothing
+  while (at < end) {
+    const opcode = <u32>load<u8>(at)
+    if (opcode === JUMPDEST && at !== code + start) break
+    const property = load<u32>(properties + (opcode << 2))
+    gas += property & 0xffff
+    const taken = <i32>((property >> 16) & 0xff)
+    if (taken - height > need) need = taken - height
+    height += <i32>property >> 24
+    if (height > growth) growth = height
+    if (load<u8>(endings + opcode) !== 0) break
+    at++
+    if (opcode - PUSH1 <= PUSH32 - PUSH1) at += opcode - PUSH1 + 1
+  }
+  const measured = IS_KNOWN | gas | (<u64>min(need, MAX_GROWTH) << 32) | (<u64>min(growth, MAX_GROWTH) << 48)
+  store<u64>(load<usize>(entry, CODE_BLOCKS) + (start << 3), measured)
+  return measured
+}
+
+/** The gas that is left when the block at `start` is paid for; -1 when gas or stack do not do for it. */
+// @ts-ignore: decorator
+@inline
+export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
+  let block = load<u64>(blocks + (start << 3))
+  if (block === 0) block = measureBlock(entry, start)
+  const need = <usize>((block >> 32) & 0xffff)
+  const growth = <usize>((block >> 48) & 0x7fff)
+  if (height < need || height + growth > STACK_LIMIT) return -1
+  return gas - <i64>(block & 0xffffffff)
+}
+
+/** As {@link enterBlock} for the block at `ip`, behind one that has ended; a JUMPDEST enters its own. */
+export function enterNext(entry: usize, blocks: usize, ip: usize, height: usize, gas: i64): i64 {
+  if (<u32>load<u8>(ip) === JUMPDEST) return gas
+  return enterBlock(entry, blocks, ip - load<usize>(entry, CODE_BYTES), height, gas)
+}

@@ -1,0 +1,261 @@
+// CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
+import {
+  accessAccount,
+  accessAddress,
+  accessCost,
+  accountsChanged,
+  codeOfAccount,
+  currentAccount,
+  isPrecompile,
+} from './accounts'
+import { clearReturnData, returnData, returnLength } from './buffer'
+import { emptyCode } from './codes'
+import {
+  ACCOUNT_EMPTY,
+  ACCOUNT_EXISTS,
+  ACCOUNT_STATEFUL_PRECOMPILE,
+  CALL_DELEGATED,
+  CALL_DEPTH,
+  CALL_STATIC,
+  FAILED,
+  INSUFFICIENT_BALANCE,
+  OUT_OF_GAS,
+  PRECOMPILE_FAILED,
+  REVERTED,
+  SUCCESS,
+  TRACE_FRAMES,
+  WRITE_PROTECTION,
+} from './constants'
+import { delegationOf } from './delegation'
+import { storeDirtySlots } from './dirtySlots'
+import { endFrame } from './ending'
+import { expandMemory, rangeEnd } from './evmMemory'
+import { setFailure } from './failure'
+import { hasDelegations } from './fork'
+import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
+import { callPrecompile, touch, traceEnter, traceExit, transfer } from './host'
+import {
+  ACCOUNT_BALANCE,
+  ACCOUNT_FLAGS,
+  CALLER,
+  GAS,
+  INPUT,
+  INPUT_LENGTH,
+  IS_STATIC,
+  MAX_DEPTH,
+  MEMORY,
+  OUTPUT,
+  OUTPUT_LENGTH,
+  RECORD,
+  SP,
+  VALUE,
+  WORD,
+} from './layout'
+import { CALL, CALLCODE, DELEGATECALL, STATICCALL } from './opcodes'
+import { slotsChanged } from './slots'
+import { lt } from './word'
+import { clearWord, copyWord, isZeroWord, saturatedU64 } from './wordAccess'
+
+/** What an opcode that may push a frame answers. */
+export const GOES_ON: u32 = 0
+export const ENTERED: u32 = 1
+export const FAILS: u32 = 2
+
+const VALUE_TRANSFER: i64 = 9_000
+const STIPEND: i64 = 2_300
+const NEW_ACCOUNT: i64 = 25_000
+
+const zero: usize = heap.alloc(WORD)
+clearWord(zero)
+
+function failCall(reason: u32): u32 {
+  setFailure(reason)
+  return FAILS
+}
+
+/** The code that a call of the account runs, after EIP-7702; 0 when `gas` does not pay for a delegation's target. */
+export function callCode(record: usize, gas: i64): usize {
+  delegationCost = 0
+  if (isPrecompile(record)) return emptyCode
+  const code = codeOfAccount(record)
+  if (!hasDelegations) return code
+  const target = delegationOf(code)
+  if (target === 0) return code
+  const targetRecord = accessAddress(target, gas)
+  if (targetRecord === 0) return 0
+  delegationCost = accessCost
+  return isPrecompile(targetRecord) ? emptyCode : codeOfAccount(targetRecord)
+}
+
+/** What the newest {@link callCode} asks for the delegation's target. */
+export let delegationCost: i64 = 0
+
+/** What a value that is carried costs, by the kind of call and the recipient. */
+// @ts-ignore: decorator
+@inline
+export function valueCost(kind: u32, record: usize): i64 {
+  const isNew = kind === CALL && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_EMPTY) !== 0
+  return isNew ? VALUE_TRANSFER + NEW_ACCOUNT : VALUE_TRANSFER
+}
+
+/** Gas for the callee: what the word asks for, at most all but a 64th (EIP-150). */
+// @ts-ignore: decorator
+@inline
+export function calleeGas(requested: usize, gas: i64): i64 {
+  const available = gas - (gas >> 6)
+  const wanted = saturatedU64(requested)
+  return wanted > <u64>available ? available : <i64>wanted
+}
+
+/** Runs a call opcode of the newest frame, whose stack pointer and gas are stored in it. */
+export function callOpcode(kind: u32): u32 {
+  const caller = frame
+  const sp = load<usize>(caller, SP)
+  const hasValue = kind === CALL || kind === CALLCODE
+  const value = hasValue ? sp - 2 * WORD : zero
+  const carriesValue = hasValue && !isZeroWord(value)
+  if (kind === CALL && carriesValue && load<u32>(caller, IS_STATIC) !== 0) return failCall(WRITE_PROTECTION)
+  const ranges = hasValue ? sp - 3 * WORD : sp - 2 * WORD
+  const inputLength = saturatedU64(ranges - WORD)
+  const outputLength = saturatedU64(ranges - 3 * WORD)
+  const inputEnd = rangeEnd(saturatedU64(ranges), inputLength)
+  const outputEnd = rangeEnd(saturatedU64(ranges - 2 * WORD), outputLength)
+
+  let gas = expandMemory(caller, max(inputEnd, outputEnd), load<i64>(caller, GAS))
+  if (gas < 0) return FAILS
+  const record = accessAccount(sp - WORD, gas)
+  if (record === 0) return failCall(OUT_OF_GAS)
+  gas -= accessCost
+  if (carriesValue) gas -= valueCost(kind, record)
+  if (gas < 0) return failCall(OUT_OF_GAS)
+  const code = callCode(record, gas)
+  if (code === 0) return failCall(OUT_OF_GAS)
+  gas -= delegationCost
+  if (gas < 0) return failCall(OUT_OF_GAS)
+
+  let given = calleeGas(sp, gas)
+  gas -= given
+  if (carriesValue) given += STIPEND
+  const answer = ranges - 3 * WORD
+  store<usize>(caller, answer, SP)
+  store<i64>(caller, gas, GAS)
+  const input = load<usize>(caller, MEMORY) + <usize>(inputLength === 0 ? 0 : load<u64>(ranges))
+  const refusal = refusalOf(caller, value, carriesValue)
+  if (refusal !== 0) {
+    setFailure(refusal)
+    if ((traceFlags & TRACE_FRAMES) !== 0) {
+      enter(depth() + 1, kind, caller, record, input, <u32>inputLength, given, value)
+      traceExit(depth() + 1, 0, 0, 0, FAILED, refusal, 0, 0)
+    }
+    clearWord(answer)
+    clearReturnData()
+    store<i64>(caller, gas + given, GAS)
+    return GOES_ON
+  }
+
+  const outputAt = outputLength === 0 ? 0 : <u32>load<u64>(answer + WORD)
+  pushCall(kind, caller, record, code, given, input, <u32>inputLength, value)
+  store<u32>(frame, outputAt, OUTPUT)
+  store<u32>(frame, <u32>outputLength, OUTPUT_LENGTH)
+  return startCall(kind, record, carriesValue)
+}
+
+function refusalOf(caller: usize, value: usize, carriesValue: bool): u32 {
+  if (depth() >= MAX_DEPTH) return CALL_DEPTH
+  if (!carriesValue) return 0
+  const balance = currentAccount(load<usize>(caller, RECORD)) + ACCOUNT_BALANCE
+  return lt(balance, value) ? INSUFFICIENT_BALANCE : 0
+}
+
+function pushCall(
+  kind: u32,
+  caller: usize,
+  record: usize,
+  code: usize,
+  gas: i64,
+  input: usize,
+  inputLength: u32,
+  value: usize,
+): void {
+  if ((traceFlags & TRACE_FRAMES) !== 0) enter(depth() + 1, kind, caller, record, input, inputLength, gas, value)
+  const isStatic = kind === STATICCALL ? 1 : load<u32>(caller, IS_STATIC)
+  if (kind === DELEGATECALL) {
+    const owner = load<usize>(caller, RECORD)
+    pushFrame(kind, owner, caller + CALLER, code, gas, input, inputLength, isStatic, 0)
+    copyWord(frame + VALUE, caller + VALUE)
+  } else {
+    const owner = kind === CALLCODE ? load<usize>(caller, RECORD) : record
+    pushFrame(kind, owner, caller, code, gas, input, inputLength, isStatic, 0)
+    copyWord(frame + VALUE, value)
+  }
+}
+
+/** Tells the host of a frame that is about to begin. */
+export function enter(
+  at: u32,
+  kind: u32,
+  from: usize,
+  record: usize,
+  input: usize,
+  length: u32,
+  gas: i64,
+  value: usize,
+): void {
+  let shown = value
+  if (kind === STATICCALL) shown = 0
+  else if (kind === DELEGATECALL) shown = from + VALUE
+  traceEnter(at, kind, from, record, input, length, gas, shown, isPrecompile(record) ? 1 : 0)
+}
+
+/** Moves the value of the newest frame, whose code is that of `record`; runs it where it is a precompile. */
+export function startCall(kind: u32, record: usize, carriesValue: bool): u32 {
+  if (kind === CALL && carriesValue) {
+    openCheckpoints()
+    transfer(frame + CALLER, record, frame + VALUE)
+    accountsChanged()
+  } else if (kind === CALL || kind === STATICCALL) {
+    touchEmpty(record)
+  }
+  if (!isPrecompile(record)) return ENTERED
+  return runPrecompile(kind, record)
+}
+
+/** EIP-161: an empty account that exists goes when it is touched. */
+function touchEmpty(record: usize): void {
+  const flags = load<u32>(record, ACCOUNT_FLAGS)
+  if ((flags & ACCOUNT_EXISTS) === 0 || (flags & ACCOUNT_EMPTY) === 0) return
+  openCheckpoints()
+  touch(record)
+}
+
+function runPrecompile(kind: u32, record: usize): u32 {
+  const called = frame
+  const isStateful = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0
+  if (isStateful) {
+    openCheckpoints()
+    storeDirtySlots()
+  }
+  const isDelegated = kind === DELEGATECALL || kind === CALLCODE
+  const left = callPrecompile(
+    record,
+    called + CALLER,
+    called + VALUE,
+    load<usize>(called, INPUT),
+    load<u32>(called, INPUT_LENGTH),
+    load<i64>(called, GAS),
+    (load<u32>(called, IS_STATIC) !== 0 ? CALL_STATIC : 0) | (isDelegated ? CALL_DELEGATED : 0),
+  )
+  if (isStateful) {
+    accountsChanged()
+    slotsChanged()
+  }
+  if (left === i64.MIN_VALUE) {
+    setFailure(PRECOMPILE_FAILED)
+    endFrame(FAILED, 0, 0, 0)
+  } else if (left < 0) {
+    endFrame(REVERTED, -1 - left, returnData, returnLength)
+  } else {
+    endFrame(SUCCESS, left, returnData, returnLength)
+  }
+  return GOES_ON
+}

@@ -1,0 +1,130 @@
+// Code entries: a code with what is known of it. The host finds them by code hash; here they form a list.
+
+import { accountsChanged } from './accounts'
+import { forgetCode, loadCode } from './host'
+import {
+  CODE_BLOCKS,
+  CODE_BYTES,
+  CODE_HEADER,
+  CODE_IS_INIT,
+  CODE_JUMPS,
+  CODE_LENGTH,
+  CODE_NEXT,
+  CODE_PREVIOUS,
+  CODE_USERS,
+} from './layout'
+import { JUMPDEST, PUSH1, PUSH32 } from './opcodes'
+
+/** Zeros in front of the code, so that a push may read the 32 bytes that end with its own. */
+const PADDING_BEFORE: usize = 32
+/** Zeros behind the code: the longest push that is cut off, and the STOP behind it. */
+const PADDING_AFTER: usize = 64
+/** Bytes of entries above which those that no frame uses are freed. */
+const LIMIT: usize = 48 << 20
+
+let newest: usize = 0
+let total: usize = 0
+
+/** The entry of no code. */
+export const emptyCode: usize = createEntry(0)
+
+function createEntry(length: usize): usize {
+  const entry = heap.alloc(CODE_HEADER + PADDING_BEFORE + length + PADDING_AFTER)
+  memory.fill(entry, 0, CODE_HEADER + PADDING_BEFORE)
+  const bytes = entry + CODE_HEADER + PADDING_BEFORE
+  memory.fill(bytes + length, 0, PADDING_AFTER)
+  store<usize>(entry, bytes, CODE_BYTES)
+  store<u32>(entry, <u32>length, CODE_LENGTH)
+  return entry
+}
+
+/** A listed entry, whose bytes the host fills in. */
+export function newCode(length: u32): usize {
+  const entry = createEntry(length)
+  total += sizeOf(entry)
+  store<usize>(entry, newest, CODE_NEXT)
+  if (newest !== 0) store<usize>(newest, entry, CODE_PREVIOUS)
+  newest = entry
+  return entry
+}
+
+/** An entry for init code: it is nobody's but its frame's. */
+export function newInitCode(bytes: usize, length: u32): usize {
+  const entry = createEntry(length)
+  store<u32>(entry, 1, CODE_IS_INIT)
+  memory.copy(load<usize>(entry, CODE_BYTES), bytes, length)
+  return entry
+}
+
+/** The entry of an account's code; makes room first where there is too much. */
+export function acquireCode(record: usize): usize {
+  if (total > LIMIT) freeUnused()
+  return loadCode(record)
+}
+
+export function useCode(entry: usize): void {
+  store<u32>(entry, load<u32>(entry, CODE_USERS) + 1, CODE_USERS)
+}
+
+export function releaseCode(entry: usize): void {
+  store<u32>(entry, load<u32>(entry, CODE_USERS) - 1, CODE_USERS)
+  if (load<u32>(entry, CODE_IS_INIT) !== 0) freeEntry(entry)
+}
+
+/** Frees every entry that no frame uses. */
+export function freeUnused(): void {
+  let entry = newest
+  while (entry !== 0) {
+    const next = load<usize>(entry, CODE_NEXT)
+    if (load<u32>(entry, CODE_USERS) === 0) {
+      const previous = load<usize>(entry, CODE_PREVIOUS)
+      if (previous === 0) newest = next
+      else store<usize>(previous, next, CODE_NEXT)
+      if (next !== 0) store<usize>(next, previous, CODE_PREVIOUS)
+      total -= sizeOf(entry)
+      forgetCode(entry)
+      freeEntry(entry)
+    }
+    entry = next
+  }
+  accountsChanged()
+}
+
+function freeEntry(entry: usize): void {
+  if (load<usize>(entry, CODE_JUMPS) !== 0) heap.free(load<usize>(entry, CODE_JUMPS))
+  if (load<usize>(entry, CODE_BLOCKS) !== 0) heap.free(load<usize>(entry, CODE_BLOCKS))
+  heap.free(entry)
+}
+
+function sizeOf(entry: usize): usize {
+  const length = <usize>load<u32>(entry, CODE_LENGTH)
+  let size = CODE_HEADER + PADDING_BEFORE + PADDING_AFTER + length
+  if (load<usize>(entry, CODE_JUMPS) !== 0) size += length + 1
+  if (load<usize>(entry, CODE_BLOCKS) !== 0) size += (length + 1) << 3
+  return size
+}
+
+/** Counts what was added to an entry. */
+export function countCode(entry: usize, bytes: usize): void {
+  if (load<u32>(entry, CODE_IS_INIT) === 0) total += bytes
+}
+
+/** The table of jump destinations of a code: a byte for each of its bytes. */
+export function jumpsOf(entry: usize): usize {
+  const known = load<usize>(entry, CODE_JUMPS)
+  if (known !== 0) return known
+  const length = <usize>load<u32>(entry, CODE_LENGTH)
+  const jumps = heap.alloc(length + 1)
+  memory.fill(jumps, 0, length + 1)
+  const code = load<usize>(entry, CODE_BYTES)
+  let at: usize = 0
+  while (at < length) {
+    const opcode = <u32>load<u8>(code + at)
+    if (opcode === JUMPDEST) store<u8>(jumps + at, 1)
+    else if (opcode - PUSH1 <= PUSH32 - PUSH1) at += opcode - PUSH1 + 1
+    at++
+  }
+  store<usize>(entry, jumps, CODE_JUMPS)
+  countCode(entry, length + 1)
+  return jumps
+}

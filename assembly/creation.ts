@@ -1,0 +1,143 @@
+// CREATE and CREATE2 (EIP-1014, 3860), SELFDESTRUCT (EIP-6780 is the host's part).
+import { accessAccount, accessCost, accountAt, accountsChanged, currentAccount, WARM_ACCESS, warmAccount } from './accounts'
+import { clearReturnData } from './buffer'
+import { ENTERED, FAILS, GOES_ON } from './calls'
+import { newInitCode } from './codes'
+import {
+  ACCOUNT_EMPTY,
+  ADDRESS_COLLISION,
+  CALL_DEPTH,
+  CREATE_COLLISION,
+  CREATE_NONCE_OVERFLOW,
+  FAILED,
+  INIT_CODE_SIZE,
+  INSUFFICIENT_BALANCE,
+  NONCE_OVERFLOW,
+  OUT_OF_GAS,
+  TRACE_FRAMES,
+  WRITE_PROTECTION,
+} from './constants'
+import { storeDirtySlots } from './dirtySlots'
+import { expandMemory, rangeEnd } from './evmMemory'
+import { fail, setFailure } from './failure'
+import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
+import { createAccount, creationAddress, prepareCreate, selfDestruct, traceEnter, traceExit } from './host'
+import { ACCOUNT_BALANCE, ACCOUNT_FLAGS, GAS, IS_STATIC, MAX_DEPTH, MEMORY, RECORD, SP, VALUE, WORD } from './layout'
+import { CREATE2, SELFDESTRUCT } from './opcodes'
+import { slotsChanged } from './slots'
+import { lt } from './word'
+import { clearWord, copyWord, isZeroWord, reverseWord, saturatedU64 } from './wordAccess'
+
+/** EIP-3860 */
+export const MAX_INIT_CODE_SIZE: u64 = 49_152
+const INIT_CODE_WORD: i64 = 2
+const KECCAK_WORD: i64 = 6
+const NEW_ACCOUNT: i64 = 25_000
+
+const created: usize = heap.alloc(32)
+const salt: usize = heap.alloc(WORD)
+const endowment: usize = heap.alloc(WORD)
+
+/** Price of the words of init code. */
+// @ts-ignore: decorator
+@inline
+export function initCodeCost(kind: u32, length: u64): i64 {
+  return (kind === CREATE2 ? INIT_CODE_WORD + KECCAK_WORD : INIT_CODE_WORD) * <i64>((length + 31) >> 5)
+}
+
+/** Runs CREATE or CREATE2 of the newest frame, whose stack pointer and gas are stored in it. */
+export function createOpcode(kind: u32): u32 {
+  const creator = frame
+  const sp = load<usize>(creator, SP)
+  if (load<u32>(creator, IS_STATIC) !== 0) return failCreate(WRITE_PROTECTION)
+  const length = saturatedU64(sp - 2 * WORD)
+  let gas = expandMemory(creator, rangeEnd(saturatedU64(sp - WORD), length), load<i64>(creator, GAS))
+  if (gas < 0) return FAILS
+  if (length > MAX_INIT_CODE_SIZE) return failCreate(INIT_CODE_SIZE)
+  gas -= initCodeCost(kind, length)
+  if (gas < 0) return failCreate(OUT_OF_GAS)
+
+  const given = gas - (gas >> 6)
+  const initCode = load<usize>(creator, MEMORY) + <usize>(length === 0 ? 0 : load<u64>(sp - WORD))
+  copyWord(endowment, sp)
+  if (kind === CREATE2) reverseWord(salt, sp - 3 * WORD)
+  const answer = kind === CREATE2 ? sp - 3 * WORD : sp - 2 * WORD
+  store<usize>(creator, answer, SP)
+  store<i64>(creator, gas, GAS)
+  const saltOrNone = kind === CREATE2 ? salt : 0
+  const balance = currentAccount(load<usize>(creator, RECORD)) + ACCOUNT_BALANCE
+  if (depth() >= MAX_DEPTH) return refuseCreate(CALL_DEPTH, kind, initCode, <u32>length, given, saltOrNone)
+  if (lt(balance, endowment)) return refuseCreate(INSUFFICIENT_BALANCE, kind, initCode, <u32>length, given, saltOrNone)
+  openCheckpoints()
+  const outcome = prepareCreate(creator, saltOrNone, initCode, <u32>length, created)
+  if (outcome === CREATE_NONCE_OVERFLOW) {
+    return refuseCreate(NONCE_OVERFLOW, kind, initCode, <u32>length, given, saltOrNone)
+  }
+  accountsChanged()
+  const record = accountAt(created)
+  warmAccount(record)
+  store<i64>(creator, gas - given, GAS)
+  if ((traceFlags & TRACE_FRAMES) !== 0) {
+    traceEnter(depth() + 1, kind, creator, record, initCode, <u32>length, given, endowment, 0)
+  }
+  if (outcome === CREATE_COLLISION) {
+    if ((traceFlags & TRACE_FRAMES) !== 0) traceExit(depth() + 1, 0, 0, given, FAILED, ADDRESS_COLLISION, 0, 0)
+    clearWord(answer)
+    clearReturnData()
+    return GOES_ON
+  }
+  const code = newInitCode(initCode, <u32>length)
+  pushFrame(kind, record, creator, code, given, 0, 0, 0, 1)
+  copyWord(frame + VALUE, endowment)
+  openCheckpoints()
+  storeDirtySlots()
+  createAccount(record, creator, frame + VALUE)
+  accountsChanged()
+  slotsChanged()
+  return ENTERED
+}
+
+function failCreate(reason: u32): u32 {
+  setFailure(reason)
+  return FAILS
+}
+
+/** The creation does not begin: the creator keeps its gas and goes on. */
+function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, given: i64, saltOrNone: usize): u32 {
+  setFailure(reason)
+  if ((traceFlags & TRACE_FRAMES) !== 0) {
+    creationAddress(frame, saltOrNone, initCode, length, created)
+    traceEnter(depth() + 1, kind, frame, created, initCode, length, given, endowment, 0)
+    traceExit(depth() + 1, 0, 0, 0, FAILED, reason, 0, 0)
+  }
+  clearWord(load<usize>(frame, SP))
+  clearReturnData()
+  return GOES_ON
+}
+
+/** What SELFDESTRUCT costs beyond its fixed price, when the beneficiary's record is current. */
+// @ts-ignore: decorator
+@inline
+export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 {
+  if ((load<u32>(beneficiary, ACCOUNT_FLAGS) & ACCOUNT_EMPTY) === 0) return 0
+  const own = currentAccount(load<usize>(frameOfCode, RECORD))
+  return isZeroWord(own + ACCOUNT_BALANCE) ? 0 : NEW_ACCOUNT
+}
+
+/** Gives the gas that is left, or -1 with the failure set; the frame then ends. */
+export function selfDestructOpcode(sp: usize, gas: i64): i64 {
+  if (load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
+  const record = accessAccount(sp, gas)
+  if (record === 0) return fail(OUT_OF_GAS)
+  if (accessCost !== WARM_ACCESS) gas -= accessCost
+  gas -= newBeneficiaryCost(frame, record)
+  if (gas < 0) return fail(OUT_OF_GAS)
+  const own = currentAccount(load<usize>(frame, RECORD))
+  const isTraced = (traceFlags & TRACE_FRAMES) !== 0
+  if (isTraced) traceEnter(depth() + 1, SELFDESTRUCT, frame, record, 0, 0, 0, own + ACCOUNT_BALANCE, 0)
+  openCheckpoints()
+  selfDestruct(frame, record)
+  accountsChanged()
+  if (isTraced) traceExit(depth() + 1, 0, 0, 0, 0, 0, 0, 0)
+  return gas
+}

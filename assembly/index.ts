@@ -1,0 +1,131 @@
+// The engine as its host sees it. A run: reset, fill in environment and message, reserveInput, start, run until it is done.
+
+import { forgetBlockHashes } from './accountOpcodes'
+import { accountAt, forgetAccounts, warmAccount } from './accounts'
+import { freeRecords } from './arena'
+import { blocksOf } from './blocks'
+import { reserveReturnData, shrinkBuffers } from './buffer'
+import { callCode, enter, startCall } from './calls'
+import { freeUnused, jumpsOf, newInitCode } from './codes'
+import {
+  ENV_FORK,
+  ENV_HASH_SEED,
+  ENV_LOOP,
+  ENV_TRACE,
+  LOOP_BLOCKS,
+  LOOP_PLAIN,
+  MESSAGE_CALLER,
+  MESSAGE_RECIPIENT,
+  MESSAGE_VALUE,
+  RUN_DONE,
+  RUN_PAUSED,
+  START_CREATION,
+  TRACE_FRAMES,
+  TRACE_STEPS,
+} from './constants'
+import { forgetDirtySlots } from './dirtySlots'
+import { releaseMemory } from './evmMemory'
+import { hasCountLeadingZeros, setFork } from './fork'
+import { frame, pushFrame, resetFrames, setTraceFlags, traceFlags } from './frameStack'
+import { traceEnter } from './host'
+import { interpret } from './interpreter'
+import { CODE, environment, frames, IS_PLAIN, message, VALUE } from './layout'
+import { BlockLoop, isWorthBlocks, PlainLoop, TracedLoop } from './loops'
+import { CALL, CREATE, defineOpcodes } from './opcodes'
+import { forgetSlots } from './slots'
+import { seedTables } from './tableHash'
+import { clearUndo } from './undoLog'
+import { copyWord, isZeroWord } from './wordAccess'
+
+export { reserveInput } from './buffer'
+export { newCode } from './codes'
+export { environment, message, result } from './layout'
+
+/** Gas after which the loop is entered anew, so that a better compiled one can take over. */
+const INNER_SLICE: i64 = 2_000_000
+/** What entering or leaving a frame counts as work. */
+const FRAME_WORK: i64 = 500
+
+let seed: u64 = 0
+let fork: u32 = u32.MAX_VALUE
+let blobHashes: usize = 0
+
+/** Room for `length` bytes until the next {@link reset}: the blob hashes of a transaction. */
+export function allocate(length: u32): usize {
+  if (blobHashes !== 0) heap.free(blobHashes)
+  blobHashes = heap.alloc(length)
+  return blobHashes
+}
+
+/** Forgets the last run, however it ended. */
+export function reset(): void {
+  resetFrames()
+  forgetAccounts()
+  forgetSlots()
+  forgetDirtySlots()
+  forgetBlockHashes()
+  clearUndo()
+  freeRecords()
+  releaseMemory(0)
+  shrinkBuffers()
+}
+
+/** Room for the output of a precompile that is being called. */
+export function reserveOutput(length: u32): usize {
+  return reserveReturnData(length)
+}
+
+/** Begins a run whose environment and message are filled in. `gas` is what the first frame has. */
+export function start(gas: i64, flags: u32, input: usize, length: u32): void {
+  setUp()
+  const caller = message + MESSAGE_CALLER
+  const record = accountAt(message + MESSAGE_RECIPIENT)
+  if ((flags & START_CREATION) !== 0) {
+    warmAccount(record)
+    if ((traceFlags & TRACE_FRAMES) !== 0) {
+      traceEnter(0, CREATE, caller, record, input, length, gas, message + MESSAGE_VALUE, 0)
+    }
+    pushFrame(CREATE, record, caller, newInitCode(input, length), gas, 0, 0, 0, 1)
+    copyWord(frame + VALUE, message + MESSAGE_VALUE)
+    return
+  }
+  const code = callCode(record, i64.MAX_VALUE)
+  if ((traceFlags & TRACE_FRAMES) !== 0) enter(0, CALL, caller, record, input, length, gas, message + MESSAGE_VALUE)
+  pushFrame(CALL, record, caller, code, gas, input, length, 0, 0)
+  copyWord(frame + VALUE, message + MESSAGE_VALUE)
+  startCall(CALL, record, !isZeroWord(frame + VALUE))
+}
+
+function setUp(): void {
+  setTraceFlags(load<u32>(environment, ENV_TRACE))
+  if (load<u64>(environment, ENV_HASH_SEED) !== seed) {
+    seed = load<u64>(environment, ENV_HASH_SEED)
+    seedTables(seed)
+  }
+  if (load<u32>(environment, ENV_FORK) === fork) return
+  fork = load<u32>(environment, ENV_FORK)
+  setFork(fork)
+  defineOpcodes(hasCountLeadingZeros)
+  // what is known of their blocks was measured by other rules
+  freeUnused()
+}
+
+/** Goes on with the run for about `slice` gas of work. RUN_DONE: the result is filled in. */
+export function run(slice: i64): i32 {
+  while (frame >= frames) {
+    if (slice <= 0) return RUN_PAUSED
+    slice -= step(min(slice, INNER_SLICE)) + FRAME_WORK
+  }
+  return RUN_DONE
+}
+
+function step(slice: i64): i64 {
+  if ((traceFlags & TRACE_STEPS) !== 0) return interpret<TracedLoop>(frame, slice)
+  const forced = load<u32>(environment, ENV_LOOP)
+  if (forced === LOOP_PLAIN || load<u32>(frame, IS_PLAIN) !== 0) return interpret<PlainLoop>(frame, slice)
+  const entry = load<usize>(frame, CODE)
+  if (forced !== LOOP_BLOCKS && !isWorthBlocks(entry)) return interpret<PlainLoop>(frame, slice)
+  jumpsOf(entry)
+  blocksOf(entry)
+  return interpret<BlockLoop>(frame, slice)
+}

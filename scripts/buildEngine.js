@@ -1,0 +1,106 @@
+// Compiles what is in assembly/ to dist/, unless what is there was made from the same sources by the same compiler.
+// Plain JavaScript, as scripts/prepare.js, which calls it.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** Modules, each of the sources in one directory. */
+const TARGETS = [
+  { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
+  {
+    name: 'the precompiles',
+    directory: 'assembly/precompiles',
+    entry: 'modexp.ts',
+    binary: 'dist/modexp.wasm',
+    initialPages: 1,
+  },
+]
+
+/** `stub` and `--noAssert`: no object of the engine is managed, and no check is left to a run-time library. */
+const options = ({ directory, entry, binary, initialPages }) => [
+  `${directory}/${entry}`,
+  '--baseDir',
+  ROOT,
+  '--outFile',
+  `${binary}.new`,
+  '--initialMemory',
+  String(initialPages),
+  '--optimizeLevel',
+  '3',
+  '--shrinkLevel',
+  '0',
+  '--converge',
+  '--noAssert',
+  '--runtime',
+  'minimal',
+  '--use',
+  'abort=',
+  '--enable',
+  'simd',
+  '--enable',
+  'bulk-memory',
+]
+
+/**
+ * Builds the engine where it is absent or not of these sources. Throws with the compiler's words when that fails, or when it
+ * must be built and the compiler is not installed.
+ */
+export async function buildEngine() {
+  for (const target of TARGETS) await build(target)
+}
+
+async function build(target) {
+  const { name, binary: path } = target
+  const binary = join(ROOT, path)
+  const stampFile = `${binary}.sources`
+  const version = compilerVersion()
+  if (version === undefined) {
+    if (existsSync(binary)) return
+    throw new Error(`${name} is not built (${path}): run npm ci with the development packages, and npm run build`)
+  }
+  const stamp = stampOf(target, version)
+  if (existsSync(binary) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
+  const { default: asc } = await import('assemblyscript/asc')
+  mkdirSync(dirname(binary), { recursive: true })
+  console.log(`Building ${name} (${path}) …`)
+  const { error, stderr } = await asc.main(options(target))
+  if (error !== null) throw new Error(`${name} in ${target.directory}/ could not be compiled\n${stderr.toString()}`)
+  renameSync(`${binary}.new`, binary)
+  writeFileSync(stampFile, stamp)
+}
+
+function compilerVersion() {
+  try {
+    return createRequire(import.meta.url)('assemblyscript/package.json').version
+  } catch {
+    return undefined
+  }
+}
+
+/** Of all that decides the binary. */
+function stampOf(target, version) {
+  const hash = createHash('sha256')
+  hash.update(version)
+  hash.update(options(target).join(' ').replace(ROOT, ''))
+  const sources = join(ROOT, target.directory)
+  for (const name of readdirSync(sources).sort()) {
+    if (!name.endsWith('.ts')) continue
+    hash.update(`${name}\0`)
+    hash.update(readFileSync(join(sources, name)))
+  }
+  return hash.digest('hex')
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await buildEngine()
+  } catch (error) {
+    console.error(`coind: ${error.message}`)
+    // npm ci --omit=dev prepares too; what is started without the engine says so
+    if (process.env.npm_lifecycle_event !== 'prepare' || compilerVersion() !== undefined) process.exitCode = 69
+  }
+}

@@ -1,0 +1,126 @@
+import type { SignedTransaction } from '../chain/transaction.ts'
+import type { Engine } from '../evm/engine.ts'
+import { describeStepDifference, firstDifferingStep, type TracedRun } from '../evm/engines/shadow/firstDifferingStep.ts'
+import { ShadowMismatchError } from '../evm/engines/shadow/shadowMismatchError.ts'
+import type { Tracer } from '../evm/tracer.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { StateReadError } from '../state/stateReadError.ts'
+import type { BlockExecution } from './blockExecution.ts'
+import { differingChanges, differingResults } from './executionDifferences.ts'
+import type { EntryResult } from './executionResults.ts'
+
+/** An execution whose result can be checked before anybody relies on it. */
+export interface CheckedExecution extends BlockExecution {
+  /** @throws ShadowMismatchError when another engine made something else of the block */
+  check(): Promise<void>
+}
+
+/** Starts the block anew on an engine, on a world of its own over the parent's state. */
+export type BeginOn = (engine: Engine) => Promise<BlockExecution>
+
+/**
+ * Executes a block on two engines at once, each on a journal of its own, so that the second can change nothing of the first's. What
+ * counts is the first's. Results are compared after each transaction, the state at the block's end.
+ */
+export async function beginShadowed(
+  begin: BeginOn,
+  engines: { readonly engine: Engine; readonly shadow: Engine },
+): Promise<CheckedExecution> {
+  const primary = await begin(engines.engine)
+  const block = new ShadowedBlock(begin, engines, primary.seed.number)
+  const shadow = await block.asShadow('the start of the block', () => begin(engines.shadow))
+
+  const both = async (
+    signed: SignedTransaction,
+    run: (execution: BlockExecution) => Promise<EntryResult>,
+  ): Promise<EntryResult> => {
+    const result = await run(primary)
+    block.transactions.push(signed)
+    const other = await block.asShadow(nameOf(signed), () => run(shadow))
+    const differences = differingResults(result, other)
+    if (differences.length > 0) throw await block.mismatch(block.transactions.length - 1, differences)
+    return result
+  }
+  return {
+    ...primary,
+    apply: (signed, tracer) => both(signed, (execution) => execution.apply(signed, tracer)),
+    tryApply: (signed) => both(signed, (execution) => execution.tryApply(signed)),
+    skip: (reason) => {
+      shadow.skip(reason)
+      return primary.skip(reason)
+    },
+    check: async () => {
+      const differences = differingChanges(primary.world.changes(), shadow.world.changes())
+      if (differences.length > 0) throw await block.stateMismatch(differences)
+    },
+  }
+}
+
+/** What is needed to find out where two executions of a block parted. */
+class ShadowedBlock {
+  /** that were run or tried, in order */
+  readonly transactions: SignedTransaction[] = []
+  readonly #begin: BeginOn
+  readonly #engines: readonly [Engine, Engine]
+  readonly #number: number
+
+  constructor(begin: BeginOn, { engine, shadow }: { engine: Engine; shadow: Engine }, number: number) {
+    this.#begin = begin
+    this.#engines = [engine, shadow]
+    this.#number = number
+  }
+
+  /** What the second engine throws is a difference, too: the first did not. */
+  async asShadow<T>(what: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof StateReadError) throw error
+      const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      throw this.#report(what, [`${this.#engines[1].name} threw ${words}`])
+    }
+  }
+
+  /** The error for a transaction, by its place in `transactions`, with the first step that differs. */
+  async mismatch(index: number, differences: readonly string[]): Promise<ShadowMismatchError> {
+    const [engine, shadow] = this.#engines
+    const steps = await firstDifferingStep(this.#traced(engine, index), this.#traced(shadow, index))
+    const where =
+      steps === undefined
+        ? 'no step differs while both are traced: the fault is outside of opcodes, or only in a loop that nobody traces'
+        : describeStepDifference(steps, [engine.name, shadow.name])
+    return this.#report(nameOf(this.transactions[index]!), [...differences, where])
+  }
+
+  /** The error for a state that differs at the block's end: finds the transaction after which it does. */
+  async stateMismatch(differences: readonly string[]): Promise<ShadowMismatchError> {
+    const executions = [await this.#begin(this.#engines[0]), await this.#begin(this.#engines[1])] as const
+    const differing = () => differingChanges(executions[0].world.changes(), executions[1].world.changes())
+    if (differing().length > 0) return this.#report('the start of the block', differing())
+    for (const [index, signed] of this.transactions.entries()) {
+      for (const execution of executions) await execution.tryApply(signed)
+      const found = differing()
+      if (found.length > 0) return this.mismatch(index, found)
+    }
+    return this.#report('the whole block', [...differences, 'executed again, the engines agree'])
+  }
+
+  /** Runs the transaction with a tracer, behind those before it. */
+  #traced(engine: Engine, index: number): TracedRun {
+    return async (tracer: Tracer) => {
+      const execution = await this.#begin(engine)
+      for (const signed of this.transactions.slice(0, index)) await execution.tryApply(signed)
+      await execution.apply(this.transactions[index]!, tracer)
+    }
+  }
+
+  #report(what: string, lines: readonly string[]): ShadowMismatchError {
+    const [engine, shadow] = this.#engines
+    const head = `the engines ${engine.name} and ${shadow.name} differ in block ${this.#number}, ${what}`
+    return new ShadowMismatchError([head, ...lines].join('\n'))
+  }
+}
+
+function nameOf({ transaction }: SignedTransaction): string {
+  return `transaction ${bytesToHex(transaction.hash)}`
+}

@@ -1,0 +1,44 @@
+import type { Engine } from '../engine.ts'
+import { isKnownFork } from './wasm/environment.ts'
+import { loadEvmModule } from './wasm/evmModule.ts'
+import type { EvmModule } from './wasm/webAssembly.ts'
+
+/** Which engine runs, with what it needs. Threads can be handed it. */
+export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: EvmModule }
+
+export interface EngineOptions {
+  /** of the wasm engine's hash tables, 64 random bits: it moves time, never results */
+  readonly hashSeed: bigint
+}
+
+/**
+ * To be called once in a process, whose threads then share what is compiled.
+ * @throws EvmModuleError when the wasm engine has not been built
+ */
+export async function chooseEngine(kind: EngineChoice['kind']): Promise<EngineChoice> {
+  return kind === 'wasm' ? { kind, module: await loadEvmModule() } : { kind }
+}
+
+/**
+ * The engine of a thread. An engine that is not chosen is not even loaded, but that the wasm engine leaves the rules before
+ * Cancun to the reference engine.
+ */
+export async function createEngine(choice: EngineChoice, { hashSeed }: EngineOptions): Promise<Engine> {
+  if (choice.kind === 'reference') return loadReference()
+  const { createWasmEngine } = await import('./wasm/wasmEngine.ts')
+  const wasm = createWasmEngine(choice.module, { hashSeed })
+  let reference: Promise<Engine> | undefined
+  return {
+    name: 'wasm',
+    run: (message, environment) => {
+      if (isKnownFork(environment.rules)) return wasm.run(message, environment)
+      reference ??= loadReference()
+      return reference.then((engine) => engine.run(message, environment))
+    },
+  }
+}
+
+async function loadReference(): Promise<Engine> {
+  const { createReferenceEngine } = await import('./reference/referenceEngine.ts')
+  return createReferenceEngine()
+}

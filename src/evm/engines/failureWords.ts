@@ -1,0 +1,36 @@
+/** Why a frame failed, in geth's words (core/vm/errors.go). Both engines and the tracers say them. */
+export const FAILURE_WORDS = {
+  reverted: 'execution reverted',
+  outOfGas: 'out of gas',
+  invalidJump: 'invalid jump destination',
+  writeProtection: 'write protection',
+  returnDataOutOfBounds: 'return data out of bounds',
+  gasOverflow: 'gas uint64 overflow',
+  callDepth: 'max call depth exceeded',
+  insufficientBalance: 'insufficient balance for transfer',
+  addressCollision: 'contract address collision',
+  nonceOverflow: 'nonce uint64 overflow',
+  codeStoreOutOfGas: 'contract creation code storage out of gas',
+  codeSize: 'max code size exceeded',
+  initCodeSize: 'max initcode size exceeded',
+  invalidCode: 'invalid code: must not begin with 0xef',
+  /** not geth's: what a precompile of ours cannot explain */
+  internal: 'internal error',
+} as const
+
+const STACK_LIMIT = 1024
+const INVALID = 0xfe
+
+/** @param height items on the stack  @param need items that the opcode takes */
+export function stackUnderflowWords(height: number, need: number): string {
+  return `stack underflow (${height} <=> ${need})`
+}
+
+/** @param height items on the stack, which has no room for another */
+export function stackOverflowWords(height: number): string {
+  return `stack limit reached ${height} (${STACK_LIMIT - 1})`
+}
+
+export function invalidOpcodeWords(opcode: number): string {
+  return `invalid opcode: ${opcode === INVALID ? 'INVALID' : `opcode 0x${opcode.toString(16)} not defined`}`
+}

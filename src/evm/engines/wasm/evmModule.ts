@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { type EvmModule, WebAssembly } from './webAssembly.ts'
+
+const BINARY = new URL('../../../../dist/evm.wasm', import.meta.url)
+
+/** The engine's code is not there, or is none. */
+export class EvmModuleError extends Error {
+  override readonly name = 'EvmModuleError'
+}
+
+/**
+ * Compiles the engine. To be done once in a process: threads get the module with their data and share what is compiled of it.
+ * @param location of the binary; by default where the build puts it
+ * @throws EvmModuleError that tells the operator what to do
+ */
+export async function loadEvmModule(location: URL = BINARY): Promise<EvmModule> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readFile(location)
+  } catch (cause) {
+    throw new EvmModuleError(`${fileURLToPath(location)} cannot be read: run \`npm run build\``, { cause })
+  }
+  try {
+    return await WebAssembly.compile(bytes)
+  } catch (cause) {
+    throw new EvmModuleError(`${fileURLToPath(location)} is damaged: remove it and run \`npm run build\``, { cause })
+  }
+}

@@ -1,0 +1,97 @@
+import { CALL_DELEGATED, CALL_STATIC, RECORD_ADDRESS } from '../../../../assembly/constants.ts'
+import type { Address } from '../../../primitives/address.ts'
+import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
+import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
+import { FAILURE_WORDS } from '../failureWords.ts'
+import { isFatal } from '../fatal.ts'
+import type { RunState } from './runState.ts'
+
+const ADDRESS_BYTES = 20
+/** The answer for a precompile that takes all gas. */
+const FAILED = -(1n << 63n)
+
+/** The engine's import that runs a precompile, of Ethereum's or of this chain's. */
+export function precompileImports(run: RunState) {
+  return {
+    /** Gas left of a success; -1 minus the gas left of a revert; the least i64 of a failure. */
+    callPrecompile(
+      record: number,
+      caller: number,
+      value: number,
+      input: number,
+      length: number,
+      gas: bigint,
+      flags: number,
+    ): bigint {
+      const { memory, environment } = run
+      const address = memory.copy(record + RECORD_ADDRESS, ADDRESS_BYTES)
+      const stateful = environment.precompiles.get(bytesKey(address))
+      const result =
+        stateful === undefined
+          ? attempt(gas, () =>
+              runStandardPrecompile(address, memory.bytes.subarray(input, input + length), gas, environment.rules.fork),
+            )
+          : attempt(gas, () =>
+              callStateful(run, stateful, {
+                caller: memory.copy(caller, ADDRESS_BYTES),
+                value: memory.readWord(value),
+                data: memory.copy(input, length),
+                gasLimit: gas,
+                isStatic: (flags & CALL_STATIC) !== 0,
+                isDelegated: (flags & CALL_DELEGATED) !== 0,
+              }),
+            )
+      if (result.status === 'failure') {
+        run.precompileFailure = result.failure ?? FAILURE_WORDS.internal
+        writeOutput(run, EMPTY_BYTES)
+        return FAILED
+      }
+      writeOutput(run, result.output)
+      const left = gas - result.gasUsed
+      return result.status === 'success' ? left : -1n - left
+    },
+  }
+}
+
+/** A precompile never throws for what a caller can send, and never takes more gas than it was given. */
+function attempt(gas: bigint, execute: () => PrecompileResult): PrecompileResult {
+  let result: PrecompileResult
+  try {
+    result = execute()
+  } catch (error) {
+    if (isFatal(error)) throw error
+    return failure(FAILURE_WORDS.internal, gas)
+  }
+  return result.gasUsed > gas ? failure(FAILURE_WORDS.outOfGas, gas) : result
+}
+
+function callStateful(
+  { world, environment, tracing }: RunState,
+  precompile: StatefulPrecompile,
+  call: {
+    readonly caller: Address
+    readonly value: bigint
+    readonly data: Uint8Array
+    readonly gasLimit: bigint
+    readonly isStatic: boolean
+    readonly isDelegated: boolean
+  },
+): PrecompileResult {
+  const logsBefore = world.logs().length
+  const result = precompile.run({ ...call, world, block: environment.block })
+  if (tracing !== undefined && result.status === 'success' && result.gasUsed <= call.gasLimit) {
+    for (const log of world.logs().slice(logsBefore)) tracing.log(log)
+  }
+  return result
+}
+
+function writeOutput({ memory, engine }: RunState, output: Uint8Array): void {
+  // room for the output may come of memory that grows
+  const at = engine.reserveOutput(output.length)
+  memory.write(at, output)
+}
+
+function failure(words: string, gasUsed: bigint): PrecompileResult {
+  return { status: 'failure', output: EMPTY_BYTES, gasUsed, failure: words }
+}

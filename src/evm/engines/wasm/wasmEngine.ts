@@ -1,0 +1,96 @@
+import { FAILED, REVERTED, RUN_PAUSED } from '../../../../assembly/constants.ts'
+import type { Address } from '../../../primitives/address.ts'
+import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { createAddress } from '../../contractAddress.ts'
+import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
+import { FAILURE_WORDS } from '../failureWords.ts'
+import { engineFailureWords } from './engineFailureWords.ts'
+import { beginContract, isOccupied } from './hostCreation.ts'
+import { closeCheckpoint, openCheckpoint } from './hostJournal.ts'
+import type { RunState } from './runState.ts'
+import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
+import type { EvmModule } from './webAssembly.ts'
+
+/** Gas of work after which a run with a deadline lets other work of its thread go on: at most about 20 ms. */
+const SLICE_GAS = 5_000_000n
+/** All work: the largest i64. */
+const UNLIMITED = (1n << 63n) - 1n
+/** Gas is an i64 in the engine, whose least value says that a precompile failed. No block has so much. */
+const MOST_GAS = UNLIMITED - 1n
+
+/** Memory beyond which an instance is not kept for the next run. */
+const KEPT_MEMORY = 160 * 1024 * 1024
+/** Runs that interleave have an instance each; so many are kept. */
+const KEPT_INSTANCES = 8
+
+/**
+ * The engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on. Instances that are not running wait in a
+ * pool; one whose run threw is in an unknown state and is never used again.
+ * @param module the same for all threads of the process
+ */
+export function createWasmEngine(module: EvmModule, options: InstanceOptions): Engine {
+  const idle: WasmInstance[] = []
+  return {
+    name: 'wasm',
+    async run(message, environment) {
+      if (environment.world.getBalance(message.caller) < message.value) {
+        return failed(FAILURE_WORDS.insufficientBalance, 0n)
+      }
+      const instance = idle.pop() ?? new WasmInstance(module, options)
+      let result: ExecutionResult
+      try {
+        instance.begin(environment)
+        result = await runMessage(instance, message, environment)
+      } finally {
+        instance.end()
+      }
+      // not reached when the run threw
+      if (instance.memoryBytes <= KEPT_MEMORY && idle.length < KEPT_INSTANCES) idle.push(instance)
+      return result
+    },
+  }
+}
+
+/** Runs the message in a checkpoint of its own, which stays open when the run has no success. */
+async function runMessage(
+  instance: WasmInstance,
+  message: Message,
+  { world, yield: pause }: ExecutionEnvironment,
+): Promise<ExecutionResult> {
+  const { run } = instance
+  const { caller, value, data, gasLimit } = message
+  const isCreation = message.to === undefined
+  const recipient = message.to ?? createAddress(caller, world.getNonce(caller) - 1n)
+  if (isCreation) world.warmAddress(recipient)
+  openCheckpoint(run)
+  if (isCreation) {
+    if (isOccupied(world, recipient)) return collision(run, message, recipient)
+    beginContract(world, recipient, caller, value)
+  }
+  const gas = gasLimit < MOST_GAS ? gasLimit : MOST_GAS
+  instance.start({ caller, recipient, value, data, gas, isCreation })
+  const slice = pause === undefined ? UNLIMITED : SLICE_GAS
+  while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
+
+  const { status, gasLeft, gasRefund, output, ...failure } = instance.result()
+  if (status === FAILED) {
+    return failed(engineFailureWords(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
+  }
+  const gasUsed = gas - gasLeft
+  if (status === REVERTED) return { status: 'revert', output, gasUsed, gasRefund: 0n }
+  closeCheckpoint(run)
+  return { status: 'success', output, gasUsed, gasRefund, ...(isCreation ? { createdAddress: recipient } : {}) }
+}
+
+/** EIP-684: such a creation takes all gas. The engine never hears of it, but a tracer does. */
+function collision({ tracing }: RunState, message: Message, to: Address): ExecutionResult {
+  const { caller: from, data: input, gasLimit, value } = message
+  tracing?.enter({ depth: 0, type: 'CREATE', from, to, input, gas: gasLimit, value, precompile: false })
+  const error = FAILURE_WORDS.addressCollision
+  tracing?.exit({ depth: 0, output: EMPTY_BYTES, gasUsed: gasLimit, error, reverted: true })
+  return failed(error, gasLimit)
+}
+
+function failed(message: string, gasUsed: bigint): ExecutionResult {
+  return { status: 'failure', failure: { message }, output: EMPTY_BYTES, gasUsed, gasRefund: 0n }
+}

@@ -1,0 +1,188 @@
+import {
+  ENV_HASH_SEED,
+  ENV_LOOP,
+  MESSAGE_CALLER,
+  MESSAGE_RECIPIENT,
+  MESSAGE_VALUE,
+  RESULT_DETAIL,
+  RESULT_FAILURE,
+  RESULT_GAS,
+  RESULT_NEED,
+  RESULT_OUTPUT,
+  RESULT_OUTPUT_LENGTH,
+  RESULT_REFUND,
+  RESULT_STATUS,
+  START_CREATION,
+} from '../../../../assembly/constants.ts'
+import type { Address } from '../../../primitives/address.ts'
+import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
+import type { Rules } from '../../rules.ts'
+import { EngineTrapError } from '../engineTrapError.ts'
+import type { EngineFailure } from './engineFailureWords.ts'
+import { writeBlock, writeTransaction } from './environment.ts'
+import { accountImports } from './hostAccounts.ts'
+import { codeImports } from './hostCode.ts'
+import { creationImports } from './hostCreation.ts'
+import { journalImports, unwind } from './hostJournal.ts'
+import { precompileImports } from './hostPrecompiles.ts'
+import { storageImports } from './hostStorage.ts'
+import { LinearMemory } from './linearMemory.ts'
+import type { EngineExports, RunState } from './runState.ts'
+import { createTracing, tracingImports } from './wasmTracing.ts'
+import { type EvmModule, type WasmMemory, WebAssembly } from './webAssembly.ts'
+
+interface Exports extends EngineExports {
+  readonly memory: WasmMemory
+  readonly environment: { readonly value: number }
+  readonly message: { readonly value: number }
+  readonly result: { readonly value: number }
+}
+
+/** What an instance is told once. */
+export interface InstanceOptions {
+  /** of its hash tables: it moves time, never results */
+  readonly hashSeed: bigint
+  /** a loop that tests force (LOOP_… of the engine's constants) */
+  readonly loop?: number
+}
+
+/** The first frame of a run. */
+export interface FirstFrame {
+  readonly caller: Address
+  /** of a creation the new contract */
+  readonly recipient: Address
+  readonly value: bigint
+  readonly data: Uint8Array
+  readonly gas: bigint
+  readonly isCreation: boolean
+}
+
+export interface InstanceResult extends EngineFailure {
+  /** SUCCESS, REVERTED or FAILED of the engine's constants */
+  readonly status: number
+  readonly gasLeft: bigint
+  readonly gasRefund: bigint
+  readonly output: Uint8Array
+}
+
+/** Between runs there is no state that could be read. */
+const NO_ENVIRONMENT = Object.freeze({}) as unknown as ExecutionEnvironment
+
+/** One machine: linear memory, the codes it knows, and at most one run at a time. */
+export class WasmInstance {
+  readonly #run: { -readonly [K in keyof RunState]: RunState[K] }
+  readonly #exports: Exports
+  readonly #environmentAt: number
+  readonly #messageAt: number
+  readonly #resultAt: number
+  #block: BlockContext | undefined
+  #rules: Rules | undefined
+
+  constructor(module: EvmModule, { hashSeed, loop = 0 }: InstanceOptions) {
+    const run = {
+      world: NO_ENVIRONMENT.world,
+      environment: NO_ENVIRONMENT,
+      tracing: undefined,
+      openCheckpoints: 0,
+      precompileFailure: '',
+    } as unknown as RunState
+    const { exports } = new WebAssembly.Instance(module, { host: hostImports(run) })
+    this.#exports = exports as Exports
+    const memory = new LinearMemory(this.#exports.memory)
+    this.#run = Object.assign(run, { memory, engine: this.#exports })
+    this.#environmentAt = this.#exports.environment.value
+    this.#messageAt = this.#exports.message.value
+    this.#resultAt = this.#exports.result.value
+    memory.view.setBigUint64(this.#environmentAt + ENV_HASH_SEED, hashSeed, true)
+    memory.view.setUint32(this.#environmentAt + ENV_LOOP, loop, true)
+  }
+
+  /** The run as the imports see it. */
+  get run(): RunState {
+    return this.#run
+  }
+
+  get memoryBytes(): number {
+    return this.#run.memory.bytes.length
+  }
+
+  /** Sets up a run. */
+  begin(environment: ExecutionEnvironment): void {
+    const { world, tracer, block, rules } = environment
+    const run = this.#run
+    run.world = world
+    run.environment = environment
+    run.tracing = tracer === undefined ? undefined : createTracing(tracer)
+    this.#guarded(() => this.#exports.reset())
+    const base = this.#environmentAt
+    if (block !== this.#block || rules !== this.#rules) {
+      writeBlock(run, base, block, rules)
+      this.#block = block
+      this.#rules = rules
+    }
+    writeTransaction(run, base)
+  }
+
+  /** Ends a run, however it went: no checkpoint of it stays open and nothing but the block's context is kept. */
+  end(): void {
+    unwind(this.#run)
+    this.#run.world = NO_ENVIRONMENT.world
+    this.#run.environment = NO_ENVIRONMENT
+    this.#run.tracing = undefined
+  }
+
+  start({ caller, recipient, value, data, gas, isCreation }: FirstFrame): void {
+    const { memory } = this.#run
+    const base = this.#messageAt
+    memory.write(base + MESSAGE_CALLER, caller)
+    memory.write(base + MESSAGE_RECIPIENT, recipient)
+    memory.writeWord(base + MESSAGE_VALUE, value)
+    this.#guarded(() => {
+      const input = this.#exports.reserveInput(data.length)
+      memory.write(input, data)
+      this.#exports.start(gas, isCreation ? START_CREATION : 0, input, data.length)
+    })
+  }
+
+  /** Goes on for about `work` gas; RUN_DONE or RUN_PAUSED of the engine's constants. */
+  proceed(work: bigint): number {
+    return this.#guarded(() => this.#exports.run(work))
+  }
+
+  result(): InstanceResult {
+    const { memory } = this.#run
+    const { view } = memory
+    const base = this.#resultAt
+    const output = view.getUint32(base + RESULT_OUTPUT, true)
+    return {
+      status: view.getUint32(base + RESULT_STATUS, true),
+      code: view.getUint32(base + RESULT_FAILURE, true),
+      detail: view.getUint32(base + RESULT_DETAIL, true),
+      need: view.getUint32(base + RESULT_NEED, true),
+      gasLeft: view.getBigInt64(base + RESULT_GAS, true),
+      gasRefund: view.getBigInt64(base + RESULT_REFUND, true),
+      output: memory.copy(output, view.getUint32(base + RESULT_OUTPUT_LENGTH, true)),
+    }
+  }
+
+  #guarded<T>(enter: () => T): T {
+    try {
+      return enter()
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error
+      throw new EngineTrapError(`the EVM broke: ${error.message} (${this.memoryBytes} bytes of memory)`, error)
+    }
+  }
+}
+
+function hostImports(run: RunState) {
+  return {
+    ...accountImports(run),
+    ...storageImports(run),
+    ...codeImports(run),
+    ...creationImports(run),
+    ...journalImports(run),
+    ...precompileImports(run),
+    ...tracingImports(run),
+  }
+}

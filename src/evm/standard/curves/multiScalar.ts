@@ -1,0 +1,65 @@
+import { G1_SIZE, G2_SIZE, type Mcl, type MclFunctions } from './mcl.ts'
+
+/** Points that are worked on at once: Pippenger's method gains little beyond. */
+const BATCH = 128
+const SCALAR_LENGTH = 32
+
+/** Sums of multiplied points of G1 or G2 in memory that does not grow with their number. */
+export class MultiScalar {
+  readonly #mcl: Mcl
+  readonly #pointSize: number
+  readonly #points: number
+  readonly #scalars: number
+  readonly #scalarBytes: number
+  readonly #part: number
+  /** where the sum is */
+  readonly sum: number
+  readonly #multiply: MclFunctions['_mclBnG1_mulVec']
+  readonly #add: MclFunctions['_mclBnG1_add']
+  readonly #isZero: MclFunctions['_mclBnG1_isZero']
+  #pending = 0
+
+  constructor(mcl: Mcl, group: 'G1' | 'G2') {
+    this.#mcl = mcl
+    const { f } = mcl
+    this.#pointSize = group === 'G1' ? G1_SIZE : G2_SIZE
+    this.#multiply = group === 'G1' ? f._mclBnG1_mulVec : f._mclBnG2_mulVec
+    this.#add = group === 'G1' ? f._mclBnG1_add : f._mclBnG2_add
+    this.#isZero = group === 'G1' ? f._mclBnG1_isZero : f._mclBnG2_isZero
+    this.#points = mcl.allocate(BATCH * this.#pointSize)
+    this.#scalars = mcl.allocateFr(BATCH)
+    this.#scalarBytes = mcl.allocate(SCALAR_LENGTH)
+    this.#part = mcl.allocate(this.#pointSize)
+    this.sum = mcl.allocate(this.#pointSize)
+  }
+
+  /** Makes the sum zero. */
+  begin(): void {
+    this.#pending = 0
+    this.#mcl.bytes.fill(0, this.sum, this.sum + this.#pointSize)
+  }
+
+  /** Where the next point is to be written; {@link push} takes it. */
+  get nextPoint(): number {
+    return this.#points + this.#pending * this.#pointSize
+  }
+
+  /** Adds the point at {@link nextPoint}, of the group's order, times the 32-byte scalar, which may exceed the order. */
+  push(input: Uint8Array, offset: number): void {
+    const { f, bytes } = this.#mcl
+    const scalar = this.#scalars + this.#pending * SCALAR_LENGTH
+    for (let i = 0; i < SCALAR_LENGTH; i++) bytes[this.#scalarBytes + i] = input[offset + i]!
+    f._mclBnFr_setBigEndianMod(scalar, this.#scalarBytes, SCALAR_LENGTH)
+    if (f._mclBnFr_isZero(scalar) === 1 || this.#isZero(this.nextPoint) === 1) return
+    this.#pending++
+    if (this.#pending === BATCH) this.end()
+  }
+
+  /** Adds up what is pending. */
+  end(): void {
+    if (this.#pending === 0) return
+    this.#multiply(this.#part, this.#points, this.#scalars, this.#pending)
+    this.#add(this.sum, this.sum, this.#part)
+    this.#pending = 0
+  }
+}

@@ -1,0 +1,98 @@
+import { bytesToBigInt, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
+import { sha256 } from '../../primitives/hash.ts'
+import { mcl, readG1OfOrder, readG2OfOrder } from './curves/bls12381.ts'
+import { readCompressedG1 } from './curves/compressedG1.ts'
+import { FixedBase } from './curves/fixedBase.ts'
+import type { StandardPrecompile } from './standardPrecompile.ts'
+
+const { f } = mcl
+
+const LENGTH = 192
+/** The order of BLS12-381's groups. */
+const BLS_MODULUS = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n
+/** FIELD_ELEMENTS_PER_BLOB and BLS_MODULUS. */
+const OUTPUT = hexToBytes(`${(4_096).toString(16).padStart(64, '0')}${BLS_MODULUS.toString(16)}`)
+const VERSION = 0x01
+
+/** Generators of the groups (EIP-2537), coordinate by coordinate, without what is above 48 bytes. */
+const G1_GENERATOR = [
+  '17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
+  '08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1',
+]
+const MINUS_G2_GENERATOR = [
+  '024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8',
+  '13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e',
+  '0d1b3cc2c7027888be51d9ef691d77bcb679afda66c73f17f9ee3837a55024f78c71363275a75d75d86bab79f74782aa',
+  '13fa4d4a0ad8b1ce186ed5061789213d993923066dddaf1040bc3ff59f825c78df74f2d75467e25e0f55f8a00fa030ed',
+]
+/** [τ]₂ of Ethereum's trusted setup (consensus-specs, trusted_setup_4096.json, g2_monomial[1]), decompressed. */
+const TAU_G2 = [
+  '185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2',
+  '15bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72',
+  '014353bdb96b626dd7d5ee8599d1fca2131569490e28de18e82451a496a9c9794ce26d105941f383ee689bfbbb832a99',
+  '1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f',
+]
+
+const commitment = mcl.allocateG1()
+const proof = mcl.allocateG1()
+const zProof = mcl.allocateG1()
+const zScalar = mcl.allocateFr()
+const zBytes = mcl.allocate(32)
+const product = mcl.allocateGT()
+
+const generator = new FixedBase(mcl, constantG1(G1_GENERATOR))
+const minusG2Lines = lines(MINUS_G2_GENERATOR)
+const tauLines = lines(TAU_G2)
+
+/** 0x0a: verifies a KZG proof (EIP-4844): versioned hash, z, y, commitment, proof. */
+export const pointEvaluation: StandardPrecompile = {
+  gas: () => 50_000n,
+  run(input) {
+    if (input.length !== LENGTH) return 'invalid input length'
+    const versionedHash = sha256(input.subarray(96, 144))
+    versionedHash[0] = VERSION
+    if (toBuffer(versionedHash).compare(input, 0, 32) !== 0) return 'mismatched versioned hash'
+    return isProven(input) ? OUTPUT.slice() : 'error verifying kzg proof'
+  },
+}
+
+/**
+ * Whether the polynomial behind the commitment is y at z (consensus-specs, verify_kzg_proof):
+ * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are known and what they contribute is computed once.
+ */
+function isProven(input: Uint8Array): boolean {
+  if (bytesToBigInt(input.subarray(32, 64)) >= BLS_MODULUS) return false
+  if (bytesToBigInt(input.subarray(64, 96)) >= BLS_MODULUS) return false
+  if (!readCompressedG1(input, 96, commitment) || !readCompressedG1(input, 144, proof)) return false
+  mcl.bytes.set(input.subarray(32, 64), zBytes)
+  f._mclBnFr_setBigEndianMod(zScalar, zBytes, 32)
+  f._mclBnG1_mul(zProof, proof, zScalar)
+  f._mclBnG1_add(commitment, commitment, zProof)
+  generator.subtract(commitment, input, 64)
+  // the pairing with infinity is one, and with no other point
+  const isZero = f._mclBnG1_isZero(proof) === 1
+  if (isZero || f._mclBnG1_isZero(commitment) === 1) return isZero && f._mclBnG1_isZero(commitment) === 1
+  f._mclBnG1_normalize(commitment, commitment)
+  f._mclBn_precomputedMillerLoop2(product, commitment, minusG2Lines, proof, tauLines)
+  f._mclBn_finalExp(product, product)
+  return f._mclBnGT_isOne(product) === 1
+}
+
+/** The lines through a point of G2 that a pairing with it evaluates. */
+function lines(coordinates: readonly string[]): number {
+  const point = mcl.allocateG2()
+  if (readG2OfOrder(padded(coordinates), 0, point) !== undefined) throw new Error('a constant is no point of G2')
+  const buffer = mcl.allocate(f._mclBn_getUint64NumToPrecompute() * 8)
+  f._mclBn_precomputeG2(buffer, point)
+  return buffer
+}
+
+function constantG1(coordinates: readonly string[]): number {
+  const point = mcl.allocateG1()
+  if (readG1OfOrder(padded(coordinates), 0, point) !== undefined) throw new Error('a constant is no point of G1')
+  return point
+}
+
+function padded(coordinates: readonly string[]): Uint8Array {
+  return hexToBytes(coordinates.map((coordinate) => coordinate.padStart(128, '0')).join(''))
+}

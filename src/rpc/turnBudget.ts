@@ -1,0 +1,21 @@
+/** How much a thread does before it looks at its sockets again. */
+export interface TurnBudget {
+  /** Whether one more call may run in this turn of the event loop. */
+  take(): boolean
+}
+
+/** A budget of `callsPerTurn` calls. Not of time: on a busy machine time passes without any work. */
+export function createTurnBudget(callsPerTurn: number): TurnBudget {
+  let left = callsPerTurn
+  const refill = (): void => {
+    left = callsPerTurn
+  }
+  return {
+    take: () => {
+      if (left === 0) return false
+      if (left === callsPerTurn) setImmediate(refill)
+      left--
+      return true
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { stateTestSuites } from './stateTestSuites.ts'
+
+await stateTestSuites('reference', 6)

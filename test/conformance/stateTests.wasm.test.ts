@@ -1,0 +1,5 @@
+import { stateTestSuites } from './stateTestSuites.ts'
+
+await stateTestSuites('wasm', 3)
+// short codes never get to the block loop by themselves
+await stateTestSuites('wasm-blocks', 6)

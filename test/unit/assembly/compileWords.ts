@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import asc from 'assemblyscript/asc'
+import { type WasmMemory, WebAssembly } from '../../../src/evm/engines/wasm/webAssembly.ts'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ENTRY = 'assembly/entry.ts'
+
+/** As scripts/buildEngine.js compiles the engine. */
+const OPTIONS = [
+  '--optimizeLevel',
+  '3',
+  '--shrinkLevel',
+  '0',
+  '--converge',
+  '--noAssert',
+  '--runtime',
+  'minimal',
+  '--use',
+  'abort=',
+  '--enable',
+  'simd',
+  '--enable',
+  'bulk-memory',
+]
+
+/** An instance's exports: the memory and functions of numbers. */
+export interface WordExports {
+  readonly memory: WasmMemory
+  readonly call: (name: string, ...operands: number[]) => number
+}
+
+/**
+ * Compiles AssemblyScript that imports from the engine's files ('./word') and runs it.
+ *
+ * @throws when it does not compile
+ */
+export async function compileWords(entry: string): Promise<WordExports> {
+  let binary: Uint8Array | undefined
+  const { error, stderr } = await asc.main([ENTRY, '--baseDir', ROOT, '--outFile', 'words.wasm', ...OPTIONS], {
+    readFile: async (name) => {
+      if (name === ENTRY) return entry
+      try {
+        return await readFile(join(ROOT, name), 'utf8')
+      } catch {
+        return null // the compiler asks for every place where a module could be
+      }
+    },
+    writeFile: (name, contents) => {
+      if (name === 'words.wasm' && typeof contents !== 'string') binary = Uint8Array.from(contents)
+    },
+    listFiles: () => [],
+  })
+  if (error !== null || binary === undefined) throw new Error(`does not compile\n${stderr.toString()}`)
+  const { exports } = new WebAssembly.Instance(await WebAssembly.compile(binary), {})
+  const { memory } = exports as { readonly memory: WasmMemory }
+  const functions = new Map<string, (...operands: number[]) => number>()
+  for (const [name, value] of Object.entries(exports)) {
+    if (typeof value === 'function') functions.set(name, value as (...operands: number[]) => number)
+  }
+  const call = (name: string, ...operands: number[]): number => {
+    const f = functions.get(name)
+    if (f === undefined) throw new Error(`no function ${name}`)
+    return f(...operands)
+  }
+  return { memory, call }
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import type { Log } from '../../../../../src/chain/log.ts'
+import { journalImports, unwind } from '../../../../../src/evm/engines/wasm/hostJournal.ts'
+import { concatBytes, EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
+import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
+import { handMadeRun } from './hostFixture.ts'
+
+const TOPICS = [1, 2, 3, 4].map((byte) => new Uint8Array(32).fill(byte))
+
+describe('emitLog', () => {
+  it.each([0, 1, 4])('gives world and tracer a log of its own, with %i topics', (count) => {
+    const seen: Log[] = []
+    const run = handMadeRun(stateWith(), { tracer: { onLog: (log) => void seen.push(log) } })
+    const data = Uint8Array.of(9, 8)
+    const topics = run.place(concatBytes(...TOPICS))
+    journalImports(run).emitLog(run.place(CONTRACT), topics, count, run.place(data), data.length)
+    run.memory.bytes.fill(0xee)
+    const expected = [{ address: CONTRACT, topics: TOPICS.slice(0, count), data }]
+    expect(run.world.logs()).toEqual(expected)
+    expect(seen).toEqual(expected)
+  })
+
+  it('can be empty', () => {
+    const run = handMadeRun(stateWith())
+    journalImports(run).emitLog(run.place(CONTRACT), 0, 0, 0, 0)
+    expect(run.world.logs()).toEqual([{ address: CONTRACT, topics: [], data: EMPTY_BYTES }])
+  })
+})
+
+describe('blockHash', () => {
+  it('is looked up by a number of two halves; zero when it is unknown', () => {
+    const asked: number[] = []
+    const made = handMadeRun(stateWith())
+    const hash = new Uint8Array(32).fill(0x63).with(0, 1)
+    const block = {
+      ...made.environment.block,
+      blockHash: (number: number) => {
+        asked.push(number)
+        return number === 99 ? hash : undefined
+      },
+    }
+    const run = Object.assign(made, { environment: { ...made.environment, block } })
+    const out = run.room(32)
+    const lookUp = (low: number, high: number) => {
+      journalImports(run).blockHash(low, high, out)
+      return run.memory.copy(out, 32).reverse()
+    }
+    expect(lookUp(99, 0)).toEqual(hash)
+    expect(lookUp(-1, 1)).toEqual(new Uint8Array(32))
+    expect(asked).toEqual([99, 2 ** 33 - 1])
+  })
+})
+
+describe('checkpoints', () => {
+  it('nest, and are all gone when a run breaks off', () => {
+    const run = handMadeRun(stateWith())
+    const { checkpoint, commit, revert } = journalImports(run)
+    const pay = (amount: bigint) => run.world.subBalance(SENDER, amount)
+    checkpoint(1)
+    pay(1n)
+    checkpoint(2)
+    pay(2n)
+    commit()
+    pay(4n)
+    revert()
+    expect(run.world.getBalance(SENDER)).toBe(RICH - 1n)
+    checkpoint(3)
+    run.world.addBalance(OTHER, 8n)
+    expect(run.openCheckpoints).toBe(4)
+    unwind(run)
+    expect([run.openCheckpoints, run.world.getBalance(SENDER), run.world.getBalance(OTHER)]).toEqual([0, RICH, 0n])
+    // would throw if one were open
+    run.world.endTransaction({ clearEmpty: true })
+  })
+})

@@ -1,0 +1,81 @@
+import { MessageChannel } from 'node:worker_threads'
+import { afterEach, describe, expect, it } from 'vitest'
+import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import type { Application, DecidedBlock } from '../../../src/consensus/application.ts'
+import type { ExecutorService } from '../../../src/threads/executor.ts'
+import { executorApplication } from '../../../src/threads/executorApplication.ts'
+import { connect, serve } from '../../../src/threads/port.ts'
+import { proposalTransport } from '../../../src/threads/proposalTransport.ts'
+
+const HASH = new Uint8Array(32).fill(7)
+const TXS = [Uint8Array.of(1), new Uint8Array(0), new Uint8Array(70_000).fill(3)]
+
+const { port1, port2 } = new MessageChannel()
+afterEach(() => {
+  port1.removeAllListeners('message')
+  port2.removeAllListeners('message')
+})
+
+/** The application of a node, over a channel to one that proposes TXS and notes what it is told. */
+function remoteApplication(): { application: Application; finalized: DecidedBlock[] } {
+  const finalized: DecidedBlock[] = []
+  const inner: Application = {
+    info: () => Promise.reject(new Error('not asked for')),
+    prepareProposal: async () => ({ txs: TXS, dataHash: HASH }),
+    processProposal: async () => ({ accepted: true }),
+    finalizeBlock: async (decided) => {
+      finalized.push(decided)
+      return { appHash: HASH, lastResultsHash: HASH, validatorUpdates: [], durableHeight: 1 }
+    },
+  }
+  serve(port2, proposalTransport(inner))
+  return { application: executorApplication(connect<ExecutorService>(port1)), finalized }
+}
+
+function decide(txs: readonly Uint8Array[]): DecidedBlock {
+  const header: ConsensusBlock['header'] = {
+    version: { block: BLOCK_PROTOCOL, app: 0 },
+    chainId: 'coin_76287-1',
+    height: 1,
+    timeMs: 1,
+    lastBlockId: NIL_BLOCK_ID,
+    lastCommitHash: HASH,
+    dataHash: HASH,
+    validatorsHash: HASH,
+    nextValidatorsHash: HASH,
+    consensusHash: HASH,
+    appHash: HASH,
+    lastResultsHash: HASH,
+    evidenceHash: HASH,
+    proposerAddress: HASH,
+  }
+  return {
+    block: { header, txs, evidence: [], lastCommit: EMPTY_COMMIT },
+    blockId: NIL_BLOCK_ID,
+    seenCommit: EMPTY_COMMIT,
+  }
+}
+
+const REQUEST = { height: 1, timeMs: 1, proposerAddress: HASH, parentConsensusHash: HASH, maxTxBytes: 1 }
+
+describe('executorApplication', () => {
+  it('takes a proposal and finalizes it without sending its transactions back', async () => {
+    const { application, finalized } = remoteApplication()
+    const { txs, dataHash } = await application.prepareProposal(REQUEST)
+    expect({ txs, dataHash }).toEqual({ txs: TXS, dataHash: HASH })
+    await application.finalizeBlock(decide(txs))
+    expect(finalized).toEqual([decide(TXS)])
+    // The very arrays that were proposed.
+    expect(finalized[0]!.block.txs).toBe(TXS)
+  })
+
+  it('finalizes other blocks than the one that was proposed, and blocks that nobody proposed', async () => {
+    const { application, finalized } = remoteApplication()
+    await application.finalizeBlock(decide(TXS.slice(0, 2)))
+    await application.prepareProposal(REQUEST)
+    await application.finalizeBlock(decide([Uint8Array.of(9)]))
+    await application.finalizeBlock(decide([]))
+    expect(finalized).toEqual([decide(TXS.slice(0, 2)), decide([Uint8Array.of(9)]), decide([])])
+  })
+})
