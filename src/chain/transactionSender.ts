@@ -30,10 +30,9 @@ export interface SenderRules {
 
 /** The hash that the transaction's signature signs. */
 export function signingHash(transaction: Transaction): Hash {
-  const { raw, type, v, r, s } = transaction
+  const { raw, type } = transaction
   const start = listStart(raw, type === 0 ? 0 : 1)
-  const signatureSize = integerSize(v) + integerSize(r) + integerSize(s)
-  const fields = raw.subarray(start, raw.length - signatureSize)
+  const fields = raw.subarray(start, itemsEnd(raw, start, UNSIGNED_ITEMS[type]))
   const suffix = type === 0 && transaction.chainId !== undefined ? protectionSuffix(transaction.chainId) : EMPTY_BYTES
   return keccak256(envelope(type, fields, suffix))
 }
@@ -94,7 +93,23 @@ function listStart(raw: Uint8Array, offset: number): number {
   return offset + 1 + (first < 0xf8 ? 0 : first - 0xf7)
 }
 
-/** Length of an integer's canonical RLP. */
-function integerSize(value: bigint): number {
-  return value < 0x80n ? 1 : 1 + ((value.toString(16).length + 1) >> 1)
+/** Fields before the signature, by transaction type. */
+const UNSIGNED_ITEMS = [6, 8, 9, 11, 10] as const
+
+/** Offset behind `count` items of canonical RLP from `start` on. */
+function itemsEnd(raw: Uint8Array, start: number, count: number): number {
+  let at = start
+  for (let i = 0; i < count; i++) {
+    const first = raw[at]!
+    if (first < 0x80) at += 1
+    else if (first < 0xb8) at += 1 + first - 0x80
+    else if (first >= 0xc0 && first < 0xf8) at += 1 + first - 0xc0
+    else {
+      const sizeBytes = first < 0xc0 ? first - 0xb7 : first - 0xf7
+      let length = 0
+      for (let k = 1; k <= sizeBytes; k++) length = length * 256 + raw[at + k]!
+      at += 1 + sizeBytes + length
+    }
+  }
+  return at
 }

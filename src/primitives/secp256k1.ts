@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { bigIntToBytes, concatBytes } from './bytes.ts'
+import { bigIntToBytes } from './bytes.ts'
 import { keccak256 } from './hash.ts'
 
 const require = createRequire(import.meta.url)
@@ -33,7 +33,13 @@ export const recoverNatively: RecoverPublicKey | undefined = loadNative()
 
 /** The part of the package `secp256k1` that is used. */
 interface NativeSecp256k1 {
-  ecdsaRecover(signature: Uint8Array, recovery: number, digest: Uint8Array, compressed: boolean): Uint8Array
+  ecdsaRecover(
+    signature: Uint8Array,
+    recovery: number,
+    digest: Uint8Array,
+    compressed: boolean,
+    output: Uint8Array,
+  ): Uint8Array
 }
 
 function loadNative(): RecoverPublicKey | undefined {
@@ -43,12 +49,19 @@ function loadNative(): RecoverPublicKey | undefined {
   } catch {
     return undefined
   }
+  // V8 moves a small array out of its heap, for good, when native code asks where it is: these are used over and over.
+  const digestInput = new Uint8Array(new ArrayBuffer(32))
+  const signatureInput = new Uint8Array(new ArrayBuffer(64))
+  const output = new Uint8Array(new ArrayBuffer(65))
   return (digest, recovery, signature) => {
+    digestInput.set(digest)
+    signatureInput.set(signature)
     try {
-      return native.ecdsaRecover(signature, recovery, digest, false).subarray(1)
+      native.ecdsaRecover(signatureInput, recovery, digestInput, false, output)
     } catch {
       return undefined
     }
+    return output.slice(1)
   }
 }
 
@@ -60,7 +73,10 @@ const recover: RecoverPublicKey = recoverNatively ?? recoverWithNoble
  */
 export function recoverPublicKey(digest: Uint8Array, recovery: 0 | 1, r: bigint, s: bigint): Uint8Array | undefined {
   if (r <= 0n || r >= SECP256K1_ORDER || s <= 0n || s >= SECP256K1_ORDER) return undefined
-  return recover(digest, recovery, concatBytes(bigIntToBytes(r, 32), bigIntToBytes(s, 32)))
+  const signature = new Uint8Array(64)
+  signature.set(bigIntToBytes(r, 32))
+  signature.set(bigIntToBytes(s, 32), 32)
+  return recover(digest, recovery, signature)
 }
 
 /** Address of a 64-byte public key: the last 20 bytes of its keccak-256. */

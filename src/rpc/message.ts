@@ -46,18 +46,25 @@ export function parseRequest(text: string, maxMessages: number): Request | undef
   return { isBatch, isTooLong: items.length > maxMessages, messages }
 }
 
+interface Fields {
+  readonly jsonrpc?: unknown
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: unknown
+}
+
 function toMessage(json: unknown, numberId: string | undefined): Message {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return { kind: 'invalid', id: NULL_ID }
-  const fields = new Map(Object.entries(json))
-  const id = idText(fields.get('id'), numberId)
-  const method = fields.get('method')
-  const isVersion2 = fields.get('jsonrpc') === '2.0'
+  // No object inherits any of these names.
+  const fields: Fields = json
+  const id = idText(fields.id, numberId)
+  const { method, params } = fields
+  const isVersion2 = fields.jsonrpc === '2.0'
   if (isVersion2 && typeof method === 'string' && method !== '') {
-    if (!fields.has('id')) return { kind: 'notification', id: NULL_ID, method, params: fields.get('params') }
-    if (id !== undefined) return { kind: 'call', id, method, params: fields.get('params') }
+    if (!('id' in fields)) return { kind: 'notification', id: NULL_ID, method, params }
+    if (id !== undefined) return { kind: 'call', id, method, params }
   }
-  const isAnswer =
-    isVersion2 && id !== undefined && !fields.has('params') && (fields.has('result') || fields.has('error'))
+  const isAnswer = isVersion2 && id !== undefined && !('params' in fields) && ('result' in fields || 'error' in fields)
   return isAnswer ? { kind: 'answer' } : { kind: 'invalid', id: id ?? NULL_ID }
 }
 

@@ -22,6 +22,19 @@ export class BoundedCache<Value> {
     return old
   }
 
+  delete(key: string): void {
+    const value = this.#recent.get(key)
+    if (value !== undefined) this.#cost -= this.#costOf(key, value)
+    this.#recent.delete(key)
+    this.#older.delete(key)
+  }
+
+  clear(): void {
+    this.#recent = new Map()
+    this.#older = new Map()
+    this.#cost = 0
+  }
+
   set(key: string, value: Value): void {
     const replaced = this.#recent.get(key)
     if (replaced !== undefined) this.#cost -= this.#costOf(key, replaced)

@@ -80,6 +80,13 @@ export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number):
   return keys.length
 }
 
+/** The keys of all entries, flat ones and trie nodes, that block `height` changed; undefined when their list is longer than `longest` bytes. */
+export function changedKeysOf(reader: KeyReader, height: number, longest: number): readonly Uint8Array[] | undefined {
+  const list = reader.get(blockChangesKey(height))
+  if (list === undefined) return []
+  return list.length > longest ? undefined : readKeyList(list)
+}
+
 function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
   return concatBytes(trieHistoryPrefix(nodeKey), heightBytes(height))
 }

@@ -1,19 +1,17 @@
 import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import { CodeCache } from './codeCache.ts'
 import { readStateHead } from './head.ts'
 import { proofAt } from './proof.ts'
-import { openStateAt } from './stateAt.ts'
+import { createStateCaches, openStateAt, type StateCaches } from './stateAt.ts'
 import type { NodeView } from './view.ts'
 
-/** What the views of one thread share: contents that never change. */
-export interface ViewCaches {
+/** What the views of one thread share. */
+export interface ViewCaches extends StateCaches {
   readonly blocks: BlockCache
-  readonly codes: CodeCache
 }
 
-export function createViewCaches(codeCacheBytes = 16 << 20): ViewCaches {
-  return { blocks: createBlockCache(), codes: new CodeCache(codeCacheBytes) }
+export function createViewCaches(): ViewCaches {
+  return { ...createStateCaches(), blocks: createBlockCache() }
 }
 
 /**
@@ -26,7 +24,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
   return {
     chain: openChainReader(snapshot, caches.blocks),
     oldestState: head.oldestHeight,
-    stateAt: (height) => openStateAt(snapshot, caches.codes, head, height),
+    stateAt: (height) => openStateAt(snapshot, caches, head, height),
     proofAt: (height, address, slots) => proofAt(snapshot, head, height, address, slots),
   }
 }

@@ -6,12 +6,11 @@ import { RLP } from '@ethereumjs/rlp'
 import { expect, it } from 'vitest'
 import { EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
-import { CodeCache } from '../../src/state/codeCache.ts'
 import { readStateHead } from '../../src/state/head.ts'
 import { MemoryStateReader } from '../../src/state/memoryReader.ts'
 import { NATIVE_ACCOUNT } from '../../src/state/nativeAccount.ts'
 import { proofAt } from '../../src/state/proof.ts'
-import { openStateAt } from '../../src/state/stateAt.ts'
+import { createStateCaches, openStateAt } from '../../src/state/stateAt.ts'
 import { StateStore } from '../../src/state/store.ts'
 import { WriteBatch } from '../../src/storage/batch.ts'
 import { Database } from '../../src/storage/database.ts'
@@ -52,9 +51,9 @@ it.each(['archive', 'pruned'])(
     expect(store.oldestHeight).toBe(kind === 'pruned' ? BLOCKS - 1 - 500 : 0)
     const snapshot = database.snapshot()
     const head = readStateHead(snapshot)!
-    const codes = new CodeCache(100_000)
+    const caches = createStateCaches()
     for (let height = head.oldestHeight; height < BLOCKS; height++) {
-      const reader = openStateAt(snapshot, codes, head, height)
+      const reader = openStateAt(snapshot, caches, head, height)
       expect(digest(describeState(reader))).toEqual(states[height])
       if (random(12) > 0) continue
       for (const address of [ACCOUNTS[height % ACCOUNTS.length]!, NATIVE_ACCOUNT]) {

@@ -101,11 +101,11 @@ export const BROKEN_ENGINES: Readonly<Record<string, () => Engine>> = {
       return cost
     }
   }),
-  'memory that grows without a quadratic part': withOpcodes((table) => {
-    for (const opcode of [OP.MSTORE, OP.MLOAD, OP.RETURN, OP.REVERT]) {
-      changeGas(table, opcode, (cost) => (cost > 1_500n ? cost - (cost * cost) / 512n / 9n : cost))
-    }
-  }),
+  'memory whose price is rounded up': withOpcodes((table) =>
+    changeGas(table, OP.MSTORE, (cost, { memoryWordCount: words }) =>
+      cost > 6n && (words * words) % 512n > 0n ? cost + 1n : cost,
+    ),
+  ),
   'MCOPY one gas too cheap': withOpcodes((table) => changeGas(table, OP.MCOPY, (cost) => cost - 1n)),
   'a call that gets all gas': withOpcodes((table) =>
     changeGas(table, OP.STATICCALL, (cost, frame) => {

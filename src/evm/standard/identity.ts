@@ -4,6 +4,6 @@ import { wordGas } from './wordGas.ts'
 /** 0x04: the input (yellow paper, appendix E.1). */
 export const identity: StandardPrecompile = {
   gas: (input) => wordGas(input.length, 15, 3),
-  // a Buffer's own slice is a view
-  run: (input) => Uint8Array.prototype.slice.call(input),
+  // not slice(), which of a Buffer is a view
+  run: (input) => new Uint8Array(input),
 }

@@ -34,7 +34,7 @@ function statement(program: Program): void {
     [9, () => copy(program)],
     [6, () => log(program)],
     [20, () => callStatement(program)],
-    [program.nesting < 2 ? 4 : 0, () => creation(program)],
+    [program.nesting < 2 ? 6 : 0, () => creation(program)],
     [7, () => branch(program, () => statements(program, random.between(1, 3)))],
     [program.loops < 2 ? 5 : 0, () => repeated(program)],
     [5, () => shuffle(program)],

@@ -152,6 +152,32 @@ describe('divisions of words', () => {
     )
   })
 
+  // Found by search: the last estimate leaves more than the divisor (with a borrow into the highest limb), or less than its negative.
+  it.each([
+    [
+      0x78ef9c83d7a7333ad974b76cb131a7d2a5e9d358cfe7181342b181498c5681c7n,
+      0x5b906b026fc9a88b2c81de8fb79ec833b7d3c682fb4f604a2ae8dc812c000cfcn,
+      0x20aaf17d0aee6243ee99fa1d41ddf77d0e94250039ac5eed156902c0f72n,
+    ],
+    [
+      0xa66a6c7359099d8173208c4a019e9c5581d1fb29f1ce4bdb9465d69693572262n,
+      0xacfb2d8ca9c1fb4805525f2a39b6fe0dc2a8dae20cc23888f393b04a5fec7bb9n,
+      0x21181058c2a1a9f8edfbf0e301641c7294e4c4129c8f8f44867b6c1c90cda6n,
+    ],
+    [
+      0x47189111f0a7301a1a7a4868ed9e2fc2a4e9ce77c7a4e2c1fa23d3092cd42f1an,
+      0x720b0ca0d321b7623f46822799271954f2ae5e15dface4f8263f37cc97ba139cn,
+      0x1562e63606781168408a5ba6b786d83b1880ccd385f4b78af30cf0517945389n,
+    ],
+    [
+      0x832767b7560dc32274f03f4aaa0675efc8c563f58e998534ba600baf85795a63n,
+      0x85234382d9de0fdbf9dd1429f6f5b4ba6791918909f786afb49a4fdc92800f3cn,
+      0x887348154b1a4c4ed24bfec52b0f18258fcc1fbfe6895e00fc7n,
+    ],
+  ])('mulmod makes good what the last digit leaves (row %#)', (a, b, n) => {
+    expect(words.compute('mulmod', [a, b, n])).toBe((a * b) % n)
+  })
+
   it('exp is what BigInt says, wherever the result goes', () => {
     fc.assert(
       fc.property(word, index, fc.integer({ min: 0, max: 2 }), (base, exponent, into) => {

@@ -7,18 +7,17 @@ import { RLP } from '@ethereumjs/rlp'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes, bytesKey, EMPTY_BYTES, equalBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, keccak256 } from '../../../src/primitives/hash.ts'
-import { CodeCache } from '../../../src/state/codeCache.ts'
 import { readStateHead } from '../../../src/state/head.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from '../../../src/state/nativeAccount.ts'
 import { proofAt } from '../../../src/state/proof.ts'
-import { openStateAt } from '../../../src/state/stateAt.ts'
+import { createStateCaches, openStateAt } from '../../../src/state/stateAt.ts'
 import { type PendingState, StateStore, type StateStoreOptions } from '../../../src/state/store.ts'
 import { stateRootOf } from '../../../src/state/trie.ts'
 import { StateUnavailable } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { Database } from '../../../src/storage/database.ts'
+import { Database, type DatabaseSnapshot } from '../../../src/storage/database.ts'
 import { ACCOUNTS, createRandom, describeState, NATIVE_KEYS, randomBlock, SLOTS } from './randomChain.ts'
 
 /** The state root as @ethereumjs/mpt computes it; native entries are storage of the reserved account. */
@@ -113,6 +112,29 @@ describe('StateStore', () => {
     expect(describeState(store.reader())).toEqual(describeState(model))
   })
 
+  it.each([21, 22])('gives readers that share a cache the state of their own head (seed %i)', async (seed) => {
+    const random = createRandom(seed)
+    const caches = createStateCaches(1000, 40_000)
+    const read = (snapshot: DatabaseSnapshot) => {
+      const head = readStateHead(snapshot)!
+      return describeState(openStateAt(snapshot, caches, head, head.height))
+    }
+    for (let round = 0; round < 30; round++) {
+      // from time to time more blocks than the cache follows
+      const blocks = round % 10 === 9 ? 40 : 1 + random(3)
+      for (let i = 0; i < blocks; i++) await addBlock(randomBlock(store.reader(), random))
+      const former = database.snapshot()
+      const formerState = describeState(model)
+      expect(read(former)).toEqual(formerState)
+      await addBlock(randomBlock(store.reader(), random))
+      const newer = database.snapshot()
+      expect(read(newer)).toEqual(describeState(model))
+      expect(read(former)).toEqual(formerState)
+      expect(read(newer)).toEqual(describeState(model))
+      await Promise.all([former.close(), newer.close()])
+    }
+  })
+
   it('gives the state of every height, and after pruning of every height in the window', async () => {
     const random = createRandom(11)
     const states: unknown[] = []
@@ -124,10 +146,10 @@ describe('StateStore', () => {
       const snapshot = database.snapshot()
       const head = readStateHead(snapshot)!
       expect(head).toEqual({ height: 299, oldestHeight: from, root: store.root })
-      const codes = new CodeCache(1000)
+      const caches = createStateCaches(1000, 4000)
       for (let height = 0; height < 300; height++) {
-        if (height >= from) expect(describeState(openStateAt(snapshot, codes, head, height))).toEqual(states[height])
-        else expect(() => openStateAt(snapshot, codes, head, height)).toThrow(new StateUnavailable(height, from))
+        if (height >= from) expect(describeState(openStateAt(snapshot, caches, head, height))).toEqual(states[height])
+        else expect(() => openStateAt(snapshot, caches, head, height)).toThrow(new StateUnavailable(height, from))
       }
       return snapshot.close()
     }

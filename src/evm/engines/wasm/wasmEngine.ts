@@ -1,4 +1,4 @@
-import { FAILED, REVERTED, RUN_PAUSED } from '../../../../assembly/constants.ts'
+import { FAILED, REVERTED, RUN_PAUSED, TRACE_STEPS } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { createAddress } from '../../contractAddress.ts'
@@ -13,6 +13,8 @@ import type { EvmModule } from './webAssembly.ts'
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: at most about 20 ms. */
 const SLICE_GAS = 5_000_000n
+/** The same while a tracer hears of every step. */
+const TRACED_SLICE_GAS = 50_000n
 /** All work: the largest i64. */
 const UNLIMITED = (1n << 63n) - 1n
 /** Gas is an i64 in the engine, whose least value says that a precompile failed. No block has so much. */
@@ -69,7 +71,8 @@ async function runMessage(
   }
   const gas = gasLimit < MOST_GAS ? gasLimit : MOST_GAS
   instance.start({ caller, recipient, value, data, gas, isCreation })
-  const slice = pause === undefined ? UNLIMITED : SLICE_GAS
+  const isStepping = ((run.tracing?.flags ?? 0) & TRACE_STEPS) !== 0
+  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : SLICE_GAS
   while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
 
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()

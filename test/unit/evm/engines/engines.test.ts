@@ -251,6 +251,13 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       expect(paused.failure).toBe(quiet.failure)
     })
 
+    it('pause while their steps are traced, however slow the tracer is', async () => {
+      let pauses = 0
+      const tracer = { onOpcode: () => undefined }
+      await run(stateWith('0x5b5f56'), { yield: async () => void pauses++, tracer })
+      expect(pauses).toBeGreaterThan(5)
+    })
+
     it('pause in calls that call themselves, and in long precompiles', async () => {
       for (const code of ['5b5f5f5f5f5f305af1505f56', `5b${'5f5f610800'}5f60025afa505f56`]) {
         let pauses = 0
