@@ -14,7 +14,7 @@ import { measureReads } from './parts/reads.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
 import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
 import { measureWorstBlocks } from './parts/worstBlocks.ts'
-import { Report, type Row } from './report.ts'
+import { Report } from './report.ts'
 import { startAnvil } from './targets/anvil.ts'
 import { startCoind } from './targets/coind.ts'
 import type { Target } from './targets/target.ts'
@@ -157,13 +157,13 @@ async function withTargets(starts: typeof STARTS, names: readonly string[], run:
 /** Runs a part that needs only coind and a few accounts, on a chain of its own. */
 async function measureAlone(
   gasLimit: number,
-  run: (target: Target, senders: readonly Account[]) => Promise<Row[]>,
+  run: (target: Target, senders: readonly Account[]) => Promise<void>,
 ): Promise<void> {
   const starts = { coind: () => startCoind({ gasLimit, nodeFlags }) }
   await withTargets(starts, ['coind'], async ([target]) => {
     const senders = accounts.slice(0, 10)
     await fund(target!, await deployContract(target!, 'Market.sol', 'Distributor'), senders)
-    report.add(target!.name, await run(target!, senders))
+    await run(target!, senders)
   })
 }
 
@@ -175,9 +175,13 @@ if (parts.has('evm')) {
 if (PARTS.slice(1, -2).some((part) => parts.has(part))) {
   for (const name of targetNames) await withTargets(STARTS, [name], ([target]) => measure(target!, report))
 }
-if (parts.has('isolation') && targetNames.includes('coind')) await measureAlone(PRODUCTION_GAS_LIMIT, measureIsolation)
+if (parts.has('isolation') && targetNames.includes('coind')) {
+  await measureAlone(PRODUCTION_GAS_LIMIT, async (target, senders) =>
+    report.add(target.name, await measureIsolation(target, senders)),
+  )
+}
 if (parts.has('worst') && targetNames.includes('coind')) {
   const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
-  await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options))
+  await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options, report))
 }
 report.print('coind', 'anvil')

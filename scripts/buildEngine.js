@@ -20,29 +20,18 @@ const TARGETS = [
   },
 ]
 
-/** `stub` and `--noAssert`: no object of the engine is managed, and no check is left to a run-time library. */
+const CONFIGURATION = 'assembly/asconfig.json'
+
 const options = ({ directory, entry, binary, initialPages }) => [
   `${directory}/${entry}`,
+  '--config',
+  CONFIGURATION,
   '--baseDir',
   ROOT,
   '--outFile',
   `${binary}.new`,
   '--initialMemory',
   String(initialPages),
-  '--optimizeLevel',
-  '3',
-  '--shrinkLevel',
-  '0',
-  '--converge',
-  '--noAssert',
-  '--runtime',
-  'minimal',
-  '--use',
-  'abort=',
-  '--enable',
-  'simd',
-  '--enable',
-  'bulk-memory',
 ]
 
 /**
@@ -86,6 +75,7 @@ function stampOf(target, version) {
   const hash = createHash('sha256')
   hash.update(version)
   hash.update(options(target).join(' ').replace(ROOT, ''))
+  hash.update(readFileSync(join(ROOT, CONFIGURATION)))
   const sources = join(ROOT, target.directory)
   for (const name of readdirSync(sources).sort()) {
     if (!name.endsWith('.ts')) continue

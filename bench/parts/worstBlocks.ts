@@ -7,7 +7,7 @@ import { nextBlock, untilIncluded } from '../load/inBlocks.ts'
 import { blockParameter, call, requestBody } from '../load/rpc.ts'
 import { type Account, GWEI, sign } from '../load/sign.ts'
 import { percentile } from '../measure/percentile.ts'
-import type { Row } from '../report.ts'
+import type { Report, Row } from '../report.ts'
 import type { Target } from '../targets/target.ts'
 import { callPrograms } from '../worstCase/callPrograms.ts'
 import { creationPrograms } from '../worstCase/creationPrograms.ts'
@@ -39,21 +39,20 @@ export async function measureWorstBlocks(
   target: Target,
   senders: readonly Account[],
   { blockGas, programs }: WorstBlocksOptions,
-): Promise<Row[]> {
+  report: Report,
+): Promise<void> {
   const all = [
     ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(1), ...creationPrograms()],
     ...precompilePrograms(),
   ]
   const inBlock = Math.ceil(blockGas / MOST_TRANSACTION_GAS)
   const gas = Math.floor(blockGas / inBlock)
-  const rows: Row[] = []
   for (const name of programs) {
     const program = all.find((candidate) => candidate.name === name)
     if (program === undefined) throw new Error(`the worst-case search has no program ${name}`)
     const to = await place(target, program)
-    rows.push(...(await fillBlocks(target, senders, { name, to, gas, count: BLOCKS * inBlock })))
+    report.add(target.name, await fillBlocks(target, senders, { name, to, gas, count: BLOCKS * inBlock }))
   }
-  return rows
 }
 
 /** Deploys a program and its helpers, whose addresses in its code become the true ones. */

@@ -40,6 +40,8 @@ export interface ApplicationOptions {
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
   /** A block was built or executed, with its state root; waiting for the mempool counts. */
   readonly onExecuted: (milliseconds: number) => void
+  /** Runs work that nobody waits for, after what waits for an answer has one. */
+  readonly defer: (work: () => void) => void
   /** milliseconds that a proposer may spend on filling a block */
   readonly buildBudgetMs: number
   /** milliseconds, monotonic */
@@ -140,8 +142,12 @@ export function createApplication(options: ApplicationOptions): Application {
       const beginMs = now()
       const execution = await begin(input)
       const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now })
-      await finish(execution, { ...input, txs })
+      const executed = await finish(execution, { ...input, txs })
       options.onExecuted(now() - beginMs)
+      // Consensus signs and logs the block meanwhile; once another one is decided, this one is forgotten.
+      options.defer(() => {
+        if ([...executions.values()].includes(executed)) executed.state.prepare()
+      })
       return { txs, dataHash: dataHash(txs) }
     },
 

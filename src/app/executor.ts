@@ -32,6 +32,8 @@ export interface ExecutorOptions {
   readonly buildBudgetMs: number
   /** milliseconds, monotonic */
   readonly now: () => number
+  /** see `ApplicationOptions` */
+  readonly defer: (work: () => void) => void
   /** a block is in the database */
   readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
   readonly observer?: ExecutorObserver
@@ -91,6 +93,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       onExecuted: observer.executed,
       buildBudgetMs,
       now,
+      defer: options.defer,
     })
     return {
       application,

@@ -13,7 +13,6 @@ import type { NodeCommands, Terminal } from './ports.ts'
 const EXIT_USAGE = 64
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
-const EXIT_SOFTWARE = 70
 /** Errors whose message is a line for the operator, by name. */
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
@@ -22,7 +21,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],
-  ['EvmModuleError', EXIT_SOFTWARE],
+  ['EvmModuleError', EXIT_UNAVAILABLE],
 ])
 
 /**

@@ -50,7 +50,10 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 type Slice = (this: Uint8Array, start: number, end: number) => string
 
 /** Twice as fast as going through a `Buffer` object; they take any `Uint8Array` as `this`. */
-const { latin1Slice, hexSlice } = Buffer.prototype as unknown as { readonly latin1Slice: Slice; readonly hexSlice: Slice }
+const { latin1Slice, hexSlice } = Buffer.prototype as unknown as {
+  readonly latin1Slice: Slice
+  readonly hexSlice: Slice
+}
 
 /** A string that can key a `Map` in place of `bytes` (one character a byte; not printable, not hex). */
 export function bytesKey(bytes: Uint8Array): string {

@@ -41,7 +41,7 @@ export interface Dispatcher {
 
 const REQUEST_TIMEOUT_MS = 30_000
 /** Quick calls, of at most 60 µs each, after which other connections have a turn. */
-const QUICK_CALLS = 96
+const QUICK_CALLS = 128
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {

@@ -137,7 +137,10 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     close: async () => {
       webSockets.close()
       plainPosts.close()
-      const timer = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
+      const timer = setTimeout(() => {
+        plainPosts.destroy()
+        app.server.closeAllConnections()
+      }, CLOSING_MS)
       await app.close()
       clearTimeout(timer)
       pending.close()

@@ -22,6 +22,8 @@ export interface PlainPosts {
   take(socket: Socket): void
   /** Ends idle connections at once and the others after their answer. */
   close(): void
+  /** Ends all connections at once. */
+  destroy(): void
 }
 
 /** Longer bodies are left to the other server, which reads them piece by piece. */
@@ -52,6 +54,9 @@ export function createPlainPosts(options: PlainPostsOptions): PlainPosts {
       clearInterval(checks)
       for (const connection of connections) connection.close()
     },
+    destroy: () => {
+      for (const connection of connections) connection.destroy()
+    },
   }
 }
 
@@ -66,7 +71,10 @@ class Connection {
   /** a request is being answered, or its answer written */
   #isBusy = false
   #hasServed = false
+  /** the client sends no more */
   #isEnding = false
+  /** the server closes */
+  #isClosing = false
   /** since when the connection waits for a request */
   #sinceMs = performance.now()
   #release: (() => void) | undefined
@@ -93,8 +101,12 @@ class Connection {
   }
 
   close(): void {
-    this.#isEnding = true
+    this.#isClosing = true
     if (!this.#isBusy) this.#socket.destroy()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -118,7 +130,10 @@ class Connection {
     const received = this.#received
     if (received === undefined) return
     const request = readPlainRequest(received, MAX_BODY_BYTES, this.#head)
-    if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) return this.#handOver()
+    if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) {
+      this.#handOver()
+      return
+    }
     if (request === 'incomplete') return
     const { head, body, length } = request
     this.#head = head
@@ -163,7 +178,10 @@ class Connection {
     this.#hasServed = true
     if (error || this.#socket.destroyed) return
     this.#sinceMs = performance.now()
-    if (this.#isEnding && this.#received === undefined) return void this.#socket.end()
+    if (this.#isClosing || (this.#isEnding && this.#received === undefined)) {
+      this.#socket.end()
+      return
+    }
     if (this.#received === undefined) return
     this.#socket.resume()
     this.#next()

@@ -3,7 +3,7 @@ import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import { addChange, dropChange, previousAfter } from './changeIndex.ts'
 import { trieHistoryPrefix } from './triePath.ts'
-import { type KeyList, readKeyList } from './varint.ts'
+import { KeyList, readKeyList } from './varint.ts'
 
 /** A changed flat entry. No bytes: absent. */
 export interface FlatChange {
@@ -31,23 +31,24 @@ export class BlockHistory {
   readonly #batch: WriteBatch
   readonly #height: number
   readonly #oldest: number
-  readonly #keys: KeyList
+  readonly #trieKeys: Uint8Array
+  readonly #keys = new KeyList()
 
   /**
    * @param reader the present
-   * @param block `oldest` is the lowest height that is kept; `keys` holds those of the changed trie nodes, whose history is in
-   * the batch already, and takes the others
+   * @param block `oldest` is the lowest height that is kept; `trieKeys` is the list of the changed trie nodes, whose history
+   * is in the batch already
    */
   constructor(
     reader: KeyReader,
     batch: WriteBatch,
-    block: { readonly height: number; readonly oldest: number; readonly keys: KeyList },
+    block: { readonly height: number; readonly oldest: number; readonly trieKeys: Uint8Array },
   ) {
     this.#reader = reader
     this.#batch = batch
     this.#height = block.height
     this.#oldest = block.oldest
-    this.#keys = block.keys
+    this.#trieKeys = block.trieKeys
   }
 
   /** @param previous value of the flat entry before the block; no bytes: absent */
@@ -58,7 +59,7 @@ export class BlockHistory {
 
   /** To be called when all changes are added. */
   finish(): void {
-    const list = this.#keys.finish()
+    const list = concatBytes(this.#trieKeys, this.#keys.finish())
     if (list.length > 0) this.#batch.put(blockChangesKey(this.#height), list)
   }
 }

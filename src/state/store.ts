@@ -27,6 +27,8 @@ export interface StateStoreOptions {
 export interface PendingState {
   readonly height: number
   readonly root: Hash
+  /** Does most of the work of `write` ahead of it: while consensus decides, say. */
+  prepare(): void
   /**
    * Adds the block's flat entries, trie nodes, history and head record to its batch. Not while `prune` runs; from here
    * until `publish`, no other pending state can be written.
@@ -113,10 +115,23 @@ export class StateStore {
     const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
     this.#assertHead(base)
     const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
+    let ready: { readonly batch: WriteBatch; readonly oldest: number } | undefined
+    const prepare = (): WriteBatch => {
+      this.#assertHead(base)
+      // What is pruned meanwhile changes the index of changes that the batch goes on from.
+      const oldest = this.#oldestHeight
+      if (ready?.oldest !== oldest) ready = { batch: this.#batchOf(base, height, changes, prepared, commit), oldest }
+      return ready.batch
+    }
     return {
       height,
       root: commit.root,
-      write: (batch) => this.#write(batch, base, height, changes, prepared, commit),
+      prepare,
+      write: (batch) => {
+        this.#assertHead(base)
+        this.#acquire('pending')
+        batch.append(prepare())
+      },
       publish: () => this.#publish(base, height, changes, prepared, commit),
     }
   }
@@ -150,19 +165,17 @@ export class StateStore {
     return this.#snapshot.close()
   }
 
-  #write(
-    batch: WriteBatch,
+  #batchOf(
     base: number,
     height: number,
     changes: StateChanges,
     prepared: PreparedChanges,
     commit: TrieCommit,
-  ): void {
-    this.#assertHead(base)
-    this.#acquire('pending')
+  ): WriteBatch {
+    const batch = new WriteBatch()
     for (const { hash, code } of changes.codes) batch.put(codeKey(hash), code)
     batch.append(commit.log.batch)
-    const block = { height, oldest: this.#oldestHeight, keys: commit.log.keys }
+    const block = { height, oldest: this.#oldestHeight, trieKeys: commit.log.keys.finish() }
     const history = base < 0 ? undefined : new BlockHistory(this.#database, batch, block)
     for (const { address, previous, current } of prepared.accounts) {
       const key = accountKey(address)
@@ -176,6 +189,7 @@ export class StateStore {
     if (history === undefined) writeOldestHeight(batch, height)
     else history.finish()
     writeHead(batch, height, commit.root)
+    return batch
   }
 
   #publish(base: number, height: number, changes: StateChanges, prepared: PreparedChanges, commit: TrieCommit): void {

@@ -131,7 +131,7 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   return i
 }
 
-/** A list of keys that takes little where neighbours begin alike. */
+/** A list of keys that takes little where neighbours begin alike. Lists may be put one behind the other. */
 export class KeyList {
   readonly #out = new ByteWriter()
   #previous = new Uint8Array(64)

@@ -2,8 +2,11 @@ import type { MessagePort } from 'node:worker_threads'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedTransactions.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
 
-/** Why each transaction of a message was refused, in order; undefined for an admitted one. A number: all of them were admitted. */
-type AdmissionAnswer = number | readonly (string | undefined)[]
+/** undefined for an admitted transaction, the reason of a refusal, or what went wrong */
+type Outcome = string | undefined | { readonly failure: string }
+
+/** The outcome for each transaction of a message, in order; a number: so many, all admitted. */
+type AdmissionAnswer = number | readonly Outcome[]
 
 interface Waiting {
   readonly transaction: PackedInput & { readonly hash: Uint8Array }
@@ -27,9 +30,11 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
     next = []
   }
   port.on('message', (answer: AdmissionAnswer) => {
-    for (const [index, { transaction, resolve }] of sent.shift()!.entries()) {
-      const reason = typeof answer === 'number' ? undefined : answer[index]
-      resolve(reason === undefined ? { accepted: true, hash: transaction.hash } : { accepted: false, reason })
+    for (const [index, { transaction, resolve, reject }] of sent.shift()!.entries()) {
+      const outcome = typeof answer === 'number' ? undefined : answer[index]
+      if (outcome === undefined) resolve({ accepted: true, hash: transaction.hash })
+      else if (typeof outcome === 'string') resolve({ accepted: false, reason: outcome })
+      else reject(new Error(outcome.failure))
     }
   })
   port.on('close', () => {
@@ -48,14 +53,20 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
 /** Answers {@link connectAdmissions}. */
 export function serveAdmissions(port: MessagePort, admit: (transaction: PooledTransaction) => Admission): void {
   port.on('message', (packed: Uint8Array) => {
-    const transactions = unpackTransactions(packed)
-    const reasons = transactions.map((transaction) => {
-      const admission = admit(transaction)
-      return admission.accepted ? undefined : admission.reason
-    })
-    const isAllAdmitted = reasons.every((reason) => reason === undefined)
-    port.postMessage((isAllAdmitted ? reasons.length : reasons) satisfies AdmissionAnswer)
+    const outcomes = unpackTransactions(packed).map((transaction) => outcomeOf(admit, transaction))
+    const isAllAdmitted = outcomes.every((outcome) => outcome === undefined)
+    port.postMessage((isAllAdmitted ? outcomes.length : outcomes) satisfies AdmissionAnswer)
   })
+}
+
+function outcomeOf(admit: (transaction: PooledTransaction) => Admission, transaction: PooledTransaction): Outcome {
+  try {
+    const admission = admit(transaction)
+    return admission.accepted ? undefined : admission.reason
+  } catch (error) {
+    // One transaction's failure is told to whoever sent it, as every failed call is.
+    return { failure: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 function threadStopped(): Error {

@@ -78,6 +78,8 @@ const executor = await openExecutor({
   blockHistory: data.config.blockHistory,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),
+  // An answer leaves at the end of this turn of the event loop: this is the turn after.
+  defer: (work) => setImmediate(() => setImmediate(work)),
   onPublished: (head, update, executed) => {
     notify<PoolService, 'headChanged'>(data.pool, 'headChanged', update)
     setPublishedHeight(data.publishedHeight, head.header.number)

@@ -77,6 +77,9 @@ async function shrinkAccount(index: number, current: () => FuzzCase, attempt: Di
   )
 }
 
+/** Shares of the code that are tried before a few instructions at a time. */
+const CHUNKS = [2, 4, 8, 16, 32]
+
 /** Halves, then quarters, …, then single instructions. */
 async function shrinkCode(code: () => Uint8Array, attempt: (code: Uint8Array) => Promise<boolean>): Promise<void> {
   if (code().length === 0) return
@@ -86,8 +89,20 @@ async function shrinkCode(code: () => Uint8Array, attempt: (code: Uint8Array) =>
     }
   }
   const starts = instructionStarts(code())
-  for (let size = starts.length >> 1; size > 0; size >>= 1) {
-    for (let from = 0; from < starts.length; from += size) {
+  const sizes = [
+    ...CHUNKS.map((share) => Math.floor(starts.length / share)).filter((size) => size > 8),
+    8,
+    7,
+    6,
+    5,
+    4,
+    3,
+    2,
+    1,
+  ]
+  for (const size of sizes) {
+    // An operation with its operands may begin anywhere.
+    for (let from = 0; from < starts.length; from += size > 8 ? size : 1) {
       const begin = starts[from]!
       const end = starts[from + size] ?? code().length
       if (

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { bytesToBigInt, stripZeros } from '../../primitives/bytes.ts'
 
 /** The part of JavaScript's `WebAssembly` that is used, whose types TypeScript has among those of browsers only. */
@@ -21,7 +22,17 @@ const SLOT = { modulus: 0, result: 1, square: 2 } as const
 const LIMB_BITS = 28
 
 const BINARY = new URL('../../../dist/modexp.wasm', import.meta.url)
-const wasm = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(BINARY))).exports as Exports
+const wasm = load()
+
+function load(): Exports {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(BINARY)
+  } catch (cause) {
+    throw new Error(`${fileURLToPath(BINARY)} cannot be read: run \`npm run build\``, { cause })
+  }
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
+}
 
 /** An exponent: bytes, the first of which is not zero, and as many zeros after them as make up `length`. */
 export interface Exponent {

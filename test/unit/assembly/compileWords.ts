@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 import { type WasmMemory, WebAssembly } from '../../../src/evm/engines/wasm/webAssembly.ts'
@@ -7,23 +7,8 @@ import { type WasmMemory, WebAssembly } from '../../../src/evm/engines/wasm/webA
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const ENTRY = 'assembly/entry.ts'
 
-/** As scripts/buildEngine.js compiles the engine. */
-const OPTIONS = [
-  '--optimizeLevel',
-  '3',
-  '--shrinkLevel',
-  '0',
-  '--converge',
-  '--noAssert',
-  '--runtime',
-  'minimal',
-  '--use',
-  'abort=',
-  '--enable',
-  'simd',
-  '--enable',
-  'bulk-memory',
-]
+/** As the engine is compiled. */
+const OPTIONS = ['--config', 'assembly/asconfig.json']
 
 /** An instance's exports: the memory and functions of numbers. */
 export interface WordExports {
@@ -39,10 +24,10 @@ export interface WordExports {
 export async function compileWords(entry: string): Promise<WordExports> {
   let binary: Uint8Array | undefined
   const { error, stderr } = await asc.main([ENTRY, '--baseDir', ROOT, '--outFile', 'words.wasm', ...OPTIONS], {
-    readFile: async (name) => {
+    readFile: async (name, directory) => {
       if (name === ENTRY) return entry
       try {
-        return await readFile(join(ROOT, name), 'utf8')
+        return await readFile(resolve(directory, name), 'utf8')
       } catch {
         return null // the compiler asks for every place where a module could be
       }

@@ -53,6 +53,7 @@ export interface TestThreadOptions {
   readonly extraMethods?: readonly RpcMethod[]
   readonly limits?: Partial<typeof TEST_LIMITS>
   readonly requestTimeoutMs?: number
+  readonly runsQuickCalls?: boolean
   readonly filters?: FilterStore
   readonly views?: ViewPool
   readonly metrics?: DispatcherOptions['metrics']
@@ -92,6 +93,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     log,
     metrics: options.metrics,
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(options.runsQuickCalls === undefined ? {} : { runsQuickCalls: options.runsQuickCalls }),
   })
   const { headHeight } = node.view().chain
   const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, log })

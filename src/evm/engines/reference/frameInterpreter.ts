@@ -3,6 +3,7 @@ import { createZeroAddress } from '@ethereumjs/util'
 import { bytesToBigInt } from '../../../primitives/bytes.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { createChainCommon } from './chainCommon.ts'
+import { constantGas } from './constantGas.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -88,11 +89,14 @@ export class FrameInterpreter extends Stock {
       const fault = stackFault(opcodeInfo.code, state.stack.length)
       if (fault !== undefined) throw new EVMError(fault)
       if (opcodeInfo.isInvalid) throw new EVMError('invalid opcode')
-      state.gasLeft -= gas
-      if (state.gasLeft < 0n) {
+      if (state.gasLeft < gas) {
+        const constant = constantGas(opcode, opcodeInfo.feeBigInt, common.isActivatedEIP(2929))
+        // then nobody looked at how far memory grows
+        if (state.gasLeft < constant) state.memoryWordCount = memoryWords
         state.gasLeft = 0n
         throw new EVMError('out of gas')
       }
+      state.gasLeft -= gas
       state.programCounter++
       if (pause !== undefined && opcode === JUMPDEST) {
         const pausing = pause(state)

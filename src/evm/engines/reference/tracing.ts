@@ -8,8 +8,9 @@ import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import type { FrameEnter, FrameType, Tracer } from '../../tracer.ts'
 import { FAILURE_WORDS } from '../failureWords.ts'
 import type { ChainEVM } from './chainEVM.ts'
+import { constantGas } from './constantGas.ts'
 import { failureWords, frameFailureWords } from './failures.ts'
-import { MAX_MEMORY_WORDS } from './memoryGas.ts'
+import { MAX_MEMORY_WORDS, OVERFLOWN_WORDS } from './memoryGas.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -56,9 +57,6 @@ const CALLS = [CALL, CALLCODE, DELEGATECALL, STATICCALL]
 /** After these a frame does not run into the end of its code. */
 const ENDINGS = new Set([STOP, RETURN, SELFDESTRUCT])
 
-/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and calls: geth's fixed part of their price is that of a warm account. */
-const WARM_PRICED = new Set([0x31, 0x3b, 0x3c, 0x3f, ...CALLS])
-const WARM_ACCESS = 100n
 const RETURNDATACOPY = 0x3e
 const TSTORE = 0x5d
 
@@ -169,8 +167,8 @@ class TracingSession {
     const { opcodeInfo, gasHandler } = entry
     const onOpcode = this.#tracer.onOpcode!.bind(this.#tracer)
     const isCall = CALLS.includes(opcodeInfo.code)
-    const isWarmPriced = WARM_PRICED.has(opcodeInfo.code) && isAtLeast(this.#environment.rules, 'berlin')
-    const base = (fee: bigint): bigint => (isWarmPriced ? WARM_ACCESS : fee)
+    const hasWarmth = isAtLeast(this.#environment.rules, 'berlin')
+    const base = (fee: bigint): bigint => constantGas(opcodeInfo.code, fee, hasWarmth)
     const report = (frame: FrameState, op: number, gasCost: bigint, words: bigint, error: string | undefined): void => {
       onOpcode({
         pc: frame.programCounter,
@@ -210,7 +208,8 @@ class TracingSession {
           throw error
         }
         if (frame.memoryWordCount > MAX_MEMORY_WORDS) {
-          report(frame, op, base(fee), words, 'out of gas')
+          const isCounted = frame.gasLeft < base(fee) || frame.memoryWordCount < OVERFLOWN_WORDS
+          report(frame, op, base(fee), words, isCounted ? FAILURE_WORDS.outOfGas : FAILURE_WORDS.gasOverflow)
           return gas
         }
         const cost = isCall ? gas + (frame.messageGasLimit ?? 0n) : gas

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { type BatchCall, type BatchLimits, runBatch } from '../../../src/rpc/batch.ts'
+import { createTurnBudget } from '../../../src/rpc/turnBudget.ts'
+
+/** Calls that note when they start and end; each takes two turns of the event loop. */
+function createCalls() {
+  const events: string[] = []
+  let running = 0
+  let most = 0
+  const call = (id: string, order: BatchCall['order'], answer = `"${id}"`): BatchCall => ({
+    id,
+    order,
+    expectsAnswer: true,
+    answer: async () => {
+      events.push(`+${id}`)
+      most = Math.max(most, ++running)
+      for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+      running--
+      events.push(`-${id}`)
+      return answer
+    },
+  })
+  return { call, events, most: () => most }
+}
+
+const run = (calls: readonly BatchCall[], limits: Partial<BatchLimits> = {}): Promise<string[]> =>
+  runBatch(calls, {
+    maxBytes: 1_000_000,
+    deadlineMs: performance.now() + 60_000,
+    turn: createTurnBudget(1_000),
+    ...limits,
+  })
+
+describe('pipelined calls', () => {
+  test('in a row are started in order and overlap; others wait for all of them', async () => {
+    const { call, events } = createCalls()
+    const calls = [
+      call('a', 'free'),
+      call('b', 'pipelined'),
+      call('c', 'pipelined'),
+      call('d', 'free'),
+      call('e', 'pipelined'),
+      call('f', 'alone'),
+      call('g', 'alone'),
+    ]
+    expect(await run(calls)).toEqual(calls.map(({ id }) => `"${id}"`))
+    expect(events.join(' ')).toBe('+a -a +b +c -b -c +d -d +e -e +f -f +g -g')
+  })
+
+  test('are few enough at a time', async () => {
+    const { call, most } = createCalls()
+    const calls = Array.from({ length: 150 }, (_, id) => call(String(id), 'pipelined'))
+    expect(await run(calls)).toEqual(calls.map(({ id }) => `"${id}"`))
+    expect(most()).toBe(64)
+  })
+
+  test('of which more would not fit the answer are not run and not answered as if they were', async () => {
+    const { call, events } = createCalls()
+    const long = 'x'.repeat(1_800)
+    const calls = Array.from({ length: 10 }, (_, id) => call(String(id), 'pipelined', long))
+    const answers = await run(calls, { maxBytes: 5_000 })
+    const started = events.filter((event) => event.startsWith('+')).length
+    // The answer that crosses the limit has run, as in a batch of any other calls.
+    expect(answers.filter((answer) => answer === long)).toHaveLength(started - 1)
+    expect(started).toBe(3)
+    expect(answers[9]).toContain('response too large')
+  })
+
+  test('wait for the next turn when this one has done enough', async () => {
+    const { call } = createCalls()
+    let turns = 0
+    const count = (): void => {
+      turns++
+      ticking = setImmediate(count)
+    }
+    let ticking = setImmediate(count)
+    const grants = [true, true, false, false, true]
+    const takenAt: number[] = []
+    const take = (): boolean => {
+      takenAt.push(turns)
+      return grants.shift() ?? true
+    }
+    const calls = ['a', 'b', 'c', 'd'].map((id) => call(id, 'pipelined'))
+    expect(await run(calls, { turn: { take } })).toEqual(calls.map(({ id }) => `"${id}"`))
+    clearImmediate(ticking)
+    expect(takenAt).toEqual([0, 0, 0, 1, 2, 2])
+  })
+})
+
+describe('the budget of a turn', () => {
+  test('is spent by all together and comes back with the next turn', async () => {
+    const turn = createTurnBudget(2)
+    for (let round = 0; round < 3; round++) {
+      expect([turn.take(), turn.take(), turn.take(), turn.take()]).toEqual([true, true, false, false])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+})

@@ -1,0 +1,181 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defineMethod } from '../../../src/rpc/method.ts'
+import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
+import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
+
+const CALL = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+const ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x1dcc"}'
+
+let release: (() => void) | undefined
+const slow = defineMethod({
+  name: 'test_slow',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: () =>
+    new Promise((resolve) => {
+      release = () => resolve('late')
+    }),
+})
+const long = defineMethod({ name: 'test_long', lane: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
+
+let node: MemoryNode
+let thread: TestThread
+let server: TestServer
+
+beforeAll(async () => {
+  node = await createMemoryNode()
+  thread = createTestThread(node, { extraMethods: [slow, long] })
+  server = await startTestServer(node, thread)
+})
+
+afterAll(async () => {
+  await server.close()
+  expect(thread.logged).toEqual([])
+})
+
+function post(body: string, ...headers: string[]): string {
+  const length = `Content-Length: ${Buffer.byteLength(body)}`
+  return ['POST / HTTP/1.1', 'Host: x', 'Content-Type: application/json', length, ...headers, '', body].join('\r\n')
+}
+
+async function open({ address } = server): Promise<Socket> {
+  const socket = connect(address.port, address.host)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Sends text and gives the answers once there are `count`, without their dates. */
+async function exchange(socket: Socket, text: string, count = 1): Promise<string[]> {
+  const received: Buffer[] = []
+  const listen = (bytes: Buffer): void => void received.push(bytes)
+  socket.on('data', listen)
+  socket.write(text)
+  try {
+    for (;;) {
+      const answers = split(Buffer.concat(received))
+      if (answers.length >= count) return answers
+      await once(socket, 'data')
+    }
+  } finally {
+    socket.off('data', listen)
+  }
+}
+
+function split(bytes: Buffer): string[] {
+  const answers: string[] = []
+  for (let at = 0; ; ) {
+    const headEnd = bytes.indexOf('\r\n\r\n', at)
+    if (headEnd < 0) return answers
+    const head = bytes.toString('latin1', at, headEnd)
+    const end = headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
+    if (bytes.length < end) return answers
+    answers.push(bytes.toString('latin1', at, end).replace(/^Date: [\w, :]+GMT\r\n/m, 'Date: now\r\n'))
+    at = end
+  }
+}
+
+/** A header for which a request is left to the other server, which ignores it. */
+const TO_OTHER = 'TE: trailers'
+
+describe('the two servers', () => {
+  test.each([
+    ['a call', [CALL]],
+    ['a batch', [`[${CALL},{"jsonrpc":"2.0","id":"ü","method":"nope"}]`]],
+    ['no JSON', ['{']],
+    ['a notification', [CALL.replace('"id":1,', '')]],
+    ['an empty body', ['']],
+    ['a long answer', [CALL.replace('eth_chainId', 'test_long')]],
+    ['a long answer, compressed', [CALL.replace('eth_chainId', 'test_long'), 'Accept-Encoding: gzip']],
+  ])('answer %s alike', async (_, [body, ...headers]) => {
+    const sockets = [await open(), await open()]
+    const [[plain], [other]] = await Promise.all([
+      exchange(sockets[0]!, post(body!, ...headers)),
+      exchange(sockets[1]!, post(body!, ...headers, TO_OTHER)),
+    ])
+    expect(plain!.split('\r\n').sort()).toEqual(other!.split('\r\n').sort())
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('answer alike where only some origins are allowed', async () => {
+    const strict = await startTestServer(node, thread, { allowedOrigins: ['https://app.example.org'] })
+    for (const accept of ['Accept-Encoding: gzip', 'Accept-Encoding: identity']) {
+      const body = CALL.replace('eth_chainId', 'test_long')
+      const [a, b] = [await open(strict), await open(strict)]
+      const [[plain], [other]] = await Promise.all([
+        exchange(a, post(body, accept)),
+        exchange(b, post(body, accept, TO_OTHER)),
+      ])
+      expect(plain).toMatch(/^vary: origin/m)
+      expect(plain!.split('\r\n').sort()).toEqual(other!.split('\r\n').sort())
+    }
+    await strict.close()
+  })
+
+  test('take turns on one connection: every request is answered, in order', async () => {
+    const socket = await open()
+    const id = (n: number, ...headers: string[]): string => post(CALL.replace('"id":1', `"id":${n}`), ...headers)
+    const answers = await exchange(socket, `${id(1)}${id(2)}${id(3, TO_OTHER)}${id(4)}${id(5)}`, 5)
+    expect(answers.map((answer) => /"id":(\d)/.exec(answer)?.[1])).toEqual(['1', '2', '3', '4', '5'])
+    expect(await exchange(socket, post(CALL))).toEqual([expect.stringContaining(ANSWER)])
+    socket.destroy()
+  })
+})
+
+describe('a connection', () => {
+  test.each([2, 5, 20])('is served whose requests come in %i pieces', async (count) => {
+    const socket = await open()
+    for (let round = 0; round < 2; round++) {
+      const text = post(CALL)
+      const size = Math.ceil(text.length / count)
+      const answered = exchange(socket, '')
+      for (let at = 0; at < text.length; at += size) {
+        socket.write(text.slice(at, at + size))
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      expect(await answered).toEqual([expect.stringContaining(ANSWER)])
+    }
+    socket.destroy()
+  })
+
+  test('gets its answer although it sends no more', async () => {
+    const socket = connect({ port: server.address.port, host: server.address.host, allowHalfOpen: true })
+    await once(socket, 'connect')
+    socket.end(post(CALL).repeat(2))
+    let text = ''
+    for await (const bytes of socket) text += bytes
+    expect(text.split(ANSWER)).toHaveLength(3)
+  })
+
+  test('may break off while its answer is made', async () => {
+    const socket = await open()
+    socket.write(post(CALL.replace('eth_chainId', 'test_slow')))
+    await expect.poll(() => release).toBeDefined()
+    socket.destroy()
+    await once(socket, 'close')
+    release!()
+    release = undefined
+    expect(await exchange(await open(), post(CALL))).toHaveLength(1)
+    expect(thread.leases()).toBe(0)
+  })
+
+  test('gets the answer under way when the server closes, an idle one is ended at once', async () => {
+    const closing = await startTestServer(node, thread)
+    const [idle, busy] = [await open(closing), await open(closing)]
+    await exchange(idle, post(CALL))
+    const idleClosed = once(idle, 'close')
+    const answer = exchange(busy, post(CALL.replace('eth_chainId', 'test_slow')))
+    const busyClosed = once(busy, 'close')
+    await expect.poll(() => release).toBeDefined()
+    const closed = closing.close()
+    await idleClosed
+    release!()
+    release = undefined
+    expect((await answer)[0]).toContain('"late"')
+    await busyClosed
+    await closed
+  })
+})

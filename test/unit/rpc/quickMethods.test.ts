@@ -1,0 +1,65 @@
+import { beforeEach, expect, test } from 'vitest'
+import { defineMethod } from '../../../src/rpc/method.ts'
+import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
+import { createTestThread, type TestThread } from './rpcTestServer.ts'
+
+let node: MemoryNode
+let thread: TestThread
+let here: number
+let elsewhere: number
+
+const quick = defineMethod({
+  name: 'test_quick',
+  lane: 'quick',
+  params: [],
+  required: 0,
+  run: async () => {
+    here++
+    return 'here'
+  },
+})
+
+beforeEach(async () => {
+  node = await createMemoryNode()
+  here = 0
+  elsewhere = 0
+  thread = createTestThread(node, {
+    extraMethods: [quick],
+    views: {
+      call: async (lane) => {
+        expect(lane).toBe('cheap')
+        elsewhere++
+        return '"elsewhere"'
+      },
+    },
+  })
+})
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'test_quick' }
+
+test('quick methods run in the socket thread until they have taken enough of a turn, then in a view thread', async () => {
+  for (let round = 1; round <= 2; round++) {
+    const answers = (await Promise.all(Array.from({ length: 200 }, () => thread.ask(CALL)))) as { result: string }[]
+    expect(answers.map(({ result }) => result)).toEqual([...Array(128).fill('here'), ...Array(72).fill('elsewhere')])
+    expect([here, elsewhere]).toEqual([128 * round, 72 * round])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
+test('those of a batch stay in the socket thread, so that they keep their order', async () => {
+  const batches = Array.from({ length: 20 }, () => thread.ask(Array.from({ length: 20 }, () => CALL)))
+  for (const answers of await Promise.all(batches)) {
+    expect((answers as { result: string }[]).map(({ result }) => result)).toEqual(Array(20).fill('here'))
+  }
+  expect([here, elsewhere]).toEqual([400, 0])
+})
+
+test('all run in a view thread where they are not quick', async () => {
+  const slow = createTestThread(node, {
+    extraMethods: [quick],
+    runsQuickCalls: false,
+    views: { call: async () => '"elsewhere"' },
+  })
+  expect(await slow.ask(CALL)).toMatchObject({ result: 'elsewhere' })
+  expect(await slow.ask([CALL, CALL])).toMatchObject([{ result: 'elsewhere' }, { result: 'elsewhere' }])
+})
