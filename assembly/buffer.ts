@@ -1,4 +1,5 @@
 // Two blocks that grow: the data that the last call returned, and the input of the transaction's own frame.
+import { moveBytes } from './byteRanges'
 
 const INITIAL: usize = 1 << 16
 
@@ -26,7 +27,7 @@ export function reserveReturnData(length: u32): usize {
 }
 
 export function setReturnData(bytes: usize, length: u32): void {
-  memory.copy(reserveReturnData(length), bytes, length)
+  moveBytes(reserveReturnData(length), bytes, length)
 }
 
 /** Room for the input of a transaction's own frame. */

@@ -27,7 +27,6 @@ import {
   WRITE_PROTECTION,
 } from './constants'
 import { delegationOf } from './delegation'
-import { storeDirtySlots } from './dirtySlots'
 import { endFrame } from './ending'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { setFailure } from './failure'
@@ -53,8 +52,8 @@ import {
 } from './layout'
 import { CALL, CALLCODE, DELEGATECALL, STATICCALL } from './opcodes'
 import { slotsChanged } from './slots'
-import { lt } from './word'
-import { clearWord, copyWord, isZeroWord, saturatedU64 } from './wordAccess'
+import { isZero, lt } from './word'
+import { clearWord, copyWord, saturatedU64 } from './wordAccess'
 
 /** What an opcode that may push a frame answers. */
 export const GOES_ON: u32 = 0
@@ -113,7 +112,7 @@ export function callOpcode(kind: u32): u32 {
   const sp = load<usize>(caller, SP)
   const hasValue = kind === CALL || kind === CALLCODE
   const value = hasValue ? sp - 2 * WORD : zero
-  const carriesValue = hasValue && !isZeroWord(value)
+  const carriesValue = hasValue && !isZero(value)
   if (kind === CALL && carriesValue && load<u32>(caller, IS_STATIC) !== 0) return failCall(WRITE_PROTECTION)
   const ranges = hasValue ? sp - 3 * WORD : sp - 2 * WORD
   const inputLength = saturatedU64(ranges - WORD)
@@ -231,10 +230,7 @@ function touchEmpty(record: usize): void {
 function runPrecompile(kind: u32, record: usize): u32 {
   const called = frame
   const isStateful = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0
-  if (isStateful) {
-    openCheckpoints()
-    storeDirtySlots()
-  }
+  if (isStateful) openCheckpoints()
   const isDelegated = kind === DELEGATECALL || kind === CALLCODE
   const left = callPrecompile(
     record,

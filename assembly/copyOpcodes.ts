@@ -6,7 +6,9 @@ import { fail } from './failure'
 import { openCheckpoints } from './frameStack'
 import { emitLog } from './host'
 import { keccak256 } from './keccak'
+import { hashMappingKey } from './mappingHashes'
 import { INPUT, INPUT_LENGTH, IS_STATIC, MEMORY, scratch, WORD } from './layout'
+import { clearBytes, moveBytes } from './byteRanges'
 import { clearWord, reverseWord, saturatedU64 } from './wordAccess'
 
 const COPY_WORD: i64 = 3
@@ -24,8 +26,8 @@ export function copyCost(length: u64): i64 {
 export function copyOut(to: usize, source: usize, sourceLength: u32, offset: u64, length: u64): void {
   const available = offset >= <u64>sourceLength ? 0 : <u64>sourceLength - offset
   const copied = <usize>min(available, length)
-  if (copied > 0) memory.copy(to, source + <usize>offset, copied)
-  memory.fill(to + copied, 0, <usize>length - copied)
+  moveBytes(to, source + <usize>offset, copied)
+  clearBytes(to + copied, <usize>length - copied)
 }
 
 /** CALLDATACOPY and CODECOPY. */
@@ -49,7 +51,8 @@ export function returnDataCopy(frame: usize, sp: usize, gas: i64): i64 {
   gas -= copyCost(length)
   if (gas < 0) return fail(OUT_OF_GAS)
   if (offset + length < offset || offset + length > <u64>returnLength) return fail(RETURN_DATA_OUT_OF_BOUNDS)
-  if (length > 0) memory.copy(load<usize>(frame, MEMORY) + <usize>load<u64>(sp), returnData + <usize>offset, <usize>length)
+  if (length === 0) return gas
+  moveBytes(load<usize>(frame, MEMORY) + <usize>load<u64>(sp), returnData + <usize>offset, <usize>length)
   return gas
 }
 
@@ -63,7 +66,7 @@ export function memoryCopy(frame: usize, sp: usize, gas: i64): i64 {
   if (gas < 0) return fail(OUT_OF_GAS)
   if (length === 0) return gas
   const bytes = load<usize>(frame, MEMORY)
-  memory.copy(bytes + <usize>load<u64>(sp), bytes + <usize>load<u64>(sp - WORD), <usize>length)
+  moveBytes(bytes + <usize>load<u64>(sp), bytes + <usize>load<u64>(sp - WORD), <usize>length)
   return gas
 }
 
@@ -88,7 +91,9 @@ export function hashMemory(frame: usize, sp: usize, gas: i64): i64 {
   gas -= KECCAK_WORD * <i64>((length + 31) >> 5)
   if (gas < 0) return fail(OUT_OF_GAS)
   const at = <usize>(length === 0 ? 0 : load<u64>(sp))
-  keccak256(load<usize>(frame, MEMORY) + at, <u32>length, sp - WORD)
+  const bytes = load<usize>(frame, MEMORY) + at
+  if (length === 64) hashMappingKey(bytes, sp - WORD)
+  else keccak256(bytes, <u32>length, sp - WORD)
   return gas
 }
 

@@ -17,7 +17,6 @@ import {
   TRACE_FRAMES,
   WRITE_PROTECTION,
 } from './constants'
-import { storeDirtySlots } from './dirtySlots'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { fail, setFailure } from './failure'
 import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
@@ -25,8 +24,8 @@ import { createAccount, creationAddress, prepareCreate, selfDestruct, traceEnter
 import { ACCOUNT_BALANCE, ACCOUNT_FLAGS, GAS, IS_STATIC, MAX_DEPTH, MEMORY, RECORD, SP, VALUE, WORD } from './layout'
 import { CREATE2, SELFDESTRUCT } from './opcodes'
 import { slotsChanged } from './slots'
-import { lt } from './word'
-import { clearWord, copyWord, isZeroWord, reverseWord, saturatedU64 } from './wordAccess'
+import { isZero, lt } from './word'
+import { clearWord, copyWord, reverseWord, saturatedU64 } from './wordAccess'
 
 /** EIP-3860 */
 export const MAX_INIT_CODE_SIZE: u64 = 49_152
@@ -90,7 +89,6 @@ export function createOpcode(kind: u32): u32 {
   pushFrame(kind, record, creator, code, given, 0, 0, 0, 1)
   copyWord(frame + VALUE, endowment)
   openCheckpoints()
-  storeDirtySlots()
   createAccount(record, creator, frame + VALUE)
   accountsChanged()
   slotsChanged()
@@ -121,7 +119,7 @@ function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, give
 export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 {
   if ((load<u32>(beneficiary, ACCOUNT_FLAGS) & ACCOUNT_EMPTY) === 0) return 0
   const own = currentAccount(load<usize>(frameOfCode, RECORD))
-  return isZeroWord(own + ACCOUNT_BALANCE) ? 0 : NEW_ACCOUNT
+  return isZero(own + ACCOUNT_BALANCE) ? 0 : NEW_ACCOUNT
 }
 
 /** Gives the gas that is left, or -1 with the failure set; the frame then ends. */

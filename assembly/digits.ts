@@ -1,4 +1,4 @@
-import { setWord } from './word'
+import { setLimbs } from './wordAccess'
 
 // Remainders of long numbers in digits of 29 bits, for divisors of more than 64 bits. WebAssembly has no 64 × 64 → 128 bit product,
 // so that 64-bit digits cost most of their time in chains of halves and carries; with 29 bits a column of a product, less the
@@ -221,7 +221,7 @@ export function finishRemainder(bits: u64, divisor: usize, out: usize): void {
   const high = u64(i64(w4) >> bits) + c3
   const below = r3 < n3 || (r3 == n3 && (r2 < n2 || (r2 == n2 && (r1 < n1 || (r1 == n1 && r0 < n0)))))
   if (high == 0 && below) {
-    setWord(out, r0, r1, r2, r3)
+    setLimbs(out, r0, r1, r2, r3)
   } else if (i64(high) >= 0) {
     const s0 = r0 - n0
     const b0 = u64(r0 < n0)
@@ -231,7 +231,7 @@ export function finishRemainder(bits: u64, divisor: usize, out: usize): void {
     const t2 = r2 - n2
     const s2 = t2 - b1
     const b2 = u64(r2 < n2) | u64(t2 < b1)
-    setWord(out, s0, s1, s2, r3 - n3 - b2)
+    setLimbs(out, s0, s1, s2, r3 - n3 - b2)
   } else {
     r0 += n0
     c0 = u64(r0 < n0)
@@ -243,6 +243,6 @@ export function finishRemainder(bits: u64, divisor: usize, out: usize): void {
     c2 = u64(r2 < c1)
     r2 += n2
     c2 |= u64(r2 < n2)
-    setWord(out, r0, r1, r2, r3 + n3 + c2)
+    setLimbs(out, r0, r1, r2, r3 + n3 + c2)
   }
 }

@@ -1,18 +1,21 @@
-// The storage slots that the world does not have yet.
+// The storage slots that the world does not have yet. All of them are the newest frame's, or of frames that it called and that
+// succeeded: before a frame is pushed they go to the world, and those of a frame that fails are forgotten. So each is stored
+// in the checkpoint of the frame that wrote it, once for each time that it was written to and then left.
 import { STORE_ENTRY } from './constants'
 import { storeSlots } from './host'
-import { SLOT_IS_DIRTY, SLOT_IS_LISTED, SLOT_KEY, SLOT_OWNER, SLOT_VALUE } from './layout'
-import { recordStored } from './undoLog'
+import { SLOT_IS_DIRTY, SLOT_KEY, SLOT_OWNER, SLOT_VALUE } from './layout'
 import { reverseWord } from './wordAccess'
 
-let list: usize = heap.alloc(1 << 12)
-let capacity: usize = 1 << 12
+const INITIAL: usize = 1 << 12
+
+let list: usize = heap.alloc(INITIAL)
+let capacity: usize = INITIAL
 let length: usize = 0
 
-/** Notes a slot that was just marked dirty. */
-export function listDirty(slot: usize): void {
-  if (load<u32>(slot, SLOT_IS_LISTED) !== 0) return
-  store<u32>(slot, 1, SLOT_IS_LISTED)
+/** To be called when a slot has got a value that the world does not have. */
+export function markDirty(slot: usize): void {
+  if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
+  store<u32>(slot, 1, SLOT_IS_DIRTY)
   if (length + 4 > capacity) {
     list = heap.realloc(list, capacity << 1)
     capacity <<= 1
@@ -25,34 +28,36 @@ export function hasDirtySlots(): bool {
   return length > 0
 }
 
-/** Gives all dirty slots to the world, in the order in which they became dirty. */
+/** Gives the dirty slots to the world, in the order in which they became dirty. */
 export function storeDirtySlots(): void {
   if (length === 0) return
   const entries = heap.alloc((length >> 2) * STORE_ENTRY)
-  let count: u32 = 0
+  let entry = entries
   for (let at: usize = 0; at < length; at += 4) {
     const slot = load<usize>(list + at)
-    store<u32>(slot, 0, SLOT_IS_LISTED)
-    // a revert may have made it clean again
-    if (load<u32>(slot, SLOT_IS_DIRTY) === 0) continue
     store<u32>(slot, 0, SLOT_IS_DIRTY)
-    recordStored(slot)
-    const entry = entries + <usize>count * STORE_ENTRY
     memory.copy(entry, load<usize>(slot, SLOT_OWNER), 20)
     reverseWord(entry + 32, slot + SLOT_KEY)
     reverseWord(entry + 64, slot + SLOT_VALUE)
-    count++
+    entry += STORE_ENTRY
   }
-  length = 0
-  if (count > 0) storeSlots(entries, count)
+  storeSlots(entries, <u32>(length >> 2))
   heap.free(entries)
+  length = 0
 }
 
+/** Forgets the dirty slots of a frame that has failed, whose values are undone. */
+export function dropDirtySlots(): void {
+  for (let at: usize = 0; at < length; at += 4) store<u32>(load<usize>(list + at), 0, SLOT_IS_DIRTY)
+  length = 0
+}
+
+/** For a new run: the records are gone. */
 export function forgetDirtySlots(): void {
   length = 0
   if (capacity > 1 << 16) {
     heap.free(list)
-    list = heap.alloc(1 << 12)
-    capacity = 1 << 12
+    list = heap.alloc(INITIAL)
+    capacity = INITIAL
   }
 }

@@ -2,7 +2,8 @@ import { multiplyDigits } from './digitProduct'
 import { columns, divideColumns, divisorDigits, finishRemainder, inverseOf, splitDigits } from './digits'
 import { divideByFour, divideByOne, divideByThree, divideByTwo } from './limbDivision'
 import { multiplyModuloOne } from './moduloLimb'
-import { copyWord, lt, setWord, shiftPairLeft } from './word'
+import { lt, shiftPairLeft } from './word'
+import { copyWord, setLimbs } from './wordAccess'
 
 // The divisions of the EVM. Quotients and remainders of up to 257 bits go by 64-bit limbs, MULMOD by digits of 29 bits.
 
@@ -28,9 +29,9 @@ export function div(a: usize, b: usize, out: usize): void {
   if (n == 1) {
     const divisor = load<u64>(b)
     if (divisor == 0) {
-      setWord(out, 0, 0, 0, 0)
+      setLimbs(out, 0, 0, 0, 0)
     } else if (m == 1) {
-      setWord(out, load<u64>(a) / divisor, 0, 0, 0)
+      setLimbs(out, load<u64>(a) / divisor, 0, 0, 0)
     } else {
       divideByOne(a, m, divisor, out)
       if (m < 3) store<u64>(out, 0, 16)
@@ -39,7 +40,7 @@ export function div(a: usize, b: usize, out: usize): void {
     return
   }
   if (m < n || lt(a, b)) {
-    setWord(out, 0, 0, 0, 0)
+    setLimbs(out, 0, 0, 0, 0)
   } else if (n == 2) {
     divideByTwo(a, m, b, out, unused)
     if (m < 3) store<u64>(out, 0, 8)
@@ -62,7 +63,7 @@ export function div(a: usize, b: usize, out: usize): void {
 // @ts-ignore: decorator
 @inline
 function remainderOf(from: usize, m: u32, divisor: usize, n: u32, out: usize): void {
-  if (n == 1) setWord(out, divideByOne(from, m, load<u64>(divisor), unused), 0, 0, 0)
+  if (n == 1) setLimbs(out, divideByOne(from, m, load<u64>(divisor), unused), 0, 0, 0)
   else if (n == 2) divideByTwo(from, m, divisor, unused, out)
   else if (n == 3) divideByThree(from, m, divisor, unused, out)
   else divideByFour(from, m, divisor, unused, out)
@@ -74,11 +75,11 @@ export function mod(a: usize, b: usize, out: usize): void {
   const m = limbCount(a)
   if (n == 1 && m == 1) {
     const divisor = load<u64>(b)
-    setWord(out, divisor == 0 ? 0 : load<u64>(a) % divisor, 0, 0, 0)
+    setLimbs(out, divisor == 0 ? 0 : load<u64>(a) % divisor, 0, 0, 0)
   } else if (n == 1 && load<u64>(b) == 0) {
-    setWord(out, 0, 0, 0, 0)
+    setLimbs(out, 0, 0, 0, 0)
   } else if (lt(a, b)) {
-    copyWord(a, out)
+    copyWord(out, a)
   } else {
     remainderOf(a, m, b, n, out)
   }
@@ -98,7 +99,7 @@ function copyNegated(from: usize, mask: u64, out: usize): void {
   const s1 = r1 + c0
   const c1 = u64(s1 < c0)
   const s2 = r2 + c1
-  setWord(out, s0, s1, s2, r3 + u64(s2 < c1))
+  setLimbs(out, s0, s1, s2, r3 + u64(s2 < c1))
 }
 
 /** SDIV: towards zero; the least word by -1 is itself. */
@@ -157,7 +158,7 @@ export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
     const e3 = u64(s3 < n3) | u64(y3 < e2)
     // All ones where the sum is below the modulus.
     const keep = 0 - u64(c3 < e3)
-    setWord(
+    setLimbs(
       out,
       d0 ^ ((d0 ^ s0) & keep),
       d1 ^ ((d1 ^ s1) & keep),
@@ -165,13 +166,13 @@ export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
       d3 ^ ((d3 ^ s3) & keep),
     )
   } else if ((n0 | n1 | n2 | n3) == 0) {
-    setWord(out, 0, 0, 0, 0)
+    setLimbs(out, 0, 0, 0, 0)
   } else {
-    setWord(sum, s0, s1, s2, s3)
+    setLimbs(sum, s0, s1, s2, s3)
     store<u64>(sum, c3, 32)
     const m: u32 = c3 ? 5 : s3 ? 4 : s2 ? 3 : s1 ? 2 : 1
     const n = limbCount(modulus)
-    if (m < n) copyWord(sum, out)
+    if (m < n) copyWord(out, sum)
     else remainderOf(sum, m, modulus, n, out)
   }
 }
@@ -235,7 +236,7 @@ function setDivisor(divisor: usize): u32 {
 export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
   if (isShort(modulus)) {
     const divisor = load<u64>(modulus)
-    setWord(out, divisor == 0 ? 0 : multiplyModuloOne(a, b, divisor), 0, 0, 0)
+    setLimbs(out, divisor == 0 ? 0 : multiplyModuloOne(a, b, divisor), 0, 0, 0)
     return
   }
   const bits = setDivisor(modulus)

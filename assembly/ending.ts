@@ -1,6 +1,7 @@
 // What happens when a frame ends: deposit of created code, return data, gas and answer for the caller, the run's result.
 import { accountsChanged } from './accounts'
 import { clearReturnData, returnData, returnLength, setReturnData } from './buffer'
+import { moveBytes } from './byteRanges'
 import {
   CODE_SIZE,
   CODE_STORE_OUT_OF_GAS,
@@ -17,10 +18,9 @@ import {
   RESULT_STATUS,
   SUCCESS,
 } from './constants'
-import { storeDirtySlots } from './dirtySlots'
 import { releaseMemory } from './evmMemory'
 import { failure, failureDetail, failureNeed, setFailure } from './failure'
-import { depth, frame, openCheckpoints, popFrame, refund } from './frameStack'
+import { depth, frame, openCheckpoints, popFrame, refund, storeFrameSlots } from './frameStack'
 import { setCode } from './host'
 import { ADDRESS_WORD, FRAME_SIZE, GAS, IS_CREATION, MEMORY, OUTPUT, OUTPUT_LENGTH, result, SP } from './layout'
 import { clearWord, copyWord, setWord } from './wordAccess'
@@ -44,7 +44,7 @@ export function endFrame(status: u32, gas: i64, output: usize, outputLength: u32
     outputLength = 0
   }
   const isFirst = depth() === 0
-  if (isFirst && status === SUCCESS) storeDirtySlots()
+  if (isFirst && status === SUCCESS) storeFrameSlots()
   popFrame(status, gas, output, outputLength)
   if (isFirst) {
     setResult(status, gas, output, outputLength)
@@ -84,7 +84,7 @@ function answerCaller(ended: usize, status: u32, gas: i64, isCreation: bool): vo
   else setWord(answer, 1)
   if (isCreation) return
   const copied = min(load<u32>(ended, OUTPUT_LENGTH), returnLength)
-  if (copied > 0) memory.copy(load<usize>(caller, MEMORY) + load<usize>(ended, OUTPUT), returnData, copied)
+  if (copied > 0) moveBytes(load<usize>(caller, MEMORY) + load<usize>(ended, OUTPUT), returnData, copied)
 }
 
 /** Writes what `run` gives to the host. */

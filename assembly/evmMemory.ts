@@ -1,5 +1,6 @@
 // The memories of all frames, one behind the other in chunks. Only the newest frame's grows; it moves when its chunk is full.
 import { GAS_OVERFLOW, OUT_OF_GAS } from './constants'
+import { clearBytes } from './byteRanges'
 import { fail } from './failure'
 import { CHUNK, MEMORY, MEMORY_SIZE } from './layout'
 
@@ -72,7 +73,7 @@ export function expandMemory(frame: usize, end: u64, gas: i64): i64 {
   const size = <usize>load<u32>(frame, MEMORY_SIZE)
   const newSize = <usize>((end + 31) & ~31)
   if (load<usize>(frame, MEMORY) + newSize > load<usize>(chunk, CHUNK_END)) moveToChunk(frame, size, newSize)
-  memory.fill(load<usize>(frame, MEMORY) + size, 0, newSize - size)
+  clearBytes(load<usize>(frame, MEMORY) + size, newSize - size)
   store<u32>(frame, <u32>newSize, MEMORY_SIZE)
   return gas - cost
 }

@@ -1,4 +1,5 @@
-import { copyWord, mul, multiplyHigh, setWord } from './word'
+import { mul, multiplyHigh } from './word'
+import { copyWord, setLimbs } from './wordAccess'
 
 /** The number of bytes of a word without its leading zero bytes: what EXP is charged by. */
 // @ts-ignore: decorator
@@ -43,13 +44,13 @@ function square(a: usize, out: usize): void {
   const r2 = y2 + c1
   const c2 = u64(x2 < p11) + u64(y2 < twice02) + u64(r2 < c1) + (h01 >>> 63)
   const h02 = (multiplyHigh(a0, a2) << 1) | (p02 >>> 63)
-  setWord(out, a0 * a0, r1, r2, c2 + multiplyHigh(a1, a1) + h02 + ((a0 * load<u64>(a, 24) + a1 * a2) << 1))
+  setLimbs(out, a0 * a0, r1, r2, c2 + multiplyHigh(a1, a1) + h02 + ((a0 * load<u64>(a, 24) + a1 * a2) << 1))
 }
 
 /** Exponents up to 16 bits, bit by bit from the highest: most are a number of decimals or bytes. */
 function shortPower(exponent: u32): void {
   const base = powers + 32
-  copyWord(base, result)
+  copyWord(result, base)
   for (let bit = 30 - i32.clz(exponent); bit >= 0; bit--) {
     square(result, result)
     if ((exponent >>> bit) & 1) mul(result, base, result)
@@ -62,13 +63,13 @@ export function exp(base: usize, exponent: usize, out: usize): void {
   const e1 = load<u64>(exponent, 8)
   const e2 = load<u64>(exponent, 16)
   const e3 = load<u64>(exponent, 24)
-  copyWord(base, powers + 32)
+  copyWord(powers + 32, base)
   if ((e1 | e2 | e3) == 0 && e0 < 0x10000) {
     if (e0 == 0) {
-      setWord(out, 1, 0, 0, 0)
+      setLimbs(out, 1, 0, 0, 0)
     } else {
       shortPower(u32(e0))
-      copyWord(result, out)
+      copyWord(out, result)
     }
     return
   }
@@ -76,7 +77,7 @@ export function exp(base: usize, exponent: usize, out: usize): void {
     square(powers + (i >>> 1), powers + i)
     mul(powers + i, powers + 32, powers + i + 32)
   }
-  setWord(powers, 1, 0, 0, 0)
+  setLimbs(powers, 1, 0, 0, 0)
   let limb = e3
   let left = 3
   while (limb == 0) {
@@ -84,7 +85,7 @@ export function exp(base: usize, exponent: usize, out: usize): void {
     limb = left == 2 ? e2 : left == 1 ? e1 : e0
   }
   let shift = 60 - (i64.clz(limb) & 60)
-  copyWord(powers + (usize((limb >>> shift) & 15) << 5), result)
+  copyWord(result, powers + (usize((limb >>> shift) & 15) << 5))
   for (;;) {
     if (shift == 0) {
       if (left == 0) break
@@ -100,5 +101,5 @@ export function exp(base: usize, exponent: usize, out: usize): void {
     const window = usize((limb >>> shift) & 15)
     if (window != 0) mul(result, powers + (window << 5), result)
   }
-  copyWord(result, out)
+  copyWord(out, result)
 }

@@ -4,6 +4,7 @@ import { accountsChanged } from './accounts'
 import { clearReturnData } from './buffer'
 import { releaseCode, useCode } from './codes'
 import { FAILED, NO_FAILURE, SUCCESS, TRACE_FRAMES } from './constants'
+import { dropDirtySlots, hasDirtySlots, storeDirtySlots } from './dirtySlots'
 import { memoryStart, newestChunk } from './evmMemory'
 import { failure, failureDetail, failureNeed, setFailure } from './failure'
 import { checkpoint, commit, revert, traceExit } from './host'
@@ -82,6 +83,7 @@ export function pushFrame(
   isStatic: u32,
   isCreation: u32,
 ): usize {
+  storeFrameSlots()
   const below = frame
   frame += FRAME_SIZE
   const added = frame
@@ -125,12 +127,20 @@ export function openCheckpoints(): void {
   checkpoints = wanted
 }
 
+/** Gives the slots that the newest frame has written to the world. */
+export function storeFrameSlots(): void {
+  if (!hasDirtySlots()) return
+  openCheckpoints()
+  storeDirtySlots()
+}
+
 /** Ends the running frame with `status`, `gas` and the output that is given; its effects stay or go. */
 export function popFrame(status: u32, gas: i64, output: usize, outputLength: u32): void {
   const ended = frame
   const at = depth()
   if (status !== SUCCESS) {
     undoTo(load<u32>(ended, UNDO_MARK))
+    dropDirtySlots()
     refund = load<i64>(ended, REFUND_BEFORE)
   }
   if (at > 0 && checkpoints >= at) {

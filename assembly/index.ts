@@ -35,7 +35,8 @@ import { CALL, CREATE, defineOpcodes } from './opcodes'
 import { forgetSlots } from './slots'
 import { seedTables } from './tableHash'
 import { clearUndo } from './undoLog'
-import { copyWord, isZeroWord } from './wordAccess'
+import { isZero } from './word'
+import { copyWord } from './wordAccess'
 
 export { reserveInput } from './buffer'
 export { newCode } from './codes'
@@ -93,7 +94,7 @@ export function start(gas: i64, flags: u32, input: usize, length: u32): void {
   if ((traceFlags & TRACE_FRAMES) !== 0) enter(0, CALL, caller, record, input, length, gas, message + MESSAGE_VALUE)
   pushFrame(CALL, record, caller, code, gas, input, length, 0, 0)
   copyWord(frame + VALUE, message + MESSAGE_VALUE)
-  startCall(CALL, record, !isZeroWord(frame + VALUE))
+  startCall(CALL, record, !isZero(frame + VALUE))
 }
 
 function setUp(): void {

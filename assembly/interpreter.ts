@@ -44,8 +44,8 @@ import { runPriced } from './pricedOpcodes'
 import { pushImmediate } from './pushImmediate'
 import { reportStep } from './stepReport'
 import { tload } from './storageOpcodes'
-import { add, and, byte, clz, eq, gt, lt, mul, not, or, sar, sgt, shl, shr, signExtend, slt, sub, xor } from './word'
-import { copyWord, fitsU64, isZeroWord, reverseWord, saturatedU64, setWord, swapWords } from './wordAccess'
+import { add, and, byte, clz, eq, gt, isZero, lt, mul, not, or, sar, sgt, shl, shr, signExtend, slt, sub, xor } from './word'
+import { copyWord, fitsU64, reverseWord, saturatedU64, setWord, swapWords } from './wordAccess'
 
 /** What a jump's target word names: the offset of a JUMPDEST, or the largest usize. */
 // @ts-ignore: decorator
@@ -206,7 +206,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         sp -= WORD
         continue
       case 0x15:
-        setBool(sp, isZeroWord(sp))
+        setBool(sp, isZero(sp))
         continue
       case 0x16:
         and(sp, sp - WORD, sp - WORD)
@@ -315,7 +315,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
       }
       case 0x56:
       case 0x57: {
-        const isTaken = opcode === 0x56 || !isZeroWord(sp - WORD)
+        const isTaken = opcode === 0x56 || !isZero(sp - WORD)
         if (!isTaken) {
           sp -= 2 * WORD
           if (isBlockLoop<Loop>()) {

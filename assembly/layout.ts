@@ -80,9 +80,8 @@ export const SLOT_VALUE: usize = 48
 export const SLOT_ORIGINAL: usize = 80
 /** the world does not have the value yet */
 export const SLOT_IS_DIRTY: usize = 112
-export const SLOT_IS_LISTED: usize = 116
 /** the record made before this one */
-export const SLOT_OLDER: usize = 120
+export const SLOT_OLDER: usize = 116
 export const SLOT_SIZE: usize = 128
 
 // A code entry; the code's bytes follow it. The first two offsets are CODE_… of the constants.

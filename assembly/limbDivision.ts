@@ -1,5 +1,6 @@
 import { reciprocal, reciprocalOfTwo } from './reciprocal'
-import { multiplyHigh, setWord, shiftPairLeft, shiftPairRight } from './word'
+import { multiplyHigh, shiftPairLeft, shiftPairRight } from './word'
+import { setLimbs } from './wordAccess'
 
 // Knuth's algorithm D on 64-bit limbs, the remainder in locals. A digit of the quotient comes from the reciprocal of the divisor's
 // one or two upper limbs by algorithms 4 (2 by 1) and 5 (3 by 2) of the paper that reciprocal.ts names. The divisor is shifted so
@@ -175,11 +176,11 @@ function divideByMany(n: u32, from: usize, limbs: u32, divisor: usize, quotient:
     offset -= 8
   }
   if (n == 2) {
-    setWord(remainder, shiftPairRight(r1, r0, bits), r1 >>> bits, 0, 0)
+    setLimbs(remainder, shiftPairRight(r1, r0, bits), r1 >>> bits, 0, 0)
   } else if (n == 3) {
-    setWord(remainder, shiftPairRight(r0, t1, bits), shiftPairRight(r1, r0, bits), r1 >>> bits, 0)
+    setLimbs(remainder, shiftPairRight(r0, t1, bits), shiftPairRight(r1, r0, bits), r1 >>> bits, 0)
   } else {
-    setWord(
+    setLimbs(
       remainder,
       shiftPairRight(t1, t0, bits),
       shiftPairRight(r0, t1, bits),

@@ -1,6 +1,6 @@
 // The storage and transient storage slots that a run has touched. They live here until the world needs them.
 import { allocateRecord } from './arena'
-import { listDirty } from './dirtySlots'
+import { markDirty } from './dirtySlots'
 import { isWarmSlot, loadSlot } from './host'
 import {
   SLOT_EPOCH,
@@ -17,8 +17,9 @@ import {
 } from './layout'
 import { bucketOf, countRecord, emptyTable, initializeTable, TABLE_SIZE } from './recordTable'
 import { hashWord } from './tableHash'
-import { recordDirty, recordSlotWarm, recordValue } from './undoLog'
-import { copyWord, equalWords, reverseWord } from './wordAccess'
+import { recordSlotWarm, recordValue } from './undoLog'
+import { eq } from './word'
+import { copyWord, reverseWord } from './wordAccess'
 
 /** Set in the owner of a slot of transient storage. */
 export const TRANSIENT: usize = 1
@@ -45,7 +46,7 @@ export function slotsChanged(): void {
 function findSlot(owner: usize, key: usize): usize {
   let slot = load<usize>(bucketOf(table, hashWord(key, <u32>owner)))
   while (slot !== 0) {
-    if (load<usize>(slot, SLOT_OWNER) === owner && equalWords(slot + SLOT_KEY, key)) return slot
+    if (load<usize>(slot, SLOT_OWNER) === owner && eq(slot + SLOT_KEY, key)) return slot
     slot = load<usize>(slot, SLOT_NEXT)
   }
   return 0
@@ -91,14 +92,12 @@ export function slotAt(record: usize, key: usize, gas: i64, coldCost: i64): usiz
   return slot
 }
 
-/** Takes the world's value of a slot again. */
+/** Takes the world's value of a slot again. No undoing takes it back: where the world's goes, all are to be read again. */
 function reload(slot: usize): void {
   store<u32>(slot, epoch, SLOT_EPOCH)
   if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
   reverseWord(scratch, slot + SLOT_KEY)
   loadSlot(load<usize>(slot, SLOT_OWNER), scratch, loaded)
-  if (equalWords(slot + SLOT_VALUE, loaded)) return
-  recordValue(slot)
   copyWord(slot + SLOT_VALUE, loaded)
 }
 
@@ -119,10 +118,7 @@ export function warmSlot(slot: usize): void {
 export function setSlot(slot: usize, value: usize): void {
   recordValue(slot)
   copyWord(slot + SLOT_VALUE, value)
-  if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
-  recordDirty(slot)
-  store<u32>(slot, 1, SLOT_IS_DIRTY)
-  listDirty(slot)
+  markDirty(slot)
 }
 
 /** The record of a slot of transient storage (EIP-1153), or 0 when nothing was ever stored in it. */

@@ -14,7 +14,8 @@ import { CALL, CALLCODE, CREATE2, DELEGATECALL, STATICCALL } from './opcodes'
 import { EXP_BYTE } from './pricedOpcodes'
 import { isSlotWarm, slotAt } from './slots'
 import { COLD_SLOT, SENTRY, sstoreCost, sstoreRefund, WARM_SLOT } from './storageOpcodes'
-import { addressOfWord, isZeroWord, saturatedU64 } from './wordAccess'
+import { isZero } from './word'
+import { addressOfWord, saturatedU64 } from './wordAccess'
 
 const address: usize = heap.alloc(WORD)
 
@@ -142,7 +143,7 @@ function createPrice(frame: usize, opcode: u32, sp: usize): i64 {
 /** With the gas that the callee gets, as geth reports it. */
 function callPrice(frame: usize, kind: u32, sp: usize, gas: i64): i64 {
   const hasValue = kind === CALL || kind === CALLCODE
-  const carriesValue = hasValue && !isZeroWord(sp - 2 * WORD)
+  const carriesValue = hasValue && !isZero(sp - 2 * WORD)
   if (kind === CALL && carriesValue && load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
   const ranges = kind === DELEGATECALL || kind === STATICCALL ? sp - 2 * WORD : sp - 3 * WORD
   const inputEnd = rangeEnd(saturatedU64(ranges), saturatedU64(ranges - WORD))

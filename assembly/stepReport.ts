@@ -2,9 +2,8 @@
 // before it runs the opcode. The prices are those that the opcodes then charge.
 import { returnData, returnLength } from './buffer'
 import { ENV_REFUND_BEFORE, NO_FAILURE, OUT_OF_GAS, STACK_OVERFLOW, STACK_UNDERFLOW } from './constants'
-import { hasDirtySlots, storeDirtySlots } from './dirtySlots'
 import { failure, failureDetail, failureNeed, setDetailedFailure, setFailure } from './failure'
-import { depth, openCheckpoints, refund } from './frameStack'
+import { depth, refund, storeFrameSlots } from './frameStack'
 import { traceStep } from './host'
 import {
   CODE,
@@ -29,10 +28,7 @@ export function reportStep(frame: usize, opcode: u32): void {
   // no code is not run, not even the STOP behind it
   if (load<u32>(load<usize>(frame, CODE), CODE_LENGTH) === 0) return
   // a tracer may look at the world
-  if (hasDirtySlots()) {
-    openCheckpoints()
-    storeDirtySlots()
-  }
+  storeFrameSlots()
   store<usize>(frame, returnData, TRACED_RETURN_DATA)
   store<u32>(frame, returnLength, TRACED_RETURN_LENGTH)
   const sp = load<usize>(frame, SP)

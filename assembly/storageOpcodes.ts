@@ -5,7 +5,8 @@ import { fail } from './failure'
 import { addRefund } from './frameStack'
 import { IS_STATIC, RECORD, SLOT_IS_WARM, SLOT_ORIGINAL, SLOT_VALUE, WORD } from './layout'
 import { findTransient, setSlot, setTransient, slotAt, warmSlot } from './slots'
-import { clearWord, copyWord, equalWords, isZeroWord } from './wordAccess'
+import { eq, isZero } from './word'
+import { clearWord, copyWord } from './wordAccess'
 
 export const COLD_SLOT: i64 = 2_100
 export const WARM_SLOT: i64 = 100
@@ -31,9 +32,9 @@ export function sload(frame: usize, sp: usize, gas: i64): i64 {
 
 /** What SSTORE costs, but for the surcharge of a cold slot. */
 export function sstoreCost(slot: usize, value: usize): i64 {
-  if (equalWords(slot + SLOT_VALUE, value)) return WARM_SLOT
-  if (!equalWords(slot + SLOT_ORIGINAL, slot + SLOT_VALUE)) return WARM_SLOT
-  return isZeroWord(slot + SLOT_ORIGINAL) ? SET : RESET
+  if (eq(slot + SLOT_VALUE, value)) return WARM_SLOT
+  if (!eq(slot + SLOT_ORIGINAL, slot + SLOT_VALUE)) return WARM_SLOT
+  return isZero(slot + SLOT_ORIGINAL) ? SET : RESET
 }
 
 export function sstore(frame: usize, sp: usize, gas: i64): i64 {
@@ -48,7 +49,7 @@ export function sstore(frame: usize, sp: usize, gas: i64): i64 {
   }
   gas -= sstoreCost(slot, value)
   if (gas < 0) return fail(OUT_OF_GAS)
-  if (equalWords(slot + SLOT_VALUE, value)) return gas
+  if (eq(slot + SLOT_VALUE, value)) return gas
   addRefund(sstoreRefund(slot, value))
   setSlot(slot, value)
   return gas
@@ -58,15 +59,15 @@ export function sstore(frame: usize, sp: usize, gas: i64): i64 {
 export function sstoreRefund(slot: usize, value: usize): i64 {
   const original = slot + SLOT_ORIGINAL
   const current = slot + SLOT_VALUE
-  if (equalWords(current, value)) return 0
-  const hadNone = isZeroWord(original)
-  if (equalWords(original, current)) return !hadNone && isZeroWord(value) ? CLEAR_REFUND : 0
+  if (eq(current, value)) return 0
+  const hadNone = isZero(original)
+  if (eq(original, current)) return !hadNone && isZero(value) ? CLEAR_REFUND : 0
   let refund: i64 = 0
   if (!hadNone) {
-    if (isZeroWord(current)) refund -= CLEAR_REFUND
-    else if (isZeroWord(value)) refund += CLEAR_REFUND
+    if (isZero(current)) refund -= CLEAR_REFUND
+    else if (isZero(value)) refund += CLEAR_REFUND
   }
-  if (equalWords(original, value)) refund += (hadNone ? SET : RESET) - WARM_SLOT
+  if (eq(original, value)) refund += (hadNone ? SET : RESET) - WARM_SLOT
   return refund
 }
 

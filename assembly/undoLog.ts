@@ -1,16 +1,11 @@
 // What a frame changed of the engine's own tables, so that a revert can put it back, last change first.
 
-import { listDirty } from './dirtySlots'
-import { ACCOUNT_IS_WARM, SLOT_IS_DIRTY, SLOT_IS_WARM, SLOT_VALUE } from './layout'
+import { ACCOUNT_IS_WARM, SLOT_IS_WARM, SLOT_VALUE } from './layout'
 import { copyWord } from './wordAccess'
 
 const UNDO_VALUE: u32 = 0
 const UNDO_SLOT_WARM: u32 = 1
 const UNDO_ACCOUNT_WARM: u32 = 2
-/** the slot was not dirty */
-const UNDO_DIRTY: u32 = 3
-/** the slot was dirty, and has been stored since */
-const UNDO_STORED: u32 = 4
 
 /** An entry: kind, record, and at 16 the former value. */
 const ENTRY: usize = 48
@@ -44,14 +39,6 @@ export function recordAccountWarm(account: usize): void {
   append(UNDO_ACCOUNT_WARM, account)
 }
 
-export function recordDirty(slot: usize): void {
-  append(UNDO_DIRTY, slot)
-}
-
-export function recordStored(slot: usize): void {
-  append(UNDO_STORED, slot)
-}
-
 export function undoMark(): usize {
   return length
 }
@@ -69,16 +56,8 @@ export function undoTo(mark: usize): void {
       case UNDO_SLOT_WARM:
         store<u32>(record, 0, SLOT_IS_WARM)
         break
-      case UNDO_ACCOUNT_WARM:
-        store<u32>(record, 0, ACCOUNT_IS_WARM)
-        break
-      case UNDO_DIRTY:
-        store<u32>(record, 0, SLOT_IS_DIRTY)
-        break
       default:
-        // the world has lost what was stored
-        store<u32>(record, 1, SLOT_IS_DIRTY)
-        listDirty(record)
+        store<u32>(record, 0, ACCOUNT_IS_WARM)
     }
   }
 }

@@ -3,6 +3,8 @@
 //
 // Limbs are moved one by one: a v128 load straight after two u64 stores would wait for both to leave the store buffer.
 
+import { copyWord, setLimbs } from './wordAccess'
+
 /** The upper half of a × b. */
 // @ts-ignore: decorator
 @inline
@@ -14,21 +16,6 @@ export function multiplyHigh(a: u64, b: u64): u64 {
   const middle = aHigh * bLow + ((aLow * bLow) >>> 32)
   const carried = aLow * bHigh + (middle & 0xffffffff)
   return aHigh * bHigh + (middle >>> 32) + (carried >>> 32)
-}
-
-// @ts-ignore: decorator
-@inline
-export function setWord(out: usize, w0: u64, w1: u64, w2: u64, w3: u64): void {
-  store<u64>(out, w0)
-  store<u64>(out, w1, 8)
-  store<u64>(out, w2, 16)
-  store<u64>(out, w3, 24)
-}
-
-// @ts-ignore: decorator
-@inline
-export function copyWord(from: usize, out: usize): void {
-  setWord(out, load<u64>(from), load<u64>(from, 8), load<u64>(from, 16), load<u64>(from, 24))
 }
 
 // @ts-ignore: decorator
@@ -46,7 +33,7 @@ export function add(a: usize, b: usize, out: usize): void {
   const s2 = load<u64>(a, 16) + b2
   const r2 = s2 + c1
   const c2 = u64(s2 < b2) | u64(r2 < c1)
-  setWord(out, r0, r1, r2, load<u64>(a, 24) + b3 + c2)
+  setLimbs(out, r0, r1, r2, load<u64>(a, 24) + b3 + c2)
 }
 
 // @ts-ignore: decorator
@@ -64,7 +51,7 @@ export function sub(a: usize, b: usize, out: usize): void {
   const c1 = u64(a1 < b1) | u64(s1 < c0)
   const s2 = a2 - b2
   const c2 = u64(a2 < b2) | u64(s2 < c1)
-  setWord(out, a0 - b0, s1 - c0, s2 - c1, a3 - load<u64>(b, 24) - c2)
+  setLimbs(out, a0 - b0, s1 - c0, s2 - c1, a3 - load<u64>(b, 24) - c2)
 }
 
 export function mul(a: usize, b: usize, out: usize): void {
@@ -105,13 +92,13 @@ export function mul(a: usize, b: usize, out: usize): void {
     a1 * b2 +
     a2 * b1 +
     a3 * b0
-  setWord(out, r0, r1, r2, r3)
+  setLimbs(out, r0, r1, r2, r3)
 }
 
 // @ts-ignore: decorator
 @inline
 export function and(a: usize, b: usize, out: usize): void {
-  setWord(
+  setLimbs(
     out,
     load<u64>(a) & load<u64>(b),
     load<u64>(a, 8) & load<u64>(b, 8),
@@ -123,7 +110,7 @@ export function and(a: usize, b: usize, out: usize): void {
 // @ts-ignore: decorator
 @inline
 export function or(a: usize, b: usize, out: usize): void {
-  setWord(
+  setLimbs(
     out,
     load<u64>(a) | load<u64>(b),
     load<u64>(a, 8) | load<u64>(b, 8),
@@ -135,7 +122,7 @@ export function or(a: usize, b: usize, out: usize): void {
 // @ts-ignore: decorator
 @inline
 export function xor(a: usize, b: usize, out: usize): void {
-  setWord(
+  setLimbs(
     out,
     load<u64>(a) ^ load<u64>(b),
     load<u64>(a, 8) ^ load<u64>(b, 8),
@@ -147,7 +134,7 @@ export function xor(a: usize, b: usize, out: usize): void {
 // @ts-ignore: decorator
 @inline
 export function not(a: usize, out: usize): void {
-  setWord(out, ~load<u64>(a), ~load<u64>(a, 8), ~load<u64>(a, 16), ~load<u64>(a, 24))
+  setLimbs(out, ~load<u64>(a), ~load<u64>(a, 8), ~load<u64>(a, 16), ~load<u64>(a, 24))
 }
 
 /** The borrow that a - b leaves after three limbs. */
@@ -223,7 +210,7 @@ function isBelow(a: usize, bound: u64): bool {
 export function byte(index: usize, value: usize, out: usize): void {
   let result: u64 = 0
   if (isBelow(index, 32)) result = load<u8>(value + 31 - load<u32>(index))
-  setWord(out, result, 0, 0, 0)
+  setLimbs(out, result, 0, 0, 0)
 }
 
 /** The upper limb of (high, low) shifted left by 0 to 63 bits. */
@@ -243,7 +230,7 @@ export function shiftPairRight(high: u64, low: u64, bits: u64): u64 {
 /** SHL (EIP-145). */
 export function shl(amount: usize, value: usize, out: usize): void {
   if (!isBelow(amount, 256)) {
-    setWord(out, 0, 0, 0, 0)
+    setLimbs(out, 0, 0, 0, 0)
     return
   }
   const by = load<u32>(amount)
@@ -254,13 +241,13 @@ export function shl(amount: usize, value: usize, out: usize): void {
   const v2 = load<u64>(value, 16)
   if (limbs == 0) {
     const v3 = load<u64>(value, 24)
-    setWord(out, v0 << bits, shiftPairLeft(v1, v0, bits), shiftPairLeft(v2, v1, bits), shiftPairLeft(v3, v2, bits))
+    setLimbs(out, v0 << bits, shiftPairLeft(v1, v0, bits), shiftPairLeft(v2, v1, bits), shiftPairLeft(v3, v2, bits))
   } else if (limbs == 1) {
-    setWord(out, 0, v0 << bits, shiftPairLeft(v1, v0, bits), shiftPairLeft(v2, v1, bits))
+    setLimbs(out, 0, v0 << bits, shiftPairLeft(v1, v0, bits), shiftPairLeft(v2, v1, bits))
   } else if (limbs == 2) {
-    setWord(out, 0, 0, v0 << bits, shiftPairLeft(v1, v0, bits))
+    setLimbs(out, 0, 0, v0 << bits, shiftPairLeft(v1, v0, bits))
   } else {
-    setWord(out, 0, 0, 0, v0 << bits)
+    setLimbs(out, 0, 0, 0, v0 << bits)
   }
 }
 
@@ -276,27 +263,27 @@ function shiftRight(by: u32, value: usize, out: usize, fill: u64): void {
   const top = shiftPairRight(fill, v3, bits)
   if (limbs == 0) {
     const v0 = load<u64>(value)
-    setWord(out, shiftPairRight(v1, v0, bits), shiftPairRight(v2, v1, bits), shiftPairRight(v3, v2, bits), top)
+    setLimbs(out, shiftPairRight(v1, v0, bits), shiftPairRight(v2, v1, bits), shiftPairRight(v3, v2, bits), top)
   } else if (limbs == 1) {
-    setWord(out, shiftPairRight(v2, v1, bits), shiftPairRight(v3, v2, bits), top, fill)
+    setLimbs(out, shiftPairRight(v2, v1, bits), shiftPairRight(v3, v2, bits), top, fill)
   } else if (limbs == 2) {
-    setWord(out, shiftPairRight(v3, v2, bits), top, fill, fill)
+    setLimbs(out, shiftPairRight(v3, v2, bits), top, fill, fill)
   } else {
-    setWord(out, top, fill, fill, fill)
+    setLimbs(out, top, fill, fill, fill)
   }
 }
 
 /** SHR (EIP-145). */
 export function shr(amount: usize, value: usize, out: usize): void {
   if (isBelow(amount, 256)) shiftRight(load<u32>(amount), value, out, 0)
-  else setWord(out, 0, 0, 0, 0)
+  else setLimbs(out, 0, 0, 0, 0)
 }
 
 /** SAR (EIP-145). */
 export function sar(amount: usize, value: usize, out: usize): void {
   const fill = u64(load<i64>(value, 24) >> 63)
   if (isBelow(amount, 256)) shiftRight(load<u32>(amount), value, out, fill)
-  else setWord(out, fill, fill, fill, fill)
+  else setLimbs(out, fill, fill, fill, fill)
 }
 
 /** CLZ (EIP-7939): the number of leading zero bits, 256 of 0. */
@@ -309,13 +296,13 @@ export function clz(a: usize, out: usize): void {
       if (zeros == 192) zeros += i64.clz(load<u64>(a))
     }
   }
-  setWord(out, zeros, 0, 0, 0)
+  setLimbs(out, zeros, 0, 0, 0)
 }
 
 /** SIGNEXTEND: `size` is the index of the byte, from the least significant, that holds the sign. */
 export function signExtend(size: usize, value: usize, out: usize): void {
   if (!isBelow(size, 31)) {
-    copyWord(value, out)
+    copyWord(out, value)
     return
   }
   const index = load<u32>(size)
@@ -326,8 +313,8 @@ export function signExtend(size: usize, value: usize, out: usize): void {
   const v0 = load<u64>(value)
   const v1 = load<u64>(value, 8)
   const v2 = load<u64>(value, 16)
-  if (limb == 0) setWord(out, signed, fill, fill, fill)
-  else if (limb == 1) setWord(out, v0, signed, fill, fill)
-  else if (limb == 2) setWord(out, v0, v1, signed, fill)
-  else setWord(out, v0, v1, v2, signed)
+  if (limb == 0) setLimbs(out, signed, fill, fill, fill)
+  else if (limb == 1) setLimbs(out, v0, signed, fill, fill)
+  else if (limb == 2) setLimbs(out, v0, v1, signed, fill)
+  else setLimbs(out, v0, v1, v2, signed)
 }

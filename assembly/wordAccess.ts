@@ -4,15 +4,17 @@
 
 // @ts-ignore: decorator
 @inline
+export function setLimbs(word: usize, limb0: u64, limb1: u64, limb2: u64, limb3: u64): void {
+  store<u64>(word, limb0)
+  store<u64>(word, limb1, 8)
+  store<u64>(word, limb2, 16)
+  store<u64>(word, limb3, 24)
+}
+
+// @ts-ignore: decorator
+@inline
 export function copyWord(to: usize, from: usize): void {
-  const limb0 = load<u64>(from)
-  const limb1 = load<u64>(from, 8)
-  const limb2 = load<u64>(from, 16)
-  const limb3 = load<u64>(from, 24)
-  store<u64>(to, limb0)
-  store<u64>(to, limb1, 8)
-  store<u64>(to, limb2, 16)
-  store<u64>(to, limb3, 24)
+  setLimbs(to, load<u64>(from), load<u64>(from, 8), load<u64>(from, 16), load<u64>(from, 24))
 }
 
 // @ts-ignore: decorator
@@ -23,40 +25,20 @@ export function swapWords(a: usize, b: usize): void {
   const limb2 = load<u64>(a, 16)
   const limb3 = load<u64>(a, 24)
   copyWord(a, b)
-  store<u64>(b, limb0)
-  store<u64>(b, limb1, 8)
-  store<u64>(b, limb2, 16)
-  store<u64>(b, limb3, 24)
+  setLimbs(b, limb0, limb1, limb2, limb3)
 }
 
 /** A word from a number. */
 // @ts-ignore: decorator
 @inline
 export function setWord(word: usize, value: u64): void {
-  store<u64>(word, value)
-  store<u64>(word, 0, 8)
-  store<u64>(word, 0, 16)
-  store<u64>(word, 0, 24)
+  setLimbs(word, value, 0, 0, 0)
 }
 
 // @ts-ignore: decorator
 @inline
 export function clearWord(word: usize): void {
   setWord(word, 0)
-}
-
-// @ts-ignore: decorator
-@inline
-export function isZeroWord(word: usize): bool {
-  return (load<u64>(word) | load<u64>(word, 8) | load<u64>(word, 16) | load<u64>(word, 24)) === 0
-}
-
-// @ts-ignore: decorator
-@inline
-export function equalWords(a: usize, b: usize): bool {
-  const low = (load<u64>(a) ^ load<u64>(b)) | (load<u64>(a, 8) ^ load<u64>(b, 8))
-  const high = (load<u64>(a, 16) ^ load<u64>(b, 16)) | (load<u64>(a, 24) ^ load<u64>(b, 24))
-  return (low | high) === 0
 }
 
 /** Turns 32 bytes around: big-endian bytes to a word, or a word to big-endian bytes. `to` may be `from`. */

@@ -104,13 +104,16 @@ export function checkSender(transaction: Transaction, sender: Address, context: 
   if (code === 'contract') return `sender not an eoa: address ${toChecksumAddress(sender)}`
   if (nonce > transaction.nonce) return `nonce too low: next nonce ${nonce}, tx nonce ${transaction.nonce}`
   const cost = maximumCost(transaction)
-  const funds = `insufficient funds for gas * price + value: balance ${balance}`
-  if (balance < cost) return `${funds}, tx cost ${cost}, overshot ${cost - balance}`
+  if (balance < cost) return `${poor(balance)}, tx cost ${cost}, overshot ${cost - balance}`
   const spent = context.executableCost
   const added = cost - (context.replaced?.cost ?? 0n)
   if (balance >= spent + added) return undefined
   const label = context.replaced === undefined ? 'tx cost' : 'tx bumped'
-  return `${funds}, queued cost ${spent}, ${label} ${added}, overshot ${spent + added - balance}`
+  return `${poor(balance)}, queued cost ${spent}, ${label} ${added}, overshot ${spent + added - balance}`
+}
+
+function poor(balance: bigint): string {
+  return `insufficient funds for gas * price + value: balance ${balance}`
 }
 
 /** What the pool knows of delegations (EIP-7702) around a new transaction. */

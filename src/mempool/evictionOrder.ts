@@ -15,38 +15,40 @@ export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPrio
  */
 export class EvictionOrder {
   readonly #fairShare: number
-  readonly #heap: IndexedHeap<SenderQueue>
+  readonly #queues: Iterable<SenderQueue>
   #baseFeePerGas: bigint
-  #isStale = false
+  /** made when it is asked for, as only a full pool asks, and kept until the base fee changes the order */
+  #heap: IndexedHeap<SenderQueue> | undefined
 
-  constructor(fairShare: number, baseFeePerGas: bigint) {
+  /** `queues`: all queues with transactions, each time that they are gone through */
+  constructor(fairShare: number, baseFeePerGas: bigint, queues: Iterable<SenderQueue>) {
     this.#fairShare = fairShare
     this.#baseFeePerGas = baseFeePerGas
-    this.#heap = new IndexedHeap((a, b) => this.#losesFirst(a, b))
+    this.#queues = queues
   }
 
-  /** Tips depend on the base fee; the order is restored when it is next asked for, as only a full pool asks. */
+  /** Tips depend on the base fee. */
   setBaseFee(baseFeePerGas: bigint): void {
     if (baseFeePerGas === this.#baseFeePerGas) return
     this.#baseFeePerGas = baseFeePerGas
-    this.#isStale = true
+    this.#heap = undefined
   }
 
-  /** Adds a queue, which has transactions, or moves it after it changed. */
+  /** Notes a queue, which has transactions, that is new or has changed. */
   put(queue: SenderQueue): void {
-    this.#heap.put(queue)
+    if (this.#heap === undefined) queue.heapIndex = -1
+    else this.#heap.put(queue)
   }
 
+  /** Notes that a queue has no transactions any more. */
   remove(queue: SenderQueue): void {
-    this.#heap.remove(queue)
+    this.#heap?.remove(queue)
+    queue.heapIndex = -1
   }
 
   /** The queue that loses its last transaction next. */
   worst(): SenderQueue | undefined {
-    if (this.#isStale) {
-      this.#heap.rebuild()
-      this.#isStale = false
-    }
+    this.#heap ??= new IndexedHeap((a, b) => this.#losesFirst(a, b), this.#queues)
     return this.#heap.peek()
   }
 

@@ -64,7 +64,8 @@ export class TransactionPool {
     this.#options = options
     this.#limits = { ...DEFAULT_POOL_LIMITS, ...options.limits }
     this.#head = options.head
-    this.#evictions = new EvictionOrder(this.#limits.fairShare, options.head.baseFeePerGas)
+    const queues = { [Symbol.iterator]: () => this.#queues.values() }
+    this.#evictions = new EvictionOrder(this.#limits.fairShare, options.head.baseFeePerGas, queues)
     this.#lastExpiryMs = options.now()
   }
 

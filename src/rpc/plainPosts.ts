@@ -30,6 +30,8 @@ export interface PlainPosts {
 const MAX_BODY_BYTES = 131_072
 /** A request that comes in more pieces is left to the other server, so that nothing is copied over and over. */
 const MAX_PIECES = 8
+/** Up to here an answer is written as one text with its head. */
+const SHORT_BYTES = 65_536
 const CHECK_INTERVAL_MS = 1_000
 
 /**
@@ -146,20 +148,33 @@ class Connection {
   readonly #send = (answer: string | undefined): void => {
     const json = answer ?? ''
     const compressed = this.#options.compressed(json, this.#head?.acceptEncoding)
-    if (compressed !== undefined) return void compressed.then(this.#sendCompressed)
+    // What could not be compressed is sent as it is.
+    if (compressed === undefined) this.#sendJson(json)
+    else compressed.then(this.#sendCompressed, () => this.#sendJson(json))
+  }
+
+  #sendJson(json: string): void {
     const bytes = Buffer.byteLength(json)
-    const text = `${this.#headWith(this.#options.headers, bytes)}${json}`
+    const head = this.#headWith(this.#options.headers, bytes)
     // Text without other letters is written without a conversion.
-    this.#socket.write(text, bytes === json.length ? 'latin1' : 'utf8', this.#onWritten)
+    const encoding = bytes === json.length ? 'latin1' : 'utf8'
+    if (bytes <= SHORT_BYTES) this.#socket.write(`${head}${json}`, encoding, this.#onWritten)
+    else this.#sendParts(head, () => this.#socket.write(json, encoding, this.#onWritten))
     this.#hold(bytes)
   }
 
   readonly #sendCompressed = (body: Uint8Array): void => {
-    this.#socket.cork()
-    this.#socket.write(this.#headWith(this.#options.compressedHeaders, body.length), 'latin1')
-    this.#socket.write(body, this.#onWritten)
-    this.#socket.uncork()
+    const head = this.#headWith(this.#options.compressedHeaders, body.length)
+    this.#sendParts(head, () => this.#socket.write(body, this.#onWritten))
     this.#hold(body.length)
+  }
+
+  /** Writes a head and what follows it as one. */
+  #sendParts(head: string, sendBody: () => void): void {
+    this.#socket.cork()
+    this.#socket.write(head, 'latin1')
+    sendBody()
+    this.#socket.uncork()
   }
 
   #headWith(headers: string, contentLength: number): string {

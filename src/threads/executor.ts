@@ -9,6 +9,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
+import { packHeadUpdate } from '../mempool/packedHeadUpdate.ts'
 import { unpackTransactions } from '../mempool/packedTransactions.ts'
 import type { PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
@@ -81,7 +82,7 @@ const executor = await openExecutor({
   // An answer leaves at the end of this turn of the event loop: this is the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),
   onPublished: (head, update, executed) => {
-    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', update)
+    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(update))
     setPublishedHeight(data.publishedHeight, head.header.number)
     heads.postMessage({ height: head.header.number } satisfies HeadAnnouncement)
     record(head, update, executed)

@@ -6,10 +6,11 @@ import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
+import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
-import type { Admission, PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
+import type { Admission, PooledTransaction } from '../mempool/types.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { createViewCaches, openView } from '../state/openView.ts'
@@ -119,10 +120,11 @@ const service = {
     }
     return packTransactions(chosen)
   },
-  headChanged: (update: PoolHeadUpdate): void => {
+  /** Takes what `packHeadUpdate` made. */
+  headChanged: (update: Uint8Array): void => {
     selection = undefined
     followHead()
-    pool.headChanged(update)
+    pool.headChanged(unpackHeadUpdate(update))
     const { pending, queued } = pool.status()
     metrics.transactions.set({ state: 'pending' }, pending)
     metrics.transactions.set({ state: 'queued' }, queued)

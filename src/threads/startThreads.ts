@@ -7,6 +7,7 @@ import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
+import { tuneCompiler } from './compiler.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import { createGate, type Gate, openGate } from './gate.ts'
 import { createPendingWatch, type PendingWatch } from './pendingWatch.ts'
@@ -119,6 +120,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 }
 
 async function startAll(options: ThreadsOptions): Promise<Threads> {
+  tuneCompiler()
   const wiring = wire(options.config.rpc)
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)

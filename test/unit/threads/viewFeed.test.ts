@@ -53,7 +53,8 @@ describe('view feed', () => {
     expect(second.view.stateAt(0).getAccount(WALLET)?.balance).toBe(10n ** 27n)
     second.release()
     await new Promise((resolve) => setImmediate(resolve))
-    expect(() => second.view.stateAt(0).getAccount(WALLET)).toThrow()
+    // What was read before may still be known.
+    expect(() => second.view.stateAt(0).getAccount(new Uint8Array(20).fill(0x77))).toThrow()
     expect(newer?.view.stateAt(1).getAccount(WALLET)?.balance).toBe(10n ** 27n)
     newer?.release()
   })

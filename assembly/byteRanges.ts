@@ -1,0 +1,45 @@
+// Moving and clearing short ranges: `memory.copy` and `memory.fill` leave WebAssembly and take longer than that.
+
+const SHORT: usize = 512
+
+/** As `memory.copy`: the ranges may overlap. */
+export function moveBytes(to: usize, from: usize, length: usize): void {
+  if (length > SHORT) memory.copy(to, from, length)
+  else if (to <= from) moveForward(to, from, length)
+  else moveBackward(to, from, length)
+}
+
+function moveForward(to: usize, from: usize, length: usize): void {
+  const end = to + length
+  while (to + 16 <= end) {
+    v128.store(to, v128.load(from))
+    to += 16
+    from += 16
+  }
+  while (to < end) store<u8>(to++, load<u8>(from++))
+}
+
+function moveBackward(to: usize, from: usize, length: usize): void {
+  while (length >= 16) {
+    length -= 16
+    v128.store(to + length, v128.load(from + length))
+  }
+  while (length > 0) {
+    length--
+    store<u8>(to + length, load<u8>(from + length))
+  }
+}
+
+/** Sets a range to zero. */
+export function clearBytes(at: usize, length: usize): void {
+  if (length > SHORT) {
+    memory.fill(at, 0, length)
+    return
+  }
+  const end = at + length
+  while (at + 16 <= end) {
+    v128.store(at, i64x2(0, 0))
+    at += 16
+  }
+  while (at < end) store<u8>(at++, 0)
+}
