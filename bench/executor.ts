@@ -87,6 +87,7 @@ async function timed<Result>(phase: string, run: () => Promise<Result>): Promise
 }
 
 let block = 0
+let deferred = (): void => undefined
 let offered: readonly PooledTransaction[] = []
 let offeredUpTo = 0
 let appliedAt = 0
@@ -138,6 +139,9 @@ const application = createApplication({
   },
   onExecuted: () => undefined,
   buildBudgetMs: 60_000,
+  defer: (work) => {
+    deferred = work
+  },
   now: () => performance.now(),
 })
 
@@ -156,6 +160,7 @@ async function produce(): Promise<void> {
   const built = performance.now()
   note('build: receipts, header', built - appliedAt)
   note('build: all', built - begin)
+  await timed('meanwhile: state batch', async () => deferred())
   if (txs.length !== offered.length) throw new Error(`${txs.length} of ${offered.length} transfers are in the block`)
   const filler = sha256(CONSENSUS_KEY)
   const header: ConsensusBlock['header'] = {

@@ -23,13 +23,15 @@ const PARTS = ['evm', 'transfers', 'erc20', 'swaps', 'batches', 'native', 'reads
 
 /** Of bench/worstCase.ts: the slowest of each kind. */
 const WORST_PROGRAMS = [
-  'EXP, exponent of 1 bytes',
+  'EXP, exponent of 32 bytes',
   'MULMOD by 192 bits',
-  'KECCAK256 of 0 bytes',
-  'CALL of a contract that stops',
+  'KECCAK256 of 32 bytes',
+  'CALL of the identity precompile',
+  'CALL with 512 KB of input, without gas, of the native token',
   'SSTORE of new slots',
-  'TSTORE of different slots',
   'LOG4 of 0 bytes',
+  'p256Verify: signature',
+  'bls12Pairing: 1 pairs',
 ]
 
 const HELP = `npm run bench -- [flags]
@@ -116,7 +118,7 @@ async function measure(target: Target, report: Report): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, Number(flags['idle-seconds']) * 1_000))
     memory('idle')
   }
-  const distributor = await deployContract(target, 'Market.sol', 'Distributor')
+  const distributor = await deployContract(target, 'Distributor')
   await fund(target, distributor, accounts)
   const load = async (label: string, transaction: TransactionMaker, fields: Partial<Load> = {}): Promise<void> => {
     for (const size of fields.batch === undefined ? sizes : sizes.slice(0, 1)) {
@@ -162,7 +164,7 @@ async function measureAlone(
   const starts = { coind: () => startCoind({ gasLimit, nodeFlags }) }
   await withTargets(starts, ['coind'], async ([target]) => {
     const senders = accounts.slice(0, 10)
-    await fund(target!, await deployContract(target!, 'Market.sol', 'Distributor'), senders)
+    await fund(target!, await deployContract(target!, 'Distributor'), senders)
     await run(target!, senders)
   })
 }

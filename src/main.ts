@@ -69,6 +69,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
       pruning: config.pruning,
       blockHistory: config.blockHistory,
       buildBudgetMs: 0,
+      defer: (work) => work(),
       now: () => performance.now(),
       onPublished: () => undefined,
     })

@@ -11,6 +11,9 @@ const LOOPS: Readonly<Record<string, number>> = {
   'wasm-blocks': LOOP_BLOCKS,
 }
 
+/** So little that a run with a deadline is cut at nearly every jump. */
+const SLICE_GAS = 30n
+
 export const ENGINE_NAMES: readonly string[] = ['reference', ...Object.keys(LOOPS)]
 
 /**
@@ -21,5 +24,5 @@ export async function createTestEngine(name: string): Promise<Engine> {
   if (name === 'reference') return createReferenceEngine()
   const loop = LOOPS[name]
   if (loop === undefined) throw new Error(`no engine is called ${name}: there are ${ENGINE_NAMES.join(', ')}`)
-  return createWasmEngine(await loadEvmModule(), { hashSeed: 0x0123_4567_89ab_cdefn, loop })
+  return createWasmEngine(await loadEvmModule(), { hashSeed: 0x0123_4567_89ab_cdefn, loop, sliceGas: SLICE_GAS })
 }

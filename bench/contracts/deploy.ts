@@ -25,14 +25,9 @@ export async function deploy(target: Target, code: Uint8Array): Promise<Deployed
   return { address: hexToBytes(contractAddress!), block: blockNumber }
 }
 
-/** Deploys a contract of a Solidity file of this folder. */
-export async function deployContract(
-  target: Target,
-  file: string,
-  name: string,
-  ...values: readonly Argument[]
-): Promise<Address> {
-  const { bytecode } = compileContract(`../bench/contracts/${file}`, name)
+/** Deploys a contract of this folder's Solidity file. */
+export async function deployContract(target: Target, name: string, ...values: readonly Argument[]): Promise<Address> {
+  const { bytecode } = compileContract('../bench/contracts/Bench.sol', name)
   return (await deploy(target, hexToBytes(bytecode + encodeArguments(values)))).address
 }
 

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { blockParameter, call, type Receipt } from './rpc.ts'
+import { batchCall, blockParameter, call, type Receipt } from './rpc.ts'
 
 const POLL_MS = 20
 /** without a further transaction in a block */
 const PATIENCE_MS = 30_000
+const BLOCKS_AT_ONCE = 200
 
 /** Number of the block that comes next. */
 export async function nextBlock(url: string): Promise<number> {
@@ -20,15 +21,26 @@ export async function untilIncluded(url: string, firstBlock: number, count: numb
   for (let deadline = Date.now() + PATIENCE_MS; included < count; ) {
     if (Date.now() > deadline) throw new Error(`${included} of ${count} transactions are in blocks`)
     const end = await nextBlock(url)
-    for (; next < end; next++) {
-      const found = Number(await call<string>(url, 'eth_getBlockTransactionCountByNumber', [blockParameter(next)]))
-      if (found > 0) deadline = Date.now() + PATIENCE_MS
-      included += found
-    }
-    if (included < count) await sleep(POLL_MS)
+    const blocks = Array.from({ length: Math.min(end - next, BLOCKS_AT_ONCE) }, (_, index) => next + index)
+    const found = await transactionCounts(url, blocks)
+    next += blocks.length
+    included += found
+    if (found > 0) deadline = Date.now() + PATIENCE_MS
+    if (included < count && blocks.length < BLOCKS_AT_ONCE) await sleep(POLL_MS)
   }
   if (included > count) throw new Error(`blocks hold ${included} transactions instead of ${count}`)
   return next - 1
+}
+
+/** Transactions in all of the blocks. */
+async function transactionCounts(url: string, blocks: readonly number[]): Promise<number> {
+  if (blocks.length === 0) return 0
+  const method = 'eth_getBlockTransactionCountByNumber'
+  const counts = await batchCall<string>(
+    url,
+    blocks.map((number) => [method, [blockParameter(number)]] as const),
+  )
+  return counts.reduce((sum, count) => sum + Number(count), 0)
 }
 
 /** @throws Error when a transaction of these blocks failed */

@@ -115,13 +115,13 @@ async function place(target: Target, only: string): Promise<PlacedOnOne[]> {
   const unlimited = { mostRounds: Number.POSITIVE_INFINITY }
   if ('ERC-20 transfer'.includes(only)) {
     const token = await deployToken(target)
-    const address = await deployContract(target, 'Loops.sol', 'TransferLoop', token)
+    const address = await deployContract(target, 'TransferLoop', token)
     await endow(target, token, address)
     placed.push({ name: 'ERC-20 transfer (OpenZeppelin)', address, ...unlimited })
   }
   if ('Uniswap v2 swap'.includes(only)) {
     const { pair, tokens } = await deployMarket(target)
-    const address = await deployContract(target, 'Loops.sol', 'SwapLoop', pair, ...tokens)
+    const address = await deployContract(target, 'SwapLoop', pair, ...tokens)
     for (const token of tokens) await endow(target, token, address)
     placed.push({ name: 'Uniswap v2 swap', address, ...unlimited })
   }

@@ -21,6 +21,9 @@ export interface Load {
   readonly transaction: TransactionMaker
 }
 
+/** Blocks whose transactions, building and finalizing are printed at once. */
+const NOTED_BLOCKS = 40
+
 /** Sends signed transactions, the accounts in turn, and waits until all are in blocks. */
 export async function measureThroughput(target: Target, load: Load): Promise<Row[]> {
   const { label: name, count } = load
@@ -83,7 +86,10 @@ async function blockRows(target: Target, name: string): Promise<Row[]> {
       name: `${name}: transactions in a block`,
       unit: '',
       value: Math.max(...blocks.map(({ txs }) => txs)),
-      note: blocks.map(({ txs, buildMs, finalizeMs }) => `${txs}/${buildMs}+${finalizeMs}`).join(' '),
+      note: blocks
+        .slice(0, NOTED_BLOCKS)
+        .map(({ txs, buildMs, finalizeMs }) => `${txs}/${buildMs}+${finalizeMs}`)
+        .join(' '),
     },
   ]
 }

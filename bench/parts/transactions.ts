@@ -40,7 +40,7 @@ export async function swaps(
   accounts: readonly Account[],
 ): Promise<TransactionMaker> {
   const { pair, tokens } = await deployMarket(target)
-  const router = await deployContract(target, 'Market.sol', 'Router', pair, ...tokens)
+  const router = await deployContract(target, 'Router', pair, ...tokens)
   for (const side of [0, 1] as const) {
     await endow(target, tokens[side], distributor)
     await giveTokens(

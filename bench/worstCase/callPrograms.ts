@@ -1,7 +1,7 @@
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { type Helper, helper, loop, type Program } from './program.ts'
-import { CONTRACT_FACTOR, DELEGATION_FACTOR } from './testState.ts'
+import { ACCOUNT_FACTOR, CONTRACT_FACTOR, DELEGATION_FACTOR } from './testState.ts'
 
 const KINDS = ['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL'] as const
 type Kind = (typeof KINDS)[number]
@@ -85,6 +85,15 @@ export function callPrograms(contracts: number): Program[] {
       unroll: 8,
       reserve: 500_000,
     }),
+    loop(
+      'CALL that moves a coin to an account, cold',
+      `1 ADD ${callWords(`DUP6 ${ACCOUNT_FACTOR} MUL`, { value: 1 })}`,
+      {
+        setup: '0 CALLDATALOAD',
+        unroll: 8,
+        reserve: 500_000,
+      },
+    ),
     ...codeLoads(contracts),
   ]
 }

@@ -17,6 +17,7 @@ import type { CandidateSource } from './candidateSource.ts'
 import type { ChainHead } from './chainHead.ts'
 import { readEntry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey } from './executedBlock.ts'
+import { PostponedTransactions } from './postponedTransactions.ts'
 import { fillBlock } from './proposalBuilder.ts'
 import { checkProposal } from './proposalCheck.ts'
 import { resultsHashOf } from './resultsHash.ts'
@@ -56,6 +57,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const { chain, state, engine, shadow, precompiles } = options
   /** by execution key, for the height after the head */
   const executions = new Map<string, ExecutedBlock>()
+  const postponed = new PostponedTransactions(chain.precompileGasLimit)
 
   const begin = async (input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution> => {
     const head = options.head()
@@ -81,6 +83,7 @@ export function createApplication(options: ApplicationOptions): Application {
         rules: rulesAt(chain, input.height),
         engine: engineOfBlock,
         precompiles,
+        precompileGasLimit: chain.precompileGasLimit,
         reader: options.chainReader(),
       })
     }
@@ -141,7 +144,7 @@ export function createApplication(options: ApplicationOptions): Application {
       const { buildBudgetMs: budgetMs, now } = options
       const beginMs = now()
       const execution = await begin(input)
-      const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now })
+      const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now, postponed })
       const executed = await finish(execution, { ...input, txs })
       options.onExecuted(now() - beginMs)
       // Consensus signs and logs the block meanwhile; once another one is decided, this one is forgotten.

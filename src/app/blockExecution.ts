@@ -8,6 +8,7 @@ import type { SignedTransaction } from '../chain/transaction.ts'
 import type { BlockContext, Engine } from '../evm/engine.ts'
 import { EngineTrapError } from '../evm/engines/engineTrapError.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
+import { createPrecompileGas } from '../evm/precompileGas.ts'
 import { isAtLeast, type Rules } from '../evm/rules.ts'
 import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
@@ -25,6 +26,8 @@ import type { EntryResult } from './executionResults.ts'
 export const EMPTY_REQUESTS_HASH: Hash = sha256(EMPTY_BYTES)
 export const EXTRA_DATA = new TextEncoder().encode('coind')
 export const ZERO_NONCE = new Uint8Array(8)
+/** Why `tryApply` took a transaction back: in another block, or in front of others, it may fare better. */
+export const POSTPONED = 'the block has too little precompile gas left'
 
 export interface BlockExecutionInput {
   /** stands on the parent's state */
@@ -33,6 +36,8 @@ export interface BlockExecutionInput {
   readonly rules: Rules
   readonly engine: Engine
   readonly precompiles: PrecompileTable
+  /** see `ChainConfig` */
+  readonly precompileGasLimit: bigint
   /** for BLOCKHASH */
   readonly reader: Pick<ChainReader, 'hash'>
   /** see `ExecutionEnvironment.yield` */
@@ -51,9 +56,14 @@ export interface BlockExecution {
   readonly results: readonly EntryResult[]
   /** gas that is left for EVM transactions */
   gasLeft(): bigint
+  /** what Ethereum's slower precompiles may still use, and whether no transaction has used any yet */
+  precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
   /** Runs the block's next entry; what could not start is recorded and changed nothing. */
   apply(transaction: SignedTransaction, tracer?: Tracer): Promise<EntryResult>
-  /** The same while building: what cannot start is left out of the block. */
+  /**
+   * The same while building: what cannot start is left out of the block, and so is (as {@link POSTPONED}) what ran out of
+   * precompile gas that transactions before it have used.
+   */
   tryApply(transaction: SignedTransaction): Promise<EntryResult>
   /** Records an entry whose bytes are not a transaction that could ever start. */
   skip(reason: string): EntryResult
@@ -66,6 +76,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
   const { world, seed, rules, engine, precompiles } = input
   const context = blockContextOf(seed, input.reader, rules)
   const pause = input.yield === undefined ? {} : { yield: input.yield }
+  const precompileGas = createPrecompileGas(input.precompileGasLimit)
   const results: EntryResult[] = []
   let gasUsed = 0n
 
@@ -76,12 +87,16 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
       block: context,
       rules,
       precompiles,
+      precompileGas,
       parentHash: seed.parentHash,
       parentBeaconBlockRoot: seed.parentBeaconBlockRoot,
     })
   } catch (error) {
     throw error instanceof EngineTrapError ? error.in(context.number, undefined) : error
   }
+
+  const freshPrecompileGas = precompileGas.left
+  const isFresh = () => precompileGas.left === freshPrecompileGas
 
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
@@ -100,6 +115,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
         block: context,
         rules,
         precompiles,
+        precompileGas,
         gasAvailable: seed.gasLimit - gasUsed,
         ...pause,
         ...(tracer === undefined ? undefined : { tracer }),
@@ -127,17 +143,34 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     return { kind: 'evm', transaction: signed, receipt }
   }
 
+  /** Runs a transaction behind others that used precompile gas. Where that made it fail, nothing of it stays. */
+  const runUnlessLate = async (signed: SignedTransaction): Promise<EntryResult> => {
+    const before = { left: precompileGas.left, gasUsed }
+    precompileGas.hitLimit = false
+    world.checkpoint()
+    const result = await run(signed, undefined)
+    if (!precompileGas.hitLimit) {
+      world.commit()
+      return result
+    }
+    world.revert()
+    precompileGas.left = before.left
+    gasUsed = before.gasUsed
+    return { kind: 'skipped', reason: POSTPONED, gasWanted: signed.transaction.gasLimit }
+  }
+
   return {
     world,
     seed,
     context,
     results,
     gasLeft: () => seed.gasLimit - gasUsed,
+    precompileGas: () => ({ left: precompileGas.left, isFresh: isFresh() }),
     skip: (reason) => record({ kind: 'skipped', reason, gasWanted: 0n }),
 
     apply: async (signed, tracer) => record(await run(signed, tracer)),
     tryApply: async (signed) => {
-      const result = await run(signed, undefined)
+      const result = await (isFresh() ? run(signed, undefined) : runUnlessLate(signed))
       return result.kind === 'evm' ? record(result) : result
     },
     header: (stateRoot) => headerOf(seed, rules, results, gasUsed, stateRoot),

@@ -1,8 +1,9 @@
 import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import type { BlockExecution } from './blockExecution.ts'
+import { type BlockExecution, POSTPONED } from './blockExecution.ts'
 import type { CandidateSource } from './candidateSource.ts'
+import type { PostponedTransactions } from './postponedTransactions.ts'
 
 /** Gas below which no transaction can start. */
 const MINIMUM_GAS = 21_000n
@@ -12,14 +13,16 @@ export interface BuildLimits {
   readonly maxTxBytes: number
   /** milliseconds that building may take before the block is closed with what it has */
   readonly budgetMs: number
+  /** of the blocks before and this one */
+  readonly postponed: PostponedTransactions
   /** milliseconds, monotonic */
   readonly now: () => number
 }
 
 /**
  * Fills a block from the mempool, executing as it chooses, until gas, bytes, time or candidates run out. A sender's
- * transaction that cannot start ends that sender's turn in this block. The time budget is the proposer's own choice: what
- * the block holds, not how long it took, decides the result.
+ * transaction that cannot start, or that the precompile gas left does not suffice for, ends that sender's turn in this
+ * block. The time budget is the proposer's own choice: what the block holds, not how long it took, decides the result.
  * @returns the block's data.txs
  */
 export async function fillBlock(
@@ -46,15 +49,19 @@ export async function fillBlock(
       if (execution.gasLeft() < MINIMUM_GAS || limits.now() >= deadline) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
-      if (stoppedSenders.has(key) || size > bytesLeft) {
+      const precompileGas = execution.precompileGas()
+      const isVain = !precompileGas.isFresh && !limits.postponed.mayFare(hash, precompileGas.left)
+      if (isVain || stoppedSenders.has(key) || size > bytesLeft) {
         stoppedSenders.add(key)
         continue
       }
       const result = await execution.tryApply({ transaction: decodeTransaction(raw, hash), sender })
       if (result.kind === 'skipped') {
+        if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
         stoppedSenders.add(key)
         continue
       }
+      limits.postponed.delete(hash)
       bytesLeft -= size
       txs.push(raw)
     }

@@ -25,6 +25,11 @@ export interface ChainConfig {
   readonly forks: readonly { readonly height: number; readonly fork: Hardfork }[]
   /** for EVM transactions of one block */
   readonly blockGasLimit: bigint
+  /**
+   * gas that Ethereum's precompiles but SHA2-256, RIPEMD-160 and identity may use in one block, all transactions together, since
+   * they take longer for their gas than opcodes
+   */
+  readonly precompileGasLimit: bigint
   /** bytes of a consensus block */
   readonly maxBlockBytes: number
   /** milliseconds between blocks on average */

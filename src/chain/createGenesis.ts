@@ -6,6 +6,7 @@ import {
   BASE_DENOM,
   BONDED_POOL,
   DEFAULT_BLOCK_GAS_LIMIT,
+  DEFAULT_PRECOMPILE_GAS_LIMIT,
   INITIAL_SUPPLY_ACOIN,
   NATIVE_TOKEN_ADDRESS,
   POWER_REDUCTION_ACOIN,
@@ -37,6 +38,7 @@ export interface GenesisInput {
   /** whether the native token has its ERC-20 contract; true by default */
   readonly hasNativeToken?: boolean
   readonly blockGasLimit?: bigint
+  readonly precompileGasLimit?: bigint
   readonly forks?: readonly { readonly height: number; readonly fork: Hardfork }[]
 }
 
@@ -83,6 +85,7 @@ export function createGenesis(input: GenesisInput): Genesis {
               fork,
             })),
           },
+          precompile_gas_limit: (input.precompileGasLimit ?? DEFAULT_PRECOMPILE_GAS_LIMIT).toString(),
           active_static_precompiles: [],
         },
         preinstalls: PREINSTALLS.map((preinstall) => ({ ...preinstall })),

@@ -49,6 +49,7 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     forks: evm.params.chain_config.fork_schedule.map(({ height, fork }) => ({ height: Number(height), fork })),
     // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it beside.
     blockGasLimit: BigInt(block.max_gas),
+    precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
     maxBlockBytes: Number(block.max_bytes),
     blockIntervalMs: Number(timing.params.block_interval_ms),
     feeMarket: {

@@ -15,6 +15,8 @@ const MAX_BLOCK_BYTES = 104_857_600n
 const MIN_BLOCK_GAS = 2n ** 24n
 /** 1 wei per gas times the largest block gas must stay far from overflows of 64-bit gas counters. */
 const MAX_BLOCK_GAS = 10n ** 12n
+/** Of precompiles in a block: room for a product of four pairings of bn254 (EIP-1108), as verifiers of proofs compute it. */
+const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
 
 /**
  * The rules that bind the parts of a genesis to one another.
@@ -50,6 +52,10 @@ function checkConsensusParameters(genesis: Genesis): void {
   const maxGas = BigInt(block.max_gas)
   require(maxGas >= MIN_BLOCK_GAS &&
     maxGas <= MAX_BLOCK_GAS, 'consensus.params.block.max_gas', `expected ${MIN_BLOCK_GAS} to ${MAX_BLOCK_GAS}`)
+  const precompileGas = BigInt(genesis.app_state.evm.params.precompile_gas_limit)
+  require(precompileGas >= MIN_PRECOMPILE_GAS &&
+    precompileGas <=
+      MAX_BLOCK_GAS, 'app_state.evm.params.precompile_gas_limit', `expected ${MIN_PRECOMPILE_GAS} to ${MAX_BLOCK_GAS}`)
   require(BigInt(evidence.max_bytes) <= maxBytes, 'consensus.params.evidence.max_bytes', 'more than block.max_bytes')
   for (const [name, value] of Object.entries(genesis.app_state.timing.params)) {
     require(BigInt(value) >= 1n &&

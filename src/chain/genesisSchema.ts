@@ -201,6 +201,8 @@ const evm = z.strictObject({
       chain_id: integer,
       fork_schedule: z.array(z.strictObject({ height: integer, fork: z.enum(HARDFORKS) })).min(1),
     }),
+    /** see ChainConfig */
+    precompile_gas_limit: integer,
     /** stateful precompiles other than the native token's */
     active_static_precompiles: z.array(hexAddress),
   }),

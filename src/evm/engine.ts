@@ -2,6 +2,7 @@ import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 import type { PrecompileTable } from './precompile.ts'
+import type { PrecompileGas } from './precompileGas.ts'
 import type { Rules } from './rules.ts'
 import type { Tracer } from './tracer.ts'
 
@@ -47,6 +48,8 @@ export interface ExecutionEnvironment {
   readonly transaction: TransactionContext
   readonly rules: Rules
   readonly precompiles: PrecompileTable
+  /** what Ethereum's slower precompiles may still use in the block; the run takes of it. Without it they have no limit. */
+  readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
   /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */
   readonly refundBefore?: bigint

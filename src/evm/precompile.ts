@@ -7,6 +7,7 @@ export interface PrecompileCall {
   readonly caller: Address
   /** already moved to the precompile's account when it is not 0 */
   readonly value: bigint
+  /** may be a view of memory that changes after the call: to be copied where it is kept or given back */
   readonly data: Uint8Array
   readonly gasLimit: bigint
   /** inside a STATICCALL: writes must fail */

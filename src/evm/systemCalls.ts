@@ -8,7 +8,10 @@ import type { TransitionContext } from './transition.ts'
 const SYSTEM_ADDRESS = hexToBytes('0xfffffffffffffffffffffffffffffffffffffffe')
 const SYSTEM_CALL_GAS = 30_000_000n
 
-type SystemCallContext = Pick<TransitionContext, 'world' | 'block' | 'rules' | 'engine' | 'precompiles'>
+type SystemCallContext = Pick<
+  TransitionContext,
+  'world' | 'block' | 'rules' | 'engine' | 'precompiles' | 'precompileGas'
+>
 
 /**
  * What happens at the start of a block, before its transactions: the parent's beacon root (EIP-4788, from Cancun) and the
@@ -30,7 +33,7 @@ export async function applyBlockStart(
 }
 
 async function systemCall(
-  { world, block, rules, engine, precompiles }: SystemCallContext,
+  { world, block, rules, engine, precompiles, precompileGas }: SystemCallContext,
   to: Uint8Array,
   data: Uint8Array,
 ): Promise<void> {
@@ -39,7 +42,7 @@ async function systemCall(
   const transaction = { origin: SYSTEM_ADDRESS, gasPrice: 0n, blobHashes: [] }
   await engine.run(
     { caller: SYSTEM_ADDRESS, to, value: 0n, data, gasLimit: SYSTEM_CALL_GAS },
-    { world, block, rules, precompiles, transaction },
+    { world, block, rules, precompiles, transaction, ...(precompileGas === undefined ? {} : { precompileGas }) },
   )
   world.endTransaction({ clearEmpty: true })
 }

@@ -12,6 +12,7 @@ import type { BlockContext, Engine, ExecutionEnvironment, ExecutionResult } from
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 import { isPlainTransfer, movePlainValue } from './plainTransfer.ts'
 import type { PrecompileTable } from './precompile.ts'
+import type { PrecompileGas } from './precompileGas.ts'
 import type { Rules } from './rules.ts'
 import type { Tracer } from './tracer.ts'
 import { findInvalidity, GAS_PER_BLOB, type SkippedChecks } from './transactionChecks.ts'
@@ -29,6 +30,8 @@ export interface TransitionContext {
   readonly rules: Rules
   readonly engine: Engine
   readonly precompiles: PrecompileTable
+  /** see ExecutionEnvironment */
+  readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
   /** see ExecutionEnvironment */
   readonly yield?: () => Promise<void>
@@ -297,13 +300,14 @@ function environmentOf(
   context: TransitionContext,
   gasPrice: bigint,
 ): ExecutionEnvironment {
-  const { world, block, rules, precompiles, tracer } = context
+  const { world, block, rules, precompiles, precompileGas, tracer } = context
   return {
     world,
     block,
     rules,
     precompiles,
     transaction: { origin: message.sender, gasPrice, blobHashes: message.blobVersionedHashes },
+    ...(precompileGas === undefined ? {} : { precompileGas }),
     ...(tracer === undefined ? {} : { tracer }),
     ...(context.yield === undefined ? {} : { yield: context.yield }),
   }

@@ -1,6 +1,8 @@
 import type { FuzzCase } from './fuzzCase.ts'
 import { arithmeticCase } from './generators/arithmetic.ts'
 import { deepCallsCase } from './generators/deepCalls.ts'
+import { largeMemoryCase } from './generators/largeMemory.ts'
+import { manyKeysCase } from './generators/manyKeys.ts'
 import { mutatedContractsCase } from './generators/mutatedContracts.ts'
 import { precompileCallsCase } from './generators/precompileCalls.ts'
 import { randomBytecodeCase } from './generators/randomBytecode.ts'
@@ -18,6 +20,8 @@ const GENERATORS: readonly (readonly [number, Generator])[] = [
   [400, revertsCase],
   [120, arithmeticCase],
   [120, precompileCallsCase],
+  [10, manyKeysCase],
+  [12, largeMemoryCase],
   [3, deepCallsCase],
 ]
 

@@ -43,6 +43,7 @@ export async function beginReplay(
     rules,
     engine,
     precompiles,
+    precompileGasLimit: chain.precompileGasLimit,
     reader: view.chain,
     yield: pause,
   })

@@ -2,6 +2,7 @@ import { blockContextOf, rulesAt } from '../../app/blockContext.ts'
 import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
 import { type BlockContext, ExecutionTimeout } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
+import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import type { Rules } from '../../evm/rules.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
@@ -25,6 +26,8 @@ export interface CallEnvironment {
   readonly rules: Rules
   readonly engine: ExecutionHost['engine']
   readonly precompiles: PrecompileTable
+  /** of a block; each call has it for itself */
+  readonly precompileGasLimit: bigint
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
   readonly timeoutMs: number
@@ -71,7 +74,8 @@ export function callEnvironment(
   // What was overridden is what the first transaction finds: it is no change of that transaction.
   world.endTransaction({ clearEmpty: false })
   const pause = yieldUntil(context.now() + timeoutMs)
-  return { world, block, rules, engine, precompiles: remaining, pause, timeoutMs }
+  const { precompileGasLimit } = context.chain
+  return { world, block, rules, engine, precompiles: remaining, precompileGasLimit, pause, timeoutMs }
 }
 
 /**
@@ -127,7 +131,7 @@ export type CallOutcome =
  * @throws RpcError when the time is over; the environment is then of no use any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
-  const { world, rules, engine, precompiles, pause, timeoutMs } = environment
+  const { world, rules, engine, precompiles, precompileGasLimit, pause, timeoutMs } = environment
   try {
     // Many short runs must end at the deadline too.
     await pause()
@@ -139,6 +143,7 @@ export async function runCall(environment: CallEnvironment, call: CallMessage, t
       rules,
       engine,
       precompiles,
+      precompileGas: createPrecompileGas(precompileGasLimit),
       yield: pause,
       acceptsBlobs: true,
       ...(tracer === undefined ? {} : { tracer }),

@@ -86,6 +86,7 @@ async function openTestChain(
     pruning: options.pruning ?? 'archive',
     blockHistory: options.blockHistory ?? 0,
     buildBudgetMs: 10_000,
+    defer: (work) => work(),
     now: () => performance.now(),
     onPublished: () => undefined,
   })

@@ -67,6 +67,7 @@ describe('createGenesis', () => {
     ['self-delegation', { selfDelegationAcoin: 10n ** 24n + 1n }],
     ['consensus key', { consensusPublicKey: new Uint8Array(32).fill(8) }],
     ['registration', { hasNativeToken: false }],
+    ['precompile gas limit', { precompileGasLimit: 5_000_000n }],
     ['funded accounts', { fundedAccounts: [{ address: moduleAddress('y'), balanceAcoin: 1n }] }],
   ])('another %s is another hash', (_, change) => {
     expect(genesisHash(createGenesis({ ...INPUT, ...change }))).not.toEqual(genesisHash(createGenesis(INPUT)))
@@ -93,6 +94,7 @@ describe('createGenesis', () => {
       /prague comes before osaka/,
     ],
     ['a tiny block gas limit', { blockGasLimit: 1000n }, /max_gas/],
+    ['less precompile gas than four pairings', { precompileGasLimit: 180_999n }, /precompile_gas_limit/],
   ])('refuses %s', (_, change, problem) => {
     expect(() => createGenesis({ ...INPUT, ...change })).toThrow(problem)
   })
@@ -108,6 +110,7 @@ describe('chainConfigOf', () => {
       genesisTimeMs: Date.UTC(2026, 5, 1, 12),
       forks: [{ height: 0, fork: 'osaka' }],
       blockGasLimit: 30_000_000n,
+      precompileGasLimit: 4_000_000n,
       maxBlockBytes: 2_000_000,
       blockIntervalMs: 400,
       feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n },
@@ -168,6 +171,7 @@ describe('parseGenesis', () => {
       '"0x00000000000000000000000000000000000000AA"\n',
       /native_precompiles/,
     ],
+    ['no precompile gas limit', '"precompile_gas_limit": "4000000",', '', /precompile_gas_limit/],
     ['a fork that nobody knows', '"osaka"', '"tokyo"', /fork_schedule/],
     ['text after the end', '"app_name"', '}', /not JSON/],
   ])('refuses %s', (name, from, to, problem) => {

@@ -38,6 +38,8 @@ describe('the fuzzer', () => {
       'arithmetic',
       'bytecode',
       'deep',
+      'large',
+      'many',
       'mutated',
       'precompile',
       'reverts',

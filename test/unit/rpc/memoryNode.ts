@@ -13,6 +13,7 @@ import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import type { RpcLimits } from '../../../src/config/config.ts'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import type { PrecompileTable } from '../../../src/evm/precompile.ts'
+import { createPrecompileGas } from '../../../src/evm/precompileGas.ts'
 import { type Address, ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bigIntToBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, sha256, ZERO_HASH } from '../../../src/primitives/hash.ts'
@@ -35,6 +36,7 @@ export const TEST_CHAIN: ChainConfig = {
   genesisTimeMs: 1_700_000_000_000,
   forks: [{ height: 0, fork: 'osaka' }],
   blockGasLimit: 30_000_000n,
+  precompileGasLimit: 4_000_000n,
   maxBlockBytes: 2_000_000,
   blockIntervalMs: 400,
   feeMarket: {
@@ -128,7 +130,11 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
       const rules = rulesAt(chain, seed.number)
       const world = new Journal(states.at(-1)!)
       const block = blockContextOf(seed, memoryChainReader(blocks), rules)
-      const receipts = await executeTransactions({ world, block, rules, engine, precompiles }, transactions)
+      const precompileGas = createPrecompileGas(chain.precompileGasLimit)
+      const receipts = await executeTransactions(
+        { world, block, rules, engine, precompiles, precompileGas },
+        transactions,
+      )
       return append(seed, { transactions, receipts, changes: world.changes() })
     },
     context: (overrides = {}) => ({

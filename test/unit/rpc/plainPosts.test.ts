@@ -21,13 +21,21 @@ const slow = defineMethod({
 })
 const long = defineMethod({ name: 'test_long', lane: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
 
+const veryLong = defineMethod({
+  name: 'test_veryLong',
+  lane: 'socket',
+  params: [],
+  required: 0,
+  run: () => 'üa'.repeat(200_000),
+})
+
 let node: MemoryNode
 let thread: TestThread
 let server: TestServer
 
 beforeAll(async () => {
   node = await createMemoryNode()
-  thread = createTestThread(node, { extraMethods: [slow, long] })
+  thread = createTestThread(node, { extraMethods: [slow, long, veryLong] })
   server = await startTestServer(node, thread)
 })
 
@@ -89,6 +97,7 @@ describe('the two servers', () => {
     ['a notification', [CALL.replace('"id":1,', '')]],
     ['an empty body', ['']],
     ['a long answer', [CALL.replace('eth_chainId', 'test_long')]],
+    ['a very long answer', [CALL.replace('eth_chainId', 'test_veryLong')]],
     ['a long answer, compressed', [CALL.replace('eth_chainId', 'test_long'), 'Accept-Encoding: gzip']],
   ])('answer %s alike', async (_, [body, ...headers]) => {
     const sockets = [await open(), await open()]

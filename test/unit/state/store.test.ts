@@ -135,6 +135,34 @@ describe('StateStore', () => {
     }
   })
 
+  it('writes the same when it was prepared ahead, also when history was pruned in between', async () => {
+    const build = async (name: string, prepares: boolean) => {
+      const other = await Database.open(join(directory, name))
+      const built = new StateStore(other)
+      const random = createRandom(31)
+      for (let height = 0; height < 60; height++) {
+        const pending = await built.apply(randomBlock(built.reader(), random).changes(), height)
+        const early = random(2) === 0
+        if (prepares && early) pending.prepare()
+        if (random(3) === 0) await built.prune(height - 10, 1_000)
+        if (prepares && !early) pending.prepare()
+        const batch = new WriteBatch()
+        pending.write(batch)
+        await other.write(batch, { sync: false })
+        pending.publish()
+      }
+      const entries: string[] = []
+      const all = { start: Uint8Array.of(0), end: undefined }
+      for await (const [key, value] of other.entries(all)) entries.push(`${bytesKey(key)}=${bytesKey(value)}`)
+      await built.close()
+      await other.close()
+      return entries
+    }
+    const plain = await build('plain', false)
+    expect(plain.length).toBeGreaterThan(100)
+    expect(await build('prepared', true)).toEqual(plain)
+  })
+
   it('gives the state of every height, and after pruning of every height in the window', async () => {
     const random = createRandom(11)
     const states: unknown[] = []

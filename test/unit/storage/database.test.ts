@@ -116,3 +116,51 @@ describe('keys', () => {
     expect(prefixEnd(prefix)).toEqual(end)
   })
 })
+
+describe('WriteBatch', () => {
+  const read = (batch: WriteBatch): (readonly [readonly number[], readonly number[] | undefined])[] => {
+    const operations: (readonly [readonly number[], readonly number[] | undefined])[] = []
+    batch.forEach((key, value) => {
+      operations.push([[...key], value && [...value]])
+    })
+    return operations
+  }
+
+  it('holds copies of what it was given, also of values larger than its pieces, in order', () => {
+    const batch = new WriteBatch()
+    const key = bytes(1, 2)
+    const large = new Uint8Array(600_000).fill(9)
+    batch.put(key, bytes(3))
+    batch.put(bytes(4), large)
+    key.fill(0)
+    large.fill(0)
+    batch.del(bytes(5))
+    batch.put(bytes(6), bytes())
+    expect(batch.length).toBe(4)
+    expect(batch.bytes).toBe(3 + 600_001 + 1 + 1)
+    const [first, second, ...rest] = read(batch)
+    expect(first).toEqual([[1, 2], [3]])
+    expect(second![0]).toEqual([4])
+    expect(second![1]!.length).toBe(600_000)
+    expect(second![1]!.every((byte) => byte === 9)).toBe(true)
+    expect(rest).toEqual([
+      [[5], undefined],
+      [[6], []],
+    ])
+  })
+
+  it('takes in other batches where it stands, each as often as wanted', () => {
+    const other = new WriteBatch()
+    for (let i = 0; i < 3000; i++) other.put(bytes(i, i >> 8), new Uint8Array(200).fill(i))
+    other.del(bytes(7))
+    const batch = new WriteBatch()
+    batch.append(new WriteBatch())
+    batch.put(bytes(1), bytes(1))
+    batch.append(other)
+    batch.put(bytes(2), bytes(2))
+    batch.append(other)
+    expect(batch.length).toBe(2 * 3001 + 2)
+    expect(batch.bytes).toBe(2 * other.bytes + 4)
+    expect(read(batch)).toEqual([[[1], [1]], ...read(other), [[2], [2]], ...read(other)])
+  })
+})

@@ -7,7 +7,9 @@ import { evmCrypto } from '../../crypto.ts'
 import { delegationTarget } from '../../delegation.ts'
 import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
 import type { StatefulPrecompile } from '../../precompile.ts'
+import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
 import type { Rules } from '../../rules.ts'
+import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import { isFatal } from '../fatal.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
@@ -127,7 +129,11 @@ export class ChainEVM extends EVM {
       message.code = ({ gasLimit }) => this.#runStateful(stateful, message, gasLimit)
       return
     }
-    if (isStandardPrecompile(bytes, this.rules.fork)) return super._loadCode(message)
+    if (isStandardPrecompile(bytes, this.rules.fork)) {
+      await super._loadCode(message)
+      if (takesPrecompileGas(bytes)) this.#limit(message)
+      return
+    }
     let code = world.getCode(bytes)
     const target = this.common.isActivatedEIP(7702) ? delegationTarget(code) : undefined
     if (target !== undefined) code = world.getCode(target)
@@ -201,6 +207,20 @@ export class ChainEVM extends EVM {
     if (result.executionGasUsed > gasLimit) result = failedPrecompile('out of gas', gasLimit)
     if (this.#environment?.yield !== undefined) this.#work += result.executionGasUsed
     return result
+  }
+
+  /** Has the precompile that the message calls take of the block's precompile gas before it runs. */
+  #limit(message: Message): void {
+    const { precompileGas } = this.#running()
+    const { code, codeAddress } = message
+    if (precompileGas === undefined || typeof code !== 'function') return
+    const { fork } = this.rules
+    message.code = (options) => {
+      const { data, gasLimit } = options
+      const price = standardPrecompileGas(codeAddress.bytes, data, fork)
+      if (!takePrecompileGas(precompileGas, price, gasLimit)) return failedPrecompile('out of gas', gasLimit)
+      return code(options)
+    }
   }
 
   #runStateful(precompile: StatefulPrecompile, message: Message, gasLimit: bigint): ExecResult {

@@ -1,4 +1,5 @@
 import type { ExecResult } from '@ethereumjs/evm'
+import { MAX_INIT_CODE_BYTES } from '../../intrinsicGas.ts'
 import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureWords.ts'
 import { COPY_WORD_GAS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './memoryGas.ts'
 
@@ -14,6 +15,8 @@ const GETH_WORDS: Readonly<Record<string, string>> = {
   'insufficient balance': FAILURE_WORDS.insufficientBalance,
 }
 
+const CREATE = 0xf0
+const CREATE2 = 0xf5
 const RETURNDATACOPY = 0x3e
 const RETURNDATACOPY_GAS = 3n
 const INVALID = 0xfe
@@ -29,7 +32,15 @@ export function stackInputsOf(opcode: number): number {
 type FrameState = NonNullable<ExecResult['runState']>
 type FailedFrame = Pick<
   FrameState,
-  'opCode' | 'stack' | 'code' | 'programCounter' | 'returnBytes' | 'gasLeft' | 'memoryWordCount' | 'highestMemCost'
+  | 'opCode'
+  | 'stack'
+  | 'code'
+  | 'programCounter'
+  | 'returnBytes'
+  | 'gasLeft'
+  | 'memoryWordCount'
+  | 'highestMemCost'
+  | 'interpreter'
 >
 
 /** Why the frame failed, in geth's words; `execution reverted` for REVERT. */
@@ -64,6 +75,7 @@ export function frameFailureWords(name: string, frame: FailedFrame | undefined):
         return FAILURE_WORDS.gasOverflow
       case 'out of gas':
         if (frame.memoryWordCount >= OVERFLOWN_WORDS) return FAILURE_WORDS.gasOverflow
+        if (isOversizedCreation(frame)) return FAILURE_WORDS.initCodeSize
         return frame.opCode === RETURNDATACOPY ? returnDataCopyWords(frame) : name
       default:
     }
@@ -73,6 +85,14 @@ export function frameFailureWords(name: string, frame: FailedFrame | undefined):
   // without a frame a precompile failed
   if (frame === undefined && name === 'value out of range') return 'invalid input length'
   return GETH_WORDS[name] ?? name
+}
+
+/** EIP-3860: geth looks at the length of init code before it charges for it, but after CREATE's fixed price. */
+function isOversizedCreation({ opCode, stack, memoryWordCount, interpreter }: FailedFrame): boolean {
+  if ((opCode !== CREATE && opCode !== CREATE2) || !interpreter._evm.common.isActivatedEIP(3860)) return false
+  const [, , length] = stack.peek(3) as [bigint, bigint, bigint]
+  // memory is only looked at once the fixed price is paid
+  return length > MAX_INIT_CODE_BYTES && memoryWordCount >= wordsOf(length)
 }
 
 /**

@@ -25,18 +25,21 @@ export function precompileImports(run: RunState) {
       flags: number,
     ): bigint {
       const { memory, environment } = run
+      const { rules, precompileGas } = environment
       const address = memory.copy(record + RECORD_ADDRESS, ADDRESS_BYTES)
       const stateful = environment.precompiles.get(bytesKey(address))
       const result =
         stateful === undefined
-          ? attempt(gas, () =>
-              runStandardPrecompile(address, memory.bytes.subarray(input, input + length), gas, environment.rules.fork),
-            )
+          ? attempt(gas, () => {
+              const data = memory.bytes.subarray(input, input + length)
+              return runStandardPrecompile(address, data, gas, rules.fork, precompileGas)
+            })
           : attempt(gas, () =>
               callStateful(run, stateful, {
                 caller: memory.copy(caller, ADDRESS_BYTES),
                 value: memory.readWord(value),
-                data: memory.copy(input, length),
+                // not a copy, which a call without gas would make of as many bytes as its caller has memory
+                data: memory.bytes.subarray(input, input + length),
                 gasLimit: gas,
                 isStatic: (flags & CALL_STATIC) !== 0,
                 isDelegated: (flags & CALL_DELEGATED) !== 0,

@@ -25,12 +25,17 @@ const KEPT_MEMORY = 160 * 1024 * 1024
 /** Runs that interleave have an instance each; so many are kept. */
 const KEPT_INSTANCES = 8
 
+export interface WasmEngineOptions extends InstanceOptions {
+  /** gas of a slice of a run with a deadline; tests take little, so that runs are cut everywhere */
+  readonly sliceGas?: bigint
+}
+
 /**
  * The engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on. Instances that are not running wait in a
  * pool; one whose run threw is in an unknown state and is never used again.
  * @param module the same for all threads of the process
  */
-export function createWasmEngine(module: EvmModule, options: InstanceOptions): Engine {
+export function createWasmEngine(module: EvmModule, options: WasmEngineOptions): Engine {
   const idle: WasmInstance[] = []
   return {
     name: 'wasm',
@@ -42,7 +47,7 @@ export function createWasmEngine(module: EvmModule, options: InstanceOptions): E
       let result: ExecutionResult
       try {
         instance.begin(environment)
-        result = await runMessage(instance, message, environment)
+        result = await runMessage(instance, message, environment, options.sliceGas ?? SLICE_GAS)
       } finally {
         instance.end()
       }
@@ -58,6 +63,7 @@ async function runMessage(
   instance: WasmInstance,
   message: Message,
   { world, yield: pause }: ExecutionEnvironment,
+  sliceGas: bigint,
 ): Promise<ExecutionResult> {
   const { run } = instance
   const { caller, value, data, gasLimit } = message
@@ -72,7 +78,7 @@ async function runMessage(
   const gas = gasLimit < MOST_GAS ? gasLimit : MOST_GAS
   instance.start({ caller, recipient, value, data, gas, isCreation })
   const isStepping = ((run.tracing?.flags ?? 0) & TRACE_STEPS) !== 0
-  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : SLICE_GAS
+  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : sliceGas
   while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
 
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()

@@ -133,6 +133,24 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       expect(context.world.getBalance(NATIVE)).toBe(0n)
     })
 
+    it('change slots of their callers for good, though a frame fails that was the first to look', async () => {
+      const writer: StatefulPrecompile = {
+        address: NATIVE,
+        run: ({ world, caller }) => {
+          world.setStorage(caller, SLOT, Uint8Array.of(7))
+          return { status: 'success', output: EMPTY_BYTES, gasUsed: 0n }
+        },
+      }
+      const readAndRevert = '5b5f545f5ffd'
+      const callItself = '5f5f60015f5f305af1'
+      const main = `5f5450${callNative('f1')}50${callItself}505f54${returnTop}`
+      const target = (4 + main.length / 2).toString(16).padStart(2, '0')
+      const state = stateWithNative(`0x3660${target}57${main}${readAndRevert}`)
+      state.setStorage(CONTRACT, SLOT, Uint8Array.of(5))
+      const { status, output } = await run(state, { precompiles: [writer] })
+      expect({ status, output }).toEqual({ status: 'success', output: new Uint8Array(32).with(31, 7) })
+    })
+
     it('cannot throw out of a run, at any depth', async () => {
       const thrower: StatefulPrecompile = {
         address: NATIVE,
