@@ -19,8 +19,13 @@ import { JUMPDEST, PUSH1, PUSH32 } from './opcodes'
 const PADDING_BEFORE: usize = 32
 /** Zeros behind the code: the longest push that is cut off, and the STOP behind it. */
 const PADDING_AFTER: usize = 64
-/** Bytes of entries above which those that no frame uses are freed. */
+/** Bytes of entries above which all are freed between two runs. */
 const LIMIT: usize = 48 << 20
+/**
+ * The same within a run, of those that no frame uses: what all gas of a transaction (2^24, EIP-7825) reads at the price of cold
+ * accounts, of the longest codes with their jumps. So none is taken up again and again at the price of a warm account.
+ */
+const LIMIT_IN_RUN: usize = 320 << 20
 
 let newest: usize = 0
 let total: usize = 0
@@ -58,8 +63,13 @@ export function newInitCode(bytes: usize, length: u32): usize {
 
 /** The entry of an account's code; makes room first where there is too much. */
 export function acquireCode(record: usize): usize {
-  if (total > LIMIT) freeUnused()
+  if (total > LIMIT_IN_RUN) freeUnused()
   return loadCode(record)
+}
+
+/** To be called between two runs. */
+export function limitCodes(): void {
+  if (total > LIMIT) freeUnused()
 }
 
 export function useCode(entry: usize): void {

@@ -10,6 +10,7 @@ import {
   CREATE_COLLISION,
   CREATE_NONCE_OVERFLOW,
   FAILED,
+  GAS_OVERFLOW,
   INIT_CODE_SIZE,
   INSUFFICIENT_BALANCE,
   NONCE_OVERFLOW,
@@ -17,7 +18,7 @@ import {
   TRACE_FRAMES,
   WRITE_PROTECTION,
 } from './constants'
-import { expandMemory, rangeEnd } from './evmMemory'
+import { expandMemory, MAX_PRICED_END, OVERFLOWN, rangeEnd } from './evmMemory'
 import { fail, setFailure } from './failure'
 import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
 import { createAccount, creationAddress, prepareCreate, selfDestruct, traceEnter, traceExit } from './host'
@@ -44,15 +45,22 @@ export function initCodeCost(kind: u32, length: u64): i64 {
   return (kind === CREATE2 ? INIT_CODE_WORD + KECCAK_WORD : INIT_CODE_WORD) * <i64>((length + 31) >> 5)
 }
 
+/** Why init code that is too long fails (EIP-3860): geth sees that its memory can be priced, then how long it is, and charges last. */
+export function oversizeFailure(end: u64): u32 {
+  if (end === OVERFLOWN) return GAS_OVERFLOW
+  return end > MAX_PRICED_END ? OUT_OF_GAS : INIT_CODE_SIZE
+}
+
 /** Runs CREATE or CREATE2 of the newest frame, whose stack pointer and gas are stored in it. */
 export function createOpcode(kind: u32): u32 {
   const creator = frame
   const sp = load<usize>(creator, SP)
   if (load<u32>(creator, IS_STATIC) !== 0) return failCreate(WRITE_PROTECTION)
   const length = saturatedU64(sp - 2 * WORD)
-  let gas = expandMemory(creator, rangeEnd(saturatedU64(sp - WORD), length), load<i64>(creator, GAS))
+  const end = rangeEnd(saturatedU64(sp - WORD), length)
+  if (length > MAX_INIT_CODE_SIZE) return failCreate(oversizeFailure(end))
+  let gas = expandMemory(creator, end, load<i64>(creator, GAS))
   if (gas < 0) return FAILS
-  if (length > MAX_INIT_CODE_SIZE) return failCreate(INIT_CODE_SIZE)
   gas -= initCodeCost(kind, length)
   if (gas < 0) return failCreate(OUT_OF_GAS)
 

@@ -6,7 +6,7 @@ import { freeRecords } from './arena'
 import { blocksOf } from './blocks'
 import { reserveReturnData, shrinkBuffers } from './buffer'
 import { callCode, enter, startCall } from './calls'
-import { freeUnused, jumpsOf, newInitCode } from './codes'
+import { freeUnused, jumpsOf, limitCodes, newInitCode } from './codes'
 import {
   ENV_FORK,
   ENV_HASH_SEED,
@@ -61,6 +61,7 @@ export function allocate(length: u32): usize {
 /** Forgets the last run, however it ended. */
 export function reset(): void {
   resetFrames()
+  limitCodes()
   forgetAccounts()
   forgetSlots()
   forgetDirtySlots()

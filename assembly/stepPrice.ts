@@ -1,9 +1,9 @@
 // The part of an opcode's price that its operands decide, without any effect. For tracers only.
 import { accountAt, codeOfAccount, isPrecompile, peekAccessCost, WARM_ACCESS } from './accounts'
 import { calleeGas, valueCost } from './calls'
-import { GAS_OVERFLOW, INIT_CODE_SIZE, OUT_OF_GAS, WRITE_PROTECTION } from './constants'
+import { GAS_OVERFLOW, OUT_OF_GAS, WRITE_PROTECTION } from './constants'
 import { copyCost, KECCAK_WORD, LOG_BYTE } from './copyOpcodes'
-import { initCodeCost, MAX_INIT_CODE_SIZE, newBeneficiaryCost } from './creation'
+import { initCodeCost, MAX_INIT_CODE_SIZE, newBeneficiaryCost, oversizeFailure } from './creation'
 import { delegationOf } from './delegation'
 import { expansionCost, MAX_PRICED_END, OVERFLOWN, rangeEnd } from './evmMemory'
 import { byteLength } from './exponent'
@@ -136,7 +136,9 @@ function storePrice(frame: usize, sp: usize, gas: i64): i64 {
 function createPrice(frame: usize, opcode: u32, sp: usize): i64 {
   if (load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
   const length = clamped(sp - 2 * WORD)
-  if (length > MAX_INIT_CODE_SIZE) return fail(INIT_CODE_SIZE)
+  if (length > MAX_INIT_CODE_SIZE) {
+    return fail(oversizeFailure(rangeEnd(saturatedU64(sp - WORD), saturatedU64(sp - 2 * WORD))))
+  }
   return memoryPrice(frame, sp - WORD, sp - 2 * WORD) + initCodeCost(opcode === CREATE2 ? CREATE2 : 0, length)
 }
 

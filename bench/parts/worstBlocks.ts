@@ -42,7 +42,7 @@ export async function measureWorstBlocks(
   report: Report,
 ): Promise<void> {
   const all = [
-    ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(1), ...creationPrograms()],
+    ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(4), ...creationPrograms()],
     ...precompilePrograms(),
   ]
   const inBlock = Math.ceil(blockGas / MOST_TRANSACTION_GAS)

@@ -108,7 +108,8 @@ function codeLoads(contracts: number): Program[] {
   return [
     ['new', cold(CONTRACT_FACTOR)] as const,
     [`${many}`, among(many, CONTRACT_FACTOR)] as const,
-    ['1024', among(1_024, CONTRACT_FACTOR)] as const,
+    [`${many / 2}`, among(many / 2, CONTRACT_FACTOR)] as const,
+    [`${many / 4}`, among(many / 4, CONTRACT_FACTOR)] as const,
   ].flatMap(([which, { place, setup }]) => [
     loop(`CALL of ${which} large contracts`, `${next} ${callWords(`DUP6 ${place}`)}`, { setup }),
     loop(`EXTCODESIZE of ${which} large contracts`, `${next} DUP1 ${place} EXTCODESIZE POP`, { setup }),

@@ -3,6 +3,7 @@ import type { FuzzCase } from '../fuzzCase.ts'
 import { messageTo, pickFork } from '../messages.ts'
 import { OP } from '../opcodes.ts'
 import { bystanders, CONTRACTS, contractAccount } from '../population.ts'
+import { PROBE_ADDRESS } from '../probePrecompile.ts'
 import type { Random } from '../random.ts'
 import { creation } from './creations.ts'
 import { balanced, createProgram, emit, type Program, pushAddress, pushWord, stateRead } from './program.ts'
@@ -76,6 +77,7 @@ function changes(program: Program): void {
       [2, () => log(program)],
       [4, () => stateRead(program)],
       [2, () => pay(program)],
+      [2, () => probe(program)],
       [1, () => creation(program)],
     ])()
   }
@@ -97,6 +99,24 @@ function enter(program: Program, calldata: bigint | undefined): void {
   if (random.oneIn(4)) pushWord(program, BigInt(random.between(100, 60_000)))
   else emit(program, OP.GAS, 0, 1)
   emit(program, kind, takesValue ? 7 : 6, 1)
+}
+
+/** Asks the probe, mostly for what the world has in a slot of this contract, and keeps the answer. */
+function probe(program: Program): void {
+  const { random, writer } = program
+  for (const [offset, byte] of [random.oneIn(3) ? random.below(8) : 0, random.below(4)].entries()) {
+    writer.push(BigInt(byte))
+    writer.push(BigInt(offset))
+    writer.op(OP.MSTORE8)
+  }
+  const kind = random.pick([OP.CALL, OP.STATICCALL])
+  for (const word of [32n, 32n, 34n, 0n]) writer.push(word)
+  if (kind === OP.CALL) writer.push(BigInt(random.below(2)))
+  writer.push(BigInt(`0x${Buffer.from(PROBE_ADDRESS).toString('hex')}`))
+  writer.op(OP.GAS, kind)
+  writer.push(32n)
+  writer.op(OP.MLOAD)
+  program.height += 2
 }
 
 function pay(program: Program): void {

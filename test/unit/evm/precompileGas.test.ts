@@ -187,6 +187,16 @@ describe.each(ENGINES)('precompile gas in the $name engine', (engine) => {
     })
   })
 
+  it('counts a cheap call with 100', async () => {
+    const rounds = new Uint8Array(213).with(3, 12)
+    expect(await calls({ number: 0x09, gas: 12n, count: 3, input: rounds }, 299n)).toMatchObject({
+      successes: 2n,
+      left: 99n,
+      hitLimit: true,
+    })
+    expect(await calls({ number: 0x09, gas: 0n, count: 2 }, 150n)).toMatchObject({ successes: 0n, left: 50n })
+  })
+
   it.each(['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL'] as const)('is used by a %s', async (opcode) => {
     const gas = createPrecompileGas(7_000n)
     const data = precompileCalls({ number: ECRECOVER, gas: 3_000n, count: 3 })

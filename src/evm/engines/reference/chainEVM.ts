@@ -177,7 +177,7 @@ export class ChainEVM extends EVM {
     if (selfdestruct !== undefined) result.selfdestruct = selfdestruct
     if (createdAddresses !== undefined) result.createdAddresses = createdAddresses
     const { runState, exceptionError } = await interpreter.run(code)
-    if (exceptionError === undefined) noteEnd(runState as FrameState)
+    if (exceptionError === undefined) noteEnd(runState as FrameState, result.returnValue ?? EMPTY_BYTES)
     const keepsGas = exceptionError === undefined || exceptionError.error === 'revert'
     return {
       runState: runState as FrameState,

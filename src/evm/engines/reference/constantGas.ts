@@ -6,8 +6,8 @@ const LOG4 = 0xa4
 const LOG_GAS = 375n
 
 /**
- * The part of an opcode's price that is charged before anybody looks at memory and at what is warm. As in geth, but for LOG, which has no such
- * part there: only the words for a LOG that can pay neither itself nor its memory depend on it.
+ * The part of an opcode's price that is charged before anybody looks at memory and at what is warm. As in geth, but for LOG,
+ * which has no such part there: only the words for a LOG that can pay neither itself nor its memory depend on it.
  * @param fee that of `@ethereumjs/evm`  @param hasWarmth EIP-2929 is in force
  */
 export function constantGas(opcode: number, fee: bigint, hasWarmth: boolean): bigint {

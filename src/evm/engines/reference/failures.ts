@@ -1,7 +1,7 @@
 import type { ExecResult } from '@ethereumjs/evm'
 import { MAX_INIT_CODE_BYTES } from '../../intrinsicGas.ts'
 import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureWords.ts'
-import { COPY_WORD_GAS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './memoryGas.ts'
+import { COPY_WORD_GAS, MAX_MEMORY_WORDS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './memoryGas.ts'
 
 /** The error names of `@ethereumjs/evm` in geth's words; names that are missing are the same in both. */
 const GETH_WORDS: Readonly<Record<string, string>> = {
@@ -18,6 +18,8 @@ const GETH_WORDS: Readonly<Record<string, string>> = {
 const CREATE = 0xf0
 const CREATE2 = 0xf5
 const RETURNDATACOPY = 0x3e
+/** EIP-3541: no code begins with it. */
+const FORBIDDEN_BYTE = 0xef
 const RETURNDATACOPY_GAS = 3n
 const INVALID = 0xfe
 
@@ -46,19 +48,33 @@ type FailedFrame = Pick<
 /** Why the frame failed, in geth's words; `execution reverted` for REVERT. */
 export function failureWords(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
   const name = result.exceptionError?.error ?? FAILURE_WORDS.internal
-  // What ended well and ran out of gas all the same is a creation that cannot pay for its code.
-  if (name === FAILURE_WORDS.outOfGas && result.runState !== undefined && ended.has(result.runState)) {
-    return FAILURE_WORDS.codeStoreOutOfGas
+  if (name === FAILURE_WORDS.outOfGas && result.runState !== undefined) {
+    const output = ended.get(result.runState)
+    if (output !== undefined) return codeDepositWords(result.runState, output)
   }
   return frameFailureWords(name, result.runState)
 }
 
-/** Frames whose code came to an end without a failure. */
-const ended = new WeakSet<FrameState>()
+/** What ended well and ran out of gas all the same is a creation that cannot pay for its code; geth looks at the code first. */
+function codeDepositWords({ interpreter }: FrameState, code: Uint8Array): string {
+  const isForbidden = code[0] === FORBIDDEN_BYTE && interpreter._evm.common.isActivatedEIP(3541)
+  return isForbidden ? FAILURE_WORDS.invalidCode : FAILURE_WORDS.codeStoreOutOfGas
+}
+
+/** What the frames gave whose code came to an end without a failure. */
+const ended = new WeakMap<FrameState, Uint8Array>()
+
+/** Frames that could not pay even the fixed part of an opcode's price. */
+const unpriced = new WeakSet<object>()
+
+/** Notes that the frame cannot pay even the fixed part of its opcode's price: then nobody looks at what else may be wrong. */
+export function noteUnpriced(frame: FrameState): void {
+  unpriced.add(frame)
+}
 
 /** Notes that the frame's code came to an end without a failure: `@ethereumjs/evm` may still find one in what it gave. */
-export function noteEnd(frame: FrameState): void {
-  ended.add(frame)
+export function noteEnd(frame: FrameState, output: Uint8Array): void {
+  ended.set(frame, output)
 }
 
 /** As {@link failureWords}, from the name of the error and the state of the frame that it ended (none for a precompile). */
@@ -74,6 +90,7 @@ export function frameFailureWords(name: string, frame: FailedFrame | undefined):
       case 'value out of range':
         return FAILURE_WORDS.gasOverflow
       case 'out of gas':
+        if (unpriced.has(frame)) return name
         if (frame.memoryWordCount >= OVERFLOWN_WORDS) return FAILURE_WORDS.gasOverflow
         if (isOversizedCreation(frame)) return FAILURE_WORDS.initCodeSize
         return frame.opCode === RETURNDATACOPY ? returnDataCopyWords(frame) : name
@@ -87,12 +104,11 @@ export function frameFailureWords(name: string, frame: FailedFrame | undefined):
   return GETH_WORDS[name] ?? name
 }
 
-/** EIP-3860: geth looks at the length of init code before it charges for it, but after CREATE's fixed price. */
+/** EIP-3860. geth charges CREATE's fixed price, sees that memory can be priced, then how long init code is, and charges last. */
 function isOversizedCreation({ opCode, stack, memoryWordCount, interpreter }: FailedFrame): boolean {
   if ((opCode !== CREATE && opCode !== CREATE2) || !interpreter._evm.common.isActivatedEIP(3860)) return false
   const [, , length] = stack.peek(3) as [bigint, bigint, bigint]
-  // memory is only looked at once the fixed price is paid
-  return length > MAX_INIT_CODE_BYTES && memoryWordCount >= wordsOf(length)
+  return length > MAX_INIT_CODE_BYTES && memoryWordCount <= MAX_MEMORY_WORDS
 }
 
 /**

@@ -122,7 +122,8 @@ function hashBytes(bytes: Uint8Array): number {
 /** 52 bits in two independent halves. */
 function digestOf(record: StepRecord): number {
   const { pc, op, gas, depth, refund, height, top, memoryLength, memory, returnDataLength } = record
-  const text = `${pc},${op},${gas},${depth},${refund},${height},${memoryLength},${memory},${returnDataLength},${top.map((word) => word.toString(36)).join()}`
+  const numbers = [pc, op, gas, depth, refund, height, memoryLength, memory, returnDataLength]
+  const text = `${numbers.join()},${top.map((word) => word.toString(36)).join()}`
   let low = 0x811c9dc5
   let high = 0x9747b28c
   for (let i = 0; i < text.length; i++) {

@@ -1,8 +1,9 @@
 import { CALL_DELEGATED, CALL_STATIC, RECORD_ADDRESS } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
+import { EngineTrapError } from '../engineTrapError.ts'
 import { FAILURE_WORDS } from '../failureWords.ts'
 import { isFatal } from '../fatal.ts'
 import type { RunState } from './runState.ts'
@@ -30,7 +31,7 @@ export function precompileImports(run: RunState) {
       const stateful = environment.precompiles.get(bytesKey(address))
       const result =
         stateful === undefined
-          ? attempt(gas, () => {
+          ? unbroken(address, () => {
               const data = memory.bytes.subarray(input, input + length)
               return runStandardPrecompile(address, data, gas, rules.fork, precompileGas)
             })
@@ -57,7 +58,17 @@ export function precompileImports(run: RunState) {
   }
 }
 
-/** A precompile never throws for what a caller can send, and never takes more gas than it was given. */
+/** Ethereum's never throw. What breaks one is this machine, or a defect: no outcome, as other nodes may have none of it. */
+function unbroken(address: Address, execute: () => PrecompileResult): PrecompileResult {
+  try {
+    return execute()
+  } catch (error) {
+    if (isFatal(error)) throw error
+    throw new EngineTrapError(`the precompile at ${bytesToHex(address)} broke: ${String(error)}`, error)
+  }
+}
+
+/** A stateful one that throws has failed. None takes more gas than it was given. */
 function attempt(gas: bigint, execute: () => PrecompileResult): PrecompileResult {
   let result: PrecompileResult
   try {
@@ -90,9 +101,10 @@ function callStateful(
 }
 
 function writeOutput({ memory, engine }: RunState, output: Uint8Array): void {
-  // room for the output may come of memory that grows
-  const at = engine.reserveOutput(output.length)
-  memory.write(at, output)
+  // room for the output may come of memory that grows, and then a view of it has nothing any more
+  const kept = output.buffer === memory.bytes.buffer ? output.slice() : output
+  const at = engine.reserveOutput(kept.length)
+  memory.write(at, kept)
 }
 
 function failure(words: string, gasUsed: bigint): PrecompileResult {

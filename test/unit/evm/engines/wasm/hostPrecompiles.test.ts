@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALL_DELEGATED, CALL_STATIC } from '../../../../../assembly/constants.ts'
 import type { Log } from '../../../../../src/chain/log.ts'
+import { EngineTrapError } from '../../../../../src/evm/engines/engineTrapError.ts'
 import { precompileImports } from '../../../../../src/evm/engines/wasm/hostPrecompiles.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, EMPTY_BYTES, equalBytes } from '../../../../../src/primitives/bytes.ts'
@@ -82,7 +83,11 @@ describe('callPrecompile', () => {
     expect(run.precompileFailure).toBe(words)
   })
 
-  it('makes a failure of a bug, but not of a machine that fails', () => {
+  it("ends the run where one of Ethereum's breaks, which is no outcome", () => {
+    expect(() => call(handMadeRun(stateWith()), bigIntToBytes(0x12n, 20))).toThrow(EngineTrapError)
+  })
+
+  it('makes a failure of a bug of a stateful one, but not of a machine that fails', () => {
     const throwing = (error: Error) =>
       handMadeRun(stateWith(), {
         precompiles: [
@@ -102,6 +107,18 @@ describe('callPrecompile', () => {
     const large = precompile(() => ({ status: 'success', output, gasUsed: 0n }))
     const written = call(handMadeRun(stateWith(), { precompiles: [large] }), NATIVE).output
     expect(written !== undefined && equalBytes(written, output)).toBe(true)
+  })
+
+  it('writes outputs that are views of a memory that grows', () => {
+    const run = handMadeRun(stateWith(), {
+      precompiles: [precompile(({ data }) => ({ status: 'success', output: data, gasUsed: 0n }))],
+    })
+    const { reserveOutput } = run.engine
+    run.engine.reserveOutput = (length) => {
+      reserveOutput(300_000)
+      return reserveOutput(length)
+    }
+    expect(call(run, NATIVE).output).toEqual(DATA)
   })
 
   it('shows the logs of a success to a tracer, and no others', () => {
