@@ -21,7 +21,7 @@ import * as undo from './journalUndo.ts'
 import { NativeJournal } from './nativeJournal.ts'
 import type { Account, StateReader } from './reader.ts'
 import { UndoLog } from './undoLog.ts'
-import type { NativeEvent, WorldState } from './world.ts'
+import type { NativeEvent, SlotState, WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
 /** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
@@ -40,6 +40,8 @@ export class Journal implements WorldState {
   readonly #codes = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
+  /** what `readSlot` gives, one object for all */
+  readonly #slotState = { value: EMPTY_BYTES, original: EMPTY_BYTES, isWarm: false }
   /** the entries that were looked up last: a transfer has a sender and a recipient */
   #recent: AccountEntry | undefined
   #beforeRecent: AccountEntry | undefined
@@ -123,6 +125,11 @@ export class Journal implements WorldState {
 
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array {
     return this.#slot(this.#entry(address), slot).original
+  }
+
+  readSlot(address: Address, slot: Uint8Array): SlotState {
+    const { value, original, warmIn } = this.#slot(this.#entry(address), slot)
+    return Object.assign(this.#slotState, { value, original, isWarm: warmIn === this.#scope.id })
   }
 
   /** Creates the account when it is absent, since only an account can hold storage. */

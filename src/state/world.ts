@@ -8,6 +8,15 @@ export interface NativeEvent {
   readonly attributes: readonly { readonly key: string; readonly value: string }[]
 }
 
+/** A slot as it is at the moment. The object may be another slot's after the next call. */
+export interface SlotState {
+  /** as `getStorage` gives it */
+  readonly value: Uint8Array
+  /** as `getOriginalStorage` gives it */
+  readonly original: Uint8Array
+  readonly isWarm: boolean
+}
+
 /**
  * The one journaled world state that EVM engines, precompiles and native modules write through, so that a revert reverts
  * everything. Synchronous. All changes since a checkpoint are undone by `revert` (warmth, transient storage, logs, events
@@ -37,6 +46,8 @@ export interface WorldState {
   getStorage(address: Address, slot: Uint8Array): Uint8Array
   /** The value at the transaction's start (EIP-2200). */
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
+  /** All of a slot in one look-up. */
+  readSlot(address: Address, slot: Uint8Array): SlotState
   /** `value`: at most 32 bytes, leading zeros allowed; no bytes or zeros delete the slot. */
   setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void
   /** Removes every slot of the account (a CREATE over an address with dead storage, or a deletion). */

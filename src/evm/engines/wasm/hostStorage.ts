@@ -9,16 +9,16 @@ const VALUE = 64
 export function storageImports(run: RunState) {
   const address: Address = new Uint8Array(20)
   const key = new Uint8Array(32)
-  const value = new Uint8Array(32)
+  const stored = new Uint8Array(32)
 
   return {
     loadSlot(addressAt: number, keyAt: number, out: number): number {
       const { memory, world } = run
       memory.read(addressAt, address)
       memory.read(keyAt, key)
-      const isWarm = world.isWarmSlot(address, key)
-      memory.writeBytesAsWord(out, world.getStorage(address, key))
-      memory.writeBytesAsWord(out + KEY, world.getOriginalStorage(address, key))
+      const { value, original, isWarm } = world.readSlot(address, key)
+      memory.writeBytesAsWord(out, value)
+      memory.writeBytesAsWord(out + KEY, original)
       return isWarm ? 1 : 0
     },
 
@@ -32,7 +32,7 @@ export function storageImports(run: RunState) {
       for (let entry = list; entry < list + count * STORE_ENTRY; entry += STORE_ENTRY) {
         memory.read(entry, address)
         memory.read(entry + KEY, key)
-        world.setStorage(address, key, memory.read(entry + VALUE, value))
+        world.setStorage(address, key, memory.read(entry + VALUE, stored))
       }
     },
   }

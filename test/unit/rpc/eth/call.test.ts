@@ -205,10 +205,10 @@ describe('eth_call', () => {
   })
 
   test('stops at its deadline', async () => {
-    const context = node.context({ limits: { ...TEST_LIMITS, callTimeoutMs: 50 } })
+    const context = node.context({ limits: { ...TEST_LIMITS, callTimeoutMs: 2 } })
     expect(await invokeError(call, context, { to: loop })).toEqual({
       code: -32000,
-      message: 'execution aborted (timeout = 0.05s)',
+      message: 'execution aborted (timeout = 0.002s)',
     })
   })
 })
