@@ -30,6 +30,8 @@ export interface PlainPosts {
 const MAX_BODY_BYTES = 131_072
 /** A request that comes in more pieces is left to the other server, so that nothing is copied over and over. */
 const MAX_PIECES = 8
+/** Requests of one connection that are answered at the same time. */
+const MAX_REPLIES = 32
 /** Up to here an answer is written as one text with its head. */
 const SHORT_BYTES = 65_536
 const CHECK_INTERVAL_MS = 1_000
@@ -62,24 +64,35 @@ export function createPlainPosts(options: PlainPostsOptions): PlainPosts {
   }
 }
 
+/** A request's answer, in the order in which the requests came. */
+interface Reply {
+  readonly acceptEncoding: string | undefined
+  /** undefined until it is there */
+  content: string | Uint8Array | undefined
+}
+
 class Connection {
   readonly #socket: Socket
   readonly #options: PlainPostsOptions
   readonly #left: (connection: Connection) => void
-  /** what was received and not yet answered */
+  /** what was received and not yet read */
   #received: Buffer | undefined
   #pieces = 0
   #head: PlainHead | undefined
-  /** a request is being answered, or its answer written */
-  #isBusy = false
+  /** of the requests that are being answered: a client may send the next before it has the answer (RFC 9112, 9.3.2) */
+  readonly #replies: Reply[] = []
+  #isFlushing = false
+  /** answers that the operating system has not taken yet */
+  #writes = 0
   #hasServed = false
+  /** the next request is for the other server */
+  #isLeaving = false
   /** the client sends no more */
   #isEnding = false
   /** the server closes */
   #isClosing = false
   /** since when the connection waits for a request */
   #sinceMs = performance.now()
-  #release: (() => void) | undefined
 
   constructor(socket: Socket, options: PlainPostsOptions, left: (connection: Connection) => void) {
     this.#socket = socket
@@ -93,7 +106,7 @@ class Connection {
 
   /** Hands over a connection that takes its time to send a request, and ends one that is idle for too long. */
   check(nowMs: number): void {
-    if (this.#isBusy) return
+    if (this.#isBusy()) return
     const waitedMs = nowMs - this.#sinceMs
     if (this.#received !== undefined || !this.#hasServed) {
       if (waitedMs >= CHECK_INTERVAL_MS) this.#handOver()
@@ -104,76 +117,119 @@ class Connection {
 
   close(): void {
     this.#isClosing = true
-    if (!this.#isBusy) this.#socket.destroy()
+    if (!this.#isBusy()) this.#socket.destroy()
   }
 
   destroy(): void {
     this.#socket.destroy()
   }
 
+  #isBusy(): boolean {
+    return this.#replies.length > 0 || this.#writes > 0
+  }
+
+  /** Whether the connection may have one more request in work. */
+  #hasRoom(): boolean {
+    return this.#replies.length < MAX_REPLIES && this.#socket.writableLength <= SHORT_BYTES
+  }
+
   readonly #onData = (bytes: Buffer): void => {
     this.#received = this.#received === undefined ? bytes : Buffer.concat([this.#received, bytes])
     this.#pieces++
-    if (this.#isBusy) this.#socket.pause()
-    else this.#next()
+    this.#read()
   }
 
   readonly #onEnd = (): void => {
     this.#isEnding = true
-    if (!this.#isBusy) this.#socket.end()
+    if (!this.#isBusy()) this.#socket.end()
   }
 
   readonly #onClose = (): void => {
-    this.#release?.()
     this.#left(this)
   }
 
-  #next(): void {
-    const received = this.#received
-    if (received === undefined) return
-    const request = readPlainRequest(received, MAX_BODY_BYTES, this.#head)
-    if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) {
-      this.#handOver()
-      return
+  /** Begins to answer what was received, as far as there is room. */
+  #read(): void {
+    if (this.#isLeaving || this.#isClosing) return
+    while (this.#received !== undefined) {
+      if (!this.#hasRoom()) return void this.#socket.pause()
+      const request = readPlainRequest(this.#received, MAX_BODY_BYTES, this.#head)
+      if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) return this.#leave()
+      if (request === 'incomplete') break
+      const { head, body, length } = request
+      this.#head = head
+      this.#received = this.#received.length === length ? undefined : this.#received.subarray(length)
+      this.#pieces = this.#received === undefined ? 0 : 1
+      this.#answer(body, head)
     }
-    if (request === 'incomplete') return
-    const { head, body, length } = request
-    this.#head = head
-    this.#received = received.length === length ? undefined : received.subarray(length)
-    this.#pieces = this.#received === undefined ? 0 : 1
-    this.#isBusy = true
-    void this.#options.answer(body).then(this.#send)
+    if (this.#socket.isPaused()) this.#socket.resume()
   }
 
-  readonly #send = (answer: string | undefined): void => {
-    const json = answer ?? ''
-    const compressed = this.#options.compressed(json, this.#head?.acceptEncoding)
-    // What could not be compressed is sent as it is.
-    if (compressed === undefined) this.#sendJson(json)
-    else compressed.then(this.#sendCompressed, () => this.#sendJson(json))
+  #answer(body: string, { acceptEncoding }: PlainHead): void {
+    const reply: Reply = { acceptEncoding, content: undefined }
+    this.#replies.push(reply)
+    void this.#options.answer(body).then((answer = '') => {
+      const compressed = this.#options.compressed(answer, acceptEncoding)
+      if (compressed === undefined) return this.#settle(reply, answer)
+      // What could not be compressed is sent as it is.
+      compressed.then(
+        (bytes) => this.#settle(reply, bytes),
+        () => this.#settle(reply, answer),
+      )
+    })
   }
 
-  #sendJson(json: string): void {
-    const bytes = Buffer.byteLength(json)
-    const head = this.#headWith(this.#options.headers, bytes)
-    // Text without other letters is written without a conversion.
-    const encoding = bytes === json.length ? 'latin1' : 'utf8'
-    if (bytes <= SHORT_BYTES) this.#socket.write(`${head}${json}`, encoding, this.#onWritten)
-    else this.#sendParts(head, () => this.#socket.write(json, encoding, this.#onWritten))
-    this.#hold(bytes)
+  #settle(reply: Reply, content: string | Uint8Array): void {
+    reply.content = content
+    if (this.#replies[0] !== reply || this.#isFlushing) return
+    if (this.#replies.length === 1) return this.#flush()
+    // Answers that are ready together are written together.
+    this.#isFlushing = true
+    setImmediate(() => {
+      this.#isFlushing = false
+      this.#flush()
+    })
   }
 
-  readonly #sendCompressed = (body: Uint8Array): void => {
-    const head = this.#headWith(this.#options.compressedHeaders, body.length)
-    this.#sendParts(head, () => this.#socket.write(body, this.#onWritten))
-    this.#hold(body.length)
+  /** Writes the answers that are ready and whose turn it is. */
+  #flush(): void {
+    let text = ''
+    while (this.#replies[0]?.content !== undefined) {
+      const { content } = this.#replies.shift()!
+      const answer = typeof content === 'string' ? this.#shortAnswer(content) : undefined
+      if (answer !== undefined && text.length <= SHORT_BYTES) {
+        text += answer
+        continue
+      }
+      if (text.length > 0) this.#write(text)
+      text = answer ?? ''
+      if (answer === undefined) this.#writeLong(content!)
+    }
+    if (text.length > 0) this.#write(text)
+    this.#read()
+  }
+
+  /** Head and answer as one text, when it is short and has no other letters: text that is written without a conversion. */
+  #shortAnswer(json: string): string | undefined {
+    if (json.length > SHORT_BYTES || Buffer.byteLength(json) !== json.length) return undefined
+    return `${this.#headWith(this.#options.headers, json.length)}${json}`
+  }
+
+  #write(text: string): void {
+    this.#socket.write(text, 'latin1', this.#written(text.length))
   }
 
   /** Writes a head and what follows it as one. */
-  #sendParts(head: string, sendBody: () => void): void {
+  #writeLong(content: string | Uint8Array): void {
+    const isText = typeof content === 'string'
+    const bytes = isText ? Buffer.byteLength(content) : content.length
     this.#socket.cork()
-    this.#socket.write(head, 'latin1')
-    sendBody()
+    this.#socket.write(
+      this.#headWith(isText ? this.#options.headers : this.#options.compressedHeaders, bytes),
+      'latin1',
+    )
+    if (isText) this.#socket.write(content, 'utf8', this.#written(bytes))
+    else this.#socket.write(content, this.#written(bytes))
     this.#socket.uncork()
   }
 
@@ -181,25 +237,36 @@ class Connection {
     return `HTTP/1.1 200 OK\r\n${headers}content-type: application/json\r\ncontent-length: ${contentLength}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#options.idleMs / 1000)}\r\n\r\n`
   }
 
-  /** Accounts for an answer that the operating system did not take at once. */
-  #hold(bytes: number): void {
-    if (this.#socket.writableLength > 0) this.#release = this.#options.pending.hold(this.#socket, bytes)
+  /** What is called once the operating system has taken an answer; until then it is accounted for. */
+  #written(bytes: number): (error?: Error | null) => void {
+    this.#writes++
+    const release = this.#options.pending.hold(this.#socket, bytes)
+    return (error) => {
+      release()
+      this.#writes--
+      this.#onWritten(error)
+    }
   }
 
-  readonly #onWritten = (error?: Error | null): void => {
-    this.#release?.()
-    this.#release = undefined
-    this.#isBusy = false
+  #onWritten(error?: Error | null): void {
     this.#hasServed = true
     if (error || this.#socket.destroyed) return
     this.#sinceMs = performance.now()
+    if (this.#isBusy()) return this.#read()
     if (this.#isClosing || (this.#isEnding && this.#received === undefined)) {
       this.#socket.end()
-      return
+    } else if (this.#isLeaving) {
+      this.#handOver()
+    } else {
+      this.#read()
     }
-    if (this.#received === undefined) return
-    this.#socket.resume()
-    this.#next()
+  }
+
+  /** The other server goes on when everything before is answered. */
+  #leave(): void {
+    this.#isLeaving = true
+    this.#socket.pause()
+    if (!this.#isBusy()) this.#handOver()
   }
 
   #handOver(): void {

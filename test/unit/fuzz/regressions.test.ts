@@ -6,7 +6,7 @@ import { createTestEngine, ENGINE_NAMES } from '../../testEngines.ts'
 
 const DIRECTORY = new URL('../../fuzz/regressions/', import.meta.url)
 
-/** Minimised cases on which the wasm engine once gave something else than the reference engine. */
+/** Minimised cases on which the two engines once differed. */
 describe.each(readdirSync(DIRECTORY))('%s', (file) => {
   const fuzzCase = parseCase(readFileSync(new URL(file, DIRECTORY), 'utf8'))
 

@@ -150,6 +150,32 @@ describe('a connection', () => {
     socket.destroy()
   })
 
+  test('are answered in order when many come at once, short ones, long ones and one for the other server', async () => {
+    const socket = await open()
+    const bodies = Array.from({ length: 150 }, (_, id) => {
+      const method = id % 7 === 3 ? 'test_long' : id % 50 === 49 ? 'test_veryLong' : 'eth_chainId'
+      return `{"jsonrpc":"2.0","id":${id},"method":"${method}"}`
+    })
+    const requests = bodies.map((body, id) => (id === 140 ? post(body, TO_OTHER) : post(body)))
+    const answers = await exchange(socket, requests.join(''), bodies.length)
+    expect(
+      answers.map((answer) => JSON.parse(Buffer.from(answer.split('\r\n\r\n')[1]!, 'latin1').toString()).id),
+    ).toEqual(bodies.map((_, id) => id))
+    socket.destroy()
+  })
+
+  test('wait for the answer to one before them', async () => {
+    const socket = await open()
+    const slowly = exchange(socket, post(CALL.replace('eth_chainId', 'test_slow')) + post(CALL).repeat(3), 4)
+    await expect.poll(() => release).toBeDefined()
+    release?.()
+    const answers = await slowly
+    expect(answers[0]).toContain('"result":"late"')
+    for (const answer of answers.slice(1)) expect(answer).toContain(ANSWER)
+    release = undefined
+    socket.destroy()
+  })
+
   test('gets its answer although it sends no more', async () => {
     const socket = connect({ port: server.address.port, host: server.address.host, allowHalfOpen: true })
     await once(socket, 'connect')

@@ -13,7 +13,7 @@ import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import { isFatal } from '../fatal.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
-import { noteEnd } from './failures.ts'
+import { FORBIDDEN_BYTE, noteEnd } from './failures.ts'
 import { FASTER, failedPrecompile } from './fasterPrecompiles.ts'
 import { FrameInterpreter } from './frameInterpreter.ts'
 import { installHandlers } from './opcodeHandlers.ts'
@@ -47,6 +47,8 @@ export class ChainEVM extends EVM {
   #work = 0n
   #countedFrame: FrameState | undefined
   #countedGasLeft = 0n
+  /** of frames whose output was kept from a check, see {@link _executeCreate} */
+  readonly #revertData = new WeakMap<object, Uint8Array>()
 
   constructor(rules: Rules) {
     const common = createChainCommon(rules)
@@ -178,6 +180,10 @@ export class ChainEVM extends EVM {
     if (createdAddresses !== undefined) result.createdAddresses = createdAddresses
     const { runState, exceptionError } = await interpreter.run(code)
     if (exceptionError === undefined) noteEnd(runState as FrameState, result.returnValue ?? EMPTY_BYTES)
+    if (message.isCreate === true && exceptionError?.error === 'revert' && result.returnValue?.[0] === FORBIDDEN_BYTE) {
+      this.#revertData.set(runState, result.returnValue)
+      result.returnValue = EMPTY_BYTES
+    }
     const keepsGas = exceptionError === undefined || exceptionError.error === 'revert'
     return {
       runState: runState as FrameState,
@@ -189,6 +195,17 @@ export class ChainEVM extends EVM {
         ? { logs: result.logs, selfdestruct: result.selfdestruct, ...createdOf(result) }
         : { exceptionError, logs: [], selfdestruct: new Map(), createdAddresses: new Set() }),
     }
+  }
+
+  /**
+   * As the stock method, which takes the revert data of init code for forbidden code when it begins like that (EIP-3541): it is kept from
+   * that check.
+   */
+  protected override async _executeCreate(message: Message): ReturnType<EVM['_executeCreate']> {
+    const result = await super._executeCreate(message)
+    const { execResult } = result
+    const output = execResult.runState === undefined ? undefined : this.#revertData.get(execResult.runState)
+    return output === undefined ? result : { ...result, execResult: { ...execResult, returnValue: output } }
   }
 
   /** A precompile never throws and never takes more gas than it was given. */

@@ -19,7 +19,7 @@ const CREATE = 0xf0
 const CREATE2 = 0xf5
 const RETURNDATACOPY = 0x3e
 /** EIP-3541: no code begins with it. */
-const FORBIDDEN_BYTE = 0xef
+export const FORBIDDEN_BYTE = 0xef
 const RETURNDATACOPY_GAS = 3n
 const INVALID = 0xfe
 
