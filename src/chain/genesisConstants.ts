@@ -23,4 +23,4 @@ export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 export const DEFAULT_BLOCK_GAS_LIMIT = 30_000_000n
 
 /** Gas of a block for precompiles that are slow for their gas: at 22 Mgas a second, the slowest, it is under 200 ms. */
-export const DEFAULT_PRECOMPILE_GAS_LIMIT = 4_000_000n
+export const DEFAULT_PRECOMPILE_GAS_LIMIT = 2_000_000n

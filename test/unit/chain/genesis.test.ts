@@ -110,7 +110,7 @@ describe('chainConfigOf', () => {
       genesisTimeMs: Date.UTC(2026, 5, 1, 12),
       forks: [{ height: 0, fork: 'osaka' }],
       blockGasLimit: 30_000_000n,
-      precompileGasLimit: 4_000_000n,
+      precompileGasLimit: 2_000_000n,
       maxBlockBytes: 2_000_000,
       blockIntervalMs: 400,
       feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n },
@@ -171,7 +171,7 @@ describe('parseGenesis', () => {
       '"0x00000000000000000000000000000000000000AA"\n',
       /native_precompiles/,
     ],
-    ['no precompile gas limit', '"precompile_gas_limit": "4000000",', '', /precompile_gas_limit/],
+    ['no precompile gas limit', '"precompile_gas_limit": "2000000",', '', /precompile_gas_limit/],
     ['a fork that nobody knows', '"osaka"', '"tokyo"', /fork_schedule/],
     ['text after the end', '"app_name"', '}', /not JSON/],
   ])('refuses %s', (name, from, to, problem) => {

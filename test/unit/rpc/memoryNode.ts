@@ -36,7 +36,7 @@ export const TEST_CHAIN: ChainConfig = {
   genesisTimeMs: 1_700_000_000_000,
   forks: [{ height: 0, fork: 'osaka' }],
   blockGasLimit: 30_000_000n,
-  precompileGasLimit: 4_000_000n,
+  precompileGasLimit: 2_000_000n,
   maxBlockBytes: 2_000_000,
   blockIntervalMs: 400,
   feeMarket: {
