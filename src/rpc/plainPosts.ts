@@ -152,9 +152,15 @@ class Connection {
   #read(): void {
     if (this.#isLeaving || this.#isClosing) return
     while (this.#received !== undefined) {
-      if (!this.#hasRoom()) return void this.#socket.pause()
+      if (!this.#hasRoom()) {
+        this.#socket.pause()
+        return
+      }
       const request = readPlainRequest(this.#received, MAX_BODY_BYTES, this.#head)
-      if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) return this.#leave()
+      if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) {
+        this.#leave()
+        return
+      }
       if (request === 'incomplete') break
       const { head, body, length } = request
       this.#head = head
@@ -170,7 +176,10 @@ class Connection {
     this.#replies.push(reply)
     void this.#options.answer(body).then((answer = '') => {
       const compressed = this.#options.compressed(answer, acceptEncoding)
-      if (compressed === undefined) return this.#settle(reply, answer)
+      if (compressed === undefined) {
+        this.#settle(reply, answer)
+        return
+      }
       // What could not be compressed is sent as it is.
       compressed.then(
         (bytes) => this.#settle(reply, bytes),
@@ -182,7 +191,10 @@ class Connection {
   #settle(reply: Reply, content: string | Uint8Array): void {
     reply.content = content
     if (this.#replies[0] !== reply || this.#isFlushing) return
-    if (this.#replies.length === 1) return this.#flush()
+    if (this.#replies.length === 1) {
+      this.#flush()
+      return
+    }
     // Answers that are ready together are written together.
     this.#isFlushing = true
     setImmediate(() => {
@@ -252,8 +264,9 @@ class Connection {
     this.#hasServed = true
     if (error || this.#socket.destroyed) return
     this.#sinceMs = performance.now()
-    if (this.#isBusy()) return this.#read()
-    if (this.#isClosing || (this.#isEnding && this.#received === undefined)) {
+    if (this.#isBusy()) {
+      this.#read()
+    } else if (this.#isClosing || (this.#isEnding && this.#received === undefined)) {
       this.#socket.end()
     } else if (this.#isLeaving) {
       this.#handOver()

@@ -252,7 +252,7 @@ describe('what cannot be traced', () => {
 
   it('what takes too long', async () => {
     const request = { data: '0x5b5f56', gas: '0x2faf080' }
-    const config = { tracer: 'callTracer', timeout: '50ms' }
+    const config = { tracer: 'callTracer', timeout: '1ms' }
     expect(await invokeError(traceCall, contextOf(), request, 'latest', config)).toEqual({
       code: -32000,
       message: 'execution timeout',
