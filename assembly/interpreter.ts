@@ -1,16 +1,12 @@
 // The loop over opcodes. What is short is done here on local variables; what is long gets frame, stack pointer and gas.
 import { blobHash, blockHashOf } from './accountOpcodes'
 import { enterBlock, enterNext } from './blocks'
-import { callOpcode, ENTERED, FAILS } from './calls'
+import { callOpcode, FAILS } from './calls'
 import { jumpsOf } from './codes'
 import {
-  FAILED,
   INVALID_JUMP,
   INVALID_OPCODE,
-  OUT_OF_GAS,
   REVERTED,
-  STACK_OVERFLOW,
-  STACK_UNDERFLOW,
   SUCCESS,
 } from './constants'
 import { pushContext } from './contextOpcodes'
@@ -27,9 +23,7 @@ import {
   CODE_BYTES,
   CODE_JUMPS,
   CODE_LENGTH,
-  FRAME_SIZE,
   GAS,
-  IS_PLAIN,
   MEMORY,
   MEMORY_SIZE,
   PC,
@@ -38,6 +32,7 @@ import {
   STACK_LIMIT,
   WORD,
 } from './layout'
+import { afterCall, endFailed, endUnfit, leaveBlocks, save } from './leaving'
 import { isBlockLoop, isHot, isTracedLoop } from './loops'
 import { endings, properties } from './opcodes'
 import { runPriced } from './pricedOpcodes'
@@ -60,41 +55,6 @@ function destination(target: usize, jumps: usize, codeLength: u32): usize {
 @inline
 function setBool(word: usize, value: bool): void {
   setWord(word, value ? 1 : 0)
-}
-
-// @ts-ignore: decorator
-@inline
-function save(frame: usize, pc: usize, sp: usize, gas: i64): void {
-  store<u32>(frame, <u32>pc, PC)
-  store<usize>(frame, sp, SP)
-  store<i64>(frame, gas, GAS)
-}
-
-/** Ends the newest frame with the failure that is set. Gives the work that was done. */
-function endFailed(work: i64): i64 {
-  endFrame(FAILED, 0, 0, 0)
-  return work
-}
-
-/** Ends the newest frame before an opcode that the stack or the gas do not do for. */
-function endUnfit(work: i64, height: usize, need: u32, isOutOfGas: bool): i64 {
-  if (isOutOfGas) setFailure(OUT_OF_GAS)
-  else setDetailedFailure(height < <usize>need ? STACK_UNDERFLOW : STACK_OVERFLOW, <u32>height, need)
-  return endFailed(work)
-}
-
-/** The work of a loop that a call ended. What a callee was given it has not used yet. */
-function afterCall(outcome: u32, frame: usize, gasBefore: i64, gas: i64): i64 {
-  if (outcome === FAILS) return endFailed(gasBefore - gas)
-  const left = load<i64>(frame, GAS)
-  return gasBefore - (outcome === ENTERED ? left + load<i64>(frame + FRAME_SIZE, GAS) : left)
-}
-
-/** Leaves the block loop for good: the plain one finds out where in the block the frame fails. */
-function leaveBlocks(frame: usize, pc: usize, sp: usize, gas: i64, work: i64): i64 {
-  save(frame, pc, sp, gas)
-  store<u32>(frame, 1, IS_PLAIN)
-  return work
 }
 
 /**
@@ -246,22 +206,8 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         }
         clz(sp, sp)
         continue
-      case 0x30:
-      case 0x32:
-      case 0x33:
-      case 0x34:
-      case 0x36:
-      case 0x38:
-      case 0x3a:
-      case 0x3d:
-      case 0x41:
-      case 0x42:
-      case 0x43:
-      case 0x44:
-      case 0x45:
-      case 0x46:
-      case 0x47:
-      case 0x48:
+      case 0x30: case 0x32: case 0x33: case 0x34: case 0x36: case 0x38: case 0x3a: case 0x3d:
+      case 0x41: case 0x42: case 0x43: case 0x44: case 0x45: case 0x46: case 0x47: case 0x48:
       case 0x4a:
         sp += WORD
         pushContext(opcode, frame, sp)
@@ -381,96 +327,26 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         setWord(sp, load<u8>(ip))
         ip++
         continue
-      case 0x61:
-      case 0x62:
-      case 0x63:
-      case 0x64:
-      case 0x65:
-      case 0x66:
-      case 0x67:
-      case 0x68:
-      case 0x69:
-      case 0x6a:
-      case 0x6b:
-      case 0x6c:
-      case 0x6d:
-      case 0x6e:
-      case 0x6f:
-      case 0x70:
-      case 0x71:
-      case 0x72:
-      case 0x73:
-      case 0x74:
-      case 0x75:
-      case 0x76:
-      case 0x77:
-      case 0x78:
-      case 0x79:
-      case 0x7a:
-      case 0x7b:
-      case 0x7c:
-      case 0x7d:
-      case 0x7e:
-      case 0x7f:
+      case 0x61: case 0x62: case 0x63: case 0x64: case 0x65: case 0x66: case 0x67: case 0x68:
+      case 0x69: case 0x6a: case 0x6b: case 0x6c: case 0x6d: case 0x6e: case 0x6f: case 0x70:
+      case 0x71: case 0x72: case 0x73: case 0x74: case 0x75: case 0x76: case 0x77: case 0x78:
+      case 0x79: case 0x7a: case 0x7b: case 0x7c: case 0x7d: case 0x7e: case 0x7f:
         sp += WORD
         pushImmediate(sp, ip, opcode - 0x5f)
         ip += opcode - 0x5f
         continue
-      case 0x80:
-      case 0x81:
-      case 0x82:
-      case 0x83:
-      case 0x84:
-      case 0x85:
-      case 0x86:
-      case 0x87:
-      case 0x88:
-      case 0x89:
-      case 0x8a:
-      case 0x8b:
-      case 0x8c:
-      case 0x8d:
-      case 0x8e:
-      case 0x8f:
+      case 0x80: case 0x81: case 0x82: case 0x83: case 0x84: case 0x85: case 0x86: case 0x87:
+      case 0x88: case 0x89: case 0x8a: case 0x8b: case 0x8c: case 0x8d: case 0x8e: case 0x8f:
         copyWord(sp + WORD, sp - ((opcode - 0x80) << 5))
         sp += WORD
         continue
-      case 0x90:
-      case 0x91:
-      case 0x92:
-      case 0x93:
-      case 0x94:
-      case 0x95:
-      case 0x96:
-      case 0x97:
-      case 0x98:
-      case 0x99:
-      case 0x9a:
-      case 0x9b:
-      case 0x9c:
-      case 0x9d:
-      case 0x9e:
-      case 0x9f:
+      case 0x90: case 0x91: case 0x92: case 0x93: case 0x94: case 0x95: case 0x96: case 0x97:
+      case 0x98: case 0x99: case 0x9a: case 0x9b: case 0x9c: case 0x9d: case 0x9e: case 0x9f:
         swapWords(sp, sp - ((opcode - 0x8f) << 5))
         continue
-      case 0x0a:
-      case 0x20:
-      case 0x31:
-      case 0x37:
-      case 0x39:
-      case 0x3b:
-      case 0x3c:
-      case 0x3e:
-      case 0x3f:
-      case 0x54:
-      case 0x55:
-      case 0x5d:
-      case 0x5e:
-      case 0xa0:
-      case 0xa1:
-      case 0xa2:
-      case 0xa3:
-      case 0xa4:
+      case 0x0a: case 0x20: case 0x31: case 0x37: case 0x39: case 0x3b: case 0x3c: case 0x3e:
+      case 0x3f: case 0x54: case 0x55: case 0x5d: case 0x5e: case 0xa0: case 0xa1: case 0xa2:
+      case 0xa3: case 0xa4:
         gas = runPriced(opcode, frame, sp, gas)
         if (gas < 0) break
         memory = load<usize>(frame, MEMORY)
