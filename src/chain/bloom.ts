@@ -1,5 +1,6 @@
 import { keccak256 } from '../primitives/hash.ts'
 import type { Log } from './log.ts'
+import { logDigest } from './logDigest.ts'
 
 /** A bloom filter has 2048 bits (yellow paper, section 4.3.1). */
 const BLOOM_BYTES = 256
@@ -12,8 +13,8 @@ export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
   for (const log of logs) {
-    setBits(bloom, keccak256(log.address))
-    for (const topic of log.topics) setBits(bloom, keccak256(topic))
+    setBits(bloom, logDigest(log.address))
+    for (const topic of log.topics) setBits(bloom, logDigest(topic))
   }
   return bloom
 }

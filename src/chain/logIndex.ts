@@ -1,8 +1,8 @@
-import { bytesKey, concatBytes } from '../primitives/bytes.ts'
-import { keccak256 } from '../primitives/hash.ts'
+import { bytesKey } from '../primitives/bytes.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { Log } from './log.ts'
+import { logDigest } from './logDigest.ts'
 import type { LogTerms } from './reader.ts'
 
 /**
@@ -15,7 +15,10 @@ const TERM_BYTES = 9
 const Kind = { any: 0, address: 1, topic: 2 } as const
 
 function term(kind: number, bytes: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(kind), keccak256(bytes).subarray(0, TERM_BYTES - 1))
+  const made = new Uint8Array(TERM_BYTES)
+  made[0] = kind
+  made.set(logDigest(bytes).subarray(0, TERM_BYTES - 1), 1)
+  return made
 }
 
 const ANY_LOG = new Uint8Array(TERM_BYTES)
@@ -24,7 +27,11 @@ const ANY_LOG = new Uint8Array(TERM_BYTES)
 export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[] {
   if (logs.length === 0) return []
   const terms = new Map<string, Uint8Array>([['', ANY_LOG]])
+  const seen = new Set<string>()
   const add = (kind: number, bytes: Uint8Array): void => {
+    const item = `${kind}${bytesKey(bytes)}`
+    if (seen.has(item)) return
+    seen.add(item)
     const made = term(kind, bytes)
     terms.set(bytesKey(made), made)
   }
