@@ -26,7 +26,7 @@ export function blocksOf(entry: usize): usize {
 }
 
 /** Makes the entry of the block that begins at `start`. */
-export function measureBlock(entry: usize, start: usize): u64 {
+function measureBlock(entry: usize, start: usize): u64 {
   const code = load<usize>(entry, CODE_BYTES)
   const end = code + <usize>load<u32>(entry, CODE_LENGTH)
   let gas: u64 = 0

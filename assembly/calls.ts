@@ -91,7 +91,7 @@ export function callCode(record: usize, gas: i64): usize {
 }
 
 /** What the newest {@link callCode} asks for the delegation's target. */
-export let delegationCost: i64 = 0
+let delegationCost: i64 = 0
 
 /** What a value that is carried costs, by the kind of call and the recipient. */
 // @ts-ignore: decorator

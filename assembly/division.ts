@@ -1,5 +1,5 @@
 import { multiplyDigits } from './digitProduct'
-import { columns, divideColumns, divisorDigits, finishRemainder, inverseOf, splitDigits } from './digits'
+import { divideColumns, divisorDigits, finishRemainder, inverseOf, splitDigits } from './digits'
 import { divideByFour, divideByOne, divideByThree, divideByTwo } from './limbDivision'
 import { multiplyModuloOne } from './moduloLimb'
 import { lt, shiftPairLeft } from './word'

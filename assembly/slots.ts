@@ -22,7 +22,7 @@ import { eq } from './word'
 import { copyWord, reverseWord } from './wordAccess'
 
 /** Set in the owner of a slot of transient storage. */
-export const TRANSIENT: usize = 1
+const TRANSIENT: usize = 1
 
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
