@@ -3,18 +3,19 @@
  * state, history and indexes. Prints bytes a block by column after LevelDB's compaction. Slots and nodes at the head grow until
  * the rings of EIP-2935 and EIP-4788 are full (8,191 blocks and seconds), then only their history does.
  *
- *   node bench/emptyBlocks.ts [blocks]
+ *   node bench/emptyBlocks.ts [blocks] [validators]
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { advanceState } from '../src/consensus/consensusState.ts'
 import { Column, prefixEnd } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
-import { createTestChain } from '../test/unit/app/testChain.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
 
-const blocks = Number(process.argv[2] ?? 5_000)
+const [blocks = 5_000, validators = 1] = process.argv.slice(2).map(Number)
 const WARM_UP = 500
 
-const chain = await createTestChain()
+const chain = await openNetworkNode(networkGenesis(validators))
 const database = await Database.open(chain.location, { readOnly: true })
 
 interface Size {
@@ -44,10 +45,16 @@ async function diskBytes(): Promise<number> {
     .reduce((sum, name) => sum + statSync(join(chain.location, name)).size, 0)
 }
 
-for (let i = 0; i < WARM_UP; i++) await chain.produce()
+let state = await chain.state()
+async function produce(): Promise<void> {
+  const decided = await proposeBlock(chain, state)
+  state = advanceState(state, decided, await chain.executor.application.finalizeBlock(decided))
+}
+
+for (let i = 0; i < WARM_UP; i++) await produce()
 const [before, diskBefore] = [await columnSizes(), await diskBytes()]
 const began = performance.now()
-for (let i = 0; i < blocks; i++) await chain.produce()
+for (let i = 0; i < blocks; i++) await produce()
 const milliseconds = (performance.now() - began) / blocks
 const [after, diskAfter] = [await columnSizes(), await diskBytes()]
 

@@ -8,13 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApplication } from '../src/app/application.ts'
+import { MODULE_HOOKS } from '../src/app/blockHooks.ts'
+import { genesisStateOf } from '../src/app/genesisState.ts'
 import { openChain } from '../src/app/openChain.ts'
 import { createPublisher } from '../src/app/publisher.ts'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../src/chain/consensus/block.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../src/chain/consensus/types.ts'
 import { createGenesis } from '../src/chain/createGenesis.ts'
-import { chainConfigOf, genesisOperators } from '../src/chain/genesis.ts'
-import { genesisAllocations } from '../src/chain/genesisAllocations.ts'
+import { chainConfigOf } from '../src/chain/genesis.ts'
 import { openChainReader } from '../src/chain/store.ts'
 import { createReferenceEngine } from '../src/evm/engines/reference/referenceEngine.ts'
 import type { PooledTransaction } from '../src/mempool/types.ts'
@@ -94,6 +95,11 @@ let appliedAt = 0
 let batchBytes = 0
 const publisher = createPublisher({
   database: {
+    get: (key) => database.get(key),
+    bufferedBytes: 0,
+    startBuffering: () => undefined,
+    stopBuffering: async () => undefined,
+    startFlush: async () => ({ done: Promise.resolve() }),
     write: (batch, options) => {
       note('publish: batch', performance.now() - publishBegin)
       batchBytes = batch.bytes
@@ -103,12 +109,13 @@ const publisher = createPublisher({
   reader: { getCode: (hash) => state.reader().getCode(hash) },
   chain,
   head: await openChain(database, state, chain, {
-    accounts: [...genesisAllocations(genesis), ...funded],
-    operators: genesisOperators(genesis),
+    ...genesisStateOf(genesis),
+    accounts: [...genesisStateOf(genesis).accounts, ...funded],
   }),
   onPublished: () => undefined,
   onWritten: () => undefined,
   now: () => performance.now(),
+  later: () => undefined,
 })
 let publishBegin = 0
 const application = createApplication({
@@ -132,7 +139,10 @@ const application = createApplication({
       return answer
     },
   },
+  hooks: MODULE_HOOKS,
   head: publisher.head,
+  settle: publisher.settle,
+  durableHeight: publisher.durableHeight,
   publish: (decided, executed) => {
     publishBegin = performance.now()
     return publisher.publish(decided, executed)
@@ -155,7 +165,9 @@ async function produce(): Promise<void> {
     timeMs,
     proposerAddress: PROPOSER,
     parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-    maxTxBytes: 100_000_000,
+    maxBytes: 100_000_000,
+    lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+    evidence: [],
   })
   const built = performance.now()
   note('build: receipts, header', built - appliedAt)

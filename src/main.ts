@@ -7,14 +7,15 @@ import { loadOrCreateNodeKey, openExistingHome, openHome } from './threads/openH
 
 /** Starts the node in the configured data directory; resolves when it serves its ports. */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
-  const home = await openHome(config, options)
+  const logger = createLogger(config.log)
+  const home = await openHome(config, options, logger)
   const { runNode } = await import('./threads/runNode.ts')
-  return runNode(config, home, createLogger(config.log))
+  return runNode(config, home, logger)
 }
 
 /** Prepares the data directory without starting anything. */
 export async function initNode(config: Config, options: StartOptions): Promise<InitReport> {
-  const home = await openHome(config, options)
+  const home = await openHome(config, options, createLogger(config.log))
   await home.lock.release()
   return {
     isFresh: home.init.isFresh,
@@ -56,7 +57,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   const { precompileTable } = await import('./precompiles/registry.ts')
   const home = await openExistingHome(config)
   try {
-    const { chain, genesis, paths, validators } = home
+    const { chain, genesis, paths } = home
     const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,
@@ -71,10 +72,11 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
       buildBudgetMs: 0,
       defer: (work) => work(),
       now: () => performance.now(),
+      later: () => undefined,
       onPublished: () => undefined,
     })
     try {
-      return await readBlockFile({ application: executor.application, chain, validators, path: file })
+      return await readBlockFile({ application: executor.application, chain, path: file })
     } finally {
       await executor.close()
     }

@@ -1,44 +1,29 @@
-import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import { dataHash } from '../chain/consensus/blockCodec.ts'
-import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
+import { maxDataBytes } from '../chain/consensus/consensusParams.ts'
+import { evidenceSize } from '../chain/consensus/evidenceCodec.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Application, ApplicationInfo, DecidedBlock, FinalizeResult } from '../consensus/application.ts'
-import type { Engine } from '../evm/engine.ts'
-import type { PrecompileTable } from '../evm/precompile.ts'
-import { getOperator } from '../modules/staking/operators.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
-import type { StateStore } from '../state/store.ts'
-import { rulesAt } from './blockContext.ts'
-import { type BlockExecution, beginBlock } from './blockExecution.ts'
-import { seedAfter } from './blockSeed.ts'
+import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import type { CandidateSource } from './candidateSource.ts'
-import type { ChainHead } from './chainHead.ts'
-import { readEntry } from './entry.ts'
-import { type ExecutedBlock, type ExecutionInput, executionKey } from './executedBlock.ts'
+import { type Entry, readEntries, readEntry } from './entry.ts'
+import { checkBlockEvidence, chooseEvidence, type EvidenceChain, judgeEvidence } from './evidenceCheck.ts'
+import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
 import { PostponedTransactions } from './postponedTransactions.ts'
 import { fillBlock } from './proposalBuilder.ts'
-import { checkProposal } from './proposalCheck.ts'
-import { resultsHashOf } from './resultsHash.ts'
-import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
+import { checkEntries } from './proposalCheck.ts'
 
-/** Executed blocks that may wait for a decision at one height. */
-const KEPT_EXECUTIONS = 3
-
-export interface ApplicationOptions {
-  readonly chain: ChainConfig
-  readonly state: Pick<StateStore, 'reader' | 'apply'>
-  readonly chainReader: () => Pick<ChainReader, 'hash'>
-  readonly engine: Engine
-  /** executes each block too and must agree */
-  readonly shadow?: Engine
-  readonly precompiles: PrecompileTable
+export interface ApplicationOptions extends BlockRunnerOptions {
+  readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
   readonly candidates: CandidateSource
-  /** where the chain stands, as `publish` left it */
-  readonly head: () => ChainHead
-  /** Puts a decided block with its state on stable storage and shows it to everybody. */
+  /** Stores a decided block with its state and shows it to everybody; in catch-up perhaps a little later. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
+  /** Stores and shows what was left for later. */
+  readonly settle: () => Promise<void>
+  /** newest block on stable storage */
+  readonly durableHeight: () => number
   /** A block was built or executed, with its state root; waiting for the mempool counts. */
   readonly onExecuted: (milliseconds: number) => void
   /** Runs work that nobody waits for, after what waits for an answer has one. */
@@ -50,85 +35,53 @@ export interface ApplicationOptions {
 }
 
 /**
- * The state machine behind consensus: chooses transactions, executes blocks (once, whether they are built, proposed or
- * decided) and hands decided ones over to be stored. Calls must not overlap, but for `info`.
+ * The state machine behind consensus: chooses transactions and evidence, executes blocks (once, whether they are built, proposed or
+ * decided) and hands decided ones over to be stored. Calls must not overlap, but for `info` and `checkEvidence`.
  */
 export function createApplication(options: ApplicationOptions): Application {
-  const { chain, state, engine, shadow, precompiles } = options
-  /** by execution key, for the height after the head */
-  const executions = new Map<string, ExecutedBlock>()
+  const { chain, now } = options
+  const runner = createBlockRunner(options)
   const postponed = new PostponedTransactions(chain.precompileGasLimit)
 
-  const begin = async (input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution> => {
-    const head = options.head()
-    if (input.height !== head.header.number + 1) {
-      throw new Error(`block ${input.height} does not follow block ${head.header.number}`)
+  const evidenceChain = (): EvidenceChain => {
+    const { header, timeMs } = options.head()
+    return {
+      chain,
+      head: { height: header.number, timeMs },
+      reader: options.chainReader(),
+      native: new Journal(options.state.reader()).native,
     }
-    const beginOn = (engineOfBlock: Engine): Promise<BlockExecution> => {
-      const world = new Journal(state.reader())
-      const miner = getOperator(world.native, input.proposerAddress)
-      if (miner === undefined) throw new Error(`the proposer ${bytesToHex(input.proposerAddress)} is not a validator`)
-      return beginBlock({
-        world,
-        seed: seedAfter(
-          {
-            parent: head.header,
-            parentHash: head.hash,
-            parentConsensusHash: input.parentConsensusHash,
-            timeMs: input.timeMs,
-            miner,
-          },
-          chain,
-        ),
-        rules: rulesAt(chain, input.height),
-        engine: engineOfBlock,
-        precompiles,
-        precompileGasLimit: chain.precompileGasLimit,
-        reader: options.chainReader(),
-      })
-    }
-    if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
-    return { ...(await beginOn(engine)), check: async () => undefined }
   }
+  /** Why the block's evidence is not acceptable after the head. Nearly all blocks have none. */
+  const refuseEvidence = ({ evidence }: ConsensusBlock): string | undefined =>
+    evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain())
 
-  const finish = async (execution: CheckedExecution, input: ExecutionInput): Promise<ExecutedBlock> => {
-    await execution.check()
-    const changes = execution.world.changes()
-    const pending = await state.apply(changes, input.height)
-    const header = execution.header(pending.root)
-    const executed: ExecutedBlock = {
-      header,
-      hash: ethereumHeaderHash(header),
-      results: execution.results,
-      resultsHash: resultsHashOf(execution.results),
-      changes,
-      state: pending,
-    }
-    if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
-    executions.set(executionKey(input), executed)
+  const inputOf = ({ header, txs, evidence, lastCommit }: ConsensusBlock): ExecutionInput => {
+    const { height, timeMs, proposerAddress } = header
+    const parentConsensusHash = options.head().consensusHash
+    return { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs }
+  }
+  const execute = async (input: ExecutionInput, entries: readonly Entry[]): Promise<ExecutedBlock> => {
+    const beginMs = now()
+    const executed = await runner.run(input, entries)
+    options.onExecuted(now() - beginMs)
     return executed
   }
-
-  const execute = async (block: ConsensusBlock, parentConsensusHash: Uint8Array): Promise<ExecutedBlock> => {
-    const { height, timeMs, proposerAddress } = block.header
-    const input = { height, timeMs, proposerAddress, parentConsensusHash, txs: block.txs }
-    const known = executions.get(executionKey(input))
-    if (known !== undefined) return known
-    const beginMs = options.now()
-    const execution = await begin(input)
-    for (const raw of block.txs) {
-      const entry = readEntry(raw, chain)
-      if ('reason' in entry) execution.skip(entry.reason)
-      else await execution.apply(entry)
-    }
-    const executed = await finish(execution, input)
-    options.onExecuted(options.now() - beginMs)
-    return executed
+  /** Until the decision, which takes consensus a while: its batch is prepared meanwhile. Another block's makes it forgotten. */
+  const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
+    runner.keep(input, executed)
+    options.defer(() => {
+      if (runner.isKept(executed)) executed.state.prepare()
+    })
   }
+  const entriesOf = ({ block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>) =>
+    senders === undefined
+      ? readEntries(txs, chain, options.candidates.senders)
+      : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
 
   return {
     async info(): Promise<ApplicationInfo> {
-      const { header, hash, timeMs, record } = options.head()
+      const { header, hash, timeMs, record, validators } = options.head()
       return {
         height: header.number,
         appHash: hash,
@@ -136,48 +89,77 @@ export function createApplication(options: ApplicationOptions): Application {
         lastBlockId: record.decided?.blockId,
         lastSeenCommit: record.decided?.seenCommit,
         lastBlockTimeMs: timeMs,
+        lastValidators: validators.last,
+        validators: validators.next,
+        nextValidators: validators.afterNext,
       }
     },
 
-    async prepareProposal({ height, timeMs, proposerAddress, parentConsensusHash, maxTxBytes }) {
-      const input = { height, timeMs, proposerAddress, parentConsensusHash }
-      const { buildBudgetMs: budgetMs, now } = options
+    async prepareProposal({ maxBytes, evidence: pending, ...request }) {
+      await options.settle()
       const beginMs = now()
-      const execution = await begin(input)
-      const txs = await fillBlock(execution, options.candidates, { maxTxBytes, budgetMs, now, postponed })
-      const executed = await finish(execution, { ...input, txs })
-      options.onExecuted(now() - beginMs)
-      // Consensus signs and logs the block meanwhile; once another one is decided, this one is forgotten.
-      options.defer(() => {
-        if ([...executions.values()].includes(executed)) executed.state.prepare()
+      const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
+      const execution = await runner.begin({ ...request, evidence })
+      const txs = await fillBlock(execution, options.candidates, {
+        maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
+        budgetMs: options.buildBudgetMs,
+        now,
+        postponed,
       })
-      return { txs, dataHash: dataHash(txs) }
+      const executed = await runner.finish(execution)
+      options.onExecuted(now() - beginMs)
+      keep({ ...request, evidence, txs }, executed)
+      return { txs, evidence, dataHash: dataHash(txs) }
+    },
+
+    async checkEvidence(evidence) {
+      return judgeEvidence(evidence, evidenceChain())
     },
 
     async processProposal(block) {
-      const reason = checkProposal(block, chain)
+      await options.settle()
+      const wrongEvidence = refuseEvidence(block)
+      if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
+      const input = inputOf(block)
+      // This node's own proposal, or one that another round proposes again.
+      if (runner.find(input) !== undefined) return { accepted: true }
+      const entries = await entriesOf({ block })
+      const reason = checkEntries(entries, block.header.height, chain)
       if (reason !== undefined) return { accepted: false, reason }
-      await execute(block, options.head().consensusHash)
+      keep(input, await execute(input, entries))
       return { accepted: true }
     },
 
     async finalizeBlock(decided): Promise<FinalizeResult> {
+      if (decided.catchingUp !== true) await options.settle()
+      const { block } = decided
       const head = options.head()
-      const { header } = decided.block
+      const { header } = block
       if (!equalBytes(header.appHash, head.hash)) {
         throw new Error(
           `block ${header.height} was decided on the application hash ${bytesToHex(header.appHash)}, ` +
             `but this node computed ${bytesToHex(head.hash)}: stop it, keep its data directory and report both`,
         )
       }
-      const executed = await execute(decided.block, head.consensusHash)
-      executions.clear()
+      const input = inputOf(block)
+      let executed = runner.find(input)
+      if (executed === undefined) {
+        const wrongEvidence = refuseEvidence(block)
+        if (wrongEvidence !== undefined) {
+          throw new Error(
+            `block ${header.height} was decided, but this node's chain does not bear out its evidence (${wrongEvidence}): ` +
+              'stop it, keep its data directory and report the block',
+          )
+        }
+        executed = await execute(input, await entriesOf(decided))
+      }
+      runner.clear()
       await options.publish(decided, executed)
       return {
         appHash: executed.hash,
         lastResultsHash: executed.resultsHash,
-        validatorUpdates: [],
-        durableHeight: header.height,
+        validatorUpdates: executed.validatorUpdates,
+        durableHeight: options.durableHeight(),
       }
     },
   }

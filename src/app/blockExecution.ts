@@ -5,6 +5,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { Receipt } from '../chain/receipt.ts'
 import { encodeReceipt } from '../chain/receiptCodec.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { BlockContext, Engine } from '../evm/engine.ts'
 import { EngineTrapError } from '../evm/engines/engineTrapError.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
@@ -19,6 +20,7 @@ import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, sha256 } from '../primitives/hash.ts'
 import type { Journal } from '../state/journal.ts'
 import { blockContextOf } from './blockContext.ts'
+import type { BlockHooks, BlockStart } from './blockHooks.ts'
 import type { BlockSeed } from './blockSeed.ts'
 import type { EntryResult } from './executionResults.ts'
 
@@ -42,6 +44,8 @@ export interface BlockExecutionInput {
   readonly reader: Pick<ChainReader, 'hash'>
   /** see `ExecutionEnvironment.yield` */
   readonly yield?: () => Promise<void>
+  /** what native modules do around the entries, and what the block tells them; a replay of EVM transactions has none */
+  readonly modules?: { readonly hooks: BlockHooks; readonly start: BlockStart }
 }
 
 /**
@@ -67,11 +71,13 @@ export interface BlockExecution {
   tryApply(transaction: SignedTransaction): Promise<EntryResult>
   /** Records an entry whose bytes are not a transaction that could ever start. */
   skip(reason: string): EntryResult
+  /** Ends the block after its last entry: native modules have their turn. To be called once. */
+  end(): readonly ValidatorUpdate[]
   /** The header of the block as executed so far, given the root of its state. */
   header(stateRoot: Hash): EthereumHeader
 }
 
-/** Starts a block: the system calls of EIP-4788 and EIP-2935 run, then entries may be applied. */
+/** Starts a block: the system calls of EIP-4788 and EIP-2935 run, then native modules; then entries may be applied. */
 export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecution> {
   const { world, seed, rules, engine, precompiles } = input
   const context = blockContextOf(seed, input.reader, rules)
@@ -94,6 +100,8 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
   } catch (error) {
     throw error instanceof EngineTrapError ? error.in(context.number, undefined) : error
   }
+  const { modules } = input
+  modules?.hooks.begin(world, modules.start)
 
   const freshPrecompileGas = precompileGas.left
   const isFresh = () => precompileGas.left === freshPrecompileGas
@@ -173,6 +181,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
       const result = await (isFresh() ? run(signed, undefined) : runUnlessLate(signed))
       return result.kind === 'evm' ? record(result) : result
     },
+    end: () => modules?.hooks.end(world, seed.number) ?? [],
     header: (stateRoot) => headerOf(seed, rules, results, gasUsed, stateRoot),
   }
 }

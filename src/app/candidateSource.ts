@@ -1,12 +1,15 @@
 import type { PooledTransaction } from '../mempool/types.ts'
+import type { SenderLookup } from './entry.ts'
 
-/** What a block builder needs of the mempool, which lives in another thread. */
+/** What the application needs of the mempool, which lives in another thread. */
 export interface CandidateSource {
   /**
    * The next best executable transactions for the block at this height: by effective tip, nonces of one sender in order. An
    * empty answer means that there are no more.
    */
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
+  /** Whose signatures the mempool knows: a block that others propose holds mostly those. */
+  readonly senders?: SenderLookup
 }
 
 export interface CandidateRequest {

@@ -1,3 +1,4 @@
+import type { RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
 import type { EthereumHeader } from '../chain/ethereumHeader.ts'
 import type { HeadRecord } from '../chain/headRecord.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -13,6 +14,17 @@ export interface ChainHead {
   /** consensus time, milliseconds since the epoch */
   readonly timeMs: number
   readonly record: HeadRecord
+  readonly validators: HeadValidators
+}
+
+/** The validators around the newest block. */
+export interface HeadValidators {
+  /** that signed it; at height 0 those of block 1 */
+  readonly last: ValidatorSet
+  /** of the next block */
+  readonly next: RankedValidatorSet
+  /** of the block after the next */
+  readonly afterNext: RankedValidatorSet
 }
 
 /** Reads the head of a database that holds at least a genesis block. */
@@ -26,11 +38,19 @@ export function loadChainHead(
   if (header === undefined || hash === undefined) {
     throw new Error(`the database is damaged: block ${record.height}, its newest, is missing`)
   }
+  const { height } = record
+  const last = reader.validatorSetAt(Math.max(height, 1))
+  const next = reader.validatorsAt(height + 1)
+  const afterNext = reader.validatorsAt(height + 2)
+  if (last === undefined || next === undefined || afterNext === undefined) {
+    throw new Error(`the database is damaged, or of an older version: it lacks the validators of block ${height + 1}`)
+  }
   return {
     header,
     hash,
     consensusHash: record.decided?.blockId.hash ?? genesis.genesisHash,
     timeMs: reader.consensusBlock(record.height)?.header.timeMs ?? genesis.genesisTimeMs,
     record,
+    validators: { last, next, afterNext },
   }
 }

@@ -1,5 +1,5 @@
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import { type Database, DatabaseError } from '../storage/database.ts'
+import { DatabaseError, type WritableDatabase } from '../storage/database.ts'
 
 /** More blocks than may be in LevelDB's logs and in no table file yet: two logs of 16 MB, over 3 KB a block. */
 const CHECKED_BLOCKS = 12_000
@@ -9,7 +9,10 @@ const CHECKED_BLOCKS = 12_000
  * are damaged in its log, so a missing block tells of a state that is wrong.
  * @throws DatabaseError
  */
-export async function checkBlocks(database: Pick<Database, 'entries' | 'location'>, headHeight: number): Promise<void> {
+export async function checkBlocks(
+  database: Pick<WritableDatabase, 'entries' | 'location'>,
+  headHeight: number,
+): Promise<void> {
   let expected = Math.max(0, headHeight - CHECKED_BLOCKS)
   const range = {
     start: columnKey(Column.header, heightBytes(expected)),

@@ -14,6 +14,10 @@ export interface DataPaths {
   readonly db: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
+  /** addresses of peers that the network learnt; may be deleted */
+  readonly addressBook: string
+  /** present while a reset is under way, or was interrupted */
+  readonly resetMarker: string
   /** a directory that the running process holds locked */
   readonly lock: string
   /** process ID of whoever holds the lock, for people */
@@ -30,6 +34,8 @@ export function dataPaths(homedir: string): DataPaths {
     nodeKey: join(config, 'node_key.json'),
     db: join(homedir, 'db'),
     wal: join(homedir, 'wal'),
+    addressBook: join(homedir, 'peers.json'),
+    resetMarker: join(homedir, 'reset-under-way'),
     lock: join(homedir, 'lock'),
     pid: join(homedir, 'coind.pid'),
   }

@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto'
+import { encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
+import type { Commit, Evidence } from '../chain/consensus/types.ts'
 import type { EthereumHeader } from '../chain/ethereumHeader.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { StateChanges } from '../state/changes.ts'
@@ -15,6 +18,8 @@ export interface ExecutedBlock {
   readonly results: readonly EntryResult[]
   /** CometBFT's last_results_hash of the next consensus header */
   readonly resultsHash: Uint8Array
+  /** new powers of validators, which act two blocks later */
+  readonly validatorUpdates: readonly ValidatorUpdate[]
   readonly changes: StateChanges
   readonly state: PendingState
 }
@@ -25,19 +30,26 @@ export interface ExecutionInput {
   readonly timeMs: number
   readonly proposerAddress: Uint8Array
   readonly parentConsensusHash: Uint8Array
+  readonly lastCommit: Commit
+  readonly evidence: readonly Evidence[]
   readonly txs: readonly Uint8Array[]
 }
 
 /**
  * Equal for equal inputs, so that a block executed while it was built or proposed is not executed again. One hash over all
- * transactions, behind their lengths: a full block is hashed in a millisecond, twice.
+ * transactions, behind their lengths: a full block is hashed in a millisecond, twice. Of the last commit, execution sees who
+ * signed.
  */
-export function executionKey({ height, timeMs, proposerAddress, parentConsensusHash, txs }: ExecutionInput): string {
-  const head = new Uint8Array(16)
+export function executionKey(input: ExecutionInput): string {
+  const { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs } = input
+  const head = new Uint8Array(20)
   const view = new DataView(head.buffer)
   view.setBigUint64(0, BigInt(height))
   view.setBigUint64(8, BigInt(timeMs))
-  const lengths = [proposerAddress, parentConsensusHash, ...txs].map(({ length }) => length)
-  const sizes = new Uint8Array(Uint32Array.of(lengths.length, ...lengths).buffer)
-  return hash('sha256', concatBytes(head, sizes, proposerAddress, parentConsensusHash, ...txs), 'base64')
+  view.setUint32(16, lastCommit.round)
+  const flags = Uint8Array.from(lastCommit.signatures, ({ flag }) => flag)
+  const parts = [proposerAddress, parentConsensusHash, flags, ...evidence.map(encodeEvidence)]
+  const lengths = [...parts, ...txs].map(({ length }) => length)
+  const sizes = new Uint8Array(Uint32Array.of(parts.length, lengths.length, ...lengths).buffer)
+  return hash('sha256', concatBytes(head, sizes, ...parts, ...txs), 'base64')
 }

@@ -3,14 +3,16 @@ import { openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
-import type { PoolHeadUpdate } from '../mempool/types.ts'
 import { StateStore } from '../state/store.ts'
+import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Database } from '../storage/database.ts'
+import type { Announcement } from './announcement.ts'
 import { createApplication } from './application.ts'
+import { type BlockHooks, MODULE_HOOKS } from './blockHooks.ts'
 import type { CandidateSource } from './candidateSource.ts'
 import type { ChainHead } from './chainHead.ts'
-import type { ExecutedBlock } from './executedBlock.ts'
 import type { GenesisState } from './genesisState.ts'
+import { lazyChainReader } from './lazyChainReader.ts'
 import { openChain } from './openChain.ts'
 import { createPruner } from './pruner.ts'
 import { createPublisher } from './publisher.ts'
@@ -34,8 +36,12 @@ export interface ExecutorOptions {
   readonly now: () => number
   /** see `ApplicationOptions` */
   readonly defer: (work: () => void) => void
-  /** a block is in the database */
-  readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
+  /** see `PublisherOptions` */
+  readonly later: (milliseconds: number, work: () => void) => void
+  /** blocks are in the database */
+  readonly onPublished: (announcement: Announcement) => void
+  /** what native modules do in each block; by default what they do in production */
+  readonly hooks?: BlockHooks
   readonly observer?: ExecutorObserver
 }
 
@@ -53,7 +59,7 @@ export interface Executor {
   readonly application: Application
   readonly head: () => ChainHead
   readonly oldestState: () => number
-  /** Syncs and closes the database: imported blocks are in no write-ahead log. */
+  /** Writes what was put off and closes the database. */
   close(): Promise<void>
 }
 
@@ -62,9 +68,11 @@ export interface Executor {
  * @throws GenesisMismatch, DatabaseError
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
-  const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, observer = NO_OBSERVER } = options
-  const database = await Database.open(options.location)
+  const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
+  const { hooks = MODULE_HOOKS, observer = NO_OBSERVER } = options
+  const stored = await Database.open(options.location)
   try {
+    const database = new BufferedDatabase(stored)
     const state = new StateStore(database)
     const head = await openChain(database, state, chain, options.genesis)
     const publisher = createPublisher({
@@ -75,21 +83,25 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       onPublished: options.onPublished,
       onWritten: observer.written,
       now,
+      later,
     })
     const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
     const application = createApplication({
       chain,
       state,
-      chainReader: () => openChainReader(database),
+      chainReader: () => lazyChainReader(() => openChainReader(database)),
       engine,
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,
+      hooks,
       candidates,
       head: publisher.head,
       publish: async (decided, executed) => {
         await publisher.publish(decided, executed)
         await pruner.afterBlock(executed.header.number)
       },
+      settle: publisher.settle,
+      durableHeight: publisher.durableHeight,
       onExecuted: observer.executed,
       buildBudgetMs,
       now,
@@ -100,12 +112,13 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {
+        await publisher.settle()
         await state.close()
-        await database.close()
+        await stored.close()
       },
     }
   } catch (error) {
-    await database.close()
+    await stored.close()
     throw error
   }
 }

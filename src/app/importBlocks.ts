@@ -3,23 +3,23 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { encodeBlock } from '../chain/consensus/blockCodec.ts'
 import { headerHash } from '../chain/consensus/headerCodec.ts'
 import { createPartSet } from '../chain/consensus/partSet.ts'
-import { equalBlockId, type ValidatorSet } from '../chain/consensus/types.ts'
+import { equalBlockId } from '../chain/consensus/types.ts'
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
 import { verifyCommit } from '../chain/consensus/verifyCommit.ts'
-import type { Application } from '../consensus/application.ts'
+import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type BlockFileEntry, BlockFileError, readBlockFile } from './blockFile.ts'
 
 export interface ImportRequest {
   readonly application: Application
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
-  readonly validators: ValidatorSet
   readonly path: string
   readonly onBlock?: (height: number) => void
 }
 
 /**
- * Verifies and executes the blocks of a file from where the chain stands; blocks that it has already are passed over.
+ * Verifies and executes the blocks of a file from where the chain stands; blocks that it has already are passed over. The last
+ * ones may not be on stable storage before the executor is closed.
  * @returns the first and last height that were executed (`to` < `from` when there was none)
  * @throws BlockFileError when a block is not the chain's next one or its commit is not valid
  */
@@ -27,39 +27,46 @@ export async function importBlocks(request: ImportRequest): Promise<{ readonly f
   const { application, chain, path } = request
   const file = await open(path, 'r')
   try {
-    const from = (await application.info()).height + 1
-    let next = from
+    let info = await application.info()
+    const from = info.height + 1
     for await (const entry of readBlockFile(file, chain.genesisHash)) {
       const { height } = entry.block.header
+      const next = info.height + 1
       if (height < next) continue
       if (height > next) throw new BlockFileError(`block ${next} is missing: the file goes on with block ${height}`)
-      const decided = { block: entry.block, blockId: checkedBlockId(entry, request), seenCommit: entry.commit }
-      await checkAncestry(entry, application)
-      await application.finalizeBlock(decided)
+      const blockId = checkedBlockId(entry, chain, info)
+      checkAncestry(entry, info)
+      await application.finalizeBlock({ block: entry.block, blockId, seenCommit: entry.commit, catchingUp: true })
       request.onBlock?.(height)
-      next++
+      info = await application.info()
     }
-    return { from, to: next - 1 }
+    return { from, to: info.height }
   } finally {
     await file.close()
   }
 }
 
-/** The block's ID, if more than two thirds of the validators signed it. */
-function checkedBlockId({ block, commit }: BlockFileEntry, { chain, validators }: ImportRequest) {
-  const { height, chainId, validatorsHash } = block.header
+/** The block's ID, if more than two thirds of the height's validators signed it. */
+function checkedBlockId(
+  { block, commit }: BlockFileEntry,
+  chain: ImportRequest['chain'],
+  { validators, nextValidators }: ApplicationInfo,
+) {
+  const { height, chainId, validatorsHash, nextValidatorsHash } = block.header
   const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
   if (chainId !== chain.chainId) throw new BlockFileError(`block ${height} is of the chain ${chainId}`)
   if (!equalBytes(validatorsHash, validatorSetHash(validators))) {
-    throw new BlockFileError(`block ${height} names other validators than the genesis`)
+    throw new BlockFileError(`block ${height} names other validators than this chain has at its height`)
+  }
+  if (!equalBytes(nextValidatorsHash, validatorSetHash(nextValidators))) {
+    throw new BlockFileError(`block ${height} names other validators for block ${height + 1} than this chain has`)
   }
   const verdict = verifyCommit({ chainId, height, blockId, validators }, commit)
   if (!verdict.valid) throw new BlockFileError(`block ${height} is not decided by its commit: ${verdict.reason}`)
   return blockId
 }
 
-async function checkAncestry({ block: { header } }: BlockFileEntry, application: Application): Promise<void> {
-  const { lastBlockId, lastResultsHash } = await application.info()
+function checkAncestry({ block: { header } }: BlockFileEntry, { lastBlockId, lastResultsHash }: ApplicationInfo): void {
   if (lastBlockId !== undefined && !equalBlockId(lastBlockId, header.lastBlockId)) {
     throw new BlockFileError(`block ${header.height} does not follow this chain's block ${header.height - 1}`)
   }

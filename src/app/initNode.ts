@@ -6,7 +6,7 @@ import { GenesisError } from '../chain/genesisError.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
-import { checkFreshGenesis, checkSupported } from '../config/startRules.ts'
+import { checkFreshGenesis, checkJoining, checkSupported } from '../config/startRules.ts'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -28,10 +28,12 @@ export interface InitOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** gas limit of a block's EVM transactions in a fresh genesis */
   readonly blockGasLimit?: bigint
+  /** that of the network which this node joins, checked; needed where `needsGenesis` says so */
+  readonly joined?: Genesis
 }
 
 export interface InitResult {
-  /** whether the genesis was created now */
+  /** whether the genesis was created, or taken from a seed node, now */
   readonly isFresh: boolean
   readonly genesis: Genesis
   readonly genesisHash: Hash
@@ -46,14 +48,20 @@ export interface InitResult {
  */
 export function checkInit(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): void {
   if (existsSync(paths.genesis)) checkSupported(config)
+  else if (config.joining.isJoining) checkJoining(config)
   else checkFreshGenesis(config)
 }
 
-type InitConfig = Pick<Config, 'chainId' | 'moniker' | 'genesis' | 'joining'>
+/** Whether the genesis has to come from the network that this node joins. */
+export function needsGenesis(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): boolean {
+  return config.joining.isJoining && !existsSync(paths.genesis)
+}
+
+type InitConfig = Pick<Config, 'chainId' | 'moniker' | 'genesis' | 'joining' | 'p2p'>
 
 /**
- * Makes the data directory ready for a start: reads genesis.json, or creates it with this node as the sole validator. An existing
- * consensus key is used. Doing it again changes nothing. Call it with the directory locked.
+ * Makes the data directory ready for a start: reads genesis.json, takes that of the network which the node joins, or creates it with
+ * this node as the sole validator. Existing keys are used. Doing it again changes nothing. Call it with the directory locked.
  * @throws ConfigError with one line for the operator: what is wrong and what to do
  */
 export function initNode(
@@ -62,12 +70,16 @@ export function initNode(
   key: ConsensusKeyFile,
   options: InitOptions,
 ): InitResult {
+  if (existsSync(paths.resetMarker)) {
+    throw new ConfigError(`a reset of ${paths.homedir} was interrupted: run coind reset again`)
+  }
   if (existsSync(paths.genesis)) return existingGenesis(config, paths, key)
+  if (config.joining.isJoining) return joinedGenesis(config, paths, key, options)
   const { wallet, selfDelegationAcoin } = checkFreshGenesis(config)
   for (const directory of [paths.db, paths.wal]) {
     if (existsSync(directory) && readdirSync(directory).length > 0) {
       throw new ConfigError(
-        `${paths.genesis} is missing, but ${directory} holds a chain: put the file back, or move db and wal away to begin a new chain`,
+        `${paths.genesis} is missing, but ${directory} holds a chain: put the file back, or run coind reset to begin a new chain`,
       )
     }
   }
@@ -83,10 +95,44 @@ export function initNode(
     ...(options.fundedAccounts === undefined ? {} : { fundedAccounts: options.fundedAccounts }),
     ...(options.blockGasLimit === undefined ? {} : { blockGasLimit: options.blockGasLimit }),
   })
+  writeGenesis(paths, genesis)
+  const { seedNodeUrl, seedNodeId } = config.joining
+  const seedWarnings =
+    seedNodeUrl === undefined && seedNodeId === undefined
+      ? []
+      : ['a genesis was created: the seed node has no effect without JOIN_NETWORK=true']
+  return {
+    isFresh: true,
+    genesis,
+    genesisHash: genesisHash(genesis),
+    warnings: [...seedWarnings, ...delegationWarnings(genesis)],
+  }
+}
+
+/** A database that is there may be that network's: the start compares it with the genesis. */
+function joinedGenesis(
+  config: InitConfig,
+  paths: DataPaths,
+  key: ConsensusKeyFile,
+  { joined }: InitOptions,
+): InitResult {
+  if (joined === undefined) throw new Error('the genesis of the network to join was not fetched')
+  mkdirSync(paths.config, { recursive: true, mode: 0o700 })
+  writeGenesis(paths, joined)
+  const existing = existingGenesis(config, paths, key)
+  const pinned =
+    config.genesis.hash === undefined
+      ? [
+          `the genesis of ${joined.chain_id} was taken on trust: set GENESIS_HASH=${digits(existing.genesisHash)} to pin it`,
+        ]
+      : []
+  return { ...existing, isFresh: true, warnings: [...pinned, ...existing.warnings] }
+}
+
+function writeGenesis(paths: DataPaths, genesis: Genesis): void {
   writeFileDurably(paths.genesis, formatGenesis(genesis), 0o644)
   // The directory itself may be new.
   syncDirectory(paths.homedir)
-  return { isFresh: true, genesis, genesisHash: genesisHash(genesis), warnings: delegationWarnings(genesis) }
 }
 
 function existingGenesis(config: InitConfig, paths: DataPaths, key: ConsensusKeyFile): InitResult {
@@ -103,12 +149,12 @@ function existingGenesis(config: InitConfig, paths: DataPaths, key: ConsensusKey
       `GENESIS_HASH is ${digits(config.genesis.hash)}, but ${paths.genesis} has the hash ${digits(hash)}`,
     )
   }
-  checkValidatorKey(genesis, paths, key)
+  const keyWarnings = checkValidatorKey(config, genesis, paths, key)
   return {
     isFresh: false,
     genesis,
     genesisHash: hash,
-    warnings: [...walletWarnings(config, genesis), ...delegationWarnings(genesis)],
+    warnings: [...keyWarnings, ...walletWarnings(config, genesis), ...delegationWarnings(genesis)],
   }
 }
 
@@ -122,23 +168,40 @@ export function readGenesisFile(path: string): Genesis {
   }
 }
 
-/** Without peers a node can only follow a chain whose blocks it decides itself. */
-function checkValidatorKey(genesis: Genesis, paths: DataPaths, key: ConsensusKeyFile): void {
+/**
+ * A node whose key is in the genesis is a validator from the first block on. Any other follows, with a key that may become a
+ * validator's later; without anybody to follow, it has lost the sole validator's key.
+ * @returns warnings
+ */
+function checkValidatorKey(
+  config: InitConfig,
+  genesis: Genesis,
+  paths: DataPaths,
+  key: ConsensusKeyFile,
+): readonly string[] {
+  const validators = genesisValidators(genesis)
+  const { isJoining } = config.joining
+  const isAlone = validators.length === 1 && !isJoining && config.p2p.persistentPeers.length === 0
   const publicKey = key.load()
   if (publicKey === undefined) {
-    throw new ConfigError(`${paths.validatorKey} is missing: put back the key of the validator in genesis.json`)
+    if (isAlone) {
+      throw new ConfigError(`${paths.validatorKey} is missing: put back the key of the validator in genesis.json`)
+    }
+    key.create()
+    return isJoining ? [] : [`${paths.validatorKey} was missing and is new: it is no validator's in genesis.json`]
   }
-  if (!genesisValidators(genesis).some((validator) => equalBytes(validator.publicKey, publicKey))) {
-    throw new ConfigError(
-      `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is`,
-    )
-  }
+  if (validators.some((validator) => equalBytes(validator.publicKey, publicKey)) || !isAlone) return []
+  throw new ConfigError(
+    `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is, or name peers to follow in PERSISTENT_PEERS`,
+  )
 }
 
 function walletWarnings(config: InitConfig, genesis: Genesis): readonly string[] {
   const { wallet } = config.genesis
-  const [validator] = genesis.app_state.staking.validators
-  if (wallet === undefined || validator?.operator_address === toBech32(wallet, BECH32_OPERATOR)) return []
+  // A node that joins shares its environment with one that creates.
+  if (wallet === undefined || config.joining.isJoining) return []
+  const operator = toBech32(wallet, BECH32_OPERATOR)
+  if (genesis.app_state.staking.validators.some(({ operator_address }) => operator_address === operator)) return []
   return [`GENESIS_WALLET ${toChecksumAddress(wallet)} is not the one of the existing genesis and has no effect`]
 }
 

@@ -2,17 +2,19 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
 import { readHead, writeHead } from '../chain/headRecord.ts'
 import { openChainReader } from '../chain/store.ts'
+import { writeValidators } from '../chain/validatorRecords.ts'
 import { writeBlock } from '../chain/writeBlock.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey } from '../storage/columns.ts'
-import type { Database } from '../storage/database.ts'
+import type { WritableDatabase } from '../storage/database.ts'
 import { type ChainHead, loadChainHead } from './chainHead.ts'
 import { checkBlocks, missingBlock } from './checkBlocks.ts'
 import { genesisHeader } from './genesisBlock.ts'
 import { applyGenesis, type GenesisState } from './genesisState.ts'
+import { genesisHeadValidators } from './nextValidators.ts'
 import { resultsHashOf } from './resultsHash.ts'
 
 const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
@@ -27,7 +29,7 @@ export class GenesisMismatch extends Error {
  * @throws GenesisMismatch; DatabaseError when blocks are missing
  */
 export async function openChain(
-  database: Database,
+  database: WritableDatabase,
   state: StateStore,
   chain: ChainConfig,
   genesis: GenesisState,
@@ -50,7 +52,7 @@ export async function openChain(
 }
 
 async function writeGenesis(
-  database: Database,
+  database: WritableDatabase,
   state: StateStore,
   chain: ChainConfig,
   genesis: GenesisState,
@@ -64,10 +66,13 @@ async function writeGenesis(
   writeBlock(batch, {
     header,
     hash: ethereumHeaderHash(header),
-    consensusBlock: undefined,
+    consensus: undefined,
     results: { executed: [], skipped: [] },
     transactionHashes: [],
   })
+  const validators = genesisHeadValidators(genesis.validators)
+  writeValidators(batch, database, { height: 1, set: validators.next, isChanged: true })
+  writeValidators(batch, database, { height: 2, set: validators.afterNext, isChanged: false })
   writeHead(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
   batch.put(GENESIS_HASH_KEY, chain.genesisHash)
   await database.write(batch, { sync: true })

@@ -1,22 +1,21 @@
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
-import { readEntry } from './entry.ts'
+import type { Entry } from './entry.ts'
 
 /**
- * Why a proposed block is invalid, without executing it: an entry that no state could ever start (bytes, signature, chain
- * ID, intrinsic gas), or entries that at their cheapest exceed the block's gas. Entries that a state may start are
+ * Why a proposed block's entries are invalid, without executing it: one that no state could ever start (bytes, signature, chain
+ * ID, intrinsic gas), or all of them exceed the block's gas at their cheapest. Entries that a state may start are
  * allowed to fail when their turn comes.
  */
-export function checkProposal(
-  block: Pick<ConsensusBlock, 'header' | 'txs'>,
-  chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'blockGasLimit' | 'maxBlockBytes'>,
+export function checkEntries(
+  entries: readonly Entry[],
+  height: number,
+  chain: Pick<ChainConfig, 'forks' | 'blockGasLimit' | 'maxBlockBytes'>,
 ): string | undefined {
-  const fork = forkAt(chain, block.header.height)
+  const fork = forkAt(chain, height)
   let bytes = 0
   let gas = 0n
-  for (const [position, raw] of block.txs.entries()) {
-    const entry = readEntry(raw, chain)
+  for (const [position, entry] of entries.entries()) {
     if ('reason' in entry) return `transaction ${position}: ${entry.reason}`
     const { transaction } = entry
     const intrinsic = intrinsicGas(transaction, fork)
@@ -25,7 +24,7 @@ export function checkProposal(
     if (transaction.gasLimit < minimum) {
       return `transaction ${position}: intrinsic gas too low: gas ${transaction.gasLimit}, minimum needed ${minimum}`
     }
-    bytes += raw.length
+    bytes += transaction.raw.length
     gas += leastGasUsed(intrinsic, floor)
   }
   if (bytes > chain.maxBlockBytes) return `the transactions take ${bytes} bytes, at most ${chain.maxBlockBytes} fit`

@@ -1,13 +1,13 @@
 import { dropBlockBodies } from '../chain/dropBlocks.ts'
 import type { StateStore } from '../state/store.ts'
-import type { Database } from '../storage/database.ts'
+import type { WritableDatabase } from '../storage/database.ts'
 
 /** History entries, and block bodies, that may be dropped after one block: a few milliseconds of work. */
 const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
 
 export interface PrunerOptions {
-  readonly database: Database
+  readonly database: WritableDatabase
   readonly state: Pick<StateStore, 'prune'>
   /** blocks whose state is kept, or all */
   readonly pruning: 'archive' | number

@@ -1,66 +1,93 @@
-import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { encodeBlock } from '../chain/consensus/blockCodec.ts'
 import { writeHead } from '../chain/headRecord.ts'
+import { writeValidators } from '../chain/validatorRecords.ts'
 import { writeBlock } from '../chain/writeBlock.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
-import { delegationTarget } from '../evm/delegation.ts'
-import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
-import type { Address } from '../primitives/address.ts'
-import { equalBytes } from '../primitives/bytes.ts'
-import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
-import type { Account, StateReader } from '../state/reader.ts'
+import type { Hash } from '../primitives/hash.ts'
+import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
-import type { Database } from '../storage/database.ts'
+import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
+import type { Announcement } from './announcement.ts'
+import { type CatchUpWriterOptions, createCatchUpWriter } from './catchUpWriter.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
 import type { EntryResult } from './executionResults.ts'
+import { advanceValidators } from './nextValidators.ts'
+import { poolUpdate } from './poolUpdate.ts'
 
 export interface PublisherOptions {
-  readonly database: Pick<Database, 'write'>
+  readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
   readonly chain: Pick<ChainConfig, 'feeMarket'>
   /** the chain's present head; `head` of the returned object follows it */
   readonly head: ChainHead
-  /** Called when a block is in the database: tells the other threads. */
-  readonly onPublished: (head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock) => void
-  /** A block's batch was written: how long it took and its size. */
+  /** Called when blocks are in the database: tells the other threads. */
+  readonly onPublished: (announcement: Announcement) => void
+  /** A block's batch was written (or put off): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
   readonly now: () => number
+  /** Runs work after so many milliseconds. */
+  readonly later: (milliseconds: number, work: () => void) => void
 }
 
 export interface Publisher {
+  /** the newest block, whether others see it already or not */
   readonly head: () => ChainHead
-  /** Stores and publishes a block, which is on stable storage then. */
+  /** height of the newest block that is on stable storage and that others see */
+  readonly durableHeight: () => number
+  /**
+   * Stores and publishes a block. It is on stable storage then, unless others are said to follow at once: those are written and
+   * published together.
+   */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
+  /** Writes and publishes what is put off. */
+  readonly settle: () => Promise<void>
 }
 
 /**
- * Puts decided blocks into the database: state, block, receipts, indexes and head in one synced batch, and only then does
+ * Puts decided blocks into the database: state, block, receipts, indexes, validators and head in one synced batch, and only then does
  * anybody see the block. Every batch is synced, because LevelDB gives up a full log file without syncing it: a sync of a
  * later batch would not reach the ones before, and power loss could take blocks from the middle.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
+  const { database } = options
   let { head } = options
+  let durableHeight = head.header.number
+
+  const announce = (announcement: Announcement): void => {
+    durableHeight = announcement.head.header.number
+    options.onPublished(announcement)
+  }
+  const writer = createCatchUpWriter({ database, onWritten: announce, now: options.now, later: options.later })
 
   return {
     head: () => head,
+    durableHeight: () => durableHeight,
+    settle: writer.settle,
     publish: async (decided, executed) => {
+      const isPutOff = decided.catchingUp === true
+      if (isPutOff) writer.begin()
+      else await writer.settle()
+      const validators = advanceValidators(head.validators, executed.validatorUpdates)
       const batch = new WriteBatch()
       executed.state.write(batch)
       writeBlock(batch, {
         header: executed.header,
         hash: executed.hash,
-        consensusBlock: encodeBlock(decided.block),
+        consensus: { block: encodeBlock(decided.block), hash: decided.blockId.hash },
         results: storedResults(executed.results),
         transactionHashes: transactionHashes(executed.results),
       })
-      const record = { height: executed.header.number, decided, resultsHash: executed.resultsHash }
+      const height = executed.header.number
+      const isChanged = executed.validatorUpdates.length > 0
+      writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })
+      const record = { height, decided, resultsHash: executed.resultsHash }
       writeHead(batch, record)
 
       const beginMs = options.now()
-      await options.database.write(batch, { sync: true })
+      await database.write(batch, { sync: true })
       options.onWritten(options.now() - beginMs, batch.bytes)
       executed.state.publish()
       head = {
@@ -69,8 +96,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
         consensusHash: decided.blockId.hash,
         timeMs: decided.block.header.timeMs,
         record,
+        validators,
       }
-      options.onPublished(head, poolUpdate(executed, options), executed)
+      const announcement: Announcement = {
+        head,
+        update: poolUpdate(executed, options),
+        gasUsed: executed.header.gasUsed,
+        evidenceCount: decided.block.evidence.length,
+      }
+      if (isPutOff) await writer.putOff(announcement)
+      else announce(announcement)
     },
   }
 }
@@ -90,28 +125,4 @@ function storedResults(results: readonly EntryResult[]): Parameters<typeof write
 
 function transactionHashes(results: readonly EntryResult[]): Hash[] {
   return results.flatMap((result) => (result.kind === 'evm' ? [result.transaction.transaction.hash] : []))
-}
-
-function poolUpdate(
-  { header, results, changes }: ExecutedBlock,
-  { chain, reader }: Pick<PublisherOptions, 'chain' | 'reader'>,
-): PoolHeadUpdate {
-  return {
-    height: header.number,
-    baseFeePerGas: nextBaseFee(header, chain.feeMarket),
-    gasLimit: header.gasLimit,
-    accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
-      address,
-      accountState(current, reader),
-    ]),
-    included: transactionHashes(results),
-  }
-}
-
-/** What the mempool checks of an account. */
-export function accountState(account: Account | undefined, reader: Pick<StateReader, 'getCode'>): AccountState {
-  if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none' }
-  const { nonce, balance, codeHash } = account
-  if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none' }
-  return { nonce, balance, code: delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation' }
 }

@@ -49,6 +49,10 @@ export async function beginShadowed(
       shadow.skip(reason)
       return primary.skip(reason)
     },
+    end: () => {
+      shadow.end()
+      return primary.end()
+    },
     check: async () => {
       const differences = differingChanges(primary.world.changes(), shadow.world.changes())
       if (differences.length > 0) throw await block.stateMismatch(differences)

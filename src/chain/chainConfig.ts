@@ -13,6 +13,28 @@ export interface FeeMarket {
   readonly initialBaseFee: bigint
 }
 
+/** Timing of consensus, the same for all validators; milliseconds. */
+export interface ConsensusTiming {
+  readonly proposeTimeoutMs: number
+  /** added for each round from the fourth on */
+  readonly proposeTimeoutDeltaMs: number
+  /** of prevote and precommit */
+  readonly voteTimeoutMs: number
+  readonly voteTimeoutDeltaMs: number
+  /** PBTS: how far clocks may be apart */
+  readonly precisionMs: number
+  /** PBTS: how long a proposal may travel */
+  readonly messageDelayMs: number
+}
+
+/** Evidence is expired when it is older than both ages. */
+export interface EvidenceParams {
+  readonly maxAgeBlocks: number
+  readonly maxAgeMs: number
+  /** that evidence may take in one block */
+  readonly maxBytes: number
+}
+
 /** What the genesis fixes for execution and RPC. */
 export interface ChainConfig {
   /** native chain ID, e.g. coin_76287-1 */
@@ -34,6 +56,8 @@ export interface ChainConfig {
   readonly maxBlockBytes: number
   /** milliseconds between blocks on average */
   readonly blockIntervalMs: number
+  readonly timing: ConsensusTiming
+  readonly evidence: EvidenceParams
   readonly feeMarket: FeeMarket
   /** stateful precompiles that the genesis registers */
   readonly registeredPrecompiles: readonly Address[]

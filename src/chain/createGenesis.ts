@@ -23,16 +23,30 @@ export interface FundedAccount {
   readonly balanceAcoin: bigint
 }
 
+/** A validator of the first block. */
+export interface GenesisValidatorInput {
+  /** operator, and delegator of its self-delegation */
+  readonly operator: Address
+  /** minted on top of the initial supply, into the bonded pool */
+  readonly selfDelegationAcoin: bigint
+  /** ed25519, 32 bytes */
+  readonly consensusPublicKey: Uint8Array
+  readonly moniker: string
+}
+
 export interface GenesisInput {
   /** milliseconds since the epoch; cut to whole seconds */
   readonly genesisTimeMs: number
   readonly chainId: string
-  /** receives the initial supply; operator and delegator of the sole validator */
+  /** receives the initial supply; operator and delegator of the first validator */
   readonly wallet: Address
+  /** of the first validator, like the two after it */
   readonly selfDelegationAcoin: bigint
-  /** of the sole validator: ed25519, 32 bytes */
+  /** ed25519, 32 bytes */
   readonly consensusPublicKey: Uint8Array
   readonly moniker: string
+  /** validators besides the first; none by default */
+  readonly otherValidators?: readonly GenesisValidatorInput[]
   /** further accounts, minted on top of the initial supply (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
   /** whether the native token has its ERC-20 contract; true by default */
@@ -42,7 +56,7 @@ export interface GenesisInput {
   readonly forks?: readonly { readonly height: number; readonly fork: Hardfork }[]
 }
 
-/** Commission of the sole validator. */
+/** Commission of each validator. */
 const COMMISSION = {
   rate: '0.100000000000000000',
   max_rate: '0.200000000000000000',
@@ -51,7 +65,7 @@ const COMMISSION = {
 const NEVER = '1970-01-01T00:00:00Z'
 
 /**
- * The genesis of a network with one validator. The same input gives the same genesis, byte for byte.
+ * The genesis of a new network. The same input gives the same genesis, byte for byte.
  * @throws GenesisError when the input cannot make a valid one
  */
 export function createGenesis(input: GenesisInput): Genesis {
@@ -62,18 +76,20 @@ export function createGenesis(input: GenesisInput): Genesis {
     throw new GenesisError('app_state.bank.balances', 'the genesis wallet holds the initial supply and nothing more')
   }
   const holders = [{ address: input.wallet, balanceAcoin: INITIAL_SUPPLY_ACOIN }, ...funded]
+  const validators = [{ ...input, operator: input.wallet }, ...(input.otherValidators ?? [])]
+  const bonded = validators.reduce((sum, { selfDelegationAcoin }) => sum + selfDelegationAcoin, 0n)
   const genesis: Genesis = {
     app_name: 'coind',
     genesis_time: new Date(input.genesisTimeMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     chain_id: input.chainId,
     initial_height: '1',
     app_hash: '',
-    consensus: consensusSection(input),
+    consensus: consensusSection(input, validators),
     app_state: {
       ...MODULE_DEFAULTS,
       auth: { ...MODULE_DEFAULTS.auth, accounts: authAccounts(holders) },
-      bank: bankSection([...holders, { address: moduleAddress(BONDED_POOL), balanceAcoin: input.selfDelegationAcoin }]),
-      staking: stakingSection(input),
+      bank: bankSection([...holders, { address: moduleAddress(BONDED_POOL), balanceAcoin: bonded }]),
+      staking: stakingSection(validators),
       evm: {
         accounts: [],
         params: {
@@ -97,16 +113,17 @@ export function createGenesis(input: GenesisInput): Genesis {
   return genesis
 }
 
-function consensusSection(input: GenesisInput): Genesis['consensus'] {
+function consensusSection(
+  input: Pick<GenesisInput, 'blockGasLimit'>,
+  validators: readonly GenesisValidatorInput[],
+): Genesis['consensus'] {
   return {
-    validators: [
-      {
-        address: bytesToHex(sha256(input.consensusPublicKey).slice(0, 20)).slice(2).toUpperCase(),
-        pub_key: { type: 'tendermint/PubKeyEd25519', value: base64(input.consensusPublicKey) },
-        power: (input.selfDelegationAcoin / POWER_REDUCTION_ACOIN).toString(),
-        name: input.moniker,
-      },
-    ],
+    validators: validators.map(({ consensusPublicKey, selfDelegationAcoin, moniker }) => ({
+      address: bytesToHex(sha256(consensusPublicKey).slice(0, 20)).slice(2).toUpperCase(),
+      pub_key: { type: 'tendermint/PubKeyEd25519', value: base64(consensusPublicKey) },
+      power: (selfDelegationAcoin / POWER_REDUCTION_ACOIN).toString(),
+      name: moniker,
+    })),
     params: {
       ...CONSENSUS_PARAMETERS,
       block: { ...CONSENSUS_PARAMETERS.block, max_gas: (input.blockGasLimit ?? DEFAULT_BLOCK_GAS_LIMIT).toString() },
@@ -141,31 +158,35 @@ function bankSection(holders: readonly FundedAccount[]): Genesis['app_state']['b
   }
 }
 
-function stakingSection(input: GenesisInput): Genesis['app_state']['staking'] {
-  const tokens = input.selfDelegationAcoin.toString()
-  const shares = `${tokens}.${'0'.repeat(18)}`
-  const operator = toBech32(input.wallet, BECH32_OPERATOR)
+function stakingSection(validators: readonly GenesisValidatorInput[]): Genesis['app_state']['staking'] {
   return {
     ...MODULE_DEFAULTS.staking,
-    validators: [
-      {
-        operator_address: operator,
-        consensus_pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: base64(input.consensusPublicKey) },
-        jailed: false,
-        status: 'BOND_STATUS_BONDED',
-        tokens,
-        delegator_shares: shares,
-        description: { moniker: input.moniker, identity: '', website: '', security_contact: '', details: '' },
-        unbonding_height: '0',
-        unbonding_time: NEVER,
-        commission: { commission_rates: COMMISSION, update_time: NEVER },
-        min_self_delegation: '1',
-        unbonding_on_hold_ref_count: '0',
-        unbonding_ids: [],
-      },
-    ],
-    delegations: [{ delegator_address: toBech32(input.wallet), validator_address: operator, shares }],
+    validators: validators.map(({ operator, selfDelegationAcoin, consensusPublicKey, moniker }) => ({
+      operator_address: toBech32(operator, BECH32_OPERATOR),
+      consensus_pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: base64(consensusPublicKey) },
+      jailed: false,
+      status: 'BOND_STATUS_BONDED',
+      tokens: selfDelegationAcoin.toString(),
+      delegator_shares: sharesOf(selfDelegationAcoin),
+      description: { moniker, identity: '', website: '', security_contact: '', details: '' },
+      unbonding_height: '0',
+      unbonding_time: NEVER,
+      commission: { commission_rates: COMMISSION, update_time: NEVER },
+      min_self_delegation: '1',
+      unbonding_on_hold_ref_count: '0',
+      unbonding_ids: [],
+    })),
+    delegations: validators.map(({ operator, selfDelegationAcoin }) => ({
+      delegator_address: toBech32(operator),
+      validator_address: toBech32(operator, BECH32_OPERATOR),
+      shares: sharesOf(selfDelegationAcoin),
+    })),
   }
+}
+
+/** One share a token, as a LegacyDec. */
+function sharesOf(tokens: bigint): string {
+  return `${tokens}.${'0'.repeat(18)}`
 }
 
 function erc20Section(hasNativeToken: boolean): Genesis['app_state']['erc20'] {

@@ -1,6 +1,6 @@
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import type { Database } from '../storage/database.ts'
+import type { WritableDatabase } from '../storage/database.ts'
 import { encodeBlock } from './consensus/blockCodec.ts'
 import { logIndexKeys } from './logIndex.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
@@ -9,7 +9,7 @@ import { oldestBlockEntry, openChainReader } from './store.ts'
  * Drops the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest first. Headers,
  * commits and validator sets stay: evidence may still refer to them.
  */
-export async function dropBlockBodies(database: Database, oldestToKeep: number, count: number): Promise<void> {
+export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: number, count: number): Promise<void> {
   const reader = openChainReader(database)
   const target = Math.min(oldestToKeep, reader.headHeight)
   if (reader.oldestBlock >= target) return

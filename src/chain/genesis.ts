@@ -3,12 +3,13 @@ import { type Address, BECH32_OPERATOR, parseAddress } from '../primitives/addre
 import { type Hash, sha256 } from '../primitives/hash.ts'
 import { canonicalJson } from './canonicalJson.ts'
 import type { ChainConfig } from './chainConfig.ts'
+import { fromCometGenesis } from './cometGenesis.ts'
 import { GenesisError } from './genesisError.ts'
 import { checkGenesis } from './genesisRules.ts'
 import { type Genesis, genesisSchema } from './genesisSchema.ts'
 
 /**
- * Reads a genesis file and checks that its parts agree with one another.
+ * Reads a genesis file, or the genesis in an answer of /rpc/genesis, and checks that its parts agree with one another.
  * @throws GenesisError that names the place and the problem
  */
 export function parseGenesis(json: string): Genesis {
@@ -18,7 +19,7 @@ export function parseGenesis(json: string): Genesis {
   } catch (error) {
     throw new GenesisError('', `not JSON (${(error as SyntaxError).message})`)
   }
-  const result = genesisSchema.safeParse(value)
+  const result = genesisSchema.safeParse(fromCometGenesis(value))
   if (!result.success) {
     const issue = result.error.issues[0]!
     throw new GenesisError(z.core.toDotPath(issue.path), issue.message)
@@ -40,7 +41,7 @@ export function genesisHash(genesis: Genesis): Hash {
 /** What the genesis fixes for execution and RPC. */
 export function chainConfigOf(genesis: Genesis): ChainConfig {
   const { evm, feemarket, erc20, timing } = genesis.app_state
-  const { block } = genesis.consensus.params
+  const { block, evidence } = genesis.consensus.params
   return {
     chainId: genesis.chain_id,
     evmChainId: BigInt(evm.params.chain_config.chain_id),
@@ -52,6 +53,19 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
     maxBlockBytes: Number(block.max_bytes),
     blockIntervalMs: Number(timing.params.block_interval_ms),
+    timing: {
+      proposeTimeoutMs: Number(timing.params.propose_timeout_ms),
+      proposeTimeoutDeltaMs: Number(timing.params.propose_timeout_delta_ms),
+      voteTimeoutMs: Number(timing.params.vote_timeout_ms),
+      voteTimeoutDeltaMs: Number(timing.params.vote_timeout_delta_ms),
+      precisionMs: Number(timing.params.pbts_precision_ms),
+      messageDelayMs: Number(timing.params.pbts_message_delay_ms),
+    },
+    evidence: {
+      maxAgeBlocks: Number(evidence.max_age_num_blocks),
+      maxAgeMs: Number(BigInt(evidence.max_age_duration) / 1_000_000n),
+      maxBytes: Number(evidence.max_bytes),
+    },
     feeMarket: {
       elasticity: BigInt(feemarket.params.elasticity_multiplier),
       changeDenominator: BigInt(feemarket.params.base_fee_change_denominator),
@@ -65,14 +79,17 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
 }
 
 export interface GenesisValidator {
+  readonly operator: Address
   /** ed25519, 32 bytes */
   readonly publicKey: Uint8Array
   readonly power: bigint
 }
 
-/** The validators of the first block, in the file's order. */
+/** The validators of the first block, in the file's order, which is that of app_state.staking too. */
 export function genesisValidators(genesis: Genesis): readonly GenesisValidator[] {
-  return genesis.consensus.validators.map((validator) => ({
+  const staked = genesis.app_state.staking.validators
+  return genesis.consensus.validators.map((validator, index) => ({
+    operator: parseAddress(staked[index]!.operator_address, BECH32_OPERATOR),
     publicKey: new Uint8Array(Buffer.from(validator.pub_key.value, 'base64')),
     power: BigInt(validator.power),
   }))
@@ -80,14 +97,4 @@ export function genesisValidators(genesis: Genesis): readonly GenesisValidator[]
 
 function wholePart(decimal: string): bigint {
   return BigInt(decimal.slice(0, decimal.indexOf('.')))
-}
-
-/** Operator addresses of the genesis validators by consensus address (the first 20 bytes of sha256 of the ed25519 key). */
-export function genesisOperators(
-  genesis: Genesis,
-): readonly { readonly consensusAddress: Uint8Array; readonly operator: Address }[] {
-  return genesis.app_state.staking.validators.map((validator) => ({
-    consensusAddress: sha256(new Uint8Array(Buffer.from(validator.consensus_pubkey.key, 'base64'))).slice(0, 20),
-    operator: parseAddress(validator.operator_address, BECH32_OPERATOR),
-  }))
 }

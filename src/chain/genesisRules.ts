@@ -138,6 +138,7 @@ function checkStaking(genesis: Genesis): void {
   require(validators.length === staking.validators.length, 'consensus.validators', 'not those of app_state.staking')
   let bonded = 0n
   let totalPower = 0n
+  requireUnlike(staking.validators.flatMap((entry) => [entry.operator_address, entry.consensus_pubkey.key]))
   for (const [index, validator] of staking.validators.entries()) {
     const place = `app_state.staking.validators[${index}]`
     const tokens = BigInt(validator.tokens)
@@ -166,6 +167,12 @@ function checkStaking(genesis: Genesis): void {
   const pool = toBech32(moduleAddress(BONDED_POOL))
   const held = bank.balances.find((balance) => balance.address === pool)?.coins[0]?.amount ?? '0'
   require(BigInt(held) === bonded, 'app_state.bank.balances', `${BONDED_POOL} holds ${held}, not the bonded ${bonded}`)
+}
+
+/** No validator may have the operator or the consensus key of another. */
+function requireUnlike(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  require(twice === undefined, 'app_state.staking.validators', `${twice} is there twice`)
 }
 
 function checkConsensusValidator(

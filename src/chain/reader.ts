@@ -1,7 +1,7 @@
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { ConsensusBlock } from './consensus/block.ts'
-import type { BlockId, Commit } from './consensus/types.ts'
+import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import type { EthereumHeader } from './ethereumHeader.ts'
 import type { Receipt } from './receipt.ts'
 import type { SignedTransaction } from './transaction.ts'
@@ -28,6 +28,8 @@ export interface ChainReader {
   /** keccak256(rlp(header)) */
   hash(height: number): Hash | undefined
   heightOf(hash: Hash): number | undefined
+  /** height of the block whose consensus header has this hash */
+  heightOfConsensusHash(hash: Uint8Array): number | undefined
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
   receipts(height: number): readonly Receipt[] | undefined
@@ -38,6 +40,10 @@ export interface ChainReader {
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
+  /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
+  validatorsAt(height: number): RankedValidatorSet | undefined
+  /** the same without priorities, in a fraction of the time */
+  validatorSetAt(height: number): ValidatorSet | undefined
   /**
    * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
    */

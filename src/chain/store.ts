@@ -1,4 +1,4 @@
-import { bytesToBigInt } from '../primitives/bytes.ts'
+import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
@@ -14,6 +14,8 @@ import { indexedLogHeights } from './logIndex.ts'
 import type { ChainReader } from './reader.ts'
 import type { SignedTransaction } from './transaction.ts'
 import { decodeTransaction } from './transactionCodec.ts'
+import { consensusHashKey } from './writeBlock.ts'
+import { readValidatorSet, readValidators } from './validatorRecords.ts'
 
 /** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
 const CACHED_BLOCKS = 32
@@ -21,6 +23,8 @@ const CACHED_BLOCKS = 32
 const CACHED_TRANSACTIONS = 8_000
 
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
+/** A block determines the validators of the second block after it. */
+const VALIDATORS_AHEAD = 2
 const NO_RESULTS: StoredResults = { executed: [], skipped: [] }
 
 /** Key and value that record `height` as the lowest block whose body is kept. */
@@ -124,6 +128,9 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     (included) => included.length,
   )
 
+  const blockId = (height: number): BlockId | undefined =>
+    height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId
+
   const reader: ChainReader = {
     headHeight: head.height,
     oldestBlock,
@@ -135,6 +142,12 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     heightOf: (hash) => {
       const bytes = db.get(columnKey(Column.blockHash, hash))
       return bytes && readHeight(bytes, 0)
+    },
+    heightOfConsensusHash: (hash) => {
+      const bytes = db.get(consensusHashKey(hash))
+      const height = bytes && readHeight(bytes, 0)
+      const found = height === undefined ? undefined : blockId(height)
+      return found !== undefined && equalBytes(found.hash, hash) ? height : undefined
     },
     transactions,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
@@ -148,10 +161,11 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       return bytes && { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
     },
     consensusBlock,
-    blockId: (height): BlockId | undefined =>
-      height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId,
+    blockId,
     seenCommit: (height): Commit | undefined =>
       height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit,
+    validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
+    validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: (terms, from, to) => indexedLogHeights(db, terms, from, to),
   }
   return reader

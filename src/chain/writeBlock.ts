@@ -12,8 +12,8 @@ export interface BlockRecord {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
   readonly hash: Hash
-  /** protobuf; undefined for the genesis block */
-  readonly consensusBlock: Uint8Array | undefined
+  /** protobuf, and the hash of its header; undefined for the genesis block */
+  readonly consensus: { readonly block: Uint8Array; readonly hash: Uint8Array } | undefined
   readonly results: StoredResults
   /** in order of the Ethereum block, one for each executed entry */
   readonly transactionHashes: readonly Hash[]
@@ -24,7 +24,10 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   const height = heightBytes(block.header.number)
   batch.put(columnKey(Column.header, height), encodeEthereumHeader(block.header))
   batch.put(columnKey(Column.blockHash, block.hash), height)
-  if (block.consensusBlock !== undefined) batch.put(columnKey(Column.consensusBlock, height), block.consensusBlock)
+  if (block.consensus !== undefined) {
+    batch.put(columnKey(Column.consensusBlock, height), block.consensus.block)
+    batch.put(consensusHashKey(block.consensus.hash), height)
+  }
   if (block.results.executed.length + block.results.skipped.length > 0) {
     batch.put(columnKey(Column.results, height), encodeResults(block.results))
   }
@@ -33,6 +36,11 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   })
   const logs = block.results.executed.flatMap(({ receipt }) => receipt.logs)
   for (const key of logIndexKeys(block.header.number, logs)) batch.put(key, EMPTY_BYTES)
+}
+
+/** A prefix is enough to find a block: whoever looks it up compares the whole hash. */
+export function consensusHashKey(hash: Uint8Array): Uint8Array {
+  return columnKey(Column.consensusHash, hash.subarray(0, 8))
 }
 
 function indexBytes(index: number): Uint8Array {

@@ -4,6 +4,8 @@ import type { Config } from '../config/config.ts'
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
+  /** ends a start that waits for a seed node: it rejects with the signal's reason */
+  readonly signal?: AbortSignal
 }
 
 /** A node that serves its ports. */

@@ -4,8 +4,10 @@ import { addExport } from './commands/export.ts'
 import { addGenesis } from './commands/genesis.ts'
 import { addImport } from './commands/import.ts'
 import { addInit } from './commands/init.ts'
+import { addReset } from './commands/reset.ts'
 import { addShowNodeId } from './commands/showNodeId.ts'
 import { addStart } from './commands/start.ts'
+import { addTestnet } from './commands/testnet.ts'
 import { addVersion } from './commands/version.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
 
@@ -21,6 +23,9 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],
+  ['SyncError', EXIT_DATA],
+  ['SeedRefusedError', EXIT_DATA],
+  ['SeedUnavailableError', EXIT_UNAVAILABLE],
   ['EvmModuleError', EXIT_UNAVAILABLE],
 ])
 
@@ -52,7 +57,18 @@ export async function runCommand(
         ),
     })
     .exitOverride()
-  for (const add of [addInit, addStart, addExport, addImport, addGenesis, addShowNodeId, addVersion, addDevnet]) {
+  for (const add of [
+    addInit,
+    addStart,
+    addExport,
+    addImport,
+    addGenesis,
+    addReset,
+    addShowNodeId,
+    addVersion,
+    addDevnet,
+    addTestnet,
+  ]) {
     add(program, node, terminal)
   }
   try {

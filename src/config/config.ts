@@ -41,6 +41,7 @@ export interface JoiningConfig {
   readonly forceSnapshotRestore: boolean
   readonly snapshotManifestUrl: string | undefined
   readonly seedNodeUrl: string | undefined
+  /** both are there, or none */
   readonly seedNodeId: string | undefined
   readonly seedPeerHost: string | undefined
 }
@@ -78,7 +79,9 @@ export interface P2pConfig {
   readonly port: number
   /** host:port that peers should dial */
   readonly externalAddress: string | undefined
+  /** PERSISTENT_PEERS, and the seed of a node that joins */
   readonly persistentPeers: readonly PeerAddress[]
+  readonly maxPeers: number
 }
 
 export interface LogConfig {
@@ -94,6 +97,7 @@ export interface LogConfig {
 export function loadConfig(sources: ConfigSources, homeDirectory: string): Config {
   const settings = readSettings(sources)
   checkPorts(settings)
+  const seedPeer = seedPeerOf(settings)
   return deepFreeze({
     ...resolveChainIds(settings),
     network: settings.network,
@@ -117,7 +121,8 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
       host: settings.p2pHost,
       port: settings.p2pPort,
       externalAddress: settings.externalP2pAddress,
-      persistentPeers: settings.persistentPeers,
+      persistentPeers: withSeed(settings.persistentPeers, settings.isJoining ? seedPeer : undefined),
+      maxPeers: settings.maxPeers,
     },
     metricsPort: settings.metricsPort,
     pruning: settings.pruning,
@@ -148,6 +153,23 @@ function rpcConfig(settings: Settings): RpcConfig {
       requestBytes: settings.rpcRequestLimit,
     },
   }
+}
+
+/** @throws ConfigError when only one half of the peer is known */
+function seedPeerOf({ seedNodeId: id, seedPeerHost: address }: Settings): PeerAddress | undefined {
+  if (id !== undefined && address !== undefined) return { id, address }
+  if (id === undefined && address === undefined) return undefined
+  const [set, unset] = id === undefined ? ['SEED_PEER_HOST', 'SEED_NODE_ID'] : ['SEED_NODE_ID', 'SEED_PEER_HOST']
+  throw new ConfigError(`${unset} is not set: it must be set together with ${set}`)
+}
+
+/** @throws ConfigError when PERSISTENT_PEERS has the seed at another address */
+function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined): readonly PeerAddress[] {
+  if (seed === undefined) return peers
+  const same = peers.find(({ id }) => id === seed.id)
+  if (same === undefined) return [...peers, { ...seed }]
+  if (same.address === seed.address) return peers
+  throw new ConfigError(`SEED_PEER_HOST is ${seed.address}: PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID`)
 }
 
 function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort'>): void {

@@ -9,13 +9,10 @@ export interface FreshGenesisConfig {
 }
 
 /**
- * Refuses what this version cannot do: joining a network, restoring a snapshot.
+ * Refuses what this version cannot do: restoring a snapshot.
  * @throws ConfigError
  */
 export function checkSupported(config: Pick<Config, 'joining'>): void {
-  if (config.joining.isJoining) {
-    throw new ConfigError('JOIN_NETWORK is true: this version cannot join a network yet, it may hold false')
-  }
   const snapshot = snapshotVariable(config)
   if (snapshot !== undefined) {
     throw new ConfigError(`${snapshot} is set: this version cannot restore snapshots yet, it must be unset`)
@@ -31,21 +28,45 @@ export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): 
   if (snapshot !== undefined) {
     throw new ConfigError(`${snapshot} is set: it must be unset where a fresh genesis is created`)
   }
-  checkSupported(config)
   if (config.genesis.hash !== undefined) {
     throw new ConfigError(
-      'GENESIS_HASH is set: there is no genesis.json to compare with; put it in place, or unset GENESIS_HASH to create one',
+      'GENESIS_HASH is set: there is no genesis.json to compare with; put it in place, set JOIN_NETWORK to take it from a seed node, or unset GENESIS_HASH to create one',
     )
   }
   if (config.genesis.wallet === undefined) {
     throw new ConfigError(
-      'GENESIS_WALLET is not set: a fresh genesis needs the address that receives the initial supply, 0x and 40 hex digits or coin1…',
+      'GENESIS_WALLET is not set: a fresh genesis needs the address that receives the initial supply, 0x and 40 hex digits or coin1…; set JOIN_NETWORK=true to join a network instead',
     )
   }
   if (config.genesis.wallet.every((byte) => byte === 0)) {
     throw new ConfigError('GENESIS_WALLET is the zero address: nobody could ever spend the initial supply')
   }
   return { wallet: config.genesis.wallet, selfDelegationAcoin: config.genesis.selfDelegationAcoin }
+}
+
+/**
+ * The rules for a start that takes the genesis from a seed node.
+ * @returns SEED_NODE_URL
+ * @throws ConfigError where the seed node, or a peer to get blocks from, is not named
+ */
+export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
+  checkSupported(config)
+  const { seedNodeUrl, seedNodeId } = config.joining
+  if (seedNodeUrl === undefined) {
+    throw new ConfigError(
+      'SEED_NODE_URL is not set: JOIN_NETWORK=true needs the RPC address of a node to take the genesis from',
+    )
+  }
+  const { username, password } = new URL(seedNodeUrl)
+  if (username !== '' || password !== '') {
+    throw new ConfigError('SEED_NODE_URL has a user name or password in it: it must be a public address')
+  }
+  if (seedNodeId === undefined && config.p2p.persistentPeers.length === 0) {
+    throw new ConfigError(
+      'SEED_NODE_ID and SEED_PEER_HOST are not set: JOIN_NETWORK=true needs a peer to take the blocks from',
+    )
+  }
+  return seedNodeUrl
 }
 
 function snapshotVariable(config: Pick<Config, 'joining'>): string | undefined {

@@ -1,5 +1,5 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { BlockId, Commit } from '../chain/consensus/types.ts'
+import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
 
 /** Where the application stands; consensus replays decided blocks from `height` + 1. */
 export interface ApplicationInfo {
@@ -15,6 +15,12 @@ export interface ApplicationInfo {
   readonly lastSeenCommit: Commit | undefined
   /** milliseconds since the epoch of block `height`, or of the genesis */
   readonly lastBlockTimeMs: number
+  /** that signed block `height`; those of the first block at genesis */
+  readonly lastValidators: ValidatorSet
+  /** of block `height` + 1 */
+  readonly validators: RankedValidatorSet
+  /** of block `height` + 2 */
+  readonly nextValidators: RankedValidatorSet
 }
 
 export interface ProposalRequest {
@@ -24,13 +30,19 @@ export interface ProposalRequest {
   readonly proposerAddress: Uint8Array
   /** header.hash of the block before; the genesis hash at the first height */
   readonly parentConsensusHash: Uint8Array
-  /** bytes that data.txs may hold */
-  readonly maxTxBytes: number
+  /** of an encoded block, transactions and evidence included */
+  readonly maxBytes: number
+  /** of the height before: who signed it; empty at the first height */
+  readonly lastCommit: Commit
+  /** pending evidence, oldest first; the application leaves out what is expired, committed or does not fit */
+  readonly evidence: readonly Evidence[]
 }
 
 /** What a proposed block holds. */
 export interface ProposedData {
   readonly txs: readonly Uint8Array[]
+  /** of those asked for, the ones that the block reports */
+  readonly evidence: readonly Evidence[]
   /** header.data_hash of them, which takes longer than all else that a proposer hashes */
   readonly dataHash: Uint8Array
 }
@@ -48,6 +60,13 @@ export interface DecidedBlock {
   readonly blockId: BlockId
   /** +2/3 precommits for the block, as seen by this node */
   readonly seenCommit: Commit
+  /**
+   * Further decided blocks follow at once (block sync): the application may write several of them together, a little later.
+   * By default it is on stable storage, and others see it, when it is finalized.
+   */
+  readonly catchingUp?: boolean
+  /** by position in data.txs: 20 bytes that this process recovered from the signature; undefined: not yet recovered */
+  readonly senders?: readonly (Uint8Array | undefined)[]
 }
 
 export interface FinalizeResult {
@@ -59,6 +78,16 @@ export interface FinalizeResult {
 }
 
 /**
+ * - `valid`: may go into a block
+ * - `committed`, `expired`: may not any more, whoever sends it is not to blame
+ * - `early`: its height is not decided here yet, or its block is not kept
+ * - `invalid`: no honest node sends it
+ */
+export type EvidenceVerdict =
+  | { readonly verdict: 'valid' | 'committed' | 'expired' | 'early' }
+  | { readonly verdict: 'invalid'; readonly reason: string }
+
+/**
  * What consensus needs of the state machine, shaped like ABCI 2.0. Consensus declares it, `app/` implements it, possibly
  * in another thread.
  */
@@ -66,7 +95,9 @@ export interface Application {
   info(): Promise<ApplicationInfo>
   /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
   prepareProposal(request: ProposalRequest): Promise<ProposedData>
-  /** Checks what needs no execution and starts optimistic execution. */
+  /** What the chain says of evidence that a peer sent or this node found. */
+  checkEvidence(evidence: Evidence): Promise<EvidenceVerdict>
+  /** Checks what needs no execution, evidence included, and starts optimistic execution. */
   processProposal(
     block: ConsensusBlock,
   ): Promise<{ readonly accepted: true } | { readonly accepted: false; readonly reason: string }>

@@ -1,18 +1,21 @@
+import type { EvidenceParams } from '../chain/chainConfig.ts'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../chain/consensus/block.ts'
 import { dataHash } from '../chain/consensus/blockCodec.ts'
 import { commitHash } from '../chain/consensus/commitCodec.ts'
 import { type BlockParams, consensusParamsHash } from '../chain/consensus/consensusParams.ts'
-import { evidenceHash } from '../chain/consensus/evidenceCodec.ts'
+import { evidenceHash, evidenceSize } from '../chain/consensus/evidenceCodec.ts'
 import {
   type BlockId,
   type Commit,
   EMPTY_COMMIT,
   equalBlockId,
   NIL_BLOCK_ID,
+  type RankedValidatorSet,
   type ValidatorSet,
 } from '../chain/consensus/types.ts'
+import { incrementPriorities, updateValidators, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
-import { verifyCommit } from '../chain/consensus/verifyCommit.ts'
+import { type VerifySignature, verifyCommit } from '../chain/consensus/verifyCommit.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 
@@ -21,6 +24,7 @@ export interface ConsensusChain {
   readonly chainId: string
   readonly appVersion: number
   readonly params: BlockParams
+  readonly evidence: Pick<EvidenceParams, 'maxBytes'>
 }
 
 /** What the next block builds on. */
@@ -37,18 +41,17 @@ export interface ConsensusState extends ConsensusChain {
   /** that signed the last block */
   readonly lastValidators: ValidatorSet
   /** of the next block */
-  readonly validators: ValidatorSet
+  readonly validators: RankedValidatorSet
   /** of the block after the next */
-  readonly nextValidators: ValidatorSet
+  readonly nextValidators: RankedValidatorSet
 }
 
 /**
  * The state after the application's last block.
- * @param validators of every height: for a chain whose set does not change
  * @throws Error when a block is there but not its ID or commit
  */
-export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo, validators: ValidatorSet): ConsensusState {
-  const { chainId, appVersion, params } = chain
+export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): ConsensusState {
+  const { chainId, appVersion, params, evidence } = chain
   if (info.height > 0 && (info.lastBlockId === undefined || info.lastSeenCommit === undefined)) {
     throw new Error(`the application has block ${info.height}, but not its ID and commit`)
   }
@@ -56,19 +59,24 @@ export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo, vali
     chainId,
     appVersion,
     params,
+    evidence,
     lastHeight: info.height,
     lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
     lastBlockTimeMs: info.lastBlockTimeMs,
     lastSeenCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
     appHash: info.appHash,
     lastResultsHash: info.lastResultsHash,
-    lastValidators: validators,
-    validators,
-    nextValidators: validators,
+    lastValidators: info.lastValidators,
+    validators: info.validators,
+    nextValidators: info.nextValidators,
   }
 }
 
-/** The state after a decided block of the next height, whose execution gave `result`; the validators stay. */
+/**
+ * The state after a decided block of the next height H, whose execution gave `result`. Its changes of validators act at
+ * H + 2, since header H has named the set of H + 1 already (CometBFT state/execution.go, updateState).
+ * @throws TypeError when the changes cannot be made, which the application has to prevent
+ */
 export function advanceState(state: ConsensusState, decided: DecidedBlock, result: FinalizeResult): ConsensusState {
   const { header } = decided.block
   return {
@@ -81,6 +89,7 @@ export function advanceState(state: ConsensusState, decided: DecidedBlock, resul
     lastResultsHash: result.lastResultsHash,
     lastValidators: state.validators,
     validators: state.nextValidators,
+    nextValidators: incrementPriorities(updateValidators(state.nextValidators, result.validatorUpdates), 1),
   }
 }
 
@@ -89,11 +98,13 @@ export interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number
   readonly proposerAddress: Uint8Array
+  /** for the last block, as a `build` effect gives it: it may hold more signatures than the commit seen first */
+  readonly lastCommit: Commit
 }
 
 /** The block of the next height. */
 export function makeBlock(state: ConsensusState, content: BlockContent): ConsensusBlock {
-  const { txs, timeMs, proposerAddress } = content
+  const { txs, evidence, timeMs, proposerAddress, lastCommit } = content
   return {
     header: {
       version: { block: BLOCK_PROTOCOL, app: state.appVersion },
@@ -101,27 +112,31 @@ export function makeBlock(state: ConsensusState, content: BlockContent): Consens
       height: state.lastHeight + 1,
       timeMs,
       lastBlockId: state.lastBlockId,
-      lastCommitHash: commitHash(state.lastSeenCommit),
+      lastCommitHash: commitHash(lastCommit),
       dataHash: content.dataHash,
       validatorsHash: validatorSetHash(state.validators),
       nextValidatorsHash: validatorSetHash(state.nextValidators),
       consensusHash: consensusParamsHash(state.params),
       appHash: state.appHash,
       lastResultsHash: state.lastResultsHash,
-      evidenceHash: evidenceHash([]),
+      evidenceHash: evidenceHash(evidence),
       proposerAddress,
     },
     txs,
-    evidence: [],
-    lastCommit: state.lastSeenCommit,
+    evidence,
+    lastCommit,
   }
 }
 
 /**
  * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). Whether its proposer had the turn
- * and its time was timely depends on the round, and what its transactions may be is the application's to say.
+ * and its time was timely depends on the round, and what its transactions and evidence may be is the application's to say.
  */
-export function checkBlock(state: ConsensusState, block: ConsensusBlock): string | undefined {
+export function checkBlock(
+  state: ConsensusState,
+  block: ConsensusBlock,
+  verifySignature?: VerifySignature,
+): string | undefined {
   const { header } = block
   const { height } = header
   if (height !== state.lastHeight + 1) return `height is ${height}, expected ${state.lastHeight + 1}`
@@ -144,15 +159,17 @@ export function checkBlock(state: ConsensusState, block: ConsensusBlock): string
       return `${field} is ${bytesToHex(header[field])}, expected ${bytesToHex(hash)}`
     }
   }
-  if (!state.validators.validators.some(({ address }) => equalBytes(address, header.proposerAddress))) {
-    return 'proposer is not a validator'
+  const evidenceBytes = evidenceSize(block.evidence)
+  if (evidenceBytes > state.evidence.maxBytes) {
+    return `${evidenceBytes} bytes of evidence are more than ${state.evidence.maxBytes}`
   }
-  return checkLastCommit(state, block.lastCommit)
+  if (validatorIndexOf(state.validators, header.proposerAddress) < 0) return 'proposer is not a validator'
+  return checkLastCommit(state, block.lastCommit, verifySignature)
 }
 
-function checkLastCommit(state: ConsensusState, commit: Commit): string | undefined {
+function checkLastCommit(state: ConsensusState, commit: Commit, verifySignature?: VerifySignature): string | undefined {
   if (state.lastHeight === 0) return commit.signatures.length === 0 ? undefined : 'the first block has a last commit'
   const { chainId, lastHeight: height, lastBlockId: blockId, lastValidators: validators } = state
-  const verdict = verifyCommit({ chainId, height, blockId, validators }, commit)
+  const verdict = verifyCommit({ chainId, height, blockId, validators }, commit, verifySignature)
   return verdict.valid ? undefined : `last commit: ${verdict.reason}`
 }

@@ -10,21 +10,30 @@ export interface PaceRules {
   readonly intervalMs: number
   /** a chain that is further behind its schedule than this does not catch up: the schedule begins anew */
   readonly maxLagMs: number
+  /** others propose too: their schedules and this one draw near to each other */
+  readonly followsOthers: boolean
 }
+
+/** Share of its lag that a schedule gives up at each height: it meets those of other validators within a minute or so. */
+const FOLLOWED_SHARE = 1 / 64
 
 /**
  * When to begin `height`: the schedule is anchor + interval × heights since, so that a late block is made up for and the
- * average, not the gap, is the interval.
+ * average, not the gap, is the interval. A schedule that was ahead of the other validators' for good would give every one of
+ * its own blocks the shortest gap, and the next one the longest.
  * @returns milliseconds to wait from `nowMs` on, and the anchor for the next call
  */
 export function paceHeight(
   anchor: PaceAnchor | undefined,
   height: number,
   nowMs: number,
-  { intervalMs, maxLagMs }: PaceRules,
+  { intervalMs, maxLagMs, followsOthers }: PaceRules,
 ): { readonly delayMs: number; readonly anchor: PaceAnchor } {
   if (anchor === undefined) return { delayMs: 0, anchor: { height, atMs: nowMs } }
   const dueMs = anchor.atMs + intervalMs * (height - anchor.height)
-  if (nowMs - dueMs > maxLagMs) return { delayMs: 0, anchor: { height, atMs: nowMs } }
-  return { delayMs: Math.max(0, dueMs - nowMs), anchor }
+  const lagMs = nowMs - dueMs
+  if (lagMs > maxLagMs) return { delayMs: 0, anchor: { height, atMs: nowMs } }
+  if (lagMs < 0) return { delayMs: dueMs - nowMs, anchor }
+  if (lagMs === 0 || !followsOthers) return { delayMs: 0, anchor }
+  return { delayMs: 0, anchor: { height: anchor.height, atMs: anchor.atMs + lagMs * FOLLOWED_SHARE } }
 }

@@ -1,4 +1,3 @@
-import { signEd25519 } from '../chain/consensus/ed25519.ts'
 import { proposalSignBytes, voteSignBytes } from '../chain/consensus/signBytes.ts'
 import {
   type Proposal,
@@ -8,8 +7,8 @@ import {
   type Vote,
 } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import type { ValidatorKey } from './validatorKey.ts'
-import type { SignedEntry, WalEntry } from './walEntry.ts'
+import type { ConsensusLog, ConsensusSigner } from './environment.ts'
+import type { SignedEntry } from './walEntry.ts'
 
 /** The signer was asked for something that could be punished as double signing. The caller has a bug, or a wrong log. */
 export class DoubleSignError extends Error {
@@ -28,16 +27,15 @@ export interface LastSigned {
   readonly signature: Uint8Array
 }
 
-/** The part of the write-ahead log that the signer uses. */
-export interface SignerLog {
-  append(entry: WalEntry): void
-  sync(): Promise<void>
-}
-
 export interface SignerOptions {
-  readonly key: ValidatorKey
+  readonly key: {
+    /** 20 bytes */
+    readonly address: Uint8Array
+    /** @returns ed25519, 64 bytes */
+    readonly sign: (message: Uint8Array) => Uint8Array
+  }
   readonly chainId: string
-  readonly log: SignerLog
+  readonly log: Pick<ConsensusLog, 'append'>
   /** from the log's replay; undefined when this key never signed */
   readonly lastSigned: LastSigned | undefined
   /** blocks up to this height are decided: nothing is signed for them, whatever the log remembers */
@@ -62,82 +60,88 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
 
 /**
  * Signs proposals and votes, each (height, round, step) at most once and never an earlier one (CometBFT privval/file.go).
- * Its memory is the write-ahead log.
+ * Its memory is the write-ahead log: a signature goes there first, and must not leave the process, in a message or through
+ * a decided block, before the log's next sync.
  */
-export class Signer {
-  readonly #key: ValidatorKey
-  readonly #chainId: string
-  readonly #log: SignerLog
-  readonly #decidedHeight: number
+export class Signer implements ConsensusSigner {
+  readonly #options: SignerOptions
+  #decidedHeight: number
   #last: LastSigned | undefined
+  /** signed by another process with this key, as far as this one has seen */
+  #foreign: Position | undefined
+  #abstainsThrough = 0
 
-  constructor({ key, chainId, log, lastSigned, decidedHeight }: SignerOptions) {
-    this.#key = key
-    this.#chainId = chainId
-    this.#log = log
-    this.#last = lastSigned
-    this.#decidedHeight = decidedHeight
+  constructor(options: SignerOptions) {
+    this.#options = options
+    this.#last = options.lastSigned
+    this.#decidedHeight = options.decidedHeight
   }
 
   /** 20 bytes */
   get address(): Uint8Array {
-    return this.#key.address
+    return this.#options.key.address
   }
 
-  /**
-   * Signs and resolves when the signature is on stable storage; calls made together share an fdatasync.
-   * @throws DoubleSignError; WalError when the disk fails
-   */
-  async signProposal(proposal: UnsignedProposal): Promise<Proposal> {
-    const signed = this.stageProposal(proposal)
-    await this.#log.sync()
-    return signed
+  /** Whether the log has this vote's step, or one after it: then the vote is no news. */
+  knows(vote: Vote): boolean {
+    const { height, round } = vote
+    return this.#last !== undefined && compare({ height, round, step: voteStep(vote) }, this.#last) <= 0
   }
 
-  /** As {@link signProposal}, for a vote. */
-  async signVote(vote: UnsignedVote): Promise<Vote> {
-    const signed = this.stageVote(vote)
-    await this.#log.sync()
-    return signed
+  /** Nothing more is signed for heights up to this one. */
+  decided(height: number): void {
+    this.#decidedHeight = Math.max(this.#decidedHeight, height)
   }
 
-  /**
-   * Signs and appends to the log, without waiting for the disk: the result may go into the same log, but must not leave the
-   * process, in a message or through a decided block, before the log's next `sync` resolves.
-   * @throws DoubleSignError
-   */
-  stageProposal(proposal: UnsignedProposal): Proposal {
+  /** Signs nothing for heights up to this one (0: no such limit): a process that this one has no memory of may have. */
+  abstainThrough(height: number): void {
+    this.#abstainsThrough = height
+  }
+
+  /** Another process has signed this vote with the key: nothing is signed for its step and those before. */
+  observe(vote: Vote): void {
+    const position = { height: vote.height, round: vote.round, step: voteStep(vote) }
+    if (this.#foreign === undefined || compare(position, this.#foreign) > 0) this.#foreign = position
+  }
+
+  stageProposal(proposal: UnsignedProposal): Proposal | undefined {
     const { height, round } = proposal
-    const signBytes = proposalSignBytes(this.#chainId, proposal)
+    const signBytes = proposalSignBytes(this.#options.chainId, proposal)
     return this.#stage({ height, round, step: STEPS.proposal, signBytes }, (signature) => {
       const signed = { ...proposal, signature }
       return [signed, { kind: 'proposal', proposal: signed }]
     })
   }
 
-  /** As {@link stageProposal}, for a vote. */
-  stageVote(vote: UnsignedVote): Vote {
+  stageVote(vote: UnsignedVote): Vote | undefined {
     const { height, round } = vote
-    const signBytes = voteSignBytes(this.#chainId, vote)
+    const signBytes = voteSignBytes(this.#options.chainId, vote)
     return this.#stage({ height, round, step: voteStep(vote), signBytes }, (signature) => {
       const signed = { ...vote, signature }
       return [signed, { kind: 'vote', vote: signed }]
     })
   }
 
-  #stage<T>(request: Omit<LastSigned, 'signature'>, complete: (signature: Uint8Array) => [T, SignedEntry]): T {
+  #stage<T>(
+    request: Omit<LastSigned, 'signature'>,
+    complete: (signature: Uint8Array) => [T, SignedEntry],
+  ): T | undefined {
     const last = this.#last
     if (request.height <= this.#decidedHeight) {
       throw new DoubleSignError(`will not sign ${describe(request)}: block ${this.#decidedHeight} is decided`)
     }
+    if (request.height <= this.#abstainsThrough) return undefined
+    if (this.#foreign !== undefined && compare(request, this.#foreign) <= 0) return undefined
+    // The database is older than the log: blocks up to there are fetched from others.
+    if (last !== undefined && request.height < last.height) return undefined
     const order = last === undefined ? 1 : compare(request, last)
     if (last !== undefined && order <= 0) {
       if (order === 0 && equalBytes(request.signBytes, last.signBytes)) return complete(last.signature)[0]
       throw new DoubleSignError(`will not sign ${describe(request)}: has signed ${describe(last)}`)
     }
-    const signature = signEd25519(this.#key, request.signBytes)
+    const signature = this.#options.key.sign(request.signBytes)
     const [signed, entry] = complete(signature)
-    this.#log.append(entry)
+    this.#options.log.append(entry)
     this.#last = { ...request, signature }
     return signed
   }

@@ -1,20 +1,9 @@
-import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { concatBytes } from '../primitives/bytes.ts'
-import { syncDirectory } from '../storage/writeFileDurably.ts'
+import { nodeDisk, type WalDisk, type WalFile } from './walDisk.ts'
 import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from './walEntry.ts'
 import { frameRecord } from './walRecord.ts'
 import { damaged, encodeSegmentHeader, encodeSyncMark, readSegment, SALT_LENGTH, WalError } from './walSegment.ts'
-
-/** What is needed of an open file: `node:fs/promises` gives it. */
-export interface WalFile {
-  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesWritten: number }>
-  datasync(): Promise<void>
-  sync(): Promise<void>
-  close(): Promise<void>
-}
-
-export type OpenWalFile = (path: string, flags: string, mode?: number) => Promise<WalFile>
 
 export interface WalOptions {
   readonly directory: string
@@ -25,7 +14,8 @@ export interface WalOptions {
   /** a segment that has reached this size is followed by a new one; default 16 MB */
   readonly segmentBytes?: number
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
-  readonly openFile?: OpenWalFile
+  /** default: the file system of this machine */
+  readonly disk?: WalDisk
 }
 
 /** An entry that waits to be written. */
@@ -54,18 +44,15 @@ function segmentName(number: number): string {
  * @throws WalError when the log cannot be used: damage, another genesis, a newer format
  */
 export async function openWal(options: WalOptions, replay: (entry: WalEntry) => void): Promise<Wal> {
-  const { directory, genesisHash, warn, openFile = open } = options
-  const made = await mkdir(directory, { recursive: true, mode: 0o700 })
-  // A log that power loss takes away with its directory would be a signer without memory.
-  if (made !== undefined) syncDirectory(dirname(made))
-  const numbers = await segmentNumbers(directory)
+  const { directory, genesisHash, warn, disk = nodeDisk } = options
+  await disk.makeDirectory(directory)
+  const numbers = await segmentNumbers(disk, directory)
   const segments: Segment[] = []
   let lastSigned: SignedEntry | undefined
   let current: { salt: Uint8Array; length: number } | undefined
   for (const [index, number] of numbers.entries()) {
     const path = join(directory, segmentName(number))
-    const file = await readFile(path)
-    const bytes = new Uint8Array(file.buffer, file.byteOffset, file.length)
+    const bytes = await disk.read(path)
     const segment: Segment = { number, height: 0 }
     const content = readSegment(path, bytes, genesisHash, (entry) => {
       if (entry.kind !== 'lastSigned') segment.height = Math.max(segment.height, entryHeight(entry))
@@ -76,16 +63,16 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
     const length = content?.length ?? 0
     if (length < bytes.length || content === undefined) {
       if (index < numbers.length - 1) throw damaged(path, length)
-      await keepTornEnd(path, bytes, length, warn)
+      await keepTornEnd(disk, path, bytes, length, warn)
     }
     if (content === undefined) {
-      await rm(path)
+      await disk.remove(path)
       break
     }
     segments.push(segment)
     current = content
   }
-  const wal = new Wal(options, openFile, segments, lastSigned)
+  const wal = new Wal(options, disk, segments, lastSigned)
   const last = segments.at(-1)
   if (last === undefined || current === undefined) await wal.startSegment(numbers.at(-1) ?? 1)
   else await wal.continueSegment(last, current)
@@ -93,9 +80,9 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
 }
 
 /** Numbers of the segments, ascending. */
-async function segmentNumbers(directory: string): Promise<number[]> {
+async function segmentNumbers(disk: WalDisk, directory: string): Promise<number[]> {
   const numbers: number[] = []
-  for (const name of await readdir(directory)) {
+  for (const name of await disk.list(directory)) {
     const number = SEGMENT_NAME.exec(name)?.[1]
     if (number !== undefined) numbers.push(Number(number))
   }
@@ -111,10 +98,21 @@ async function segmentNumbers(directory: string): Promise<number[]> {
   return numbers
 }
 
-async function keepTornEnd(path: string, bytes: Uint8Array, length: number, warn: WalOptions['warn']): Promise<void> {
+async function keepTornEnd(
+  disk: WalDisk,
+  path: string,
+  bytes: Uint8Array,
+  length: number,
+  warn: WalOptions['warn'],
+): Promise<void> {
   const copy = `${path}.torn-${length}`
-  await writeFile(copy, bytes.subarray(length), { mode: 0o600 })
-  await truncate(path, length)
+  const file = await disk.open(copy, 'w')
+  try {
+    await writeAll(file, bytes.subarray(length), 0)
+  } finally {
+    await file.close()
+  }
+  await disk.truncate(path, length)
   warn('write-ahead log had a torn end, which is cut off', {
     file: path,
     copy,
@@ -129,7 +127,7 @@ async function keepTornEnd(path: string, bytes: Uint8Array, length: number, warn
  */
 export class Wal {
   readonly #options: WalOptions
-  readonly #openFile: OpenWalFile
+  readonly #disk: WalDisk
   readonly #segmentBytes: number
   /** oldest first; the last one is being written */
   readonly #segments: Segment[]
@@ -144,9 +142,9 @@ export class Wal {
   #failure: Error | undefined
 
   /** Use {@link openWal}. */
-  constructor(options: WalOptions, openFile: OpenWalFile, segments: Segment[], lastSigned: SignedEntry | undefined) {
+  constructor(options: WalOptions, disk: WalDisk, segments: Segment[], lastSigned: SignedEntry | undefined) {
     this.#options = options
-    this.#openFile = openFile
+    this.#disk = disk
     this.#segmentBytes = options.segmentBytes ?? 16 << 20
     this.#segments = segments
     this.#lastSigned = lastSigned
@@ -203,9 +201,9 @@ export class Wal {
   /** Goes on in a segment that was read. For {@link openWal}. */
   async continueSegment(segment: Segment, { salt, length }: { salt: Uint8Array; length: number }): Promise<void> {
     this.#salt = salt
-    this.#file = await this.#openFile(join(this.#options.directory, segmentName(segment.number)), 'r+')
+    this.#file = await this.#disk.open(join(this.#options.directory, segmentName(segment.number)), 'r+')
     await this.#file.sync()
-    await this.#syncDirectory()
+    await this.#disk.syncDirectory(this.#options.directory)
     this.#syncedLength = length
   }
 
@@ -214,18 +212,18 @@ export class Wal {
     const { directory, genesisHash, randomBytes } = this.#options
     const path = join(directory, segmentName(number))
     const temporary = `${path}.new`
-    await rm(temporary, { force: true })
+    await this.#disk.remove(temporary)
     const salt = randomBytes(SALT_LENGTH)
     const parts = [encodeSegmentHeader(genesisHash, salt)]
     const entry = this.#lastSigned
     if (entry !== undefined) parts.push(frameRecord(salt, encodeWalEntry({ kind: 'lastSigned', entry })))
     const bytes = concatBytes(...parts)
-    const file = await this.#openFile(temporary, 'wx', 0o600)
+    const file = await this.#disk.open(temporary, 'wx')
     try {
       await writeAll(file, bytes, 0)
       await file.sync()
-      await rename(temporary, path)
-      await this.#syncDirectory()
+      await this.#disk.rename(temporary, path)
+      await this.#disk.syncDirectory(this.#options.directory)
     } catch (error) {
       await file.close()
       throw error
@@ -279,21 +277,12 @@ export class Wal {
     const { directory } = this.#options
     const { number } = this.#segments[0]!
     const name = segmentName(number)
-    for (const file of await readdir(directory)) {
-      if (file.startsWith(`${name}.torn-`)) await rm(join(directory, file))
+    for (const file of await this.#disk.list(directory)) {
+      if (file.startsWith(`${name}.torn-`)) await this.#disk.remove(join(directory, file))
     }
-    await rm(join(directory, name))
+    await this.#disk.remove(join(directory, name))
     this.#segments.shift()
-    await this.#syncDirectory()
-  }
-
-  async #syncDirectory(): Promise<void> {
-    const directory = await this.#openFile(this.#options.directory, 'r')
-    try {
-      await directory.sync()
-    } finally {
-      await directory.close()
-    }
+    await this.#disk.syncDirectory(this.#options.directory)
   }
 }
 

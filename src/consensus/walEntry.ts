@@ -3,28 +3,58 @@ import { decodePart, encodePart, type Part } from '../chain/consensus/partSet.ts
 import type { Commit, Proposal, Vote } from '../chain/consensus/types.ts'
 import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/voteCodec.ts'
 import { concatBytes } from '../primitives/bytes.ts'
+import type { Timeout } from './input.ts'
 
 /** A message that this node's validator signed. Together they are the signer's memory. */
 export type SignedEntry =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   | { readonly kind: 'vote'; readonly vote: Vote }
 
+/** What others signed and timers said: with it a restart comes to the state, locks included, in which the process ended. */
+export type ObservedEntry =
+  /** a peer's; `receivedMs`: wall clock at its arrival, which PBTS judges by */
+  | { readonly kind: 'receivedProposal'; readonly proposal: Proposal; readonly receivedMs: number }
+  | { readonly kind: 'receivedVote'; readonly vote: Vote }
+  | { readonly kind: 'timeout'; readonly timeout: Timeout }
+  /** the application's answer about a block; `reason` undefined: accepted */
+  | {
+      readonly kind: 'validated'
+      readonly height: number
+      readonly blockHash: Uint8Array
+      readonly reason: string | undefined
+    }
+
 /** What the write-ahead log holds, in the order in which it happened. */
 export type WalEntry =
   | SignedEntry
+  | ObservedEntry
   /** the last signed message before this segment began, so that earlier segments can go */
   | { readonly kind: 'lastSigned'; readonly entry: SignedEntry }
+  /** of an own or a peer's block */
   | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
   /** the precommits that decided a block */
   | { readonly kind: 'commit'; readonly commit: Commit }
   /** everything needed to execute the block of this height is above */
   | { readonly kind: 'endHeight'; readonly height: number }
 
-/**
- * First byte of a payload. 0 and 1 are the log's own (segment header, sync mark); 8 and up are free for what the
- * consensus engine is to remember besides: timeouts, messages of peers.
- */
-const KINDS = { lastSigned: 2, proposal: 3, vote: 4, part: 5, commit: 6, endHeight: 7 } as const
+/** First byte of a payload. 0 and 1 are the log's own (segment header, sync mark). */
+const KINDS = {
+  lastSigned: 2,
+  proposal: 3,
+  vote: 4,
+  part: 5,
+  commit: 6,
+  endHeight: 7,
+  receivedProposal: 8,
+  receivedVote: 9,
+  timeout: 10,
+  validated: 11,
+} as const
+
+/** Positions are the codes. */
+const TIMEOUT_STEPS: readonly Timeout['step'][] = ['newHeight', 'propose', 'prevote', 'precommit']
+
+const HASH_LENGTH = 32
 
 export function encodeWalEntry(entry: WalEntry): Uint8Array {
   switch (entry.kind) {
@@ -40,6 +70,19 @@ export function encodeWalEntry(entry: WalEntry): Uint8Array {
       return tagged(KINDS.commit, encodeCommit(entry.commit))
     case 'endHeight':
       return tagged(KINDS.endHeight, uint48(entry.height))
+    case 'receivedProposal':
+      return tagged(KINDS.receivedProposal, concatBytes(uint48(entry.receivedMs), encodeProposal(entry.proposal)))
+    case 'receivedVote':
+      return tagged(KINDS.receivedVote, encodeVote(entry.vote))
+    case 'timeout': {
+      const { height, round, step } = entry.timeout
+      const code = Uint8Array.of(TIMEOUT_STEPS.indexOf(step))
+      return tagged(KINDS.timeout, concatBytes(uint48(height), uint48(round), code))
+    }
+    case 'validated': {
+      const reason = entry.reason === undefined ? [] : [Uint8Array.of(1), Buffer.from(entry.reason)]
+      return tagged(KINDS.validated, concatBytes(uint48(entry.height), entry.blockHash, ...reason))
+    }
   }
 }
 
@@ -70,6 +113,29 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
       return { kind: 'commit', commit: decodeCommit(body) }
     case KINDS.endHeight:
       return { kind: 'endHeight', height: readUint48(body, 0) }
+    case KINDS.receivedProposal:
+      return {
+        kind: 'receivedProposal',
+        proposal: decodeProposal(body.subarray(6)),
+        receivedMs: readUint48(body, 0),
+      }
+    case KINDS.receivedVote:
+      return { kind: 'receivedVote', vote: decodeVote(body) }
+    case KINDS.timeout: {
+      const step = TIMEOUT_STEPS[body[12]!]
+      if (step === undefined) throw new Error(`unknown timeout ${body[12]}`)
+      return { kind: 'timeout', timeout: { height: readUint48(body, 0), round: readUint48(body, 6), step } }
+    }
+    case KINDS.validated: {
+      const end = 6 + HASH_LENGTH
+      if (body.length < end) throw new Error(`a verdict on a block has ${body.length} bytes`)
+      return {
+        kind: 'validated',
+        height: readUint48(body, 0),
+        blockHash: body.slice(6, end),
+        reason: body.length === end ? undefined : Buffer.from(body.subarray(end + 1)).toString(),
+      }
+    }
     default:
       throw new Error(`unknown kind of record ${payload[0]}`)
   }
@@ -79,15 +145,20 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
 export function entryHeight(entry: WalEntry): number {
   switch (entry.kind) {
     case 'proposal':
+    case 'receivedProposal':
       return entry.proposal.height
     case 'vote':
+    case 'receivedVote':
       return entry.vote.height
+    case 'timeout':
+      return entry.timeout.height
     case 'lastSigned':
       return entryHeight(entry.entry)
     case 'commit':
       return entry.commit.height
     case 'part':
     case 'endHeight':
+    case 'validated':
       return entry.height
   }
 }

@@ -77,8 +77,9 @@ export class TransactionPool {
   /**
    * Admits a transaction whose signature recovers to `sender`, or says in geth's words why not. Everything is checked
    * before anything changes.
+   * @param isLocal a client of this node sent it: peers have to be told of it by this node
    */
-  add(transaction: Transaction, sender: Address): Admission {
+  add(transaction: Transaction, sender: Address, isLocal = true): Admission {
     const hashKey = bytesKey(transaction.hash)
     if (this.#byHash.has(hashKey)) return refuse('already known')
     const check = checkTransaction(transaction, sender, {
@@ -133,7 +134,7 @@ export class TransactionPool {
 
     if (overflow !== undefined && this.#byHash.has(overflow.hashKey)) this.#drop(queue, overflow, 'evicted')
     const { minimumGas } = check
-    const entry = createEntry(transaction, queue.address, { minimumGas, authorities, arrival: this.#arrivals++ })
+    const entry = createEntry(transaction, queue.address, { minimumGas, authorities, arrival: this.#arrivals++, isLocal })
     if (old !== undefined) this.#forget(old, 'replaced')
     this.#insert(queue, entry)
     this.#settle(queue)
@@ -154,9 +155,19 @@ export class TransactionPool {
     this.#expire()
   }
 
+  /** @param hashKey `bytesKey` of a transaction's hash */
+  has(hashKey: string): boolean {
+    return this.#byHash.has(hashKey)
+  }
+
   get(hash: Hash): PooledTransaction | undefined {
     const known = this.#byHash.get(bytesKey(hash))
     return known === undefined ? undefined : toPooledTransaction(known.entry)
+  }
+
+  /** The sender of a transaction that is in the pool; its signature was checked when it came. */
+  senderOf(hash: Hash): Address | undefined {
+    return this.#byHash.get(bytesKey(hash))?.entry.sender
   }
 
   /** The nonce behind the sender's executable transactions; undefined when the pool has none of the sender's. */

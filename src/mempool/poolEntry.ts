@@ -32,6 +32,8 @@ export interface PoolEntry {
   readonly arrival: number
   /** memory that it takes, see `PoolLimits.bytes` */
   readonly bytes: number
+  /** it came to this node first, and not from a peer that had it */
+  readonly isLocal: boolean
   /** it was reported as executable */
   announced: boolean
 }
@@ -40,10 +42,15 @@ export interface PoolEntry {
 export function createEntry(
   transaction: Transaction,
   sender: Address,
-  details: { readonly minimumGas: bigint; readonly authorities: readonly Address[]; readonly arrival: number },
+  details: {
+    readonly minimumGas: bigint
+    readonly authorities: readonly Address[]
+    readonly arrival: number
+    readonly isLocal: boolean
+  },
 ): PoolEntry {
   const { raw, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  const { minimumGas, arrival } = details
+  const { minimumGas, arrival, isLocal } = details
   const authorities = details.authorities.map(bytesKey)
   return {
     hashKey: bytesKey(transaction.hash),
@@ -58,6 +65,7 @@ export function createEntry(
     authorities,
     arrival,
     bytes: entryBytes(raw.length, authorities.length),
+    isLocal,
     announced: false,
   }
 }

@@ -1,7 +1,7 @@
 import { concatBytes } from '../primitives/bytes.ts'
 
 /** Modules with entries in the native store. */
-export type ModuleName = 'bank' | 'staking'
+export type ModuleName = 'bank' | 'evidence' | 'staking'
 
 /**
  * Raw key of a module's entry in the native store: the module's name, a slash, then the key that the Cosmos SDK uses

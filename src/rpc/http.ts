@@ -37,6 +37,8 @@ export interface RpcServerOptions {
   readonly allowedOrigins: AllowedOrigins
   /** of one request */
   readonly requestBytes: number
+  /** of all answers to one batch under /rpc */
+  readonly responseBytes: number
   readonly limits?: Partial<HttpLimits>
   readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
   readonly log: RpcLog
@@ -205,7 +207,7 @@ function addRoutes(
   limits: HttpLimits,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, health, allowedOrigins, requestBytes, log } = options
+  const { dispatcher, comet, health, allowedOrigins, requestBytes, responseBytes, log } = options
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
@@ -232,7 +234,7 @@ function addRoutes(
     const isHealthy = report.ageMs <= limits.staleMs
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
-  addCometRoutes(app, comet, log, { bodyText, sendJson })
+  addCometRoutes(app, comet, { log, responseBytes }, { bodyText, sendJson })
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]

@@ -2,7 +2,7 @@ import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import { WriteBatch } from '../storage/batch.ts'
-import type { Database, DatabaseSnapshot } from '../storage/database.ts'
+import type { DatabaseView, WritableDatabase } from '../storage/database.ts'
 import { BoundedCache } from './boundedCache.ts'
 import type { StateChanges } from './changes.ts'
 import { CodeCache } from './codeCache.ts'
@@ -46,21 +46,21 @@ export interface PendingState {
  * `reader` → a journal on it → `apply` → `pending.write(batch)` → `database.write(batch)` → `pending.publish()`.
  */
 export class StateStore {
-  readonly #database: Database
+  readonly #database: WritableDatabase
   /** accounts by address; null: absent */
   readonly #accounts: BoundedCache<Account | null>
   /** entries other than accounts */
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
   readonly #trie: StateTrie
-  #snapshot: DatabaseSnapshot
+  #snapshot: DatabaseView
   #height: number
   #root: Hash
   #oldestHeight: number
   /** what has the right to the database's history: a pending state between `write` and `publish`, or `prune` */
   #writer: 'pending' | 'prune' | undefined
 
-  constructor(database: Database, options: StateStoreOptions = {}) {
+  constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
     const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000 } = options
     this.#database = database
     this.#accounts = new BoundedCache(cacheBytes / 2, (_, account) => (account === null ? 120 : ACCOUNT_BYTES))

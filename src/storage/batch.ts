@@ -1,8 +1,10 @@
 /** Reads the operations of a batch in the order in which they were added; no value: a delete. */
 export type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
-const SLAB_BYTES = 1 << 18
+/** Arrays that operations are copied into: each of a block's is larger than the one before, up to the last size. */
 const FIRST_SLAB_BYTES = 1 << 12
+const LARGEST_SLAB_BYTES = 1 << 18
+const SLAB_GROWTH = 4
 /** Length of a deleted key's value. */
 const DELETED = -1
 /** Numbers noted of an operation: slab, offset of the key, its length, the value's length; the value is behind the key. */
@@ -72,7 +74,8 @@ export class WriteBatch {
   /** Gives the place of `length` bytes that are free in the present slab. */
   #reserve(length: number): number {
     if (this.#slabs.length === 0 || this.#used + length > this.#slab.length) {
-      this.#slab = new Uint8Array(Math.max(this.#slabs.length === 0 ? FIRST_SLAB_BYTES : SLAB_BYTES, length))
+      const grown = Math.min(Math.max(this.#slab.length * SLAB_GROWTH, FIRST_SLAB_BYTES), LARGEST_SLAB_BYTES)
+      this.#slab = new Uint8Array(Math.max(grown, length))
       this.#slabs.push(this.#slab)
       this.#used = 0
     }

@@ -46,6 +46,16 @@ export const Column = {
   logTerm: 0x25,
   /** name -> head record, oldest block, genesis hash */
   chainMeta: 0x26,
+  /** first 8 bytes of the consensus header's hash -> height */
+  consensusHash: 0x2a,
+
+  // Validator sets (src/chain/validatorRecords.ts)
+  /** header.validators_hash -> public keys and powers, in the set's order */
+  validatorSet: 0x27,
+  /** height -> the set's hash, its proposer and priorities; only where it can't be computed from a height before */
+  validatorRanks: 0x28,
+  /** height / 64 -> which of the 64 heights have an entry in `validatorRanks`, one byte each */
+  validatorRanksIndex: 0x29,
 } as const
 
 export type Column = (typeof Column)[keyof typeof Column]

@@ -20,6 +20,19 @@ export interface DatabaseReader {
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
 
+/** A database as it was at one moment, until it is closed. */
+export interface DatabaseView extends DatabaseReader {
+  close(): Promise<void>
+}
+
+/** What the one writer of a database needs. */
+export interface WritableDatabase extends DatabaseReader {
+  readonly location: string
+  snapshot(): DatabaseView
+  /** Writes the whole batch or nothing of it; with `sync` it is on stable storage when this returns. */
+  write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
+}
+
 export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'io'
 
 export class DatabaseError extends Error {
@@ -52,7 +65,7 @@ const FILE_BYTES = 16 << 20
  * first must be the last to be closed, because LevelDB's block cache belongs to it: else the process crashes. A thread that dies
  * closes its handles, so the first one belongs into the main thread.
  */
-export class Database implements DatabaseReader {
+export class Database implements WritableDatabase {
   readonly location: string
   readonly readOnly: boolean
   readonly #level: Level
@@ -143,7 +156,7 @@ export class Database implements DatabaseReader {
 }
 
 /** The database as it was when the snapshot was made. Synchronous reads, and range reads that wait. */
-export class DatabaseSnapshot implements DatabaseReader {
+export class DatabaseSnapshot implements DatabaseView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   readonly #options: { keyEncoding: 'view'; valueEncoding: 'view'; snapshot: LevelSnapshot }

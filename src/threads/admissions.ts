@@ -50,7 +50,28 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
     })
 }
 
-/** Answers {@link connectAdmissions}. */
+/** The same for many transactions at once, made by `packTransactions`; the buffer is taken. The answer says how many were admitted. */
+export function connectBatchAdmissions(port: MessagePort): (packed: Uint8Array<ArrayBuffer>) => Promise<number> {
+  const waiting: PromiseWithResolvers<number>[] = []
+  let isClosed = false
+  port.on('message', (answer: AdmissionAnswer) => {
+    const isAdmitted = (outcome: Outcome): boolean => outcome === undefined
+    waiting.shift()!.resolve(typeof answer === 'number' ? answer : answer.filter(isAdmitted).length)
+  })
+  port.on('close', () => {
+    isClosed = true
+    for (const { reject } of waiting) reject(threadStopped())
+  })
+  return (packed) => {
+    if (isClosed) return Promise.reject(threadStopped())
+    const answer = Promise.withResolvers<number>()
+    waiting.push(answer)
+    port.postMessage(packed, [packed.buffer])
+    return answer.promise
+  }
+}
+
+/** Answers {@link connectAdmissions} and {@link connectBatchAdmissions}. */
 export function serveAdmissions(port: MessagePort, admit: (transaction: PooledTransaction) => Admission): void {
   port.on('message', (packed: Uint8Array) => {
     const outcomes = unpackTransactions(packed).map((transaction) => outcomeOf(admit, transaction))

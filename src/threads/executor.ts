@@ -1,17 +1,16 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
+import type { Announcement } from '../app/announcement.ts'
 import type { CandidateRequest } from '../app/candidateSource.ts'
-import type { ChainHead } from '../app/chainHead.ts'
-import type { ExecutedBlock } from '../app/executedBlock.ts'
 import { type Executor, openExecutor } from '../app/executor.ts'
 import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { packHeadUpdate } from '../mempool/packedHeadUpdate.ts'
+import { packHashes, unpackSenders } from '../mempool/packedSenders.ts'
 import { unpackTransactions } from '../mempool/packedTransactions.ts'
-import type { PooledTransaction, PoolHeadUpdate } from '../mempool/types.ts'
+import type { PooledTransaction } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { createExecutorMetrics } from '../telemetry/metrics/executorMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
@@ -52,7 +51,6 @@ function createService(
   return {
     info: () => application.info(),
     ...proposalTransport(application),
-    processProposal: (block: ConsensusBlock) => application.processProposal(block),
     metrics: () => metrics.snapshot(),
     close,
   }
@@ -74,6 +72,7 @@ const executor = await openExecutor({
   candidates: {
     candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
       unpackTransactions(await pool.candidates(request)),
+    senders: async (hashes) => unpackSenders(await pool.senders(packHashes(hashes))),
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
@@ -81,11 +80,13 @@ const executor = await openExecutor({
   now: () => performance.now(),
   // An answer leaves at the end of this turn of the event loop: this is the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),
-  onPublished: (head, update, executed) => {
-    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(update))
-    setPublishedHeight(data.publishedHeight, head.header.number)
-    heads.postMessage({ height: head.header.number } satisfies HeadAnnouncement)
-    record(head, update, executed)
+  later: (milliseconds, work) => void setTimeout(work, milliseconds),
+  onPublished: (announcement) => {
+    const height = announcement.head.header.number
+    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(announcement.update))
+    setPublishedHeight(data.publishedHeight, height)
+    heads.postMessage({ height } satisfies HeadAnnouncement)
+    record(announcement)
   },
   observer: {
     executed: (milliseconds) => metrics.executionSeconds.observe(milliseconds / 1000),
@@ -96,11 +97,12 @@ const executor = await openExecutor({
   },
 })
 
-function record(head: ChainHead, update: PoolHeadUpdate, executed: ExecutedBlock): void {
+function record({ head, update, gasUsed, evidenceCount }: Announcement): void {
   metrics.transactionsTotal.inc(update.included.length)
-  metrics.gasUsedTotal.inc(Number(executed.header.gasUsed))
-  metrics.blockGasUsed.set(Number(executed.header.gasUsed))
+  metrics.gasUsedTotal.inc(Number(gasUsed))
+  metrics.blockGasUsed.set(Number(head.header.gasUsed))
   metrics.baseFeeWei.set(Number(head.header.baseFeePerGas ?? 0n))
+  metrics.evidenceTotal.inc(evidenceCount)
   metrics.historyOldestHeight.set(executor.oldestState())
 }
 

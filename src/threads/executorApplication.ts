@@ -1,29 +1,47 @@
 import type { Application } from '../consensus/application.ts'
 import type { ExecutorService } from './executor.ts'
+import { packDecision, packShell } from './packedBlock.ts'
 import { packBytes, unpackBytes } from './packedBytes.ts'
 import type { Remote } from './port.ts'
+import { KEPT_LISTS } from './proposalTransport.ts'
 
 /**
- * The application in the executor's thread, for consensus in this one. A proposal's transactions travel as one array, and
- * only once: what is decided as it was proposed goes back without them.
+ * The application in the executor's thread, for consensus in this one. A block's transactions travel as one array, and
+ * only once: what the executor proposed or has checked is decided without sending them again.
  */
 export function executorApplication(executor: Remote<ExecutorService>): Application {
-  let proposed: readonly Uint8Array[] | undefined
+  /** numbers of the transaction lists that the executor has */
+  const known = new WeakMap<readonly Uint8Array[], number>()
+  let lastNumber = 0
+  /** The number of a list that is still there. */
+  const numberOf = (txs: readonly Uint8Array[]): number | undefined => {
+    const number = known.get(txs)
+    return number === undefined || number <= lastNumber - KEPT_LISTS ? undefined : number
+  }
   return {
     info: () => executor.info(),
     prepareProposal: async (request) => {
-      const { packed, dataHash } = await executor.prepareProposal(request)
-      proposed = unpackBytes(packed)
-      return { txs: proposed, dataHash }
+      const number = ++lastNumber
+      const { packed, ...proposed } = await executor.prepareProposal(request, number)
+      const txs = unpackBytes(packed)
+      known.set(txs, number)
+      return { ...proposed, txs }
     },
-    processProposal: (block) => executor.processProposal(block),
+    checkEvidence: (evidence) => executor.checkEvidence(evidence),
+    processProposal: (block) => {
+      const number = numberOf(block.txs)
+      if (number !== undefined) return executor.processProposal(packShell(block), number, undefined)
+      known.set(block.txs, ++lastNumber)
+      return executor.processProposal(packShell(block), lastNumber, packBytes(block.txs))
+    },
     finalizeBlock: (decided) => {
       const { block } = decided
-      const isProposed = block.txs === proposed
-      proposed = undefined
+      const number = numberOf(block.txs)
       return executor.finalizeBlock(
-        { ...decided, block: { ...block, txs: [] } },
-        isProposed ? undefined : packBytes(block.txs),
+        packDecision(decided),
+        packShell(block),
+        number,
+        number === undefined ? packBytes(block.txs) : undefined,
       )
     },
   }

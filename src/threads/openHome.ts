@@ -1,19 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { type DataPaths, dataPaths } from '../app/dataDirectory.ts'
-import type { GenesisState } from '../app/genesisState.ts'
+import { type GenesisState, genesisStateOf } from '../app/genesisState.ts'
 import { type HomeLock, lockHome } from '../app/homeLock.ts'
-import { checkInit, type InitResult, initNode as prepareGenesis } from '../app/initNode.ts'
+import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ValidatorSet } from '../chain/consensus/types.ts'
 import { createValidatorSet } from '../chain/consensus/validatorSet.ts'
-import { chainConfigOf, genesisOperators, genesisValidators } from '../chain/genesis.ts'
-import { genesisAllocations } from '../chain/genesisAllocations.ts'
+import { chainConfigOf, genesisValidators } from '../chain/genesis.ts'
+import type { Genesis } from '../chain/genesisSchema.ts'
 import type { StartOptions } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
+import { checkJoining } from '../config/startRules.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
+import { fetchGenesis } from '../sync/fetchGenesis.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /** Bytes of an ed25519 seed. */
 const SEED_BYTES = 32
@@ -45,10 +49,16 @@ export async function openExistingHome(config: Config): Promise<Home> {
 }
 
 /**
- * Locks the data directory and reads genesis and keys, which are created where a fresh chain is allowed.
- * @throws ConfigError with one line for the operator
+ * Locks the data directory and reads genesis and keys. Where there is no genesis it is taken from the seed node, or created, as the
+ * configuration says; keys are created where they are absent and may be.
+ * @param logger tells of a seed node that has to be waited for
+ * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator
  */
-export async function openHome(config: Config, { fundedAccounts }: StartOptions): Promise<Home> {
+export async function openHome(
+  config: Config,
+  { fundedAccounts, signal }: StartOptions,
+  logger?: Pick<Logger, 'info' | 'warn'>,
+): Promise<Home> {
   const paths = dataPaths(config.homedir)
   checkInit(config, paths)
   const lock = await lockHome(paths, process.pid)
@@ -57,9 +67,11 @@ export async function openHome(config: Config, { fundedAccounts }: StartOptions)
       load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
       create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
     }
+    const joined = needsGenesis(config, paths) ? await genesisToJoin(config, signal, logger) : undefined
     const init = prepareGenesis(config, paths, keyFile, {
       nowMs: Date.now(),
       ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
+      ...(joined === undefined ? {} : { joined }),
     })
     const validatorKey = loadValidatorKey(paths.validatorKey)
     if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
@@ -68,7 +80,7 @@ export async function openHome(config: Config, { fundedAccounts }: StartOptions)
       lock,
       init,
       chain: chainConfigOf(init.genesis),
-      genesis: { accounts: genesisAllocations(init.genesis), operators: genesisOperators(init.genesis) },
+      genesis: genesisStateOf(init.genesis),
       validators: createValidatorSet(genesisValidators(init.genesis)),
       maxGas: Number(init.genesis.consensus.params.block.max_gas),
       validatorKey,
@@ -78,6 +90,23 @@ export async function openHome(config: Config, { fundedAccounts }: StartOptions)
     await lock.release()
     throw error
   }
+}
+
+async function genesisToJoin(
+  config: Config,
+  signal: AbortSignal | undefined,
+  logger: Pick<Logger, 'info' | 'warn'> | undefined,
+): Promise<Genesis> {
+  const url = checkJoining(config)
+  return fetchGenesis({
+    url,
+    expected: { chainId: config.chainId, evmChainId: config.evmChainId, hash: config.genesis.hash },
+    sleep: (ms, stop) => setTimeout(ms, undefined, { signal: stop }),
+    signal: signal ?? new AbortController().signal,
+    onRetry: (reason, delayMs) => {
+      logger?.warn({ reason, retryInSeconds: delayMs / 1000 }, 'waiting for the seed node to give its genesis')
+    },
+  })
 }
 
 /** The identity towards peers; it is made when it is absent. */

@@ -1,17 +1,22 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { CandidateRequest } from '../app/candidateSource.ts'
-import { accountState } from '../app/publisher.ts'
+import { accountState } from '../app/poolUpdate.ts'
 import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
+import { Announcements } from '../mempool/announcements.ts'
 import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
+import { packSenders } from '../mempool/packedSenders.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import type { Admission, PooledTransaction } from '../mempool/types.ts'
+import { LIMITS } from '../p2p/limits.ts'
+import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionBatch.ts'
 import type { Address } from '../primitives/address.ts'
+import { keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { createViewCaches, openView } from '../state/openView.ts'
 import { Database } from '../storage/database.ts'
@@ -19,9 +24,15 @@ import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
 import { type Gate, waitAtGate } from './gate.ts'
+import { getPeerCount, type NodeState } from './nodeState.ts'
 import { isWatched, type PendingWatch } from './pendingWatch.ts'
 import { serve } from './port.ts'
 import type { ThreadData } from './spawn.ts'
+
+/** Milliseconds for which transactions are gathered before peers are told of them. */
+const BATCH_MS = 20
+/** Bytes that the lengths in a full batch can take beside its transactions. */
+const BATCH_OVERHEAD = batchLength([]) + LIMITS.transactionsPerBatch * BATCH_PREFIX_BYTES
 
 /** Transactions that one answer to the block builder holds. */
 const CANDIDATES_PER_ANSWER = 512
@@ -35,6 +46,9 @@ export interface PoolData {
   readonly clients: readonly MessagePort[]
   /** ports of those that offer transactions */
   readonly admissions: readonly MessagePort[]
+  /** from the network thread: transactions of peers come in, those of this node's clients go out */
+  readonly gossip: { readonly admissions: MessagePort; readonly announcements: MessagePort }
+  readonly nodeState: NodeState
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** whether anybody wants them */
@@ -66,8 +80,31 @@ function followHead(): void {
 /** Transactions to announce at the end of this turn of the event loop. */
 let admitted: PooledTransaction[] = []
 
+/** Numbers batches, so that a repeated one is another message than the first. */
+let batches = Math.floor(Math.random() * 2 ** 32)
+
+const toPeers = new Announcements({
+  maxBytes: LIMITS.batchBytes - BATCH_OVERHEAD,
+  maxCount: LIMITS.transactionsPerBatch,
+  now: () => performance.now(),
+  isPending: (hashKey) => pool.has(hashKey),
+  announce: ({ transactions, isRepeated }) => {
+    // Whoever connects later is told when they are repeated.
+    if (getPeerCount(data.nodeState) === 0) return
+    batches = (batches + 1) % 2 ** 32
+    const batch = encodeBatch({ isRepeated, number: batches, transactions: transactions.map(keyBytes) })
+    data.gossip.announcements.postMessage(batch, [batch.buffer])
+  },
+})
+
+function tellPeers(entry: PoolEntry): void {
+  toPeers.add(entry)
+  if (toPeers.waiting === 1) setTimeout(() => toPeers.flush(), BATCH_MS)
+}
+
 function announce(entry: PoolEntry): void {
   metrics.admittedTotal.inc()
+  if (entry.isLocal) tellPeers(entry)
   if (!isWatched(data.pendingWatch)) return
   admitted.push(toPooledTransaction(entry))
   if (admitted.length > 1) return
@@ -95,11 +132,13 @@ const pool = new TransactionPool({
 let selection: Iterator<PoolEntry, void, void> | undefined
 
 /** The sender was recovered and the hash made by the thread that asks. */
-function admit({ raw, sender, hash }: PooledTransaction): Admission {
-  const admission = pool.add(decodeTransaction(raw, hash), sender)
-  if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
-  return admission
-}
+const admitter =
+  (isLocal: boolean) =>
+  ({ raw, sender, hash }: PooledTransaction): Admission => {
+    const admission = pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
+    return admission
+  }
 
 const service = {
   get: (hash: Hash) => pool.get(hash),
@@ -120,11 +159,14 @@ const service = {
     }
     return packTransactions(chosen)
   },
+  /** Takes what `packHashes` made; read the answer with `unpackSenders`. */
+  senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
   /** Takes what `packHeadUpdate` made. */
   headChanged: (update: Uint8Array): void => {
     selection = undefined
     followHead()
     pool.headChanged(unpackHeadUpdate(update))
+    toPeers.repeat()
     const { pending, queued } = pool.status()
     metrics.transactions.set({ state: 'pending' }, pending)
     metrics.transactions.set({ state: 'queued' }, queued)
@@ -133,7 +175,7 @@ const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     announcements.close()
-    for (const port of [...data.clients, ...data.admissions]) port.close()
+    for (const port of [...data.clients, ...data.admissions, ...Object.values(data.gossip)]) port.close()
     await snapshot.close()
     await database.close()
   },
@@ -146,7 +188,8 @@ function reasonLabel(reason: string): string {
 
 serve(control, service)
 for (const client of data.clients) serve(client, service)
-for (const port of data.admissions) serveAdmissions(port, admit)
+for (const port of data.admissions) serveAdmissions(port, admitter(true))
+serveAdmissions(data.gossip.admissions, admitter(false))
 
 // At its end a killed process keeps nothing of what it compiled.
 flushCompileCache()

@@ -2,13 +2,14 @@ import type { TxPort } from '../mempool/types.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
+import { getPeerCount, getSyncStatus } from './nodeState.ts'
 import type { PoolService } from './pool.ts'
 import { connect } from './port.ts'
 import type { PoolPorts, RpcThreadData } from './rpcData.ts'
 import type { ViewFeed, ViewLease } from './viewFeed.ts'
 
 export interface ContextSourceOptions {
-  readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion'>
+  readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion' | 'nodeState'>
   readonly feed: ViewFeed
   readonly pool: TxPort
   /** only in view threads */
@@ -41,9 +42,8 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       chain: data.chain,
       limits: data.limits,
       clientVersion: data.clientVersion,
-      // One validator has no peers and is never behind.
-      peerCount: () => 0,
-      syncing: () => undefined,
+      peerCount: () => getPeerCount(data.nodeState),
+      syncing: () => getSyncStatus(data.nodeState, newest.view.chain.headHeight),
       nextView: async (timeoutMs) => {
         const lease = await feed.next(newest.view.chain.headHeight, timeoutMs)
         if (lease === undefined) return undefined

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { Gate } from './gate.ts'
+import type { NodeState } from './nodeState.ts'
 import type { PublishedHeight } from './publishedHeight.ts'
 
 /** A thread's ends of its channels to the pool thread. */
@@ -24,4 +25,5 @@ export interface RpcThreadData {
   /** name of the broadcast channel for heads */
   readonly headChannel: string
   readonly publishedHeight: PublishedHeight
+  readonly nodeState: NodeState
 }

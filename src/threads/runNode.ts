@@ -1,32 +1,29 @@
-import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
-import type { ApplicationInfo } from '../consensus/application.ts'
-import { systemClock } from '../consensus/clock.ts'
-import { type DecidedEvent, startSolo } from '../consensus/solo.ts'
+import { peerCounts } from '../p2p/limits.ts'
+import { parsePeerAddress } from '../p2p/peerAddress.ts'
+import { parseNodeId } from '../p2p/peerId.ts'
+import { createValidatorProof } from '../p2p/validatorProof.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { type ConsensusMetrics, createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
+import { createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { executorApplication } from './executorApplication.ts'
+import { followDecisions, type HeadSummary } from './followDecisions.ts'
+import { createNetworkTransport } from './networkTransport.ts'
+import { createNodeService } from './nodeService.ts'
+import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './nodeState.ts'
 import type { Home } from './openHome.ts'
-import { startThreads } from './startThreads.ts'
+import { type RunningConsensus, startConsensus } from './startConsensus.ts'
+import { startThreads, type ThreadsOptions } from './startThreads.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
-const APP_VERSION = 0
 /** Hosts that mean every interface; this machine reaches them at the loopback address. */
 const ANY_HOST = new Set(['0.0.0.0', '::'])
-
-/** The newest block, as heartbeat and log show it. */
-interface HeadSummary {
-  readonly height: number
-  readonly hash: Uint8Array
-  readonly timeMs: number
-}
 
 /**
  * Runs the node in an opened home: threads, then consensus in this one, then what reports on it. The home is the node's from
@@ -67,7 +64,7 @@ async function startParts(
   undo: (() => Promise<void> | void)[],
   stopAll: () => Promise<void>,
 ): Promise<RunningNode> {
-  const { chain, paths, validators, validatorKey, nodeKey } = home
+  const { chain, paths, validatorKey, nodeKey } = home
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
@@ -79,7 +76,11 @@ async function startParts(
     listenAddress: config.p2p.externalAddress ?? `${config.p2p.host}:${config.p2p.port}`,
     rpcAddress: config.rpc.publicUrl ?? '',
   }
-  const own = validators.validators.find(({ address }) => Buffer.compare(address, validatorKey.address) === 0)
+  const nodeState = createNodeState()
+  const failure = Promise.withResolvers<never>()
+  // Consensus may halt before anybody watches.
+  failure.promise.catch(() => undefined)
+  const running: { consensus?: RunningConsensus } = {}
   const threads = await startThreads({
     config,
     location: paths.db,
@@ -87,37 +88,43 @@ async function startParts(
     genesis: home.genesis,
     clientVersion: CLIENT_VERSION,
     identity,
-    validator: { address: validatorKey.address, publicKey: validatorKey.publicKey, power: own?.power ?? 0n },
+    validator: { address: validatorKey.address, publicKey: validatorKey.publicKey },
+    nodeState,
+    node: createNodeService({
+      roundState: () => running.consensus?.service.engine?.roundState,
+      heightTimes: () => decisions.heightTimes(),
+      network: () => threads.network.netInfo(),
+      checkEvidence: (evidence) => application.checkEvidence(evidence),
+      addEvidence: (evidence) => running.consensus?.service.addEvidence(evidence),
+    }),
+    genesisPath: paths.genesis,
+    network: networkIdentity(config, home),
   })
   undo.push(() => threads.stop())
 
-  const info = await threads.executor.info()
-  const failure = Promise.withResolvers<never>()
-  // Consensus may halt before anybody watches.
-  failure.promise.catch(() => undefined)
-  const consensusLog = logger.child({ part: 'consensus' })
-  const decisions = followDecisions(info, metrics, consensusLog)
-  const solo = await startSolo({
-    application: executorApplication(threads.executor),
-    key: validatorKey,
-    chain: {
-      chainId: chain.chainId,
-      genesisHash: chain.genesisHash,
-      appVersion: APP_VERSION,
-      params: { maxBytes: chain.maxBlockBytes, maxGas: home.maxGas },
-      validators,
-      intervalMs: chain.blockIntervalMs,
-    },
-    wal: {
-      directory: paths.wal,
-      randomBytes,
-      warn: (message, fields) => consensusLog.warn(fields, message),
-    },
-    clock: systemClock,
-    onDecided: decisions.onDecided,
+  const application = executorApplication(threads.executor)
+  const info = await application.info()
+  const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
+  const transport = createNetworkTransport({
+    service: threads.network,
+    ...threads.networkPorts,
+    ownAddress: validatorKey.address,
+    onPeerCount: (count) => setPeerCount(nodeState, count),
+  })
+  undo.push(() => transport.close())
+  const consensus = await startConsensus({
+    home,
+    application,
+    transport,
+    views: threads.views,
+    decisions,
+    metrics,
+    logger,
+    onSyncStatus: (status) => setSyncStatus(nodeState, status),
     onHalt: (error) => failure.reject(error),
   })
-  undo.push(() => solo.stop())
+  running.consensus = consensus
+  undo.push(() => consensus.stop())
   await Promise.race([threads.listening(), failure.promise])
 
   const metricsServer =
@@ -131,7 +138,7 @@ async function startParts(
     const heartbeat = startHeartbeat({
       url: config.heartbeatUrl,
       logger: logger.child({ part: 'heartbeat' }),
-      status: () => heartbeatBody(config, home, decisions.head()),
+      status: () => heartbeatBody(config, home, decisions.head(), getPeerCount(nodeState)),
     })
     undo.push(() => heartbeat.stop())
   }
@@ -170,31 +177,24 @@ async function startParts(
   }
 }
 
-/** What the main thread keeps of decided blocks: the newest one, metrics, the log. */
-function followDecisions(
-  { height, appHash, lastBlockTimeMs }: ApplicationInfo,
-  metrics: ConsensusMetrics,
-  log: Logger,
-): { readonly head: () => HeadSummary; readonly onDecided: (event: DecidedEvent) => void } {
-  let head: HeadSummary = { height, hash: appHash, timeMs: lastBlockTimeMs }
-  let lastDecidedMs: number | undefined
+/** How the node meets its peers. The validator's key stays here: its proof goes out. */
+function networkIdentity(config: Config, { chain, paths, nodeKey, validatorKey }: Home): ThreadsOptions['network'] {
+  const { host, port, persistentPeers, maxPeers } = config.p2p
   return {
-    head: () => head,
-    onDecided: (event) => {
-      const { header } = event.decided.block
-      head = { height: header.height, hash: event.result.appHash, timeMs: header.timeMs }
-      metrics.blockHeight.set(head.height)
-      logDecision(log, event)
-      if (event.replayed) return
-      const nowMs = performance.now()
-      if (lastDecidedMs !== undefined) metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
-      lastDecidedMs = nowMs
-      metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
-    },
+    seed: nodeKey.seed,
+    validator: createValidatorProof(validatorKey, nodeKey.publicKey, chain.genesisHash),
+    moniker: config.moniker,
+    listen: { host, port },
+    persistentPeers: persistentPeers.map(({ id, address }) => ({
+      id: parseNodeId(id),
+      address: parsePeerAddress(address)!,
+    })),
+    counts: peerCounts(maxPeers),
+    addressBookPath: paths.addressBook,
   }
 }
 
-function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSummary): HeartbeatBody {
+function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSummary, peers: number): HeartbeatBody {
   return {
     moniker: config.moniker,
     network: config.network,
@@ -205,22 +205,7 @@ function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSumma
     height: head.height,
     block_hash: bytesToHex(head.hash),
     block_time: new Date(head.timeMs).toISOString(),
-    peers: 0,
+    peers,
     rpc_address: config.rpc.publicUrl ?? null,
   }
-}
-
-/** One line a block; empty ones at debug level, as there are 216,000 of them a day. */
-function logDecision(log: Logger, { decided, result, replayed, timings }: DecidedEvent): void {
-  const { header, txs } = decided.block
-  const fields = {
-    height: header.height,
-    hash: bytesToHex(result.appHash),
-    txs: txs.length,
-    ...(replayed ? { replayed } : {}),
-    buildMs: Math.round(timings.buildMs),
-    finalizeMs: Math.round(timings.finalizeMs),
-  }
-  if (txs.length > 0 || replayed) log.info(fields, 'block decided')
-  else log.debug(fields, 'block decided')
 }

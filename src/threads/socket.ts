@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
+import { genesisHash, parseGenesis } from '../chain/genesis.ts'
+import type { Genesis } from '../chain/genesisSchema.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
-import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from '../rpc/comet/status.ts'
-import { createCometTable } from '../rpc/comet/table.ts'
+import { createCometMethods } from '../rpc/comet/methods.ts'
+import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
@@ -14,6 +18,8 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { waitAtGate } from './gate.ts'
+import type { NodeService } from './nodeService.ts'
+import { getPeerCount, isCatchingUp } from './nodeState.ts'
 import { countWatchers, type PendingWatch } from './pendingWatch.ts'
 import { connect, serve } from './port.ts'
 import { closePool, connectPool, createContextSource } from './rpcContext.ts'
@@ -39,6 +45,9 @@ export interface SocketData extends RpcThreadData {
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
   readonly corsOrigins: readonly string[]
+  /** to the main thread's {@link NodeService} */
+  readonly node: MessagePort
+  readonly genesisPath: string
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
 }
@@ -78,6 +87,13 @@ function ownFilters(): FilterStore {
   return store
 }
 
+/** @throws Error when the file is not the genesis that the node has started with */
+function readGenesisOf({ genesisHash: expected }: SocketData['chain'], path: string): Genesis {
+  const genesis = parseGenesis(readFileSync(path, 'utf8'))
+  if (!equalBytes(genesisHash(genesis), expected)) throw new Error(`${path} was changed while the node runs`)
+  return genesis
+}
+
 const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(data.views.map((port) => connect<ViewService>(port)))
@@ -110,28 +126,34 @@ const server = await createRpcServer({
     metrics,
   }),
   hub,
-  comet: createCometTable([
-    createStatusMethod({
-      identity: data.identity,
-      validator: () => data.validator,
-      withChain: (read) => {
-        const { view, release } = feed.lease()
-        try {
-          return read(view.chain)
-        } finally {
-          release()
-        }
-      },
-      isCatchingUp: () => false,
-    }),
-    healthMethod,
-  ]),
+  comet: createCometMethods({
+    identity: data.identity,
+    validator: data.validator,
+    chain: data.chain,
+    readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
+    withChain: (read) => {
+      const { view, release } = feed.lease()
+      try {
+        return read(view.chain)
+      } finally {
+        release()
+      }
+    },
+    isCatchingUp: () => isCatchingUp(data.nodeState),
+    node: connect<NodeService>(data.node),
+    nowMs: () => Date.now(),
+  }),
   health: () => {
     const { view, release } = feed.lease()
     try {
       const { chain } = view
       const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
-      return { height: chain.headHeight, ageMs: Math.max(0, Date.now() - timeMs) }
+      return {
+        height: chain.headHeight,
+        ageMs: Math.max(0, Date.now() - timeMs),
+        catchingUp: isCatchingUp(data.nodeState),
+        peers: getPeerCount(data.nodeState),
+      }
     } finally {
       release()
     }
@@ -141,6 +163,7 @@ const server = await createRpcServer({
   reusePort: data.sharesPort,
   allowedOrigins: data.corsOrigins,
   requestBytes: data.limits.requestBytes,
+  responseBytes: data.limits.responseBytes,
   log,
   metrics,
 })
@@ -153,6 +176,7 @@ const service = {
     closePool(data.pool)
     for (const port of [...data.views, ...data.filterClients]) port.close()
     data.filterOwner?.close()
+    data.node.close()
     await feed.close()
     await database.close()
   },

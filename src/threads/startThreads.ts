@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
@@ -9,16 +8,19 @@ import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { tuneCompiler } from './compiler.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
-import { createGate, type Gate, openGate } from './gate.ts'
-import { createPendingWatch, type PendingWatch } from './pendingWatch.ts'
+import { openGate } from './gate.ts'
+import type { NetworkData, NetworkService } from './network.ts'
+import type { NetworkTransportOptions } from './networkTransport.ts'
+import type { NodeService } from './nodeService.ts'
+import type { NodeState } from './nodeState.ts'
 import type { PoolData, PoolService } from './pool.ts'
-import { connect, type Remote } from './port.ts'
-import { createPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
+import { connect, type Remote, serve } from './port.ts'
 import type { RpcThreadData } from './rpcData.ts'
 import type { SocketData, SocketService } from './socket.ts'
-import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
+import { spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { ViewData, ViewService } from './view.ts'
+import { type PoolChannels, type Wiring, wire } from './wiring.ts'
 
 export interface ThreadsOptions {
   readonly config: Config
@@ -29,11 +31,25 @@ export interface ThreadsOptions {
   readonly clientVersion: string
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
+  readonly nodeState: NodeState
+  /** what socket threads ask of this thread */
+  readonly node: NodeService
+  readonly genesisPath: string
+  /** of the node towards its peers */
+  readonly network: Pick<
+    NetworkData,
+    'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath'
+  >
 }
 
 /** All threads but the main one, connected with each other. */
 export interface Threads {
   readonly executor: Remote<ExecutorService>
+  readonly network: Remote<NetworkService>
+  /** the main thread's ends, see `createNetworkTransport` */
+  readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
+  /** the main thread's own calls: they disturb no client's */
+  readonly views: readonly Remote<ViewService>[]
   /** Resolves when the RPC servers listen: soon after the first block is published, so that nobody sees a chain without. */
   listening(): Promise<void>
   /** rejects when any of the threads dies */
@@ -41,53 +57,6 @@ export interface Threads {
   metrics(): Promise<readonly MetricsSnapshot[]>
   /** Ends the threads that serve clients, then those that serve consensus. */
   stop(): Promise<void>
-}
-
-/** Channels from a thread to the pool. */
-interface PoolChannels {
-  readonly calls: Channel
-  readonly admissions: Channel
-}
-
-function poolChannels(): PoolChannels {
-  return { calls: channel(), admissions: channel() }
-}
-
-/** Channels between the threads: the left end is the caller's, the right end the server's. */
-interface Wiring {
-  /** opens when the database holds a chain */
-  readonly databaseGate: Gate
-  readonly headChannel: string
-  readonly publishedHeight: PublishedHeight
-  readonly pendingChannel: string
-  readonly pendingWatch: PendingWatch
-  readonly executorToPool: Channel
-  readonly views: readonly { readonly toPool: PoolChannels }[]
-  readonly sockets: readonly {
-    readonly toPool: PoolChannels
-    /** one a view thread */
-    readonly toViews: readonly Channel[]
-    /** to the filters of the first socket thread; unused by that one */
-    readonly toFilters: Channel
-  }[]
-}
-
-function wire({ viewThreads, socketThreads }: Config['rpc']): Wiring {
-  const instance = randomUUID()
-  return {
-    databaseGate: createGate(),
-    headChannel: `coind-heads-${instance}`,
-    publishedHeight: createPublishedHeight(),
-    pendingChannel: `coind-pending-${instance}`,
-    pendingWatch: createPendingWatch(),
-    executorToPool: channel(),
-    views: Array.from({ length: viewThreads }, () => ({ toPool: poolChannels() })),
-    sockets: Array.from({ length: socketThreads }, () => ({
-      toPool: poolChannels(),
-      toViews: Array.from({ length: viewThreads }, channel),
-      toFilters: channel(),
-    })),
-  }
 }
 
 /** A started thread whose functions can be called. */
@@ -136,6 +105,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     const poolThread = startPool(options, wiring, start)
     const viewThreads = startViews(options, wiring, engine, start)
     const socketThreads = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
+    const networkThread = startNetwork(options, wiring, start)
 
     const executor = executorThread.remote
     await answered(executorThread.thread, executor.info())
@@ -145,21 +115,32 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     const views = viewThreads.map(({ remote }) => remote)
     await Promise.all(viewThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
     const sockets = socketThreads.map(({ remote }) => remote)
+    const network = networkThread.remote
+    await answered(networkThread.thread, network.metrics())
+    const mainToViews = wiring.mainToViews.map(({ left }) => left)
     const died = Promise.race(started.map((thread) => thread.died))
     // Consensus starts before anybody watches.
     died.catch(() => undefined)
     return {
       executor,
+      network,
+      networkPorts: {
+        control: networkThread.thread.control,
+        reports: wiring.network.reports.right,
+        evidence: wiring.network.evidence.right,
+      },
+      views: mainToViews.map((port) => connect<ViewService>(port)),
       listening: async () => {
         await Promise.all(socketThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
       },
       died,
-      metrics: () => Promise.all([executor, pool, ...views, ...sockets].map((remote) => remote.metrics())),
+      metrics: () => Promise.all([executor, pool, network, ...views, ...sockets].map((remote) => remote.metrics())),
       stop: async () => {
         // A thread that died cannot close; `died` tells why, and the others still close in order.
-        for (const group of [sockets, views, [pool], [executor]]) {
+        for (const group of [sockets, [network], views, [pool], [executor]]) {
           await Promise.allSettled(group.map((remote) => remote.close()))
         }
+        for (const port of mainToViews) port.close()
         await Promise.all(started.map((thread) => thread.stop()))
       },
     }
@@ -170,7 +151,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
 }
 
 type StartThread = <S extends Readonly<Record<string, (...args: never[]) => unknown>>>(
-  role: 'executor' | 'pool' | 'view' | 'socket',
+  role: 'executor' | 'pool' | 'view' | 'socket' | 'network',
   index: number | undefined,
   data: unknown,
   transfer: readonly MessagePort[],
@@ -201,15 +182,25 @@ function startExecutor(
 }
 
 function startPool(
-  { location, chain }: ThreadsOptions,
-  { databaseGate, executorToPool, views, sockets, pendingChannel, pendingWatch }: Wiring,
+  { location, chain, nodeState }: ThreadsOptions,
+  { databaseGate, executorToPool, views, sockets, network, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
   const channels = [...views, ...sockets].map(({ toPool }) => toPool)
   const clients = [executorToPool.right, ...channels.map(({ calls }) => calls.right)]
   const admissions = channels.map((channels) => channels.admissions.right)
-  const data: PoolData = { location, databaseGate, chain, clients, admissions, pendingChannel, pendingWatch }
-  return start('pool', undefined, data, [...clients, ...admissions])
+  const data: PoolData = {
+    location,
+    databaseGate,
+    chain,
+    clients,
+    admissions,
+    gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
+    nodeState,
+    pendingChannel,
+    pendingWatch,
+  }
+  return start('pool', undefined, data, [...clients, ...admissions, ...Object.values(data.gossip)])
 }
 
 function startViews(
@@ -219,7 +210,8 @@ function startViews(
   start: StartThread,
 ): readonly Started<ViewService>[] {
   return wiring.views.map(({ toPool }, index) => {
-    const clients = wiring.sockets.map(({ toViews }) => toViews[index]!.right)
+    const callers = [...wiring.sockets.map(({ toViews }) => toViews), wiring.network.toViews, wiring.mainToViews]
+    const clients = callers.map((toViews) => toViews[index]!.right)
     const data: ViewData = { ...rpcData(options, wiring, toPool), clients, engine }
     return start('view', index, data, [...Object.values(data.pool), ...clients])
   })
@@ -231,9 +223,10 @@ function startSocket(
   start: StartThread,
   index: number,
 ): Started<SocketService> {
-  const { config, identity, validator } = options
-  const { toPool, toViews, toFilters } = wiring.sockets[index]!
+  const { config, identity, validator, genesisPath } = options
+  const { toPool, toViews, toFilters, toMain } = wiring.sockets[index]!
   const isOwner = index === 0
+  serve(toMain.right, options.node)
   const data: SocketData = {
     ...rpcData(options, wiring, toPool),
     views: toViews.map(({ left }) => left),
@@ -247,9 +240,40 @@ function startSocket(
     corsOrigins: config.rpc.corsOrigins,
     identity,
     validator,
+    node: toMain.left,
+    genesisPath,
   }
   const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
-  return start('socket', index, data, [...Object.values(data.pool), ...data.views, ...data.filterClients, ...owner])
+  return start('socket', index, data, [
+    ...Object.values(data.pool),
+    ...data.views,
+    ...data.filterClients,
+    ...owner,
+    data.node,
+  ])
+}
+
+function startNetwork(
+  { config, location, chain, network, identity }: ThreadsOptions,
+  { databaseGate, publishedHeight, network: channels }: Wiring,
+  start: StartThread,
+): Started<NetworkService> {
+  const pool = { admissions: channels.admissions.left, announcements: channels.announcements.right }
+  const data: NetworkData = {
+    location,
+    databaseGate,
+    chain: { chainId: chain.chainId, genesisHash: chain.genesisHash },
+    publishedHeight,
+    ...network,
+    externalAddress: config.p2p.externalAddress,
+    rpcAddress: identity.rpcAddress === '' ? undefined : identity.rpcAddress,
+    log: config.log,
+    reports: channels.reports.left,
+    evidence: channels.evidence.left,
+    pool,
+    views: channels.toViews.map(({ left }) => left),
+  }
+  return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool), ...data.views])
 }
 
 function rpcData(
@@ -257,8 +281,19 @@ function rpcData(
   { databaseGate, headChannel, publishedHeight }: Wiring,
   toPool: PoolChannels,
 ): RpcThreadData {
-  const { config, location, chain, clientVersion } = options
+  const { config, location, chain, clientVersion, nodeState } = options
   const { limits } = config.rpc
   const pool = { calls: toPool.calls.left, admissions: toPool.admissions.left }
-  return { location, databaseGate, chain, limits, clientVersion, log: config.log, pool, headChannel, publishedHeight }
+  return {
+    location,
+    databaseGate,
+    chain,
+    limits,
+    clientVersion,
+    log: config.log,
+    pool,
+    headChannel,
+    publishedHeight,
+    nodeState,
+  }
 }

@@ -8,13 +8,16 @@ import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import { METHODS } from '../rpc/methods.ts'
 import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
 import { Database } from '../storage/database.ts'
+import { checkPackedCommits, type PackedCommitChecks } from '../sync/packedCommitChecks.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics/viewMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { waitAtGate } from './gate.ts'
+import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource } from './rpcContext.ts'
 import type { RpcThreadData } from './rpcData.ts'
+import { recoverPackedSenders } from './senderRecovery.ts'
 import type { ThreadData } from './spawn.ts'
 import { createTaskQueue } from './taskQueue.ts'
 import { openThreadEngine } from './threadEngine.ts'
@@ -81,6 +84,9 @@ const service = {
       throw new RpcError(RPC_CODES.limitExceeded, 'too many requests, try again later')
     return heavy.run(() => runCall(lane, method, params))
   },
+  /** see `createSenderRecovery` */
+  recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
+  checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     closePool(data.pool)

@@ -4,20 +4,21 @@ import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { type Executor, openExecutor } from '../../src/app/executor.ts'
-import { createValidatorSet } from '../../src/chain/consensus/validatorSet.ts'
+import { genesisStateOf } from '../../src/app/genesisState.ts'
 import { createGenesis } from '../../src/chain/createGenesis.ts'
-import { chainConfigOf, formatGenesis, genesisOperators, genesisValidators } from '../../src/chain/genesis.ts'
-import { genesisAllocations } from '../../src/chain/genesisAllocations.ts'
+import { chainConfigOf, formatGenesis, genesisValidators } from '../../src/chain/genesis.ts'
 import { decodeTransaction } from '../../src/chain/transactionCodec.ts'
-import { type SoloDriver, startSolo } from '../../src/consensus/solo.ts'
+import { type ConsensusService, openConsensusService } from '../../src/consensus/consensusService.ts'
+import { engineChainOf } from '../../src/consensus/engineChain.ts'
+import { openEvidenceFiles } from '../../src/consensus/evidencePoolFiles.ts'
 import { createValidatorKey, validatorKey } from '../../src/consensus/validatorKey.ts'
-import type { OpenWalFile } from '../../src/consensus/wal.ts'
+import type { WalDisk } from '../../src/consensus/walDisk.ts'
 import { chooseEngine, createEngine } from '../../src/evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../src/mempool/types.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { GENESIS_TIME_MS, WALLET, WALLET_KEY } from '../unit/app/testChain.ts'
-import { VirtualClock } from '../unit/consensus/virtualClock.ts'
+import { racingClock } from '../unit/consensus/racingClock.ts'
 
 const SEED = new Uint8Array(32).fill(42)
 const KEY = validatorKey(SEED)
@@ -36,13 +37,13 @@ export interface LocalNodeOptions {
   readonly transactions?: ((height: number) => readonly PooledTransaction[]) | undefined
   readonly pruning?: number
   readonly segmentBytes?: number
-  readonly openFile?: OpenWalFile
+  readonly disk?: WalDisk
 }
 
 /** A node without threads and sockets whose time passes as fast as it can work. */
 export interface LocalNode {
   readonly executor: Executor
-  readonly driver: SoloDriver
+  readonly consensus: ConsensusService
   /** application hash by height, of the blocks that were replayed or decided here */
   readonly hashes: ReadonlyMap<number, string>
   /** height at which the write-ahead log had nothing more */
@@ -84,14 +85,14 @@ export async function signTransfers(blocks: number, perBlock: number): Promise<L
 /** @throws what keeps a node from starting */
 export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNode> {
   const chain = chainConfigOf(GENESIS)
-  const clock = new VirtualClock(GENESIS_TIME_MS + 1_000)
+  const clock = racingClock(GENESIS_TIME_MS + 1_000)
   const hashes = new Map<number, string>()
   const waiting: { readonly height: number; readonly resolve: () => void }[] = []
   const halted = Promise.withResolvers<Error>()
   const executor = await openExecutor({
     location: join(options.directory, 'db'),
     chain,
-    genesis: { accounts: genesisAllocations(GENESIS), operators: genesisOperators(GENESIS) },
+    genesis: genesisStateOf(GENESIS),
     engine: await createEngine(await chooseEngine('wasm'), { hashSeed: 0n }),
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {
@@ -102,46 +103,52 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
     buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => clock.monotonicMs(),
+    later: () => undefined,
     onPublished: () => undefined,
   })
   try {
     let replayedTo = executor.head().header.number
-    const driver = await startSolo({
+    const wal = join(options.directory, 'wal')
+    const consensus = await openConsensusService({
       application: executor.application,
       key: KEY,
-      chain: {
-        chainId: chain.chainId,
-        genesisHash: chain.genesisHash,
-        appVersion: 0,
-        params: { maxBytes: chain.maxBlockBytes, maxGas: Number(GENESIS.consensus.params.block.max_gas) },
-        validators: createValidatorSet(genesisValidators(GENESIS)),
-        intervalMs: chain.blockIntervalMs,
-      },
+      chain: engineChainOf(chain, 0, Number(GENESIS.consensus.params.block.max_gas)),
       wal: {
-        directory: join(options.directory, 'wal'),
+        directory: wal,
         randomBytes,
         warn: () => undefined,
         ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
-        ...(options.openFile === undefined ? {} : { openFile: options.openFile }),
+        ...(options.disk === undefined ? {} : { disk: options.disk }),
       },
+      evidenceStore: openEvidenceFiles(join(wal, 'evidence')),
       clock,
-      onDecided: ({ decided, result, replayed }) => {
+      transport: {
+        send: () => undefined,
+        publishEvidence: () => undefined,
+        fetchBlocks: () => Promise.reject(new Error('there is no network')),
+        punish: () => undefined,
+      },
+      onDecided: ({ decided, result, source }) => {
         const { height } = decided.block.header
         hashes.set(height, bytesToHex(result.appHash))
-        if (replayed) replayedTo = height
+        if (source === 'log') replayedTo = height
         for (const waiter of waiting) if (height >= waiter.height) waiter.resolve()
       },
       onHalt: (error) => halted.resolve(error),
+      onBehind: () => undefined,
+      onUnknownSignature: () => undefined,
+      note: () => undefined,
     })
+    consensus.startEngine()
     return {
       executor,
-      driver,
+      consensus,
       hashes,
       replayedTo,
       halted: halted.promise,
       reached: (height) => new Promise((resolve) => void waiting.push({ height, resolve })),
       close: async () => {
-        await driver.stop()
+        await consensus.close()
         await executor.close()
       },
     }

@@ -30,7 +30,7 @@ async function runAndKill(name: string, transactions: LocalNodeOptions['transact
     ...(segmentBytes === undefined ? {} : { segmentBytes }),
   })
   await node.reached(BLOCKS)
-  await node.driver.stop()
+  await node.consensus.close()
   cpSync(home, copy, { recursive: true })
   await node.close()
   return { copy, hashes: node.hashes }

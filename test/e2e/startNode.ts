@@ -16,6 +16,10 @@ export interface NodeOptions {
   /** a fresh temporary directory by default, which `stop` then removes */
   readonly homedir?: string
   readonly rpcPort?: number
+  /** where its RPC port is reached; the loopback interface by default */
+  readonly host?: string
+  /** a command that runs the rest of its arguments, elsewhere: in a network namespace */
+  readonly within?: readonly string[]
   /** Called with the process before it serves. */
   readonly onSpawn?: (child: ChildProcess) => void
 }
@@ -54,10 +58,12 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const rpcPort = options.rpcPort ?? (await freePort())
   const p2pPort = await freePort()
   const { command = 'devnet' } = options
-  const child = spawn(process.execPath, [LAUNCHER, command, '--homedir', homedir], {
+  const { host = '127.0.0.1', within = [] } = options
+  const [program, ...args] = [...within, process.execPath, LAUNCHER, command, '--homedir', homedir]
+  const child = spawn(program!, args, {
     env: {
       PATH: process.env.PATH,
-      RPC_HOST: '127.0.0.1',
+      RPC_HOST: host,
       RPC_PORT: String(rpcPort),
       P2P_PORT: String(p2pPort),
       METRICS_PORT: '0',
@@ -73,7 +79,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   child.stdout.on('data', collect)
   child.stderr.on('data', collect)
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const url = `http://127.0.0.1:${rpcPort}/`
+  const url = `http://${host}:${rpcPort}/`
 
   const deadline = Date.now() + START_TIMEOUT_MS
   while (!(await isServing(url))) {
@@ -89,7 +95,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   }
   return {
     url,
-    wsUrl: `ws://127.0.0.1:${rpcPort}/ws`,
+    wsUrl: `ws://${host}:${rpcPort}/ws`,
     homedir,
     rpcPort,
     process: child,

@@ -9,9 +9,16 @@ export interface BlockParams {
   readonly maxGas: number
 }
 
+const hashes = new WeakMap<BlockParams, Hash>()
+
 /** header.consensus_hash: sha256 of the encoded tendermint.types.HashedParams. */
-export function consensusParamsHash({ maxBytes, maxGas }: BlockParams): Hash {
-  return sha256(new ProtobufWriter().varint(1, maxBytes).varint(2, maxGas).finish())
+export function consensusParamsHash(params: BlockParams): Hash {
+  let hash = hashes.get(params)
+  if (hash === undefined) {
+    hash = sha256(new ProtobufWriter().varint(1, params.maxBytes).varint(2, params.maxGas).finish())
+    hashes.set(params, hash)
+  }
+  return hash
 }
 
 /** CometBFT types/block.go: what a block holds besides transactions and evidence. */
@@ -22,11 +29,15 @@ const MAX_COMMIT_SIG_BYTES = 109 + 2
 
 /**
  * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, next to a full commit of
- * `validators` signatures and no evidence (CometBFT types/block.go, MaxDataBytesNoEvidence).
+ * `validators` signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
  */
-export function maxDataBytes({ maxBytes }: Pick<BlockParams, 'maxBytes'>, validators: number): number {
+export function maxDataBytes(
+  { maxBytes }: Pick<BlockParams, 'maxBytes'>,
+  validators: number,
+  evidenceBytes = 0,
+): number {
   const commit = MAX_COMMIT_OVERHEAD_BYTES + MAX_COMMIT_SIG_BYTES * validators
-  return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit
+  return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit - evidenceBytes
 }
 
 /** Bytes that a transaction of `length` bytes takes in a block: tag, varint length, content. */

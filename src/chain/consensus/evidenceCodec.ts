@@ -1,8 +1,9 @@
 import type { Hash } from '../../primitives/hash.ts'
+import { encodedTxSize } from './consensusParams.ts'
 import { merkleRoot } from './merkle.ts'
 import type { Evidence } from './types.ts'
 import { VOTE_CODEC } from './voteCodec.ts'
-import { encodeMessage, fail, type MessageCodec, readTime, writeTime } from './wire.ts'
+import { decodeMessage, encodeMessage, fail, type MessageCodec, readTime, writeTime } from './wire.ts'
 
 /** tendermint.types.DuplicateVoteEvidence */
 const DUPLICATE_VOTE_CODEC: MessageCodec<Evidence> = {
@@ -44,7 +45,20 @@ export function encodeEvidence(evidence: Evidence): Uint8Array {
   return encodeMessage(DUPLICATE_VOTE_CODEC, evidence)
 }
 
+/**
+ * Reads what {@link encodeEvidence} wrote.
+ * @throws ConsensusDecodingError
+ */
+export function decodeEvidence(bytes: Uint8Array): Evidence {
+  return decodeMessage(DUPLICATE_VOTE_CODEC, bytes)
+}
+
 /** header.evidence_hash: Merkle root over the encoded items. */
 export function evidenceHash(evidence: readonly Evidence[]): Hash {
   return merkleRoot(evidence.map(encodeEvidence))
+}
+
+/** Bytes that these items take in a block, which the consensus parameters limit (CometBFT types/evidence.go, ByteSize). */
+export function evidenceSize(evidence: readonly Evidence[]): number {
+  return evidence.reduce((sum, item) => sum + encodedTxSize(encodeMessage(EVIDENCE_CODEC, item).length), 0)
 }

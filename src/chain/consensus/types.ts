@@ -121,6 +121,14 @@ export interface ValidatorSet {
   readonly totalPower: bigint
 }
 
+/** A validator set with CometBFT's proposer priorities as of one height. */
+export interface RankedValidatorSet extends ValidatorSet {
+  /** int64, in the order of `validators` */
+  readonly priorities: readonly bigint[]
+  /** position of the proposer of round 0 */
+  readonly proposer: number
+}
+
 /** Two different votes of one validator for the same height, round and type. */
 export interface DuplicateVoteEvidence {
   readonly kind: 'duplicateVote'

@@ -32,13 +32,21 @@ export function createValidatorSet(entries: readonly Pick<Validator, 'publicKey'
   return { validators, totalPower }
 }
 
+/** Priorities change with every height, the validators themselves seldom: their array stays the same object. */
+const hashes = new WeakMap<readonly Validator[], Hash>()
+
 /** header.validators_hash: Merkle root over the encoded tendermint.types.SimpleValidator in the set's order. */
-export function validatorSetHash(set: ValidatorSet): Hash {
-  return merkleRoot(
-    set.validators.map(({ publicKey, power }) =>
-      new ProtobufWriter().message(1, writePublicKey, publicKey).varint(2, power).finish(),
-    ),
-  )
+export function validatorSetHash({ validators }: Pick<ValidatorSet, 'validators'>): Hash {
+  let hash = hashes.get(validators)
+  if (hash === undefined) {
+    hash = merkleRoot(
+      validators.map(({ publicKey, power }) =>
+        new ProtobufWriter().message(1, writePublicKey, publicKey).varint(2, power).finish(),
+      ),
+    )
+    hashes.set(validators, hash)
+  }
+  return hash
 }
 
 /** tendermint.crypto.PublicKey */

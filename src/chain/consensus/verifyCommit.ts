@@ -11,6 +11,9 @@ import {
   type ValidatorSet,
 } from './types.ts'
 
+/** Checks an ed25519 signature; a simulator may put another scheme in its place. */
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
 export type CommitVerdict = { readonly valid: true } | { readonly valid: false; readonly reason: string }
 
 /** What a commit has to be for. */
@@ -38,18 +41,27 @@ export function commitSignBytes(chainId: string, commit: Commit, index: number):
  * Whether more than two thirds of the power signed this block and every other signature is valid too: the rule for a
  * block's last commit, since a validator's reward and liveness depend on each of them (CometBFT VerifyCommit).
  */
-export function verifyCommit(target: CommitTarget, commit: Commit): CommitVerdict {
-  return verify(target, commit, false)
+export function verifyCommit(
+  target: CommitTarget,
+  commit: Commit,
+  verifySignature: VerifySignature = verifyEd25519,
+): CommitVerdict {
+  return verify(target, commit, verifySignature, false)
 }
 
 /** Stops once more than two thirds of the power have signed the block and ignores nil votes (CometBFT VerifyCommitLight). */
-export function verifyCommitLight(target: CommitTarget, commit: Commit): CommitVerdict {
-  return verify(target, commit, true)
+export function verifyCommitLight(
+  target: CommitTarget,
+  commit: Commit,
+  verifySignature: VerifySignature = verifyEd25519,
+): CommitVerdict {
+  return verify(target, commit, verifySignature, true)
 }
 
 function verify(
   { chainId, height, blockId, validators: set }: CommitTarget,
   commit: Commit,
+  verifySignature: VerifySignature,
   light: boolean,
 ): CommitVerdict {
   if (commit.signatures.length !== set.validators.length) {
@@ -64,7 +76,7 @@ function verify(
     const { address, publicKey, power } = set.validators[index]!
     // CometBFT leaves the address out: the commit hash covers it, so a wrong one would give one commit two hashes.
     if (!equalBytes(sig.validatorAddress, address)) return invalid(`signature ${index} names another validator`)
-    if (!verifyEd25519(publicKey, commitSignBytes(chainId, commit, index), sig.signature)) {
+    if (!verifySignature(publicKey, commitSignBytes(chainId, commit, index), sig.signature)) {
       return invalid(`signature ${index} is wrong`)
     }
     if (sig.flag === BLOCK_ID_FLAGS.commit) signedPower += power

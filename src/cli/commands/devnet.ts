@@ -28,8 +28,10 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
       address,
       balanceAcoin: DEVNET_BALANCE_ACOIN,
     }))
-    await runNode(node.startNode(config, { fundedAccounts }), terminal, (running) =>
-      terminal.print(devnetBanner(config, running)),
+    await runNode(
+      (signal) => node.startNode(config, { fundedAccounts, signal }),
+      terminal,
+      (running) => terminal.print(devnetBanner(config, running)),
     )
   })
 }

@@ -6,7 +6,7 @@ import type { NodeCommands, Terminal } from '../ports.ts'
 export function addInit(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('init')
-    .description('Create the data directory with keys and a fresh genesis, and stop')
+    .description('Create the data directory with keys and a fresh genesis, or that of the network to join, and stop')
   addConfigFlags(command).action(async () => {
     const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
     const report = await node.initNode(config, {})

@@ -5,9 +5,15 @@ import type { NodeCommands, Terminal } from '../ports.ts'
 import { runNode } from '../runNode.ts'
 
 export function addStart(program: Command, node: NodeCommands, terminal: Terminal): void {
-  const command = program.command('start').description('Run the node; without a genesis, create one first as init does')
+  const command = program
+    .command('start')
+    .description('Run the node; without a genesis, create or fetch one first as init does')
   addConfigFlags(command).action(async () => {
     const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
-    await runNode(node.startNode(config, {}), terminal, () => undefined)
+    await runNode(
+      (signal) => node.startNode(config, { signal }),
+      terminal,
+      () => undefined,
+    )
   })
 }

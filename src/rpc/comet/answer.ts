@@ -1,83 +1,160 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RpcLog } from '../errorResponse.ts'
 import { RPC_CODES } from '../errors.ts'
-import { CometError, type CometMethod, type CometParams, type CometTable } from './table.ts'
+import { resultText } from '../rawJson.ts'
+import { CometParamError } from './params.ts'
+import { CometError, type CometMethod, type CometTable } from './table.ts'
 
 export interface CometAnswer {
   readonly status: 200 | 500
+  /** empty: nothing to answer */
   readonly json: string
 }
 
-type Log = Pick<RpcLog, 'error'>
+export interface CometAnswerOptions {
+  readonly log: Pick<RpcLog, 'error'>
+  /** of all answers to one batch */
+  readonly responseBytes: number
+}
 
-/** The ID in answers to requests that have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
-const NO_ID = -1
+/** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
+const NO_ID = '-1'
 const MAX_BATCH = 100
 
 /** CometBFT's answer to GET /<method>; an error has the status 500 (rpc/jsonrpc/server/http_uri_handler.go). */
-export async function answerCometGet(method: CometMethod, query: CometParams, log: Log): Promise<CometAnswer> {
-  const body = await outcome(method, query, log)
-  return { status: 'error' in body ? 500 : 200, json: JSON.stringify({ jsonrpc: '2.0', id: NO_ID, ...body }) }
+export async function answerCometGet(
+  method: CometMethod,
+  query: Readonly<Record<string, unknown>>,
+  { log }: Pick<CometAnswerOptions, 'log'>,
+): Promise<CometAnswer> {
+  const { isError, text } = await outcome(method, log, 'http', () =>
+    method.params.map(({ name, type }) => {
+      const values = query[name]
+      const value: unknown = Array.isArray(values) ? values[0] : values
+      return typeof value !== 'string' || value === '' ? undefined : type.fromQuery(value)
+    }),
+  )
+  return { status: isError ? 500 : 200, json: `{"jsonrpc":"2.0","id":${NO_ID},${text}}` }
 }
 
 /** CometBFT's answer to a JSON-RPC request or batch (rpc/jsonrpc/server/http_json_handler.go). */
-export async function answerCometPost(table: CometTable, text: string, log: Log): Promise<CometAnswer> {
+export async function answerCometPost(
+  table: CometTable,
+  text: string,
+  { log, responseBytes }: CometAnswerOptions,
+): Promise<CometAnswer> {
+  let requests: readonly Request[]
+  try {
+    requests = readRequests(text)
+  } catch (error) {
+    if (!(error instanceof CometError)) throw error
+    return { status: 500, json: `{"jsonrpc":"2.0",${errorText(error)}}` }
+  }
+  const answers: string[] = []
+  let bytes = 0
+  for (const { id, name, params } of requests) {
+    if (id === undefined) continue
+    // Other connections have their turn between the requests of a batch.
+    if (answers.length > 0) await nextTurn()
+    const body =
+      bytes > responseBytes
+        ? errorText(new CometError(RPC_CODES.server, 'Server error', 'the answers to the batch are too large'))
+        : await answerRequest(table, name, params, log)
+    const answer = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`
+    bytes += answer.length
+    answers.push(answer)
+  }
+  // A batch of one is answered like a single request.
+  return { status: 200, json: answers.length > 1 ? `[${answers.join(',')}]` : (answers[0] ?? '') }
+}
+
+interface Request {
+  /** undefined: a notification, which gets no answer */
+  readonly id: string | number | undefined
+  readonly name: string
+  readonly params: unknown
+}
+
+/** @throws CometError when the text as a whole cannot be answered */
+function readRequests(text: string): readonly Request[] {
   let json: unknown
   try {
     json = JSON.parse(text)
-  } catch {
-    const error = new CometError(RPC_CODES.parse, 'Parse error. Invalid JSON', 'the request is not JSON')
-    return { status: 500, json: JSON.stringify({ jsonrpc: '2.0', id: NO_ID, ...errorBody(error) }) }
+  } catch (error) {
+    throw parseError((error as SyntaxError).message)
   }
   const requests: readonly unknown[] = Array.isArray(json) ? json : [json]
   if (requests.length > MAX_BATCH) {
-    const error = new CometError(RPC_CODES.invalidRequest, 'Invalid Request', `more than ${MAX_BATCH} requests`)
-    return { status: 500, json: JSON.stringify({ jsonrpc: '2.0', id: NO_ID, ...errorBody(error) }) }
+    const reason = `batch request exceeds maximum (${MAX_BATCH}) allowed number of requests`
+    throw new CometError(RPC_CODES.invalidRequest, 'Invalid Request', reason)
   }
-  const answers: unknown[] = []
-  for (const request of requests) {
-    const answer = await answerRequest(table, request, log)
-    if (answer !== undefined) answers.push(answer)
-  }
-  if (answers.length === 0) return { status: 200, json: '' }
-  return { status: 200, json: JSON.stringify(Array.isArray(json) ? answers : answers[0]) }
+  return requests.map((request) => {
+    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+      throw parseError('a request is not an object')
+    }
+    const { id, method, params } = request as Readonly<Record<string, unknown>>
+    if (id === undefined || id === null) return { id: undefined, name: '', params: undefined }
+    if (typeof id !== 'string' && typeof id !== 'number') throw parseError('an ID is neither text nor a number')
+    if (typeof method !== 'string') throw parseError('a method is not text')
+    return { id: typeof id === 'number' ? Math.trunc(id) : id, name: method, params }
+  })
 }
 
-/** undefined: a notification */
-async function answerRequest(table: CometTable, request: unknown, log: Log): Promise<unknown> {
-  const fields = new Map(typeof request === 'object' && request !== null ? Object.entries(request) : [])
-  const id: unknown = fields.get('id')
-  const name: unknown = fields.get('method')
-  if (typeof name !== 'string' || (id !== undefined && typeof id !== 'string' && typeof id !== 'number')) {
-    const error = new CometError(RPC_CODES.invalidRequest, 'Invalid Request', 'expected a method and an id')
-    return { jsonrpc: '2.0', id: NO_ID, ...errorBody(error) }
-  }
-  if (id === undefined) return undefined
+async function answerRequest(
+  table: CometTable,
+  name: string,
+  params: unknown,
+  log: CometAnswerOptions['log'],
+): Promise<string> {
   const method = table.get(name)
-  if (method === undefined) {
-    return { jsonrpc: '2.0', id, ...errorBody(new CometError(RPC_CODES.methodNotFound, 'Method not found', '')) }
-  }
-  const params: unknown = fields.get('params') ?? {}
-  return {
-    jsonrpc: '2.0',
-    id,
-    ...(await outcome(method, typeof params === 'object' ? (params as CometParams) : [], log)),
-  }
+  if (method === undefined) return errorText(new CometError(RPC_CODES.methodNotFound, 'Method not found', ''))
+  const { text } = await outcome(method, log, 'json', () => readParams(method, params))
+  return text
 }
 
-async function outcome(method: CometMethod, params: CometParams, log: Log): Promise<{ result: unknown } | ErrorBody> {
+/** @throws CometParamError */
+function readParams(method: CometMethod, params: unknown): readonly unknown[] {
+  if (params === undefined || params === null) return method.params.map(() => undefined)
+  if (Array.isArray(params)) {
+    const { length } = method.params
+    if (params.length !== length) {
+      const names = method.params.map(({ name }) => name).join(' ')
+      throw new CometParamError(`expected ${length} parameters ([${names}]), got ${params.length}`)
+    }
+    return method.params.map(({ type }, index) => type.fromJson(params[index]))
+  }
+  if (typeof params !== 'object') {
+    throw new CometParamError(
+      `unknown type for JSON params: json: cannot unmarshal ${typeof params} into Go value of type []json.RawMessage. Expected map or array`,
+    )
+  }
+  const named = new Map<string, unknown>(Object.entries(params))
+  return method.params.map(({ name, type }) => type.fromJson(named.get(name)))
+}
+
+async function outcome(
+  method: CometMethod,
+  log: CometAnswerOptions['log'],
+  form: 'http' | 'json',
+  readArgs: () => readonly unknown[],
+): Promise<{ readonly isError: boolean; readonly text: string }> {
   try {
-    return { result: await method.run(params) }
+    return { isError: false, text: `"result":${resultText(await method.run(readArgs()))}` }
   } catch (error) {
-    if (error instanceof CometError) return errorBody(error)
+    if (error instanceof CometError) return { isError: true, text: errorText(error) }
+    if (error instanceof CometParamError) {
+      const reason = `error converting ${form} params to arguments: ${error.message}`
+      return { isError: true, text: errorText(new CometError(RPC_CODES.invalidParams, 'Invalid params', reason)) }
+    }
     log.error({ error, method: method.name }, 'an RPC method failed')
-    return errorBody(new CometError(RPC_CODES.internal, 'Internal error', ''))
+    return { isError: true, text: errorText(new CometError(RPC_CODES.internal, 'Internal error', '')) }
   }
 }
 
-interface ErrorBody {
-  readonly error: { readonly code: number; readonly message: string; readonly data?: string }
+function parseError(reason: string): CometError {
+  return new CometError(RPC_CODES.parse, 'Parse error. Invalid JSON', `error unmarshaling request: ${reason}`)
 }
 
-function errorBody({ code, message, data }: CometError): ErrorBody {
-  return { error: { code, message, ...(data === '' ? {} : { data }) } }
+function errorText({ code, message, data }: CometError): string {
+  return `"error":${JSON.stringify({ code, message, ...(data === '' ? {} : { data }) })}`
 }

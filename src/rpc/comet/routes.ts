@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { RpcLog } from '../errorResponse.ts'
-import { answerCometGet, answerCometPost } from './answer.ts'
-import type { CometTable } from './table.ts'
+import { answerCometGet, answerCometPost, type CometAnswerOptions } from './answer.ts'
+import type { CometMethod, CometTable } from './table.ts'
 
 export interface HttpBodies {
   bodyText(request: FastifyRequest): string
@@ -12,23 +11,27 @@ export interface HttpBodies {
 export function addCometRoutes(
   app: FastifyInstance,
   table: CometTable,
-  log: Pick<RpcLog, 'error'>,
+  options: CometAnswerOptions,
   { bodyText, sendJson }: HttpBodies,
 ): void {
   app.get('/rpc', async (_, reply) => {
-    const list = [...table.keys()].map((name) => `/rpc/${name}`).join('\n')
+    const list = [...table.values()].map(listed).join('\n')
     return reply.type('text/plain; charset=utf-8').send(`${list}\n`)
   })
   for (const method of table.values()) {
     app.get(`/rpc/${method.name}`, async (request, reply) => {
-      const { status, json } = await answerCometGet(method, request.query as Record<string, unknown>, log)
+      const { status, json } = await answerCometGet(method, request.query as Record<string, unknown>, options)
       return sendJson(reply.code(status), json)
     })
   }
   for (const path of ['/rpc', '/rpc/']) {
     app.post(path, async (request, reply) => {
-      const { status, json } = await answerCometPost(table, bodyText(request), log)
+      const { status, json } = await answerCometPost(table, bodyText(request), options)
       return sendJson(reply.code(status), json)
     })
   }
+}
+
+function listed({ name, params }: CometMethod): string {
+  return params.length === 0 ? `/rpc/${name}` : `/rpc/${name}?${params.map((param) => `${param.name}=_`).join('&')}`
 }

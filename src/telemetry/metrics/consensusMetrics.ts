@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** Metrics of the main thread: consensus, write-ahead log, and the process. */
 export interface ConsensusMetrics {
@@ -6,6 +6,7 @@ export interface ConsensusMetrics {
   readonly blockIntervalSeconds: Histogram
   readonly walFsyncSeconds: Histogram
   readonly peers: Gauge
+  readonly unknownSignatures: Counter
 }
 
 export function createConsensusMetrics(registry: Registry): ConsensusMetrics {
@@ -26,5 +27,10 @@ export function createConsensusMetrics(registry: Registry): ConsensusMetrics {
       registers,
     }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
+    unknownSignatures: new Counter({
+      name: 'coind_unknown_signatures_total',
+      help: 'Votes with the signature of this validator that it did not make',
+      registers,
+    }),
   }
 }

@@ -7,6 +7,7 @@ export interface ExecutorMetrics {
   readonly blockGasUsed: Gauge
   /** wei */
   readonly baseFeeWei: Gauge
+  readonly evidenceTotal: Counter
   readonly executionSeconds: Histogram
   readonly dbBatchSeconds: Histogram
   readonly dbBatchBytes: Histogram
@@ -24,6 +25,11 @@ export function createExecutorMetrics(registry: Registry): ExecutorMetrics {
     gasUsedTotal: new Counter({ name: 'coind_gas_used_total', help: 'EVM gas used by committed blocks', registers }),
     blockGasUsed: new Gauge({ name: 'coind_block_gas_used', help: 'EVM gas used by the last block', registers }),
     baseFeeWei: new Gauge({ name: 'coind_base_fee_wei', help: 'Base fee of the last block, per gas', registers }),
+    evidenceTotal: new Counter({
+      name: 'coind_evidence_total',
+      help: 'Pieces of evidence in committed blocks',
+      registers,
+    }),
     executionSeconds: new Histogram({
       name: 'coind_block_execution_seconds',
       help: 'Time that the execution of a block took, state root included',

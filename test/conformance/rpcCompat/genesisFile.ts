@@ -73,6 +73,15 @@ export function chainConfigOf(genesis: GenesisFile, secondsPerBlock: number): Ch
     precompileGasLimit: 10n ** 12n,
     maxBlockBytes: 2_000_000,
     blockIntervalMs: secondsPerBlock * 1000,
+    timing: {
+      proposeTimeoutMs: 1,
+      proposeTimeoutDeltaMs: 1,
+      voteTimeoutMs: 1,
+      voteTimeoutDeltaMs: 1,
+      precisionMs: 1,
+      messageDelayMs: 1,
+    },
+    evidence: { maxAgeBlocks: 1, maxAgeMs: 1, maxBytes: 0 },
     feeMarket: { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n, initialBaseFee: 1_000_000_000n },
     registeredPrecompiles: [],
   }

@@ -3,7 +3,8 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { encodeFunctionData, erc20Abi, keccak256, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkProposal } from '../../../src/app/proposalCheck.ts'
+import { readEntries } from '../../../src/app/entry.ts'
+import { checkEntries } from '../../../src/app/proposalCheck.ts'
 import { encodeEthereumHeader } from '../../../src/chain/ethereumHeaderCodec.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/chain/genesisConstants.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
@@ -221,7 +222,8 @@ describe('application', () => {
     )
     const { block } = await chain.produce(raws)
     expect(block.txs).toHaveLength(3)
-    expect(checkProposal(block, chain.chain)).toBeUndefined()
+    const entries = await readEntries(block.txs, chain.chain, undefined)
+    expect(checkEntries(entries, block.header.height, chain.chain)).toBeUndefined()
   })
 
   it('gets the same block by building it among candidates that cannot start as by executing it', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
+import { genesisStateOf } from '../../../src/app/genesisState.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
 import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
@@ -9,8 +10,7 @@ import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
-import { chainConfigOf, genesisOperators } from '../../../src/chain/genesis.ts'
-import { genesisAllocations } from '../../../src/chain/genesisAllocations.ts'
+import { chainConfigOf } from '../../../src/chain/genesis.ts'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
@@ -76,7 +76,7 @@ async function openTestChain(
   const executor = await openExecutor({
     location,
     chain,
-    genesis: { accounts: genesisAllocations(genesis), operators: genesisOperators(genesis) },
+    genesis: genesisStateOf(genesis),
     engine: options.engine ?? productionEngine,
     ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
     precompiles: precompileTable(chain.registeredPrecompiles),
@@ -88,6 +88,7 @@ async function openTestChain(
     buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => performance.now(),
+    later: () => undefined,
     onPublished: () => undefined,
   })
   const { application } = executor
@@ -108,7 +109,9 @@ async function openTestChain(
             timeMs,
             proposerAddress: PROPOSER,
             parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-            maxTxBytes: chain.maxBlockBytes,
+            maxBytes: chain.maxBlockBytes,
+            lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+            evidence: [],
           })
       const block: ConsensusBlock = {
         header: {
@@ -153,7 +156,7 @@ async function openTestChain(
   }
 }
 
-function pooled(raw: Uint8Array, chainId: bigint): PooledTransaction {
+export function pooled(raw: Uint8Array, chainId: bigint): PooledTransaction {
   const transaction = decodeTransaction(raw)
   const recovery = recoverSender(transaction, { chainId, allowUnprotected: false })
   if ('reason' in recovery) throw new Error(recovery.reason)

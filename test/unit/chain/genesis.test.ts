@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
 import { canonicalJson, type Json } from '../../../src/chain/canonicalJson.ts'
-import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
+import { createGenesis, type GenesisInput, type GenesisValidatorInput } from '../../../src/chain/createGenesis.ts'
 import {
   chainConfigOf,
   formatGenesis,
@@ -25,6 +25,13 @@ const INPUT: GenesisInput = {
   moniker: 'one',
 }
 
+const SECOND: GenesisValidatorInput = {
+  operator: moduleAddress('second'),
+  selfDelegationAcoin: 3n * 10n ** 18n,
+  consensusPublicKey: new Uint8Array(32).fill(9),
+  moniker: 'two',
+}
+
 function balanceOf(genesis: ReturnType<typeof createGenesis>, address: Uint8Array): bigint | undefined {
   return genesisAllocations(genesis).find((account) => equalBytes(account.address, address))?.balanceAcoin
 }
@@ -40,7 +47,7 @@ describe('createGenesis', () => {
 
   it('makes the consensus key the sole bonded validator of the wallet', () => {
     const genesis = createGenesis(INPUT)
-    expect(genesisValidators(genesis)).toEqual([{ publicKey: INPUT.consensusPublicKey, power: 1_000_000n }])
+    expect(genesisValidators(genesis)).toMatchObject([{ publicKey: INPUT.consensusPublicKey, power: 1_000_000n }])
     const [validator] = genesis.app_state.staking.validators
     expect(validator?.operator_address).toBe(toBech32(WALLET, 'coinvaloper'))
     expect(genesis.app_state.staking.delegations).toEqual([
@@ -50,6 +57,23 @@ describe('createGenesis', () => {
         shares: '1000000000000000000000000.000000000000000000',
       },
     ])
+  })
+
+  it('mints the self-delegation of every validator and lists them in order', () => {
+    const genesis = createGenesis({ ...INPUT, otherValidators: [SECOND] })
+    expect(genesisValidators(genesis)).toMatchObject([
+      { operator: WALLET, publicKey: INPUT.consensusPublicKey, power: 1_000_000n },
+      { operator: SECOND.operator, publicKey: SECOND.consensusPublicKey, power: 3n },
+    ])
+    expect(balanceOf(genesis, WALLET)).toBe(10n ** 27n)
+    expect(balanceOf(genesis, SECOND.operator)).toBeUndefined()
+    expect(balanceOf(genesis, moduleAddress('bonded_tokens_pool'))).toBe(10n ** 24n + 3n * 10n ** 18n)
+    expect(genesis.app_state.staking.delegations[1]?.delegator_address).toBe(toBech32(SECOND.operator))
+    expect(genesis.app_state.staking.validators.map((validator) => validator.operator_address)).toEqual([
+      toBech32(WALLET, 'coinvaloper'),
+      toBech32(SECOND.operator, 'coinvaloper'),
+    ])
+    expect(parseGenesis(formatGenesis(genesis))).toEqual(genesis)
   })
 
   it('depends on its input alone and survives its file', () => {
@@ -93,6 +117,12 @@ describe('createGenesis', () => {
       },
       /prague comes before osaka/,
     ],
+    ['an operator with two validators', { otherValidators: [{ ...SECOND, operator: WALLET }] }, /is there twice/],
+    [
+      'a consensus key with two operators',
+      { otherValidators: [{ ...SECOND, consensusPublicKey: INPUT.consensusPublicKey }] },
+      /is there twice/,
+    ],
     ['a tiny block gas limit', { blockGasLimit: 1000n }, /max_gas/],
     ['less precompile gas than four pairings', { precompileGasLimit: 180_999n }, /precompile_gas_limit/],
   ])('refuses %s', (_, change, problem) => {
@@ -113,6 +143,15 @@ describe('chainConfigOf', () => {
       precompileGasLimit: 2_000_000n,
       maxBlockBytes: 2_000_000,
       blockIntervalMs: 400,
+      timing: {
+        proposeTimeoutMs: 700,
+        proposeTimeoutDeltaMs: 200,
+        voteTimeoutMs: 200,
+        voteTimeoutDeltaMs: 100,
+        precisionMs: 500,
+        messageDelayMs: 3000,
+      },
+      evidence: { maxAgeBlocks: 4_536_000, maxAgeMs: 1_814_400_000, maxBytes: 1_048_576 },
       feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n },
       registeredPrecompiles: [parseAddress('0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE')],
     })

@@ -45,7 +45,7 @@ describe('block cache', () => {
       writeBlock(batch, {
         header,
         hash: ethereumHeaderHash(header),
-        consensusBlock: undefined,
+        consensus: undefined,
         results: { executed, skipped: [] },
         transactionHashes: [],
       })

@@ -1,39 +1,64 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ConsensusBlock, ConsensusHeader } from '../../../src/chain/consensus/block.ts'
 import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
 import { commitHash } from '../../../src/chain/consensus/commitCodec.ts'
-import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
-import { type ConsensusState, checkBlock, makeBlock, stateFromInfo } from '../../../src/consensus/consensusState.ts'
-import { FakeApplication } from './fakeApplication.ts'
-import { CHAIN, KEY, removeDirectories, runUntil, temporaryDirectory } from './soloHarness.ts'
+import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
+import { evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { type Commit, EMPTY_COMMIT, type Evidence, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import { incrementPriorities } from '../../../src/chain/consensus/validatorPriorities.ts'
+import type { ApplicationInfo } from '../../../src/consensus/application.ts'
+import {
+  advanceState,
+  type ConsensusState,
+  checkBlock,
+  makeBlock,
+  stateFromInfo,
+} from '../../../src/consensus/consensusState.ts'
+import { CHAIN, finalizeResult, genesisState, PREVOTE, publicKeyOf, Scene, verifyMessage } from './reducerHarness.ts'
 
-afterAll(removeDirectories)
+const scene = new Scene({ me: 3 })
+for (let height = 1; height <= 3; height++) scene.decideHeight()
+const { state } = scene.rs
+const good = scene.block({ proposer: 0 })
 
-const application = new FakeApplication()
-await runUntil(3, { directory: temporaryDirectory(), application })
-const state: ConsensusState = stateFromInfo(CHAIN, await application.info(), CHAIN.validators)
-const good = makeBlock(state, {
-  txs: [Uint8Array.of(1)],
-  dataHash: dataHash([Uint8Array.of(1)]),
-  timeMs: state.lastBlockTimeMs + 1,
-  proposerAddress: KEY.address,
-})
+function infoOf(of: ConsensusState): ApplicationInfo {
+  const { lastHeight: height, lastBlockId, lastSeenCommit, ...rest } = of
+  return height === 0
+    ? { ...rest, height, lastBlockId: undefined, lastSeenCommit: undefined }
+    : { ...rest, height, lastBlockId, lastSeenCommit }
+}
 
 const withHeader = (change: Partial<ConsensusHeader>): ConsensusBlock => ({
   ...good,
   header: { ...good.header, ...change },
 })
-const hash = new Uint8Array(32).fill(7)
 
-function withForgedCommit(): ConsensusBlock {
-  const [sig] = good.lastCommit.signatures
-  const lastCommit = { ...good.lastCommit, signatures: [{ ...sig!, signature: new Uint8Array(64) }] }
+function withCommit(change: Partial<Commit>): ConsensusBlock {
+  const lastCommit = { ...good.lastCommit, ...change }
   return { ...withHeader({ lastCommitHash: commitHash(lastCommit) }), lastCommit }
 }
 
+function withForgedCommit(): ConsensusBlock {
+  const [first, ...rest] = good.lastCommit.signatures
+  return withCommit({ signatures: [{ ...first!, signature: new Uint8Array(64) }, ...rest] })
+}
+
+function evidenceOf(index: number): Evidence {
+  const other = { hash: new Uint8Array(32), partSetHeader: { total: 1, hash: new Uint8Array(32) } }
+  const votes = [scene.vote(index, PREVOTE, 0, undefined, 2), scene.vote(index, PREVOTE, 0, other, 2)] as const
+  return createDuplicateVoteEvidence(...votes, { validators: state.validators, timeMs: state.lastBlockTimeMs })
+}
+
+function withEvidence(evidence: readonly Evidence[]): ConsensusBlock {
+  return { ...withHeader({ evidenceHash: evidenceHash(evidence) }), evidence }
+}
+
+const hash = new Uint8Array(32).fill(7)
+const blockId = { hash, partSetHeader: { total: 1, hash } }
+
 describe('a block', () => {
   it('made from the state fits it', () => {
-    expect(checkBlock(state, good)).toBeUndefined()
+    expect(checkBlock(state, good, verifyMessage)).toBeUndefined()
   })
 
   it.each([
@@ -45,6 +70,13 @@ describe('a block', () => {
     { what: "its parent's time", block: withHeader({ timeMs: state.lastBlockTimeMs }), reason: /^time/ },
     { what: 'another last commit', block: { ...good, lastCommit: EMPTY_COMMIT }, reason: /^lastCommitHash/ },
     { what: 'a forged last commit', block: withForgedCommit(), reason: /^last commit: signature 0 is wrong/ },
+    { what: 'a last commit of another height', block: withCommit({ height: 1 }), reason: /^last commit: .* height 1/ },
+    {
+      what: 'a last commit of another block',
+      block: withCommit({ blockId }),
+      reason: /^last commit: .* another block/,
+    },
+    { what: 'a last commit of another round', block: withCommit({ round: 1 }), reason: /^last commit: .* is wrong/ },
     { what: 'other transactions', block: { ...good, txs: [] }, reason: /^dataHash/ },
     { what: 'other validators', block: withHeader({ validatorsHash: hash }), reason: /^validatorsHash/ },
     { what: 'other next validators', block: withHeader({ nextValidatorsHash: hash }), reason: /^nextValidatorsHash/ },
@@ -54,25 +86,70 @@ describe('a block', () => {
     { what: 'other evidence', block: withHeader({ evidenceHash: hash }), reason: /^evidenceHash/ },
     { what: 'an unknown proposer', block: withHeader({ proposerAddress: hash.subarray(12) }), reason: /^proposer/ },
   ])('with $what does not', ({ block, reason }) => {
-    expect(checkBlock(state, block)).toMatch(reason)
+    expect(checkBlock(state, block, verifyMessage)).toMatch(reason)
   })
 
-  it('at height 1 has no last commit', async () => {
-    const genesis = stateFromInfo(CHAIN, await new FakeApplication().info(), CHAIN.validators)
+  it('checks the signatures of its last commit with ed25519 unless told otherwise', () => {
+    expect(checkBlock(state, good)).toBe('last commit: signature 0 is wrong')
+  })
+
+  it('may hold evidence up to the limit of the chain', () => {
+    const evidence = [0, 1].map(evidenceOf)
+    const limit = (maxBytes: number): ConsensusState => ({ ...state, evidence: { maxBytes } })
+    const block = withEvidence(evidence)
+    const size = evidenceSize(evidence)
+    expect(checkBlock(limit(size), block, verifyMessage)).toBeUndefined()
+    expect(checkBlock(limit(size - 1), block, verifyMessage)).toBe(
+      `${size} bytes of evidence are more than ${size - 1}`,
+    )
+    expect(checkBlock(state, { ...block, evidence: [] }, verifyMessage)).toMatch(/^evidenceHash/)
+  })
+
+  it('at height 1 has no last commit', () => {
+    const genesis = genesisState()
     const first = makeBlock(genesis, {
       txs: [],
+      evidence: [],
       dataHash: dataHash([]),
       timeMs: genesis.lastBlockTimeMs + 1,
-      proposerAddress: KEY.address,
+      proposerAddress: genesis.validators.validators[0]!.address,
+      lastCommit: EMPTY_COMMIT,
     })
-    expect(checkBlock(genesis, first)).toBeUndefined()
+    expect(checkBlock(genesis, first, verifyMessage)).toBeUndefined()
     const { lastCommit } = good
     const header = { ...first.header, lastCommitHash: commitHash(lastCommit) }
-    expect(checkBlock(genesis, { ...first, header, lastCommit })).toBe('the first block has a last commit')
+    expect(checkBlock(genesis, { ...first, header, lastCommit }, verifyMessage)).toBe(
+      'the first block has a last commit',
+    )
+  })
+})
+
+describe('the state', () => {
+  it.each([
+    { what: 'the last block', of: state },
+    { what: 'the genesis', of: genesisState() },
+  ])('comes back from what the application knows of $what', ({ of }) => {
+    expect(stateFromInfo(CHAIN, infoOf(of))).toEqual({ ...of, evidence: CHAIN.evidence })
   })
 
-  it('cannot be built on an application that lost the commit', async () => {
-    const info = { ...(await application.info()), lastSeenCommit: undefined }
-    expect(() => stateFromInfo(CHAIN, info, CHAIN.validators)).toThrow(/not its ID and commit/)
+  it('cannot be had from an application that lost the commit', () => {
+    expect(() => stateFromInfo(CHAIN, { ...infoOf(state), lastSeenCommit: undefined })).toThrow(/not its ID and commit/)
+  })
+
+  it('passes the validators on, and takes changes in two heights later', () => {
+    const decided = { block: good, blockId, seenCommit: good.lastCommit }
+    const joining = { publicKey: publicKeyOf(9), power: 3n }
+    const next = advanceState(state, decided, finalizeResult(state.lastHeight + 1, [joining]))
+    expect(next.lastValidators).toBe(state.validators)
+    expect(next.validators).toBe(state.nextValidators)
+    expect(next.nextValidators.validators.at(-1)).toMatchObject(joining)
+    const same = advanceState(state, decided, finalizeResult(state.lastHeight + 1))
+    expect(same.nextValidators).toEqual(incrementPriorities(state.nextValidators, 1))
+  })
+
+  it('refuses changes that cannot be made', () => {
+    const decided = { block: good, blockId, seenCommit: good.lastCommit }
+    const result = finalizeResult(4, [{ publicKey: publicKeyOf(9), power: 0n }])
+    expect(() => advanceState(state, decided, result)).toThrow(TypeError)
   })
 })

@@ -1,13 +1,16 @@
 import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
 import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
-import type { BlockId, Commit } from '../../../src/chain/consensus/types.ts'
+import type { BlockId, Commit, Evidence, RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
+import { incrementPriorities, updateValidators } from '../../../src/chain/consensus/validatorPriorities.ts'
 import type {
   Application,
   ApplicationInfo,
   DecidedBlock,
+  EvidenceVerdict,
   FinalizeResult,
   ProposalRequest,
   ProposedData,
+  ValidatorUpdate,
 } from '../../../src/consensus/application.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
@@ -19,37 +22,62 @@ interface Stored {
   readonly blockId: BlockId
   readonly seenCommit: Commit
   readonly appHash: Uint8Array
+  /** of the block after the next */
+  readonly nextValidators: RankedValidatorSet
 }
 
-/** A state machine whose state is the hash of all transactions so far; it survives "restarts" of the driver. */
+/** What a test may have happen at. */
+export type ApplicationStep = 'prepareProposal' | 'processProposal' | 'finalizeBlock'
+
+/** A state machine whose state is the hash of all transactions so far; it survives "restarts" of consensus. */
 export class FakeApplication implements Application {
   readonly blocks: Stored[] = []
+  readonly #genesisValidators: RankedValidatorSet
   /** what the next proposals hold; by default nothing */
   txsFor: (request: ProposalRequest) => readonly Uint8Array[] = () => []
+  /** the changes that a block brings about */
+  updatesFor: (height: number) => readonly ValidatorUpdate[] = () => []
   /** heights of which only the last so many are durable */
   durableLag = 1
   /** runs before a step is carried out; may throw or wait */
-  before: (step: 'prepareProposal' | 'finalizeBlock', height: number) => void | Promise<void> = () => {}
+  before: (step: ApplicationStep, height: number) => void | Promise<void> = () => {}
+  evidenceVerdict: (evidence: Evidence) => EvidenceVerdict = () => ({ verdict: 'valid' })
   genesisTimeMs = GENESIS_TIME_MS
+
+  constructor(genesisValidators: RankedValidatorSet) {
+    this.#genesisValidators = genesisValidators
+  }
 
   /** A copy as of an earlier height: what a database that lost its unsynced end holds. */
   at(height: number): FakeApplication {
-    const copy = new FakeApplication()
+    const copy = new FakeApplication(this.#genesisValidators)
     copy.blocks.push(...this.blocks.slice(0, height))
     copy.txsFor = this.txsFor
+    copy.updatesFor = this.updatesFor
     copy.genesisTimeMs = this.genesisTimeMs
     return copy
   }
 
+  /** Of that height; known up to two above the last block. */
+  validatorsAt(height: number): RankedValidatorSet {
+    if (height <= 1) return this.#genesisValidators
+    if (height === 2) return incrementPriorities(this.#genesisValidators, 1)
+    return this.blocks[height - 3]!.nextValidators
+  }
+
   info(): Promise<ApplicationInfo> {
+    const height = this.blocks.length
     const last = this.blocks.at(-1)
     return Promise.resolve({
-      height: this.blocks.length,
+      height,
       appHash: this.#appHash(),
       lastResultsHash: sha256(new Uint8Array()),
       lastBlockId: last?.blockId,
       lastSeenCommit: last?.seenCommit,
       lastBlockTimeMs: last?.block.header.timeMs ?? this.genesisTimeMs,
+      lastValidators: this.validatorsAt(height),
+      validators: this.validatorsAt(height + 1),
+      nextValidators: this.validatorsAt(height + 2),
     })
   }
 
@@ -60,11 +88,16 @@ export class FakeApplication implements Application {
   async prepareProposal(request: ProposalRequest): Promise<ProposedData> {
     await this.before('prepareProposal', request.height)
     const txs = this.txsFor(request)
-    return { txs, dataHash: dataHash(txs) }
+    return { txs, evidence: request.evidence, dataHash: dataHash(txs) }
   }
 
-  processProposal(): Promise<{ accepted: true }> {
-    return Promise.resolve({ accepted: true })
+  checkEvidence(evidence: Evidence): Promise<EvidenceVerdict> {
+    return Promise.resolve(this.evidenceVerdict(evidence))
+  }
+
+  async processProposal(block: ConsensusBlock): Promise<{ accepted: true }> {
+    await this.before('processProposal', block.header.height)
+    return { accepted: true }
   }
 
   async finalizeBlock({ block, blockId, seenCommit }: DecidedBlock): Promise<FinalizeResult> {
@@ -72,8 +105,10 @@ export class FakeApplication implements Application {
     await this.before('finalizeBlock', height)
     if (height !== this.blocks.length + 1) throw new Error(`block ${height} after ${this.blocks.length}`)
     const appHash = sha256(concatBytes(this.#appHash(), ...block.txs))
-    this.blocks.push({ block, blockId, seenCommit, appHash })
+    const validatorUpdates = this.updatesFor(height)
+    const nextValidators = incrementPriorities(updateValidators(this.validatorsAt(height + 1), validatorUpdates), 1)
+    this.blocks.push({ block, blockId, seenCommit, appHash, nextValidators })
     const durableHeight = Math.max(0, height - this.durableLag)
-    return { appHash, lastResultsHash: sha256(new Uint8Array()), validatorUpdates: [], durableHeight }
+    return { appHash, lastResultsHash: sha256(new Uint8Array()), validatorUpdates, durableHeight }
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type PaceAnchor, paceHeight } from '../../../src/consensus/pace.ts'
 
-const rules = { intervalMs: 400, maxLagMs: 10_000 }
+const rules = { intervalMs: 400, maxLagMs: 10_000, followsOthers: false }
 const anchor: PaceAnchor = { height: 10, atMs: 1000 }
 
 describe('pace', () => {
@@ -29,5 +29,17 @@ describe('pace', () => {
     { what: 'a larger one is not', anchor, height: 11, nowMs: 11_401, delayMs: 0, next: { height: 11, atMs: 11_401 } },
   ])('$what', ({ anchor: from, height, nowMs, delayMs, next }) => {
     expect(paceHeight(from, height, nowMs, rules)).toEqual({ delayMs, anchor: next })
+  })
+
+  it('gives way, little by little, to the schedules of others', () => {
+    const following = { ...rules, followsOthers: true }
+    let own: PaceAnchor = anchor
+    // The others are 300 ms later in all heights.
+    for (let height = 11; height < 311; height++) {
+      own = paceHeight(own, height, anchor.atMs + 400 * (height - 10) + 300, following).anchor
+    }
+    expect(own.atMs - anchor.atMs).toBeGreaterThan(290)
+    expect(own.atMs - anchor.atMs).toBeLessThanOrEqual(300)
+    expect(paceHeight(own, 312, anchor.atMs + 400 * 301 + 300, following).delayMs).toBeLessThanOrEqual(400)
   })
 })

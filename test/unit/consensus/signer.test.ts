@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { verifyEd25519 } from '../../../src/chain/consensus/ed25519.ts'
+import { signEd25519, verifyEd25519 } from '../../../src/chain/consensus/ed25519.ts'
 import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import {
   NIL_BLOCK_ID,
   type UnsignedProposal,
   type UnsignedVote,
+  type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
 import { DoubleSignError, type LastSigned, lastSignedOf, Signer } from '../../../src/consensus/signer.ts'
@@ -34,31 +35,20 @@ const proposal = (height: number, round: number): UnsignedProposal => ({
 
 function makeSigner(lastSigned?: LastSigned, decidedHeight = 0) {
   const entries: WalEntry[] = []
-  let durable = 0
-  const log = {
-    append: (entry: WalEntry) => {
-      entries.push(entry)
-    },
-    sync: () => {
-      durable = entries.length
-      return Promise.resolve()
-    },
-  }
-  const signer = new Signer({ key, chainId, log, lastSigned, decidedHeight })
-  return { signer, entries, durable: () => durable }
+  const log = { append: (entry: WalEntry) => void entries.push(entry) }
+  const sign = (message: Uint8Array) => signEd25519(key, message)
+  const signer = new Signer({ key: { address: key.address, sign }, chainId, log, lastSigned, decidedHeight })
+  return { signer, entries }
 }
 
 describe('signer', () => {
-  it('signs what a verifier accepts, and has it durable when it returns', async () => {
-    const { signer, entries, durable } = makeSigner()
-    const signedProposal = await signer.signProposal(proposal(5, 0))
-    expect(durable()).toBe(1)
-    const signedVote = await signer.signVote(vote(5, 0, 1))
-    expect(durable()).toBe(2)
-    expect(verifyEd25519(key.publicKey, proposalSignBytes(chainId, signedProposal), signedProposal.signature)).toBe(
-      true,
-    )
-    expect(verifyEd25519(key.publicKey, voteSignBytes(chainId, signedVote), signedVote.signature)).toBe(true)
+  it('signs what a verifier accepts, and logs it', () => {
+    const { signer, entries } = makeSigner()
+    const signedProposal = signer.stageProposal(proposal(5, 0))!
+    const signedVote = signer.stageVote(vote(5, 0, 1))!
+    const { publicKey } = key
+    expect(verifyEd25519(publicKey, proposalSignBytes(chainId, signedProposal), signedProposal.signature)).toBe(true)
+    expect(verifyEd25519(publicKey, voteSignBytes(chainId, signedVote), signedVote.signature)).toBe(true)
     expect(entries).toEqual([
       { kind: 'proposal', proposal: signedProposal },
       { kind: 'vote', vote: signedVote },
@@ -78,7 +68,6 @@ describe('signer', () => {
 
   const last = { height: 10, round: 2, type: 1 as const }
   const refused = [
-    { what: 'a lower height', sign: (s: Signer) => s.stageVote(vote(9, 5, 2)) },
     { what: 'a lower round', sign: (s: Signer) => s.stageVote(vote(10, 1, 2)) },
     { what: 'an earlier step', sign: (s: Signer) => s.stageProposal(proposal(10, 2)) },
     { what: 'another block', sign: (s: Signer) => s.stageVote({ ...vote(10, 2, 1), blockId: NIL_BLOCK_ID }) },
@@ -86,7 +75,7 @@ describe('signer', () => {
   ]
   it.each(refused)('refuses $what, now and after a restart', ({ sign }) => {
     const { signer, entries } = makeSigner()
-    const signed = signer.stageVote(vote(last.height, last.round, last.type))
+    const signed = signer.stageVote(vote(last.height, last.round, last.type))!
     expect(() => sign(signer)).toThrow(DoubleSignError)
     const restarted = makeSigner(lastSignedOf(chainId, { kind: 'vote', vote: signed }))
     expect(() => sign(restarted.signer)).toThrow(DoubleSignError)
@@ -96,7 +85,7 @@ describe('signer', () => {
 
   it('gives the stored signature for the same bytes and logs nothing', () => {
     const { signer } = makeSigner()
-    const signed = signer.stageProposal(proposal(4, 0))
+    const signed = signer.stageProposal(proposal(4, 0))!
     const restarted = makeSigner(lastSignedOf(chainId, { kind: 'proposal', proposal: signed }))
     expect(restarted.signer.stageProposal(proposal(4, 0))).toEqual(signed)
     expect(restarted.entries).toEqual([])
@@ -109,9 +98,54 @@ describe('signer', () => {
     signer.stageProposal(proposal(8, 0))
   })
 
-  it('gives nothing away when the disk fails', async () => {
-    const log = { append: () => {}, sync: () => Promise.reject(new Error('EIO')) }
-    const signer = new Signer({ key, chainId, log, lastSigned: undefined, decidedHeight: 0 })
-    await expect(signer.signProposal(proposal(1, 0))).rejects.toThrow('EIO')
+  it('signs nothing for heights that are decided meanwhile', () => {
+    const { signer } = makeSigner()
+    signer.decided(3)
+    expect(() => signer.stageVote(vote(3, 0, 1))).toThrow(/block 3 is decided/)
+    expect(signer.stageVote(vote(4, 0, 1))).toBeDefined()
+  })
+
+  it('signs nothing when the log cannot take it', () => {
+    const log = {
+      append: () => {
+        throw new Error('EIO')
+      },
+    }
+    const sign = (message: Uint8Array) => signEd25519(key, message)
+    const settings = { chainId, log, lastSigned: undefined, decidedHeight: 0 }
+    const signer = new Signer({ key: { address: key.address, sign }, ...settings })
+    expect(() => signer.stageVote(vote(1, 0, 1))).toThrow('EIO')
+  })
+})
+
+describe('a signer abstains', () => {
+  it('at heights below the newest in its memory, which a younger log has', () => {
+    const { signer, entries } = makeSigner()
+    signer.stageVote(vote(10, 0, 1))
+    expect(signer.stageVote(vote(9, 5, 2))).toBeUndefined()
+    expect(signer.stageProposal(proposal(9, 6))).toBeUndefined()
+    expect(entries).toHaveLength(1)
+  })
+
+  it('up to the height that it is told, until it is told otherwise', () => {
+    const { signer, entries } = makeSigner()
+    signer.abstainThrough(7)
+    expect(signer.stageProposal(proposal(7, 0))).toBeUndefined()
+    expect(signer.stageVote(vote(7, 3, 2))).toBeUndefined()
+    expect(entries).toEqual([])
+    signer.abstainThrough(0)
+    expect(signer.stageVote(vote(7, 3, 2))).toBeDefined()
+  })
+
+  it('from the steps up to one that another process signed', () => {
+    const { signer } = makeSigner()
+    const foreign: Vote = { ...vote(7, 2, 1), signature: new Uint8Array(64) }
+    expect(signer.knows(foreign)).toBe(false)
+    signer.observe(foreign)
+    signer.observe({ ...vote(7, 1, 2), signature: new Uint8Array(64) })
+    expect(signer.stageProposal(proposal(7, 2))).toBeUndefined()
+    expect(signer.stageVote(vote(7, 2, 1))).toBeUndefined()
+    expect(signer.stageVote(vote(7, 2, 2))).toBeDefined()
+    expect(signer.knows(foreign)).toBe(true)
   })
 })

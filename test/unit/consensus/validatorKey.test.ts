@@ -6,7 +6,7 @@ import { createValidatorKey, loadValidatorKey } from '../../../src/consensus/val
 import { createNodeKey, loadNodeKey } from '../../../src/p2p/nodeKey.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { loadVectors } from '../chain/consensus/goldenVectors.ts'
-import { removeDirectories, temporaryDirectory } from './soloHarness.ts'
+import { removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
 
 afterAll(removeDirectories)
 

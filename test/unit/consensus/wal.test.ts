@@ -9,14 +9,14 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Vote } from '../../../src/chain/consensus/types.ts'
-import { type OpenWalFile, openWal, type Wal, type WalOptions } from '../../../src/consensus/wal.ts'
+import { openWal, type Wal, type WalOptions } from '../../../src/consensus/wal.ts'
+import { nodeDisk, type WalDisk, type WalFile } from '../../../src/consensus/walDisk.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
 import { HEADER_LENGTH, WalError } from '../../../src/consensus/walSegment.ts'
-import { copyDirectory, removeDirectories, temporaryDirectory } from './soloHarness.ts'
+import { copyDirectory, removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
 
 afterAll(removeDirectories)
 
@@ -95,19 +95,13 @@ describe('write-ahead log', () => {
 
   it('shares a datasync among syncs that wait for it', async () => {
     let syncs = 0
-    const openFile: OpenWalFile = async (path, flags, mode) => {
-      const file = await open(path, flags, mode)
-      return {
-        write: (...args) => file.write(...args),
-        datasync: () => {
-          syncs++
-          return file.datasync()
-        },
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-    }
-    const { wal } = await openIn(temporaryDirectory(), { openFile })
+    const disk = diskWith((file) => ({
+      datasync: () => {
+        syncs++
+        return file.datasync()
+      },
+    }))
+    const { wal } = await openIn(temporaryDirectory(), { disk })
     const waiting: Promise<void>[] = []
     for (let height = 1; height <= 10; height++) {
       wal.append(end(height))
@@ -203,7 +197,7 @@ describe('a torn end', () => {
     for (let length = 0; length <= bytes.length; length++) {
       for (const name of readdirSync(work)) rmSync(join(work, name))
       writeFileSync(join(work, FIRST), bytes.subarray(0, length))
-      const { wal, entries, warnings } = await openIn(work, { openFile: openWithoutSync })
+      const { wal, entries, warnings } = await openIn(work, { disk: diskWithoutSync })
       expect(entries).toEqual(expected(3).slice(0, entries.length))
       counts.add(entries.length)
       for (const { copy, bytes: cut, offset } of warnings) {
@@ -212,7 +206,7 @@ describe('a torn end', () => {
       }
       wal.append(end(9))
       await wal.close()
-      expect(await entriesIn(work, { openFile: openWithoutSync })).toEqual([...entries, end(9)])
+      expect(await entriesIn(work, { disk: diskWithoutSync })).toEqual([...entries, end(9)])
     }
     expect([...counts]).toEqual([0, 1, 2, 3, 4, 5, 6])
   }, 30_000)
@@ -268,18 +262,13 @@ describe('a failing disk', () => {
   it.each(failures)('($operation: $code) rejects, and everything after it', async ({ operation, code }) => {
     const directory = temporaryDirectory()
     let failing = false
-    const openFile: OpenWalFile = async (path, flags, mode) => {
-      const file = await open(path, flags, mode)
-      const guard = <T>(name: string, run: () => Promise<T>): Promise<T> =>
-        failing && name === operation ? Promise.reject(Object.assign(new Error(code), { code })) : run()
-      return {
-        write: (...args) => guard('write', () => file.write(...args)),
-        datasync: () => guard('datasync', () => file.datasync()),
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-    }
-    const { wal } = await openIn(directory, { openFile })
+    const guard = <T>(name: string, run: () => Promise<T>): Promise<T> =>
+      failing && name === operation ? Promise.reject(Object.assign(new Error(code), { code })) : run()
+    const disk = diskWith((file) => ({
+      write: (...args) => guard('write', () => file.write(...args)),
+      datasync: () => guard('datasync', () => file.datasync()),
+    }))
+    const { wal } = await openIn(directory, { disk })
     wal.append(end(1))
     await wal.sync()
     failing = true
@@ -294,11 +283,14 @@ describe('a failing disk', () => {
   })
 
   it('with no room for a new segment rejects', async () => {
-    const openFile: OpenWalFile = (path, flags, mode) =>
-      path.endsWith('00000002.wal.new')
-        ? Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
-        : open(path, flags, mode)
-    const { wal } = await openIn(temporaryDirectory(), { openFile, segmentBytes: 10 })
+    const disk: WalDisk = {
+      ...nodeDisk,
+      open: (path, flags) =>
+        path.endsWith('00000002.wal.new')
+          ? Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
+          : nodeDisk.open(path, flags),
+    }
+    const { wal } = await openIn(temporaryDirectory(), { disk, segmentBytes: 10 })
     wal.append(end(1))
     await expect(wal.sync()).rejects.toThrow('ENOSPC')
     await wal.close()
@@ -306,16 +298,10 @@ describe('a failing disk', () => {
 
   it('a short write is continued', async () => {
     const directory = temporaryDirectory()
-    const openFile: OpenWalFile = async (path, flags, mode) => {
-      const file = await open(path, flags, mode)
-      return {
-        write: (bytes, offset, length, position) => file.write(bytes, offset, Math.min(length, 7), position),
-        datasync: () => file.datasync(),
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-    }
-    const { wal } = await openIn(directory, { openFile })
+    const disk = diskWith((file) => ({
+      write: (bytes, offset, length, position) => file.write(bytes, offset, Math.min(length, 7), position),
+    }))
+    const { wal } = await openIn(directory, { disk })
     wal.append(vote(1))
     await wal.close()
     expect(await entriesIn(directory)).toEqual([vote(1)])
@@ -328,11 +314,27 @@ describe('a failing disk', () => {
   })
 })
 
+/** This machine's disk, whose files have some operations of their own. */
+function diskWith(change: (file: WalFile) => Partial<WalFile>): WalDisk {
+  return {
+    ...nodeDisk,
+    open: async (path, flags) => {
+      const file = await nodeDisk.open(path, flags)
+      const whole: WalFile = {
+        write: (...args) => file.write(...args),
+        datasync: () => file.datasync(),
+        sync: () => file.sync(),
+        close: () => file.close(),
+      }
+      return { ...whole, ...change(file) }
+    },
+  }
+}
+
 /** For tests of many files, which the real disk would take minutes for. */
-const openWithoutSync: OpenWalFile = async (path, flags, mode) => {
-  const file = await open(path, flags, mode)
-  const skip = () => Promise.resolve()
-  return { write: (...args) => file.write(...args), datasync: skip, sync: skip, close: () => file.close() }
+const diskWithoutSync: WalDisk = {
+  ...diskWith(() => ({ datasync: () => Promise.resolve(), sync: () => Promise.resolve() })),
+  syncDirectory: () => Promise.resolve(),
 }
 
 function flip(file: string, at: number): void {

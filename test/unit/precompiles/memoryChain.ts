@@ -150,7 +150,7 @@ function genesisOf({ balances = {}, code = {} }: MemoryChainOptions, registered:
       code: contract === undefined ? EMPTY_BYTES : hexToBytes(contract),
     })
   }
-  return { accounts, operators: [] }
+  return { accounts, validators: [], maxValidators: 50 }
 }
 
 /** Logs in hex, for comparisons. */

@@ -36,7 +36,10 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     receipts: (height) => kept(height)?.receipts,
     size: (height) => kept(height)?.size,
     locate: (hash) => locations.get(bytesKey(hash)),
+    heightOfConsensusHash: () => undefined,
     consensusBlock: () => undefined,
+    validatorsAt: () => undefined,
+    validatorSetAt: () => undefined,
     blockId: () => undefined,
     seenCommit: () => undefined,
     async *logHeights(terms, from, to) {

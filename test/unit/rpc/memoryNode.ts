@@ -39,6 +39,15 @@ export const TEST_CHAIN: ChainConfig = {
   precompileGasLimit: 2_000_000n,
   maxBlockBytes: 2_000_000,
   blockIntervalMs: 400,
+  timing: {
+    proposeTimeoutMs: 700,
+    proposeTimeoutDeltaMs: 200,
+    voteTimeoutMs: 200,
+    voteTimeoutDeltaMs: 100,
+    precisionMs: 500,
+    messageDelayMs: 3_000,
+  },
+  evidence: { maxAgeBlocks: 1_000, maxAgeMs: 400_000, maxBytes: 100_000 },
   feeMarket: {
     elasticity: 2n,
     changeDenominator: 240n,

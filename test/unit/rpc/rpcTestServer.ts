@@ -1,5 +1,4 @@
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
-import { createStatusMethod, healthMethod } from '../../../src/rpc/comet/status.ts'
 import { createCometTable } from '../../../src/rpc/comet/table.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
@@ -126,28 +125,16 @@ export async function startTestServer(
   thread: TestThread,
   options: Partial<RpcServerOptions> = {},
 ): Promise<TestServer> {
-  const status = createStatusMethod({
-    identity: {
-      id: 'ab'.repeat(20),
-      chainId: node.chain.chainId,
-      moniker: 'test',
-      version: '0.1.0',
-      listenAddress: '127.0.0.1:26656',
-      rpcAddress: 'https://rpc.example.org',
-    },
-    validator: () => ({ address: new Uint8Array(20).fill(1), publicKey: new Uint8Array(32).fill(2), power: 7n }),
-    withChain: (read) => read(node.view().chain),
-    isCatchingUp: () => false,
-  })
   const server = await createRpcServer({
     dispatcher: thread.dispatcher,
     hub: thread.hub,
-    comet: createCometTable([status, healthMethod]),
+    comet: createCometTable([]),
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',
     port: 0,
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,
+    responseBytes: TEST_LIMITS.responseBytes,
     log: { error: (fields) => void thread.logged.push(fields), warn: () => undefined },
     ...options,
   })

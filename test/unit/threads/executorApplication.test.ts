@@ -18,19 +18,24 @@ afterEach(() => {
 })
 
 /** The application of a node, over a channel to one that proposes TXS and notes what it is told. */
-function remoteApplication(): { application: Application; finalized: DecidedBlock[] } {
+function remoteApplication(): { application: Application; finalized: DecidedBlock[]; processed: ConsensusBlock[] } {
   const finalized: DecidedBlock[] = []
+  const processed: ConsensusBlock[] = []
   const inner: Application = {
     info: () => Promise.reject(new Error('not asked for')),
-    prepareProposal: async () => ({ txs: TXS, dataHash: HASH }),
-    processProposal: async () => ({ accepted: true }),
+    prepareProposal: async () => ({ txs: TXS, evidence: [], dataHash: HASH }),
+    checkEvidence: async () => ({ verdict: 'valid' }),
+    processProposal: async (block) => {
+      processed.push(block)
+      return { accepted: true }
+    },
     finalizeBlock: async (decided) => {
       finalized.push(decided)
       return { appHash: HASH, lastResultsHash: HASH, validatorUpdates: [], durableHeight: 1 }
     },
   }
   serve(port2, proposalTransport(inner))
-  return { application: executorApplication(connect<ExecutorService>(port1)), finalized }
+  return { application: executorApplication(connect<ExecutorService>(port1)), finalized, processed }
 }
 
 function decide(txs: readonly Uint8Array[]): DecidedBlock {
@@ -48,7 +53,7 @@ function decide(txs: readonly Uint8Array[]): DecidedBlock {
     appHash: HASH,
     lastResultsHash: HASH,
     evidenceHash: HASH,
-    proposerAddress: HASH,
+    proposerAddress: HASH.slice(0, 20),
   }
   return {
     block: { header, txs, evidence: [], lastCommit: EMPTY_COMMIT },
@@ -57,17 +62,43 @@ function decide(txs: readonly Uint8Array[]): DecidedBlock {
   }
 }
 
-const REQUEST = { height: 1, timeMs: 1, proposerAddress: HASH, parentConsensusHash: HASH, maxTxBytes: 1 }
+const REQUEST = {
+  height: 1,
+  timeMs: 1,
+  proposerAddress: HASH.slice(0, 20),
+  parentConsensusHash: HASH,
+  maxBytes: 1,
+  lastCommit: EMPTY_COMMIT,
+  evidence: [],
+}
 
 describe('executorApplication', () => {
   it('takes a proposal and finalizes it without sending its transactions back', async () => {
     const { application, finalized } = remoteApplication()
-    const { txs, dataHash } = await application.prepareProposal(REQUEST)
-    expect({ txs, dataHash }).toEqual({ txs: TXS, dataHash: HASH })
+    const { txs, ...rest } = await application.prepareProposal(REQUEST)
+    expect({ txs, ...rest }).toEqual({ txs: TXS, evidence: [], dataHash: HASH })
     await application.finalizeBlock(decide(txs))
     expect(finalized).toEqual([decide(TXS)])
     // The very arrays that were proposed.
     expect(finalized[0]!.block.txs).toBe(TXS)
+  })
+
+  it('checks a block and finalizes it without sending its transactions twice', async () => {
+    const { application, finalized, processed } = remoteApplication()
+    const decided = decide(TXS.slice(0, 2))
+    expect(await application.processProposal(decided.block)).toEqual({ accepted: true })
+    await application.finalizeBlock(decided)
+    expect(finalized).toEqual([decided])
+    expect(finalized[0]!.block.txs).toBe(processed[0]!.txs)
+  })
+
+  it('sends transactions again that the other side no longer keeps', async () => {
+    const { application, finalized } = remoteApplication()
+    const decided = decide(TXS.slice(0, 2))
+    await application.processProposal(decided.block)
+    for (let i = 0; i < 20; i++) await application.processProposal(decide([Uint8Array.of(i)]).block)
+    await application.finalizeBlock(decided)
+    expect(finalized).toEqual([decided])
   })
 
   it('finalizes other blocks than the one that was proposed, and blocks that nobody proposed', async () => {

@@ -68,6 +68,15 @@ interface Vectors {
     maxDataBytes: { maxBytes: number; validators: number; maxDataBytes: number }[]
     txs: { count: number; size: number; total: number }[]
   }
+  /** validator `key` has the public key sha256("validator <key>") */
+  priorities: {
+    sequences: {
+      name: string
+      initial: { key: number; power: string }[]
+      first: PriorityStep
+      steps: PriorityStep[]
+    }[]
+  }
   keys: {
     seed: string
     publicKey: string
@@ -76,6 +85,18 @@ interface Vectors {
     privValidatorKey: string
     nodeKey: string
   }
+}
+
+/** UpdateWithChangeSet, then IncrementProposerPriority; where that failed the set stayed as it was. */
+interface PriorityStep {
+  changes?: { key: number; power: string }[]
+  increment: number
+  error?: true
+  proposer: number
+  /** in the set's order; left out of some steps of large sets */
+  keys?: number[]
+  priorities?: string[]
+  totalPower?: string
 }
 
 interface Signed {

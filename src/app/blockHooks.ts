@@ -1,0 +1,114 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
+import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '../chain/consensus/types.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
+import { recordEvidence } from '../modules/evidence/committedEvidence.ts'
+import { takeValidatorUpdates } from '../modules/staking/validatorUpdates.ts'
+import { sha256 } from '../primitives/hash.ts'
+import type { WorldState } from '../state/world.ts'
+
+/** How one validator of the block before voted on it, as the proposer saw it. */
+export interface CommitVote {
+  /** consensus address, 20 bytes */
+  readonly address: Uint8Array
+  readonly power: bigint
+  readonly vote: 'signed' | 'nil' | 'absent'
+}
+
+/** Who decided the block before. */
+export interface LastCommitInfo {
+  readonly round: number
+  /** in the order of that block's validator set; empty in the first block */
+  readonly votes: readonly CommitVote[]
+}
+
+/** A validator's proven fault. */
+export interface Misbehaviour {
+  readonly kind: 'duplicateVote'
+  /** consensus address, 20 bytes */
+  readonly address: Uint8Array
+  /** its own and the total power at `height` */
+  readonly power: bigint
+  readonly totalPower: bigint
+  readonly height: number
+  /** of the block at that height, milliseconds since the epoch */
+  readonly timeMs: number
+  /** sha256 of `bytes`, which are the evidence as the block's evidence hash covers it */
+  readonly hash: Uint8Array
+  readonly bytes: Uint8Array
+}
+
+/** What a block says besides its transactions. */
+export interface BlockStart {
+  readonly height: number
+  /** consensus time, milliseconds since the epoch */
+  readonly timeMs: number
+  readonly proposerAddress: Uint8Array
+  readonly lastCommit: LastCommitInfo
+  readonly misbehaviour: readonly Misbehaviour[]
+}
+
+/** What native modules do around the entries of a block; deterministic, all effects in `world`. */
+export interface BlockHooks {
+  /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
+  begin(world: WorldState, start: BlockStart): void
+  /** after the last entry; the validators' new powers, which act two blocks later */
+  end(world: WorldState, height: number): readonly ValidatorUpdate[]
+}
+
+/**
+ * Evidence is recorded, and what modules changed in voting powers goes to consensus. Who signed is not stored: it is in the blocks,
+ * and an empty block must stay small.
+ */
+export const MODULE_HOOKS: BlockHooks = {
+  begin: (world, { misbehaviour }) => {
+    for (const found of misbehaviour) recordEvidence(world.native, found)
+  },
+  end: (world) => takeValidatorUpdates(world.native),
+}
+
+/**
+ * @param lastValidators of the block before
+ * @throws Error when the last commit has another number of signatures than there were validators
+ */
+export function blockStartOf(
+  block: Pick<ConsensusBlock['header'], 'height' | 'timeMs' | 'proposerAddress'> &
+    Pick<ConsensusBlock, 'lastCommit' | 'evidence'>,
+  lastValidators: ValidatorSet,
+): BlockStart {
+  const { height, timeMs, proposerAddress, lastCommit, evidence } = block
+  return {
+    height,
+    timeMs,
+    proposerAddress,
+    lastCommit: height === 1 ? { round: 0, votes: [] } : lastCommitInfo(lastCommit, lastValidators),
+    misbehaviour: evidence.map(misbehaviourOf),
+  }
+}
+
+function lastCommitInfo({ round, signatures }: Commit, { validators }: ValidatorSet): LastCommitInfo {
+  if (signatures.length !== validators.length) {
+    throw new Error(`the last commit has ${signatures.length} signatures of ${validators.length} validators`)
+  }
+  const votes = validators.map(({ address, power }, index): CommitVote => {
+    const { flag } = signatures[index]!
+    const vote = flag === BLOCK_ID_FLAGS.commit ? 'signed' : flag === BLOCK_ID_FLAGS.nil ? 'nil' : 'absent'
+    return { address, power, vote }
+  })
+  return { round, votes }
+}
+
+function misbehaviourOf(evidence: Evidence): Misbehaviour {
+  const bytes = encodeEvidence(evidence)
+  const { voteA, validatorPower, totalVotingPower, timestampMs } = evidence
+  return {
+    kind: evidence.kind,
+    address: voteA.validatorAddress,
+    power: validatorPower,
+    totalPower: totalVotingPower,
+    height: voteA.height,
+    timeMs: timestampMs,
+    hash: sha256(bytes),
+    bytes,
+  }
+}

@@ -1,0 +1,130 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { Engine } from '../evm/engine.ts'
+import type { PrecompileTable } from '../evm/precompile.ts'
+import { getOperator } from '../modules/staking/operators.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { Journal } from '../state/journal.ts'
+import type { StateStore } from '../state/store.ts'
+import { rulesAt } from './blockContext.ts'
+import { type BlockExecution, beginBlock } from './blockExecution.ts'
+import { type BlockHooks, blockStartOf } from './blockHooks.ts'
+import { seedAfter } from './blockSeed.ts'
+import type { ChainHead } from './chainHead.ts'
+import type { Entry } from './entry.ts'
+import { type ExecutedBlock, type ExecutionInput, executionKey } from './executedBlock.ts'
+import { resultsHashOf } from './resultsHash.ts'
+import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
+
+/** Executed blocks that may wait for a decision at one height. */
+const KEPT_EXECUTIONS = 3
+
+export interface BlockRunnerOptions {
+  readonly chain: ChainConfig
+  readonly state: Pick<StateStore, 'reader' | 'apply'>
+  readonly chainReader: () => Pick<ChainReader, 'hash'>
+  readonly engine: Engine
+  /** executes each block too and must agree */
+  readonly shadow?: Engine
+  readonly precompiles: PrecompileTable
+  readonly hooks: BlockHooks
+  /** where the chain stands */
+  readonly head: () => ChainHead
+}
+
+/** Executes candidates for the block after the head, and keeps results until one of them is decided. */
+export interface BlockRunner {
+  /** Starts a block. @throws Error when it does not follow the head or its proposer is unknown */
+  begin(input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution>
+  /** Ends a block whose entries were applied: computes its state and header. */
+  finish(execution: CheckedExecution): Promise<ExecutedBlock>
+  /** Executes a whole block. */
+  run(input: Omit<ExecutionInput, 'txs'>, entries: readonly Entry[]): Promise<ExecutedBlock>
+  /** Keeps a result until another block is the head. */
+  keep(input: ExecutionInput, executed: ExecutedBlock): void
+  /** A kept result for this input. */
+  find(input: ExecutionInput): ExecutedBlock | undefined
+  isKept(executed: ExecutedBlock): boolean
+  /** Another block is the head now. */
+  clear(): void
+}
+
+export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
+  const { chain, state, engine, shadow, precompiles, hooks } = options
+  /** by execution key, for the height after the head */
+  const executions = new Map<string, ExecutedBlock>()
+
+  const runner: BlockRunner = {
+    begin: async (input) => {
+      const head = options.head()
+      if (input.height !== head.header.number + 1) {
+        throw new Error(`block ${input.height} does not follow block ${head.header.number}`)
+      }
+      const start = blockStartOf(input, head.validators.last)
+      const beginOn = (engineOfBlock: Engine): Promise<BlockExecution> => {
+        const world = new Journal(state.reader())
+        const miner = getOperator(world.native, input.proposerAddress)
+        if (miner === undefined) throw new Error(`the proposer ${bytesToHex(input.proposerAddress)} is not a validator`)
+        return beginBlock({
+          world,
+          seed: seedAfter(
+            {
+              parent: head.header,
+              parentHash: head.hash,
+              parentConsensusHash: input.parentConsensusHash,
+              timeMs: input.timeMs,
+              miner,
+            },
+            chain,
+          ),
+          rules: rulesAt(chain, input.height),
+          engine: engineOfBlock,
+          precompiles,
+          precompileGasLimit: chain.precompileGasLimit,
+          reader: options.chainReader(),
+          modules: { hooks, start },
+        })
+      }
+      if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
+      return { ...(await beginOn(engine)), check: async () => undefined }
+    },
+
+    finish: async (execution) => {
+      const validatorUpdates = execution.end()
+      await execution.check()
+      const changes = execution.world.changes()
+      const pending = await state.apply(changes, execution.seed.number)
+      const header = execution.header(pending.root)
+      return {
+        header,
+        hash: ethereumHeaderHash(header),
+        results: execution.results,
+        resultsHash: resultsHashOf(execution.results),
+        validatorUpdates,
+        changes,
+        state: pending,
+      }
+    },
+
+    run: async (input, entries) => {
+      const execution = await runner.begin(input)
+      for (const entry of entries) {
+        if ('reason' in entry) execution.skip(entry.reason)
+        else await execution.apply(entry)
+      }
+      return runner.finish(execution)
+    },
+
+    keep: (input, executed) => {
+      if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
+      executions.set(executionKey(input), executed)
+    },
+    // Nothing is kept in catch-up: the key is a hash over all transactions.
+    find: (input) => (executions.size === 0 ? undefined : executions.get(executionKey(input))),
+
+    isKept: (executed) => [...executions.values()].includes(executed),
+    clear: () => executions.clear(),
+  }
+  return runner
+}

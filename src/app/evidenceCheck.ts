@@ -1,0 +1,78 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { checkDuplicateVote } from '../chain/consensus/duplicateVote.ts'
+import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import { evidenceSize } from '../chain/consensus/evidenceCodec.ts'
+import type { Evidence } from '../chain/consensus/types.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { EvidenceVerdict } from '../consensus/application.ts'
+import { isCommitted } from '../modules/evidence/committedEvidence.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import type { NativeStore } from '../state/world.ts'
+
+/** What the chain knows when the block after `head` may report evidence. */
+export interface EvidenceChain {
+  readonly chain: Pick<ChainConfig, 'chainId' | 'genesisTimeMs' | 'evidence'>
+  readonly head: { readonly height: number; readonly timeMs: number }
+  readonly reader: Pick<ChainReader, 'consensusBlock' | 'validatorSetAt'>
+  /** native state after `head` */
+  readonly native: Pick<NativeStore, 'get'>
+}
+
+/**
+ * What the chain says of a piece of evidence; a function of chain state alone, so that all nodes agree. It expires when it is
+ * older than both ages allow (CometBFT evidence/verify.go). Votes from before the genesis are of another network that the
+ * validator's key was used in: no fault here.
+ */
+export function judgeEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
+  const { voteA, voteB } = evidence
+  const { height } = voteA
+  if (height > head.height) return { verdict: 'early' }
+  if (voteA.timestampMs < chain.genesisTimeMs || voteB.timestampMs < chain.genesisTimeMs) {
+    return { verdict: 'invalid', reason: 'a vote is older than the chain' }
+  }
+  const timeMs = reader.consensusBlock(height)?.header.timeMs
+  const validators = reader.validatorSetAt(height)
+  if (timeMs === undefined || validators === undefined) return { verdict: 'early' }
+  const { maxAgeBlocks, maxAgeMs } = chain.evidence
+  if (head.height - height > maxAgeBlocks && head.timeMs - timeMs > maxAgeMs) return { verdict: 'expired' }
+  if (isCommitted(native, voteA.validatorAddress, height)) return { verdict: 'committed' }
+  const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators, timeMs }, verifyEd25519)
+  return reason === undefined ? { verdict: 'valid' } : { verdict: 'invalid', reason }
+}
+
+/** Why a block after `head` may not report this evidence; undefined when it may. */
+export function checkBlockEvidence(evidence: readonly Evidence[], from: EvidenceChain): string | undefined {
+  const { maxBytes } = from.chain.evidence
+  const bytes = evidenceSize(evidence)
+  if (bytes > maxBytes) return `evidence takes ${bytes} bytes, at most ${maxBytes} may`
+  const seen = new Set<string>()
+  for (const [position, item] of evidence.entries()) {
+    const found = judgeEvidence(item, from)
+    if (found.verdict !== 'valid') {
+      return `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}`
+    }
+    if (seen.size === seen.add(misbehaviourKey(item)).size) return `evidence ${position} is there twice`
+  }
+  return undefined
+}
+
+/** The evidence that a block after `head` reports, of that which is pending: what is valid, in its order, as far as it fits. */
+export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {
+  const chosen: Evidence[] = []
+  const seen = new Set<string>()
+  let room = from.chain.evidence.maxBytes
+  for (const item of pending) {
+    const size = evidenceSize([item])
+    const key = misbehaviourKey(item)
+    if (size > room || seen.has(key) || judgeEvidence(item, from).verdict !== 'valid') continue
+    seen.add(key)
+    room -= size
+    chosen.push(item)
+  }
+  return chosen
+}
+
+/** Two faults of one validator at one height count as one, see `recordEvidence`. */
+function misbehaviourKey({ voteA }: Evidence): string {
+  return `${voteA.height} ${bytesKey(voteA.validatorAddress)}`
+}

@@ -1,0 +1,45 @@
+import { nextBaseFee } from '../chain/baseFee.ts'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { delegationTarget } from '../evm/delegation.ts'
+import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
+import type { Address } from '../primitives/address.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH } from '../primitives/hash.ts'
+import type { Account, StateReader } from '../state/reader.ts'
+import type { ExecutedBlock } from './executedBlock.ts'
+
+/** What the mempool has to know of an executed block. */
+export function poolUpdate(
+  { header, results, changes }: ExecutedBlock,
+  { chain, reader }: { readonly chain: Pick<ChainConfig, 'feeMarket'>; readonly reader: Pick<StateReader, 'getCode'> },
+): PoolHeadUpdate {
+  return {
+    height: header.number,
+    baseFeePerGas: nextBaseFee(header, chain.feeMarket),
+    gasLimit: header.gasLimit,
+    accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
+      address,
+      accountState(current, reader),
+    ]),
+    included: results.flatMap((result) => (result.kind === 'evm' ? [result.transaction.transaction.hash] : [])),
+  }
+}
+
+/** The update that several blocks come to, oldest first. */
+export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUpdate {
+  const accounts = new Map<string, readonly [Address, AccountState]>()
+  for (const update of updates) for (const entry of update.accounts) accounts.set(bytesKey(entry[0]), entry)
+  return {
+    ...updates.at(-1)!,
+    accounts: [...accounts.values()],
+    included: updates.flatMap(({ included }) => included),
+  }
+}
+
+/** What the mempool checks of an account. */
+export function accountState(account: Account | undefined, reader: Pick<StateReader, 'getCode'>): AccountState {
+  if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none' }
+  const { nonce, balance, codeHash } = account
+  if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none' }
+  return { nonce, balance, code: delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation' }
+}

@@ -1,0 +1,74 @@
+import { bytesToHex, compareBytes, concatBytes, equalBytes } from '../../primitives/bytes.ts'
+import { ProtobufWriter } from '../../primitives/protobuf.ts'
+import { voteSignBytes } from './signBytes.ts'
+import { type BlockId, type Evidence, equalBlockId, type ValidatorSet, type Vote } from './types.ts'
+import type { VerifySignature } from './verifyCommit.ts'
+
+/** What evidence of a height is checked against. */
+export interface EvidenceContext {
+  readonly chainId: string
+  /** of the votes' height */
+  readonly validators: ValidatorSet
+  /** of the block at the votes' height, milliseconds since the epoch */
+  readonly timeMs: number
+}
+
+/**
+ * Evidence of two votes that differ in nothing but their block (and time), in the order that makes one pair one evidence.
+ * @throws Error when the votes' validator is not in the set
+ */
+export function createDuplicateVoteEvidence(
+  first: Vote,
+  second: Vote,
+  { validators, timeMs }: Pick<EvidenceContext, 'validators' | 'timeMs'>,
+): Evidence {
+  const validator = validators.validators[first.validatorIndex]
+  if (validator === undefined) throw new Error(`there is no validator ${first.validatorIndex} at ${first.height}`)
+  const inOrder = compareBytes(blockIdKey(first.blockId), blockIdKey(second.blockId)) < 0
+  return {
+    kind: 'duplicateVote',
+    voteA: inOrder ? first : second,
+    voteB: inOrder ? second : first,
+    totalVotingPower: validators.totalPower,
+    validatorPower: validator.power,
+    timestampMs: timeMs,
+  }
+}
+
+/**
+ * Why the votes are no evidence of a fault of a validator of their height; undefined when they are (CometBFT
+ * evidence/verify.go, VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Its age is not judged here.
+ */
+export function checkDuplicateVote(
+  { voteA, voteB, totalVotingPower, validatorPower, timestampMs }: Evidence,
+  { chainId, validators, timeMs }: EvidenceContext,
+  verify: VerifySignature,
+): string | undefined {
+  if (voteA.height !== voteB.height || voteA.round !== voteB.round || voteA.type !== voteB.type) {
+    return 'the votes are not for the same height, round and step'
+  }
+  if (!equalBytes(voteA.validatorAddress, voteB.validatorAddress)) return 'the votes are of two validators'
+  if (equalBlockId(voteA.blockId, voteB.blockId)) return 'the votes are for the same block'
+  if (compareBytes(blockIdKey(voteA.blockId), blockIdKey(voteB.blockId)) >= 0) return 'the votes are in the wrong order'
+  const index = validators.validators.findIndex(({ address }) => equalBytes(address, voteA.validatorAddress))
+  const validator = validators.validators[index]
+  if (validator === undefined) {
+    return `${bytesToHex(voteA.validatorAddress)} was no validator at height ${voteA.height}`
+  }
+  // Nobody signs the index: another one would make another piece of evidence of the same votes.
+  if (voteA.validatorIndex !== index || voteB.validatorIndex !== index) return 'the votes name a wrong index'
+  if (validatorPower !== validator.power) return `power is ${validatorPower}, not ${validator.power}`
+  if (totalVotingPower !== validators.totalPower)
+    return `total power is ${totalVotingPower}, not ${validators.totalPower}`
+  if (timestampMs !== timeMs) return 'the time is not that of the block at its height'
+  for (const vote of [voteA, voteB]) {
+    if (!verify(validator.publicKey, voteSignBytes(chainId, vote), vote.signature)) return 'a signature is wrong'
+  }
+  return undefined
+}
+
+/** Orders block IDs as CometBFT does (types/block.go, BlockID.Key): hash, then the encoded part set header. */
+export function blockIdKey({ hash, partSetHeader }: BlockId): Uint8Array {
+  const parts = new ProtobufWriter().varint(1, partSetHeader.total).bytes(2, partSetHeader.hash).finish()
+  return concatBytes(hash, parts)
+}

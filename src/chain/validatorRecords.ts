@@ -1,0 +1,120 @@
+import { decode } from '@ethereumjs/rlp'
+import { bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
+import { encodeRLP } from '../primitives/rlp.ts'
+import type { WriteBatch } from '../storage/batch.ts'
+import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import { ed25519Address } from './consensus/ed25519.ts'
+import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
+import { incrementPriorities } from './consensus/validatorPriorities.ts'
+import { validatorSetHash } from './consensus/validatorSet.ts'
+
+/**
+ * Heights after which priorities are stored anew. In between they follow from one another, unless the set changes; so an
+ * empty block costs a few bytes of this, and reading any height costs at most this many steps.
+ */
+const SEGMENT = 64
+
+type KeyReader = Pick<DatabaseReader, 'get'>
+
+/**
+ * Puts the validators of block `height` into the batch of the block that determined them: the whole set when it differs from that of
+ * the height before, priorities then and at every {@link SEGMENT}th height, else nothing. Heights come in order.
+ * @param db what is stored, the heights before included
+ * @param isChanged members or powers are not those of the height before
+ */
+export function writeValidators(
+  batch: WriteBatch,
+  db: KeyReader,
+  {
+    height,
+    set,
+    isChanged,
+  }: { readonly height: number; readonly set: RankedValidatorSet; readonly isChanged: boolean },
+): void {
+  if (!isChanged && height % SEGMENT !== 0) return
+  const hash = validatorSetHash(set)
+  if (isChanged) batch.put(columnKey(Column.validatorSet, hash), encodeSet(set))
+  batch.put(columnKey(Column.validatorRanks, heightBytes(height)), encodeRanks(hash, set))
+  const indexKey = segmentKey(height)
+  batch.put(indexKey, concatBytes(db.get(indexKey) ?? new Uint8Array(), Uint8Array.of(height % SEGMENT)))
+}
+
+/** Validators of block `height` with their priorities; undefined where nothing is stored. The caller bounds the height. */
+export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
+  const stored = readRanks(db, height)
+  if (stored === undefined) return undefined
+  let set: RankedValidatorSet = {
+    ...readSet(db, stored.hash),
+    priorities: stored.priorities,
+    proposer: stored.proposer,
+  }
+  // One step at a time, as blocks took them: each begins by rescaling and centering.
+  for (let at = stored.height; at < height; at++) set = incrementPriorities(set, 1)
+  return set
+}
+
+/** The same without priorities, which takes a few reads whatever the height. */
+export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | undefined {
+  const stored = readRanks(db, height)
+  return stored && readSet(db, stored.hash)
+}
+
+interface StoredRanks {
+  /** the newest one up to the height asked for */
+  readonly height: number
+  readonly hash: Uint8Array
+  readonly proposer: number
+  readonly priorities: readonly bigint[]
+}
+
+function readRanks(db: KeyReader, height: number): StoredRanks | undefined {
+  const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % SEGMENT)
+  if (offset === undefined) return undefined
+  const storedHeight = height - (height % SEGMENT) + offset
+  const bytes = db.get(columnKey(Column.validatorRanks, heightBytes(storedHeight)))
+  if (bytes === undefined) throw damaged(height)
+  const [hash, proposer, ...priorities] = decode(bytes) as Uint8Array[]
+  return {
+    height: storedHeight,
+    hash: hash!,
+    proposer: Number(bytesToBigInt(proposer!)),
+    priorities: priorities.map((priority) => fromZigzag(bytesToBigInt(priority))),
+  }
+}
+
+function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
+  const bytes = db.get(columnKey(Column.validatorSet, hash))
+  if (bytes === undefined) throw new Error('the database is damaged: a validator set is missing')
+  const validators = (decode(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
+    address: ed25519Address(publicKey),
+    publicKey,
+    power: bytesToBigInt(power),
+  }))
+  return { validators, totalPower: validators.reduce((sum, { power }) => sum + power, 0n) }
+}
+
+function encodeSet({ validators }: ValidatorSet): Uint8Array {
+  return encodeRLP(validators.map(({ publicKey, power }) => [publicKey, power]))
+}
+
+function encodeRanks(hash: Uint8Array, { proposer, priorities }: RankedValidatorSet): Uint8Array {
+  return encodeRLP([hash, BigInt(proposer), ...priorities.map(toZigzag)])
+}
+
+/** Small numbers of either sign become small ones without (protobuf's sint64). */
+function toZigzag(value: bigint): bigint {
+  return value >= 0n ? value << 1n : (-value << 1n) - 1n
+}
+
+function fromZigzag(value: bigint): bigint {
+  return (value & 1n) === 0n ? value >> 1n : -((value + 1n) >> 1n)
+}
+
+function segmentKey(height: number): Uint8Array {
+  return columnKey(Column.validatorRanksIndex, heightBytes(Math.floor(height / SEGMENT)))
+}
+
+function damaged(height: number): Error {
+  return new Error(`the database is damaged: the validators of block ${height} are missing`)
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import { loadConfig } from '../../config/config.ts'
+import { VARIABLES } from '../../config/variables.ts'
+import { addConfigFlags, configSources } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { createTestnet, type Testnet } from '../testnet/createTestnet.ts'
+import { PORTS_A_NODE } from '../testnet/placement.ts'
+
+interface Options {
+  readonly validators: number
+  readonly fullNodes: number
+  readonly outputDir: string
+  readonly startingPort: number
+  readonly hostnamePrefix?: string
+}
+
+const MAX_VALIDATORS = 50
+const MAX_FULL_NODES = 50
+const MAX_STARTING_PORT = 65_535 - (MAX_VALIDATORS + MAX_FULL_NODES) * PORTS_A_NODE
+
+export function addTestnet(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('testnet')
+    .description('Write the data directories of a new network of several nodes, and stop')
+    .option('--validators <n>', 'number of validators', integer(1, MAX_VALIDATORS), 4)
+    .option('--full-nodes <n>', 'number of further nodes without a vote', integer(0, MAX_FULL_NODES), 0)
+    .option('--output-dir <path>', 'directory to write, absent or empty', 'testnet')
+    .option(
+      '--starting-port <port>',
+      `RPC port of the first node on this machine; its peer port is one higher, the next node's ${PORTS_A_NODE}`,
+      integer(1, MAX_STARTING_PORT),
+      26_600,
+    )
+    .option('--hostname-prefix <name>', 'each node has a host of its own, <name>0 and on, with the usual ports')
+  const { network, chainId, evmChainId, genesisWallet, selfDelegationAcoin } = VARIABLES
+  addConfigFlags(command, [network, chainId, evmChainId, genesisWallet, selfDelegationAcoin]).action(
+    (options: Options) => {
+      // The environment and `.env` may be those of a real node.
+      const { flags } = configSources(command, terminal)
+      const config = loadConfig(
+        { flags, environment: {}, dotenv: { [network.name]: 'testnet' } },
+        terminal.homeDirectory,
+      )
+      const testnet = createTestnet({
+        directory: resolve(terminal.workingDirectory, options.outputDir),
+        chainId: config.chainId,
+        validators: options.validators,
+        fullNodes: options.fullNodes,
+        placement:
+          options.hostnamePrefix === undefined
+            ? { kind: 'machine', startingPort: options.startingPort }
+            : { kind: 'hosts', prefix: options.hostnamePrefix },
+        wallet: config.genesis.wallet,
+        selfDelegationAcoin: config.genesis.selfDelegationAcoin,
+        genesisTimeMs: Date.now(),
+        randomBytes,
+      })
+      terminal.print(describe(testnet, config.chainId))
+    },
+  )
+}
+
+function describe({ nodes, genesisHash, walletFile, joinFile }: Testnet, chainId: string): string {
+  const lines = nodes.map(
+    ({ name, isValidator, nodeId, rpcUrl }) =>
+      `  ${name.padEnd(8)} ${isValidator ? 'validator' : 'full node'}  ${rpcUrl}  ${nodeId}`,
+  )
+  return `Created a network of ${nodes.length} nodes
+  chain ID      ${chainId}
+  genesis hash  ${genesisHash}
+${walletFile === undefined ? '' : `  wallet key    ${walletFile}\n`}  for joiners   ${joinFile}
+
+${lines.join('\n')}
+
+Start each node with the variables in its .env:
+  cd ${nodes[0]!.home} && coind start
+`
+}
+
+function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It may hold a whole number from ${min} to ${max}.`)
+  }
+}

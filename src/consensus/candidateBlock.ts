@@ -1,0 +1,153 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { decodeBlock } from '../chain/consensus/blockCodec.ts'
+import { headerHash } from '../chain/consensus/headerCodec.ts'
+import { createPartSet, maxParts, PART_SIZE, type Part, type PartSet, verifyPart } from '../chain/consensus/partSet.ts'
+import { type BlockId, isNilBlockId, type PartSetHeader } from '../chain/consensus/types.ts'
+import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { concatBytes, equalBytes } from '../primitives/bytes.ts'
+import type { PartsView } from './roundStateView.ts'
+
+/**
+ * What is known of a block, in the order in which it is found out; valid(v) of the paper is `valid`.
+ * - `incomplete`: parts are missing
+ * - `unchecked`: complete
+ * - `possible`: follows the rules of consensus; the application has not been asked
+ * - `asked`: the application was asked
+ * - `valid`: the application accepts it, or this node built it
+ * - `invalid`: nobody honest may vote for it
+ */
+export type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
+
+/** A block that the present height may decide, from the first word of it on. */
+export class CandidateBlock implements PartsView {
+  readonly blockId: BlockId
+  readonly #parts: (Part | undefined)[]
+  #missing: number
+  #block: ConsensusBlock | undefined
+  #status: BlockStatus = 'incomplete'
+  #reason: string | undefined
+
+  /** @param blockId as {@link isCandidateId} wants it */
+  constructor(blockId: BlockId) {
+    this.blockId = blockId
+    this.#parts = new Array(blockId.partSetHeader.total).fill(undefined)
+    this.#missing = blockId.partSetHeader.total
+  }
+
+  /** A block that is at hand as a whole. */
+  static ofBlock(block: ConsensusBlock, partSet: PartSet): CandidateBlock {
+    const candidate = new CandidateBlock({ hash: headerHash(block.header), partSetHeader: partSet.header })
+    for (const part of partSet.parts) candidate.#parts[part.index] = part
+    candidate.#missing = 0
+    candidate.#block = block
+    candidate.#status = 'unchecked'
+    return candidate
+  }
+
+  get header(): PartSetHeader {
+    return this.blockId.partSetHeader
+  }
+
+  get status(): BlockStatus {
+    return this.#status
+  }
+
+  get isComplete(): boolean {
+    return this.#missing === 0
+  }
+
+  /** Why it is invalid. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
+  /** Undefined while it is incomplete, or when its bytes are not those of a block. */
+  get block(): ConsensusBlock | undefined {
+    return this.#block
+  }
+
+  has(index: number): boolean {
+    return this.#parts[index] !== undefined
+  }
+
+  part(index: number): Part | undefined {
+    return this.#parts[index]
+  }
+
+  /** All parts of a complete block. */
+  get parts(): readonly Part[] {
+    return this.#parts as Part[]
+  }
+
+  /** Takes a part in. @returns false when it is no part of this block, or is here already */
+  add(part: Part): boolean {
+    if (this.#missing === 0 || this.has(part.index) || !verifyPart(this.header, part)) return false
+    this.#parts[part.index] = part
+    this.#missing--
+    if (this.#missing === 0) this.#status = 'unchecked'
+    return true
+  }
+
+  /** Decodes a complete block and holds it against the rules of consensus. @param check gives the reason against it */
+  examine(maxBytes: number, check: (block: ConsensusBlock) => string | undefined): void {
+    if (this.#status !== 'unchecked') return
+    this.#reason = this.#decode(maxBytes) ?? check(this.#block!)
+    this.#status = this.#reason === undefined ? 'possible' : 'invalid'
+  }
+
+  #decode(maxBytes: number): string | undefined {
+    const length = this.parts.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    if (length > maxBytes) return `the block has ${length} bytes, more than ${maxBytes}`
+    if (this.#block !== undefined) return undefined
+    let block: ConsensusBlock
+    try {
+      block = decodeBlock(concatBytes(...this.parts.map(({ bytes }) => bytes)))
+    } catch (cause) {
+      if (!(cause instanceof ConsensusDecodingError)) throw cause
+      return `the parts are not a block: ${cause.message}`
+    }
+    if (!equalBytes(headerHash(block.header), this.blockId.hash)) return 'the header has another hash'
+    this.#block = block
+    return undefined
+  }
+
+  /** The application's answer about this hash is an answer about this block. */
+  isAwaited(hash: Uint8Array): boolean {
+    return (this.#status === 'asked' || this.#status === 'possible') && equalBytes(this.blockId.hash, hash)
+  }
+
+  markAsked(): void {
+    if (this.#status === 'possible') this.#status = 'asked'
+  }
+
+  /** This node built it, or the application accepts it. */
+  markValid(): void {
+    if (this.#status !== 'invalid' && this.#block !== undefined) this.#status = 'valid'
+  }
+
+  markInvalid(reason: string): void {
+    this.#status = 'invalid'
+    this.#reason = reason
+  }
+}
+
+/** The candidate that a block makes. */
+export function candidateOf(block: ConsensusBlock, bytes: Uint8Array): CandidateBlock {
+  return CandidateBlock.ofBlock(block, createPartSet(bytes))
+}
+
+/** Whether a block ID that is not nil may name a block of at most `maxBytes`. */
+export function isCandidateId({ hash, partSetHeader }: BlockId, maxBytes: number): boolean {
+  const { total } = partSetHeader
+  return hash.length === 32 && partSetHeader.hash.length === 32 && total >= 1 && total <= maxParts(maxBytes)
+}
+
+/** Whether a vote may be for this: nothing, or a block that there can be. */
+export function isVotableId(blockId: BlockId, maxBytes: number): boolean {
+  return isNilBlockId(blockId) || isCandidateId(blockId, maxBytes)
+}
+
+/** Whether a part contradicts itself, so that it belongs to no block at all. */
+export function isMalformedPart({ index, bytes, proof }: Part): boolean {
+  return index !== proof.index || index < 0 || index >= proof.total || bytes.length < 1 || bytes.length > PART_SIZE
+}

@@ -1,0 +1,398 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { decodeBlock } from '../chain/consensus/blockCodec.ts'
+import { decodeCommit } from '../chain/consensus/commitCodec.ts'
+import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import { headerHash } from '../chain/consensus/headerCodec.ts'
+import type { Evidence, Vote } from '../chain/consensus/types.ts'
+import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
+import type { Clock } from './clock.ts'
+import { advanceState, type ConsensusState, stateFromInfo } from './consensusState.ts'
+import { ConsensusEngine } from './engine.ts'
+import type { EngineChain } from './engineChain.ts'
+import type { ConsensusEnvironment } from './environment.ts'
+import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
+import type { PeerId } from './input.ts'
+import { Recovery } from './recovery.ts'
+import { checkRecovery, decidesAlone, replayDecided } from './recoveryReplay.ts'
+import { Signer } from './signer.ts'
+import { SigningGuard } from './signingGuard.ts'
+import type { PeerDescription, Transport, TransportEvents } from './transport.ts'
+import type { ValidatorKey } from './validatorKey.ts'
+import { openWal, type Wal, type WalOptions } from './wal.ts'
+
+/** A block that was decided and executed. */
+export interface DecidedEvent {
+  readonly decided: DecidedBlock
+  readonly result: FinalizeResult
+  /** `log`: taken from the write-ahead log at the start; `sync`: from peers, while consensus was off */
+  readonly source: 'consensus' | 'log' | 'sync'
+  /** durations in milliseconds; of a block that consensus did not decide here only the execution's */
+  readonly timings: {
+    /** 0 when another node built the block */
+    readonly buildMs: number
+    /** until the decision was on stable storage */
+    readonly logMs: number
+    readonly finalizeMs: number
+  }
+}
+
+export interface ConsensusServiceOptions {
+  readonly application: Application
+  readonly key: ValidatorKey
+  readonly chain: EngineChain
+  readonly wal: Omit<WalOptions, 'genesisHash'>
+  readonly clock: Clock
+  readonly transport: Omit<Transport, 'listen'>
+  readonly evidenceStore: EvidenceStore
+  readonly onDecided: (event: DecidedEvent) => void
+  /** Called once when consensus cannot go on: a failing application or disk, or a rule broken. */
+  readonly onHalt: (error: Error) => void
+  /** Peers are too far ahead to be followed block by block. */
+  readonly onBehind: (height: number, peerHeight: number) => void
+  /** Another process signs with this key; called for each of its votes that comes. */
+  readonly onUnknownSignature: (vote: Vote) => void
+  readonly note: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+/** Consensus of this node: its engine, which can be off while blocks are synced, and what the engine works on. */
+export interface ConsensusService {
+  /** after the last finalized block */
+  readonly state: ConsensusState
+  readonly engine: ConsensusEngine | undefined
+  /** for the transport, directly or through whoever listens to it besides; peers are remembered while the engine is off */
+  readonly events: TransportEvents
+  /** Begins consensus at the height after `state`; the log's entries of that height are replayed. */
+  startEngine(): void
+  /** Resolves when nothing is in flight: a block that is decided is executed first. */
+  stopEngine(): Promise<void>
+  /** Evidence that the application found valid, from this node's operator: it is kept for a block and told to others. */
+  addEvidence(evidence: Evidence): void
+  /** Executes a block that peers have decided. Only while the engine is off, in order, checked by the caller. */
+  applyDecided(decided: DecidedBlock): Promise<FinalizeResult>
+  /** Stops the engine and closes the log. */
+  close(): Promise<void>
+}
+
+/** A validator that cannot know what it has signed waits so long for its own old votes to come back, or for a decision. */
+const OBSERVE_MS = 60_000
+
+/**
+ * Opens the write-ahead log and executes the decided blocks that it holds and the application lacks. The engine is off.
+ * @throws WalError, RecoveryError, or what the application throws
+ */
+export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
+  const { application, chain, key, clock, onDecided, wal: walOptions } = options
+  const info = await application.info()
+  const recovery = new Recovery(chain.chainId, info.height)
+  let isLogNew = true
+  const wal = await openWal({ ...walOptions, genesisHash: chain.genesisHash }, (entry) => {
+    isLogNew = false
+    recovery.add(entry)
+  })
+  try {
+    const start = stateFromInfo(chain, info)
+    const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, warn: walOptions.warn }
+    checkRecovery(context, start)
+    const guard = new SigningGuard(key.address, recovery, isLogNew && info.height > 0)
+    guard.see(start.lastSeenCommit)
+    const evidence = new EvidencePool({
+      genesisHash: chain.genesisHash,
+      genesisTimeMs: chain.genesisTimeMs,
+      params: chain.evidence,
+      ownAddress: key.address,
+      store: options.evidenceStore,
+      last: { height: start.lastHeight, timeMs: start.lastBlockTimeMs },
+      warn: walOptions.warn,
+    })
+    const state = await replayDecided(context, start, async (decided) => {
+      const beginMs = clock.monotonicMs()
+      const result = await finalize(application, decided)
+      const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
+      tellDecided(evidence, decided, options.transport)
+      onDecided({ decided, result, source: 'log', timings })
+      return result
+    })
+    return new Service(options, wal, recovery, guard, evidence, state)
+  } catch (error) {
+    await wal.close()
+    throw error
+  }
+}
+
+/** Executes a decided block; what the application answers is not taken on trust. */
+async function finalize(application: Application, decided: DecidedBlock): Promise<FinalizeResult> {
+  const result = await application.finalizeBlock(decided)
+  if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
+    throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
+  }
+  return result
+}
+
+/** Votes that contradict each other become evidence once their height is decided. */
+function tellDecided(pool: EvidencePool, { block }: DecidedBlock, transport: Pick<Transport, 'publishEvidence'>): void {
+  const { height, timeMs } = block.header
+  for (const evidence of pool.decided({ height, timeMs }, block.evidence)) transport.publishEvidence(evidence)
+}
+
+class Service implements ConsensusService {
+  readonly events: TransportEvents
+  readonly #options: ConsensusServiceOptions
+  readonly #wal: Wal
+  readonly #recovery: Recovery
+  readonly #guard: SigningGuard
+  readonly #evidence: EvidencePool
+  readonly #signer: Signer
+  readonly #environment: ConsensusEnvironment
+  readonly #peers = new Map<PeerId, PeerDescription>()
+  #state: ConsensusState
+  #engine: ConsensusEngine | undefined
+  #cancelObservation: (() => void) | undefined
+  #isObserving = false
+  #whenIdle: PromiseWithResolvers<void> | undefined
+  #hasHalted = false
+  #timings = { buildMs: 0, logMs: 0 }
+
+  constructor(
+    options: ConsensusServiceOptions,
+    wal: Wal,
+    recovery: Recovery,
+    guard: SigningGuard,
+    evidence: EvidencePool,
+    state: ConsensusState,
+  ) {
+    const { key, chain } = options
+    this.#options = options
+    this.#wal = wal
+    this.#recovery = recovery
+    this.#guard = guard
+    this.#evidence = evidence
+    this.#state = state
+    this.#environment = this.#createEnvironment()
+    this.#signer = new Signer({
+      key: { address: key.address, sign: (message) => signEd25519(key, message) },
+      chainId: chain.chainId,
+      log: this.#environment.log,
+      lastSigned: recovery.lastSigned,
+      decidedHeight: state.lastHeight,
+    })
+    this.events = this.#createEvents()
+  }
+
+  get state(): ConsensusState {
+    return this.#state
+  }
+
+  get engine(): ConsensusEngine | undefined {
+    return this.#engine
+  }
+
+  startEngine(): void {
+    if (this.#engine !== undefined || this.#hasHalted) return
+    const { chain } = this.#options
+    this.#observe()
+    this.#engine = new ConsensusEngine({
+      chain,
+      state: this.#state,
+      signer: this.#signer,
+      verify: verifyEd25519,
+      replay: this.#recovery.openEntries(this.#state.lastHeight + 1),
+      evidence: this.#evidence,
+      environment: this.#environment,
+    })
+    this.#engine.start()
+    for (const { id, validatorAddress } of this.#peers.values()) this.#engine?.peerJoined(id, validatorAddress)
+  }
+
+  /** A key that may have signed elsewhere keeps still until the open height is decided, or nothing comes for long. */
+  #observe(): void {
+    const { key, clock, wal } = this.#options
+    const abstention = this.#guard.check(this.#state)
+    this.#signer.abstainThrough(0)
+    this.#isObserving = false
+    if (abstention === undefined) return
+    const { throughHeight, mayEnd, why } = abstention
+    const { validators } = this.#state.validators
+    const fields = { height: throughHeight, why }
+    if (mayEnd && validators.length === 1 && decidesAlone(this.#state.validators, key.publicKey)) {
+      wal.warn('this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed', fields)
+      return
+    }
+    wal.warn('this validator signs nothing until a height is decided that it may have signed already', fields)
+    this.#signer.abstainThrough(throughHeight)
+    this.#isObserving = true
+    if (!mayEnd) return
+    this.#cancelObservation = clock.setTimer(OBSERVE_MS, () => {
+      wal.warn('nothing was decided for a minute: this validator signs again', fields)
+      this.#signer.abstainThrough(0)
+      this.#engine?.resumeSigning()
+    })
+  }
+
+  async stopEngine(): Promise<void> {
+    const engine = this.#engine
+    if (engine === undefined) return
+    this.#cancelObservation?.()
+    engine.stop()
+    if (engine.isDeciding && !this.#hasHalted) {
+      this.#whenIdle ??= Promise.withResolvers()
+      await this.#whenIdle.promise
+    }
+    this.#engine = undefined
+  }
+
+  async applyDecided(decided: DecidedBlock): Promise<FinalizeResult> {
+    if (this.#engine !== undefined) throw new Error('blocks are synced only while consensus is off')
+    const { clock, application, onDecided } = this.#options
+    const { block, seenCommit } = decided
+    const beginMs = clock.monotonicMs()
+    const result = await finalize(application, decided)
+    this.#guard.see(block.lastCommit)
+    this.#guard.see(seenCommit)
+    tellDecided(this.#evidence, decided, this.#options.transport)
+    this.#advance(advanceState(this.#state, decided, result))
+    const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
+    onDecided({ decided, result, source: 'sync', timings })
+    return result
+  }
+
+  addEvidence(evidence: Evidence): void {
+    if (this.#evidence.addFromPeer(evidence)) this.#options.transport.publishEvidence(evidence)
+  }
+
+  async close(): Promise<void> {
+    await this.stopEngine()
+    await this.#wal.close()
+  }
+
+  #advance(state: ConsensusState): void {
+    this.#state = state
+    this.#recovery.finished(state.lastHeight)
+    this.#signer.decided(state.lastHeight)
+    this.#cancelObservation?.()
+    this.#isObserving = false
+  }
+
+  #halt(cause: unknown): void {
+    if (this.#hasHalted) return
+    this.#hasHalted = true
+    this.#cancelObservation?.()
+    this.#whenIdle?.resolve()
+    this.#options.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
+  }
+
+  #createEvents(): TransportEvents {
+    return {
+      peerJoined: (peer) => {
+        this.#peers.set(peer.id, peer)
+        this.#engine?.peerJoined(peer.id, peer.validatorAddress)
+      },
+      peerLeft: (peer) => {
+        this.#peers.delete(peer)
+        this.#engine?.peerLeft(peer)
+      },
+      message: (from, message) => this.#engine?.receive(from, message),
+      evidence: async (_from, evidence) => {
+        const verdict = await this.#options.application.checkEvidence(evidence)
+        if (verdict.verdict === 'invalid') return 'reject'
+        if (verdict.verdict !== 'valid') return 'ignore'
+        this.#evidence.addFromPeer(evidence)
+        return 'accept'
+      },
+    }
+  }
+
+  /** Runs `work` for the engine that is on now; its error stops consensus, unless the engine has been replaced meanwhile. */
+  #run(work: (engine: ConsensusEngine) => Promise<void>): void {
+    const engine = this.#engine!
+    work(engine).catch((error: unknown) => engine.fail(error))
+  }
+
+  #createEnvironment(): ConsensusEnvironment {
+    const { clock, transport, note, onBehind } = this.#options
+    return {
+      log: {
+        append: (entry) => {
+          this.#wal.append(entry)
+          this.#recovery.add(entry)
+        },
+        sync: (done) => {
+          const beginMs = clock.monotonicMs()
+          this.#wal.sync().then(
+            () => {
+              this.#timings.logMs = clock.monotonicMs() - beginMs
+              done()
+            },
+            (error: Error) => done(error),
+          )
+        },
+        prune: (height) => {
+          this.#wal.prune(height).catch((error: unknown) => this.#engine?.fail(error))
+        },
+      },
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      setTimer: (delayMs, run) => clock.setTimer(delayMs, run),
+      send: (to, message) => transport.send(to, message),
+      publishEvidence: (evidence) => transport.publishEvidence(evidence),
+      punish: (peer, what, reason) => transport.punish(peer, what, reason),
+      fetchDecided: (from, height) => void this.#fetchDecided(from, height),
+      build: (request, round) => this.#run((engine) => this.#build(engine, request, round)),
+      validate: (block) => this.#run((engine) => this.#validate(engine, block)),
+      finalize: (decided) => this.#run((engine) => this.#finalize(engine, decided)),
+      onUnknownSignature: (vote) => this.#onUnknownSignature(vote),
+      onDecided: () => {
+        // #finalize tells, with the durations.
+      },
+      onBehind,
+      onHalt: (error) => this.#halt(error),
+      note,
+    }
+  }
+
+  async #build(engine: ConsensusEngine, request: ProposalRequest, round: number): Promise<void> {
+    const { clock, application } = this.#options
+    const beginMs = clock.monotonicMs()
+    const data = await application.prepareProposal(request)
+    this.#timings.buildMs = clock.monotonicMs() - beginMs
+    engine.built(request.height, round, data)
+  }
+
+  async #validate(engine: ConsensusEngine, block: ConsensusBlock): Promise<void> {
+    const verdict = await this.#options.application.processProposal(block)
+    engine.validated(block.header.height, headerHash(block.header), verdict.accepted ? undefined : verdict.reason)
+  }
+
+  async #finalize(engine: ConsensusEngine, decided: DecidedBlock): Promise<void> {
+    const { clock, application, onDecided } = this.#options
+    const { height } = decided.block.header
+    const beginMs = clock.monotonicMs()
+    const result = await finalize(application, decided)
+    const timings = { ...this.#timings, finalizeMs: clock.monotonicMs() - beginMs }
+    this.#timings = { buildMs: 0, logMs: 0 }
+    this.#advance(advanceState(this.#state, decided, result))
+    onDecided({ decided, result, source: 'consensus', timings })
+    engine.finalized(height, result)
+    this.#whenIdle?.resolve()
+    this.#whenIdle = undefined
+  }
+
+  async #fetchDecided(from: PeerId, height: number): Promise<void> {
+    const { transport, chain } = this.#options
+    try {
+      const { blocks } = await transport.fetchBlocks(from, { from: height, count: 1, maxBytes: chain.params.maxBytes })
+      const [fetched] = blocks
+      if (fetched === undefined) this.#engine?.fetchFailed(from, height)
+      else this.#engine?.receiveDecided(from, decodeBlock(fetched.block), decodeCommit(fetched.commit))
+    } catch (error) {
+      this.#options.note('a decided block could not be fetched', { peer: from, height, error })
+      this.#engine?.fetchFailed(from, height)
+    }
+  }
+
+  #onUnknownSignature(vote: Vote): void {
+    if (this.#signer.knows(vote)) return
+    // Whoever keeps still learns from its old votes. Otherwise it goes on: which of the two processes is wrong is not known.
+    if (this.#isObserving) this.#signer.observe(vote)
+    this.#options.onUnknownSignature(vote)
+  }
+}

@@ -1,0 +1,72 @@
+import { verifyPart } from '../chain/consensus/partSet.ts'
+import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/consensus/types.ts'
+import { createProposerLookup } from '../chain/consensus/validatorPriorities.ts'
+import type { MessageInput } from './input.ts'
+
+/** Rounds of the next height whose votes are kept: it is at its beginning while this node is a little behind. */
+const EARLY_ROUNDS = 2
+
+type ProposalInput = Extract<MessageInput, { readonly kind: 'proposal' }>
+type PartInput = Extract<MessageInput, { readonly kind: 'part' }>
+type VoteInput = Extract<MessageInput, { readonly kind: 'vote' }>
+
+/**
+ * Messages of the height after the present one, whose validators are known. Only what a validator has signed (and the parts of
+ * the block that the first proposer has) is kept: at most 4 votes a validator, one proposal, and one block.
+ */
+export class EarlyMessages {
+  readonly height: number
+  readonly validators: RankedValidatorSet
+  readonly #proposerOf: (round: number) => Validator
+  readonly #inputs: MessageInput[] = []
+  readonly #votes = new Set<string>()
+  readonly #parts = new Set<number>()
+  #proposal: Proposal | undefined
+
+  constructor(height: number, validators: RankedValidatorSet) {
+    this.height = height
+    this.validators = validators
+    this.#proposerOf = createProposerLookup(validators)
+  }
+
+  proposerOf(round: number): Validator {
+    return this.#proposerOf(round)
+  }
+
+  /** In the order in which they came. */
+  get inputs(): readonly MessageInput[] {
+    return this.#inputs
+  }
+
+  /** Whether a vote would be kept, if its signature is good. */
+  wantsVote(vote: Vote): boolean {
+    return vote.round < EARLY_ROUNDS && !this.#votes.has(voteKey(vote))
+  }
+
+  addVote(input: VoteInput): void {
+    this.#votes.add(voteKey(input.vote))
+    this.#inputs.push(input)
+  }
+
+  wantsProposal({ round }: Proposal): boolean {
+    return round === 0 && this.#proposal === undefined
+  }
+
+  addProposal(input: ProposalInput): void {
+    this.#proposal = input.proposal
+    this.#inputs.push(input)
+  }
+
+  /** Keeps a part if it belongs to the proposal's block. */
+  addPart(input: PartInput): void {
+    const { round, part } = input
+    if (this.#proposal === undefined || round !== 0 || this.#parts.has(part.index)) return
+    if (!verifyPart(this.#proposal.blockId.partSetHeader, part)) return
+    this.#parts.add(part.index)
+    this.#inputs.push(input)
+  }
+}
+
+function voteKey({ round, type, validatorIndex }: Vote): string {
+  return `${round}/${type}/${validatorIndex}`
+}

@@ -1,0 +1,436 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { headerHash } from '../chain/consensus/headerCodec.ts'
+import type { Commit, Evidence } from '../chain/consensus/types.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import type { FinalizeResult, ProposedData } from './application.ts'
+import { advanceState, type ConsensusState } from './consensusState.ts'
+import type { Effect } from './effect.ts'
+import { CatchUp } from './engineCatchUp.ts'
+import type { EngineChain } from './engineChain.ts'
+import { Outbox } from './engineOutbox.ts'
+import { HeightPace } from './enginePace.ts'
+import { BlockProposer } from './engineProposer.ts'
+import { replayInputs, Unanswered } from './engineReplay.ts'
+import { OwnMessages } from './engineSigning.ts'
+import { StepTimers } from './engineTimers.ts'
+import type { EvidencePool } from './evidencePool.ts'
+import type { ConsensusEnvironment, ConsensusSigner, VerifySignature } from './environment.ts'
+import { Gossip, type Send, SWEEP_MS } from './gossip.ts'
+import type { Input, PeerId, Timeout } from './input.ts'
+import type { ConsensusMessage } from './message.ts'
+import { beginHeight, createRoundState, step } from './reducer.ts'
+import type { RoundState } from './roundState.ts'
+import type { RoundStateView } from './roundStateView.ts'
+import type { WalEntry } from './walEntry.ts'
+
+export interface EngineOptions {
+  readonly chain: EngineChain
+  /** after the last finalized block */
+  readonly state: ConsensusState
+  /** undefined: follows without voting */
+  readonly signer: ConsensusSigner | undefined
+  readonly verify: VerifySignature
+  /** of the open height, oldest first, from the log */
+  readonly replay: readonly WalEntry[]
+  readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'addFromPeer' | 'decided'>
+  readonly environment: ConsensusEnvironment
+}
+
+type EffectOf<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>
+
+/**
+ * One node's part in consensus, synchronous and without a clock, disk or network of its own: inputs go to the log and to the
+ * reducer, its effects are carried out in order, and whatever leaves the node waits until the log is on stable storage.
+ * Calls may come at any time, also out of the environment's own functions.
+ */
+export class ConsensusEngine {
+  readonly #options: EngineOptions
+  readonly #environment: ConsensusEnvironment
+  readonly #rounds: RoundState
+  readonly #gossip: Gossip
+  readonly #outbox: Outbox
+  readonly #timers: StepTimers
+  readonly #pace: HeightPace
+  readonly #proposer: BlockProposer | undefined
+  readonly #ownMessages: OwnMessages
+  readonly #catchUp: CatchUp
+  #state: ConsensusState
+  #phase: 'new' | 'running' | 'stopped' | 'halted' = 'new'
+  /** from outside, and what this node said itself, which comes first: so it is in the log */
+  readonly #inbox: Input[] = []
+  readonly #own: Input[] = []
+  #isDraining = false
+  #cancelSweep: (() => void) | undefined
+  /** header hashes of the decided blocks that peers gave for the present height */
+  readonly #fetched = new Set<string>()
+  #deciding: EffectOf<'finalize'>['decided'] | undefined
+
+  constructor(options: EngineOptions) {
+    const { chain, state, signer, verify, environment } = options
+    this.#options = options
+    this.#environment = environment
+    this.#state = state
+    this.#rounds = createRoundState({ chain, state, address: signer?.address, verify })
+    this.#gossip = new Gossip({ ownAddress: signer?.address })
+    this.#outbox = new Outbox(environment.log, (error) => this.#halt(error))
+    this.#timers = new StepTimers(
+      (delayMs, run) => environment.setTimer(delayMs, run),
+      (timeout) => this.#expired(timeout),
+    )
+    this.#pace = new HeightPace(chain, environment)
+    this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer.address)
+    this.#ownMessages = new OwnMessages(signer, environment)
+    this.#catchUp = new CatchUp(environment)
+  }
+
+  /** The present height, for gossip and RPC; it changes under whoever keeps it. */
+  get roundState(): RoundStateView {
+    return this.#rounds
+  }
+
+  /** After the last finalized block. */
+  get state(): ConsensusState {
+    return this.#state
+  }
+
+  /** A decision is in the log and not yet answered by `finalized`. */
+  get isDeciding(): boolean {
+    return this.#deciding !== undefined && this.#phase !== 'halted'
+  }
+
+  /** Replays the log's entries of the open height, then does what they leave to do. */
+  start(): void {
+    if (this.#phase !== 'new') throw new Error('the engine was started already')
+    this.#phase = 'running'
+    this.#guarded(() => {
+      const effects = this.#replay()
+      for (const effect of effects) this.#carryOut(effect)
+    })
+    this.#scheduleSweep()
+  }
+
+  #replay(): readonly Effect[] {
+    const unanswered = new Unanswered()
+    unanswered.add(beginHeight(this.#rounds))
+    for (const input of replayInputs(this.#options.replay)) {
+      unanswered.answer(input)
+      unanswered.add(step(this.#rounds, input))
+    }
+    return unanswered.remaining(this.#rounds.round)
+  }
+
+  /** Nothing is signed or sent afterwards. A decision that is in the log already is still handed to `finalize`. */
+  stop(): void {
+    if (this.#phase !== 'running') return
+    this.#phase = 'stopped'
+    this.#outbox.stop()
+    this.#rest()
+  }
+
+  #rest(): void {
+    this.#timers.clear()
+    this.#proposer?.reset()
+    this.#cancelSweep?.()
+    this.#inbox.length = 0
+    this.#own.length = 0
+  }
+
+  receive(from: PeerId, message: ConsensusMessage): void {
+    if (this.#phase !== 'running') return
+    if (message.kind === 'status') {
+      this.#guarded(() => {
+        this.#send(this.#gossip.onStatus(from, message, this.#rounds))
+        this.#checkBehind(false)
+      })
+      return
+    }
+    this.#guarded(() => {
+      this.#gossip.onMessage(from, message, this.#rounds)
+      if (message.kind === 'proposal') this.#inbox.push({ ...message, receivedMs: this.#environment.nowMs(), from })
+      else this.#inbox.push({ ...message, from })
+    })
+  }
+
+  peerJoined(peer: PeerId, validatorAddress: Uint8Array | undefined): void {
+    this.#guarded(() => this.#send(this.#gossip.peerJoined(peer, validatorAddress, this.#rounds)))
+  }
+
+  peerLeft(peer: PeerId): void {
+    this.#guarded(() => {
+      this.#gossip.peerLeft(peer)
+      this.#checkBehind(false)
+    })
+  }
+
+  /** A decided block from a peer, not verified yet. */
+  receiveDecided(from: PeerId, block: ConsensusBlock, commit: Commit): void {
+    this.#catchUp.answered(from, block.header.height)
+    this.#fetched.add(bytesKey(headerHash(block.header)))
+    this.#input({ kind: 'decision', block, commit, from })
+  }
+
+  fetchFailed(from: PeerId, height: number): void {
+    this.#guarded(() => {
+      this.#catchUp.answered(from, height)
+      this.#gossip.fetchFailed(from, height)
+      this.#checkBehind(false)
+    })
+  }
+
+  /** The answer to `environment.build`. */
+  built(height: number, round: number, data: ProposedData): void {
+    if (this.#phase !== 'running') return
+    this.#guarded(() => {
+      const block = this.#proposer?.built(height, round, data)
+      if (block !== undefined) this.#inbox.push({ kind: 'built', round, block })
+    })
+  }
+
+  /** The answer to `environment.validate`; `reason` undefined: accepted. */
+  validated(height: number, blockHash: Uint8Array, reason: string | undefined): void {
+    this.#input({ kind: 'validated', height, blockHash, reason })
+  }
+
+  /** The answer to `environment.finalize`. */
+  finalized(height: number, result: FinalizeResult): void {
+    const decided = this.#deciding
+    if (this.#phase === 'halted' || decided?.block.header.height !== height) return
+    this.#deciding = undefined
+    this.#guarded(() => {
+      this.#state = advanceState(this.#state, decided, result)
+      const { header, evidence } = decided.block
+      this.#publish(this.#options.evidence.decided({ height, timeMs: header.timeMs }, evidence))
+      this.#environment.onDecided(decided, result)
+      this.#environment.log.prune(result.durableHeight)
+      if (this.#phase === 'running') this.#inbox.push({ kind: 'finalized', height, result })
+    })
+  }
+
+  /** Of a peer, valid as the application says. */
+  addEvidence(evidence: Evidence): void {
+    this.#options.evidence.addFromPeer(evidence)
+  }
+
+  /** The signer does not abstain any more: what it left out in the present round is signed. */
+  resumeSigning(): void {
+    if (this.#phase !== 'running') return
+    this.#guarded(() => {
+      for (const effect of this.#ownMessages.takeAbstained()) this.#sign(effect)
+    })
+  }
+
+  /** What the engine needs does not work: nothing is signed or sent any more. */
+  fail(error: unknown): void {
+    this.#halt(error)
+  }
+
+  #input(input: Input): void {
+    if (this.#phase !== 'running') return
+    this.#inbox.push(input)
+    this.#drain()
+  }
+
+  #expired(timeout: Timeout): void {
+    const { height, round } = this.#rounds
+    if (timeout.height !== height || timeout.round < round) return
+    if (timeout.step === 'newHeight' && this.#pace.untilGenesisMs(height) > 0) {
+      this.#timers.schedule(timeout, this.#pace.untilGenesisMs(height))
+      return
+    }
+    this.#input({ kind: 'timeout', timeout })
+  }
+
+  /** Runs `work` and all that follows from it; an error ends the engine. */
+  #guarded(work: () => void): void {
+    if (this.#phase === 'halted' || this.#phase === 'new') return
+    try {
+      work()
+    } catch (cause) {
+      this.#halt(cause)
+    }
+    this.#drain()
+  }
+
+  #drain(): void {
+    if (this.#isDraining) return
+    this.#isDraining = true
+    try {
+      for (;;) {
+        const input = this.#own.shift() ?? this.#inbox.shift()
+        if (input !== undefined) {
+          this.#apply(input)
+          continue
+        }
+        // What leaves at once may have brought new inputs.
+        this.#outbox.flush()
+        if (this.#own.length === 0 && this.#inbox.length === 0) break
+      }
+    } catch (cause) {
+      this.#halt(cause)
+    } finally {
+      this.#isDraining = false
+    }
+  }
+
+  #apply(input: Input): void {
+    if (input.kind === 'timeout' || input.kind === 'validated') this.#logObserved(input)
+    const effects = step(this.#rounds, input)
+    if (input.kind === 'built' && this.#isAlone() && !effects.some(({ kind }) => kind === 'signProposal')) {
+      // Nobody else will propose another one.
+      throw new Error('the application made a block that cannot be proposed: it is too large')
+    }
+    for (const effect of effects) {
+      if (this.#phase !== 'running') return
+      this.#carryOut(effect)
+    }
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'schedule':
+        return this.#schedule(effect)
+      case 'build':
+        return this.#proposer?.build(effect, this.#rounds, this.#state, () => this.#pendingEvidence())
+      case 'validate':
+        return this.#environment.validate(effect.block)
+      case 'signProposal':
+      case 'signVote':
+        return this.#sign(effect)
+      case 'finalize':
+        return this.#finalize(effect)
+      case 'equivocation':
+        return this.#equivocation(effect)
+      case 'accepted':
+        return this.#accepted(effect.input)
+      case 'entered':
+        this.#ownMessages.entered(effect.height, effect.round)
+        return this.#send(this.#gossip.onEntered(this.#rounds))
+      case 'misbehaviour':
+        return this.#misbehaviour(effect)
+      case 'halt':
+        throw new Error(effect.reason)
+      case 'note':
+        return this.#environment.note(effect.message, effect.fields)
+    }
+  }
+
+  #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
+    if (timeout.step === 'newHeight') {
+      this.#fetched.clear()
+      this.#timers.clear()
+      const isBehind = this.#gossip.behind(this.#rounds) !== undefined
+      this.#timers.schedule(timeout, delayMs + this.#pace.delayMs(this.#rounds, isBehind))
+      this.#checkBehind(false)
+      return
+    }
+    // Nobody else could propose: a slow block is better than one that is begun again and again.
+    if (timeout.step === 'propose' && this.#isAlone()) return
+    this.#timers.schedule(timeout, delayMs)
+  }
+
+  #isAlone(): boolean {
+    const [validator, ...others] = this.#rounds.validators.validators
+    return others.length === 0 && this.#isOwn(validator!.address)
+  }
+
+  #isOwn(address: Uint8Array): boolean {
+    const own = this.#options.signer?.address
+    return own !== undefined && equalBytes(own, address)
+  }
+
+  #sign(effect: EffectOf<'signProposal'> | EffectOf<'signVote'>): void {
+    const messages = this.#ownMessages.sign(effect)
+    if (messages.length === 0) return
+    this.#outbox.hold()
+    this.#own.push(...messages)
+  }
+
+  /** Order: log the decision → wait for the disk → execute → tell. */
+  #finalize({ decided, parts }: EffectOf<'finalize'>): void {
+    const { log } = this.#environment
+    const { height } = decided.block.header
+    const { round } = decided.seenCommit
+    this.#timers.clear()
+    this.#proposer?.reset()
+    const isFetched = this.#fetched.has(bytesKey(decided.blockId.hash))
+    // Parts that came one by one are in the log.
+    if (isFetched) for (const part of parts) log.append({ kind: 'part', height, round, part })
+    log.append({ kind: 'commit', commit: decided.seenCommit })
+    log.append({ kind: 'endHeight', height })
+    this.#catchUp.decided(isFetched)
+    this.#deciding = decided
+    this.#outbox.hold()
+    this.#outbox.push(() => this.#environment.finalize(decided), true)
+  }
+
+  #accepted(input: EffectOf<'accepted'>['input']): void {
+    if (input.from !== undefined) {
+      if (input.kind === 'proposal') {
+        this.#logObserved({ kind: 'receivedProposal', proposal: input.proposal, receivedMs: input.receivedMs })
+      } else if (input.kind === 'vote') {
+        this.#logObserved({ kind: 'receivedVote', vote: input.vote })
+        if (this.#isOwn(input.vote.validatorAddress)) this.#environment.onUnknownSignature(input.vote)
+      } else {
+        const { height, round, part } = input
+        this.#environment.log.append({ kind: 'part', height, round, part })
+      }
+    }
+    this.#send(this.#gossip.onAccepted(input, this.#rounds))
+  }
+
+  /** What brought the reducer where it is; a node without a signer has nothing to come back to. */
+  #logObserved(entry: WalEntry): void {
+    if (this.#options.signer !== undefined) this.#environment.log.append(entry)
+  }
+
+  #equivocation({ first, second }: EffectOf<'equivocation'>): void {
+    const { height, validators, state } = this.#rounds
+    const signers = second.height === height ? validators : state.lastValidators
+    const evidence = this.#options.evidence.addEquivocation(first, second, signers)
+    if (evidence !== undefined) this.#publish([evidence])
+    if (this.#isOwn(second.validatorAddress)) this.#environment.onUnknownSignature(second)
+  }
+
+  #publish(evidence: readonly Evidence[]): void {
+    for (const item of evidence) this.#outbox.push(() => this.#environment.publishEvidence(item))
+  }
+
+  #pendingEvidence(): readonly Evidence[] {
+    return this.#options.evidence.pending(this.#options.chain.evidence.maxBytes)
+  }
+
+  #misbehaviour({ peer, what, reason }: EffectOf<'misbehaviour'>): void {
+    this.#gossip.fetchFailed(peer, this.#rounds.height)
+    this.#outbox.push(() => this.#environment.punish(peer, what, reason))
+  }
+
+  #send(sends: readonly Send[]): void {
+    for (const { to, message } of sends) {
+      if (to.length > 0) this.#outbox.push(() => this.#environment.send(to, message))
+    }
+  }
+
+  #checkBehind(isSweep: boolean): void {
+    if (this.#phase !== 'running' || this.#deciding !== undefined) return
+    this.#catchUp.check(this.#rounds, this.#gossip.behind(this.#rounds), isSweep)
+  }
+
+  #scheduleSweep(): void {
+    this.#cancelSweep = this.#environment.setTimer(SWEEP_MS, () => {
+      if (this.#phase !== 'running') return
+      this.#guarded(() => {
+        this.#send(this.#gossip.sweep(this.#environment.monotonicMs(), this.#rounds))
+        this.#checkBehind(true)
+      })
+      this.#scheduleSweep()
+    })
+  }
+
+  #halt(cause: unknown): void {
+    if (this.#phase === 'halted') return
+    this.#phase = 'halted'
+    this.#outbox.kill()
+    this.#rest()
+    this.#environment.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
+  }
+}

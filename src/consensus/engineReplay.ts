@@ -1,0 +1,139 @@
+import { bytesKey } from '../primitives/bytes.ts'
+import type { Effect } from './effect.ts'
+import type { Input } from './input.ts'
+import type { WalEntry } from './walEntry.ts'
+
+/** Whoever sent what the log holds: it is checked like anybody's. */
+const REPLAY_PEER = 'replay'
+
+/**
+ * The inputs that the log's entries of the open height once were, in their order. The parts of an own block are logged before
+ * its proposal, but mean something only after it.
+ */
+export function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
+  const parts: Extract<Input, { kind: 'part' }>[] = []
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case 'part': {
+        const { height, round, part } = entry
+        const input = { kind: 'part', height, round, part, from: REPLAY_PEER } as const
+        parts.push(input)
+        yield input
+        break
+      }
+      case 'proposal': {
+        const { proposal } = entry
+        yield { kind: 'proposal', proposal, receivedMs: proposal.timestampMs, from: undefined }
+        for (const part of parts) if (part.round === proposal.round) yield part
+        break
+      }
+      case 'receivedProposal':
+        yield { kind: 'proposal', proposal: entry.proposal, receivedMs: entry.receivedMs, from: REPLAY_PEER }
+        break
+      case 'vote':
+        yield { kind: 'vote', vote: entry.vote, from: undefined }
+        break
+      case 'receivedVote':
+        yield { kind: 'vote', vote: entry.vote, from: REPLAY_PEER }
+        break
+      case 'timeout':
+      case 'validated':
+        yield entry
+    }
+  }
+}
+
+/**
+ * What a replay's effects ask for and the log does not answer: it is done when the replay is over, in the order in which it
+ * was asked for. What others were to be told is not said again; gossip finds out what they lack.
+ */
+export class Unanswered {
+  readonly #effects = new Map<string, Effect>()
+  /** of the newest own message in the log */
+  #signed = { round: -1, step: 0 }
+
+  /** An input of the log, before the reducer gets it. */
+  answer(input: Input): void {
+    switch (input.kind) {
+      case 'proposal':
+        if (input.from === undefined) this.#sign(input.proposal.round, 0)
+        break
+      case 'vote':
+        if (input.from === undefined) this.#sign(input.vote.round, input.vote.type)
+        break
+      case 'timeout': {
+        const { height, round, step } = input.timeout
+        const effect = this.#effects.get(`schedule/${step}`)
+        if (effect?.kind !== 'schedule') break
+        const { timeout } = effect
+        if (timeout.height === height && timeout.round === round) this.#effects.delete(`schedule/${step}`)
+        break
+      }
+      case 'validated':
+        this.#effects.delete(`validate/${bytesKey(input.blockHash)}`)
+    }
+  }
+
+  /** What the reducer answered to that input. */
+  add(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      const key = keyOf(effect)
+      if (key === undefined) continue
+      this.#effects.delete(key)
+      this.#effects.set(key, effect)
+    }
+  }
+
+  #sign(round: number, step: number): void {
+    if (round > this.#signed.round || (round === this.#signed.round && step > this.#signed.step)) {
+      this.#signed = { round, step }
+    }
+  }
+
+  /** @param round in which the replay ended: what was to be signed or built for earlier ones is not */
+  remaining(round: number): readonly Effect[] {
+    return [...this.#effects.values()].filter((effect) => {
+      switch (effect.kind) {
+        case 'build':
+          return effect.round === round && !this.#hasSigned(round, 0)
+        case 'signProposal':
+          return effect.proposal.round === round && !this.#hasSigned(round, 0)
+        case 'signVote':
+          return effect.vote.round === round && !this.#hasSigned(round, effect.vote.type)
+        default:
+          return true
+      }
+    })
+  }
+
+  #hasSigned(round: number, step: number): boolean {
+    return this.#signed.round > round || (this.#signed.round === round && this.#signed.step >= step)
+  }
+}
+
+/** Two effects of one key: the later one counts. Undefined: nothing to be done after a replay. */
+function keyOf(effect: Effect): string | undefined {
+  switch (effect.kind) {
+    case 'schedule':
+      return `schedule/${effect.timeout.step}`
+    case 'validate':
+      return `validate/${bytesKey(effect.blockId.hash)}`
+    case 'signProposal':
+      return `proposal/${effect.proposal.round}`
+    case 'signVote':
+      return `vote/${effect.vote.round}/${effect.vote.type}`
+    case 'equivocation': {
+      const { validatorIndex, round, type } = effect.second
+      return `equivocation/${validatorIndex}/${round}/${type}`
+    }
+    case 'build':
+    case 'finalize':
+    case 'halt':
+      return effect.kind
+    case 'accepted':
+    case 'entered':
+    case 'misbehaviour':
+    case 'note':
+      return undefined
+  }
+}

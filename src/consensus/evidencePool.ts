@@ -1,0 +1,245 @@
+import type { EvidenceParams } from '../chain/chainConfig.ts'
+import { createDuplicateVoteEvidence } from '../chain/consensus/duplicateVote.ts'
+import { evidenceSize } from '../chain/consensus/evidenceCodec.ts'
+import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { decodeEvidenceRecord, type EvidenceRecord, encodeEvidenceRecord } from './evidencePoolRecord.ts'
+
+/**
+ * Where the pool keeps texts by name. What `write` was given is on stable storage when it returns, whole or not at all; a
+ * text of that name is replaced.
+ */
+export interface EvidenceStore {
+  read(): readonly { readonly name: string; readonly text: string }[]
+  /** @throws Error when it cannot be written */
+  write(name: string, text: string): void
+  /** @throws Error when it cannot be removed; none of that name is no error */
+  remove(name: string): void
+}
+
+export interface EvidencePoolOptions {
+  /** texts of other networks are of no use */
+  readonly genesisHash: Uint8Array
+  readonly genesisTimeMs: number
+  readonly params: Pick<EvidenceParams, 'maxAgeBlocks' | 'maxAgeMs'>
+  /** of this node's validator */
+  readonly ownAddress: Uint8Array | undefined
+  readonly store: EvidenceStore
+  /** the newest decided block */
+  readonly last: DecidedHeight
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+export interface DecidedHeight {
+  readonly height: number
+  /** of its header, milliseconds since the epoch */
+  readonly timeMs: number
+}
+
+/** A pair of votes of an undecided height waits for the time of its block; then it is evidence and waits for a block. */
+interface Entry extends EvidenceRecord {
+  readonly key: string
+  isSaved: boolean
+}
+
+/** Since a validator is jailed for the first, the others only take room. */
+const MAX_PER_VALIDATOR = 16
+const MAX_TOTAL = 512
+
+/** How many pieces of committed evidence are remembered, so that none comes back that was being checked meanwhile. */
+const MAX_COMMITTED = 1024
+
+/** Decided heights whose late votes may still turn up. */
+const MAX_HEIGHTS = 4
+
+/**
+ * Evidence that blocks are to report: one piece for a validator and height, whatever rounds and votes there are. What this
+ * node saw is on disk before `addEquivocation` returns, so that it outlives a crash before its height is decided.
+ */
+export class EvidencePool {
+  readonly #options: EvidencePoolOptions
+  readonly #entries = new Map<string, Entry>()
+  /** oldest first */
+  readonly #committed = new Set<string>()
+  /** oldest first */
+  readonly #heights: DecidedHeight[]
+
+  /** Reads what the store holds; what is damaged, expired or of another network is reported and removed. */
+  constructor(options: EvidencePoolOptions) {
+    this.#options = options
+    this.#heights = [options.last]
+    for (const { name, text } of options.store.read()) {
+      const record = decodeEvidenceRecord(text, options.genesisHash)
+      if (record !== undefined && entryKey(record.evidence) === name && this.#hasRoom(record.evidence)) {
+        this.#entries.set(name, { ...record, key: name, isSaved: true })
+        continue
+      }
+      options.warn('evidence on disk is damaged or of another network, and dropped', { file: name, text })
+      this.#removeText(name)
+    }
+    this.#settle()
+  }
+
+  /** Pieces that wait, pairs of undecided heights included. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /**
+   * Two different votes of one validator, for the same height, round and type, whose signatures are right.
+   * @param validators of the votes' height
+   * @returns the evidence if that height is decided: tell others. Otherwise `decided` will give it.
+   */
+  addEquivocation(first: Vote, second: Vote, validators: ValidatorSet): Evidence | undefined {
+    const { ownAddress, genesisTimeMs, warn } = this.#options
+    const { height, round, type, validatorAddress } = first
+    const fields = { validator: bytesToHex(validatorAddress), height, round, type }
+    if (ownAddress !== undefined && equalBytes(ownAddress, validatorAddress)) {
+      warn('THIS VALIDATOR SIGNED TWO DIFFERENT VOTES: its key is used twice, stop one of the nodes', fields)
+    } else {
+      warn('a validator signed two different votes', fields)
+    }
+    if (Math.min(first.timestampMs, second.timestampMs) < genesisTimeMs) {
+      warn('votes from before the genesis time are no evidence', fields)
+      return undefined
+    }
+    const timeMs = this.#heights.find((decided) => decided.height === height)?.timeMs
+    if (timeMs === undefined && height <= this.#last().height) return undefined
+    const isPair = timeMs === undefined
+    const evidence = createDuplicateVoteEvidence(first, second, { validators, timeMs: timeMs ?? 0 })
+    return this.#add({ kind: isPair ? 'pair' : 'evidence', evidence }) && !isPair ? evidence : undefined
+  }
+
+  /** Evidence of a peer that the application found valid. @returns whether it is new */
+  addFromPeer(evidence: Evidence): boolean {
+    return !this.#isExpired(evidence) && this.#add({ kind: 'evidence', evidence })
+  }
+
+  /**
+   * A block is decided. Each height in turn, also those that are synced or replayed; one that was already told changes nothing.
+   * @param evidence that the block reports
+   * @returns new evidence of that height: tell others
+   */
+  decided(decided: DecidedHeight, evidence: readonly Evidence[]): readonly Evidence[] {
+    for (const item of evidence) this.#commit(item)
+    if (decided.height > this.#last().height) {
+      this.#heights.push(decided)
+      if (this.#heights.length > MAX_HEIGHTS) this.#heights.shift()
+    }
+    return this.#settle()
+  }
+
+  /** What the application says is committed, expired or invalid. */
+  remove(evidence: Evidence): void {
+    this.#drop(entryKey(evidence))
+  }
+
+  /** For a block, oldest first; as many as fit `maxBytes`. */
+  pending(maxBytes: number): readonly Evidence[] {
+    const ready = [...this.#entries.values()].filter(({ kind }) => kind === 'evidence')
+    ready.sort((a, b) => (a.key < b.key ? -1 : 1))
+    const fitting: Evidence[] = []
+    let bytes = 0
+    for (const { evidence } of ready) {
+      bytes += evidenceSize([evidence])
+      if (bytes > maxBytes) break
+      fitting.push(evidence)
+    }
+    return fitting
+  }
+
+  #add(record: EvidenceRecord): boolean {
+    const key = entryKey(record.evidence)
+    if (this.#entries.has(key) || this.#committed.has(key)) return false
+    if (!this.#hasRoom(record.evidence)) {
+      this.#options.warn('no room for more evidence', { key })
+      return false
+    }
+    this.#put({ ...record, key, isSaved: false })
+    return true
+  }
+
+  #put(entry: Entry): void {
+    this.#entries.set(entry.key, entry)
+    this.#save(entry)
+  }
+
+  #hasRoom({ voteA }: Evidence): boolean {
+    if (this.#entries.size >= MAX_TOTAL) return false
+    let ofValidator = 0
+    for (const { evidence } of this.#entries.values()) {
+      if (equalBytes(evidence.voteA.validatorAddress, voteA.validatorAddress)) ofValidator++
+    }
+    return ofValidator < MAX_PER_VALIDATOR
+  }
+
+  #commit(evidence: Evidence): void {
+    const key = entryKey(evidence)
+    this.#committed.add(key)
+    if (this.#committed.size > MAX_COMMITTED) this.#committed.delete(this.#committed.keys().next().value!)
+    this.#drop(key)
+  }
+
+  /** Makes evidence of the pairs whose height is decided by now, drops what is too old, and saves what could not be saved. */
+  #settle(): Evidence[] {
+    const made: Evidence[] = []
+    for (const entry of [...this.#entries.values()]) {
+      const { evidence, key, kind } = entry
+      const { height } = evidence.voteA
+      if (this.#isExpired(evidence)) {
+        this.#drop(key)
+      } else if (kind === 'pair' && height <= this.#last().height) {
+        const timeMs = this.#heights.find((decided) => decided.height === height)?.timeMs
+        if (timeMs === undefined) {
+          this.#options.warn('the block time for evidence is not known, it is dropped', { key })
+          this.#drop(key)
+          continue
+        }
+        const timed = { ...evidence, timestampMs: timeMs }
+        this.#put({ kind: 'evidence', evidence: timed, key, isSaved: false })
+        made.push(timed)
+      } else if (!entry.isSaved) {
+        this.#save(entry)
+      }
+    }
+    return made
+  }
+
+  /** Older than both ages (CometBFT evidence/pool.go, isExpired); a pair has no time yet and does not expire by itself. */
+  #isExpired({ voteA, timestampMs }: Evidence): boolean {
+    const { maxAgeBlocks, maxAgeMs } = this.#options.params
+    const { height, timeMs } = this.#last()
+    return height - voteA.height > maxAgeBlocks && timeMs - timestampMs > maxAgeMs
+  }
+
+  #last(): DecidedHeight {
+    return this.#heights.at(-1)!
+  }
+
+  #drop(key: string): void {
+    if (this.#entries.delete(key)) this.#removeText(key)
+  }
+
+  /** A full disk must not stop consensus: the entry is kept in memory and saved at the next block. */
+  #save(entry: Entry): void {
+    try {
+      this.#options.store.write(entry.key, encodeEvidenceRecord(entry, this.#options.genesisHash))
+      entry.isSaved = true
+    } catch (error) {
+      this.#options.warn('evidence cannot be written to disk', { key: entry.key, error })
+    }
+  }
+
+  #removeText(name: string): void {
+    try {
+      this.#options.store.remove(name)
+    } catch (error) {
+      this.#options.warn('evidence cannot be removed from disk', { key: name, error })
+    }
+  }
+}
+
+/** One for a validator and height; their order is that of heights. */
+function entryKey({ voteA }: Evidence): string {
+  return `${String(voteA.height).padStart(16, '0')}-${bytesToHex(voteA.validatorAddress).slice(2)}`
+}

@@ -1,0 +1,317 @@
+import { SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+import { addBit, createBitSet, hasBit } from './bitSet.ts'
+import { Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'
+import { GossipPeer, PROPOSAL } from './gossipPeer.ts'
+import { type Behind, networkHeight, Pull } from './gossipPull.ts'
+import { missingMessages } from './gossipServe.ts'
+import { statusOf } from './gossipStatus.ts'
+import { type Input, type PeerId, STEPS } from './input.ts'
+import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
+import type { RoundStateView } from './roundStateView.ts'
+import { encodeStatus } from './statusCodec.ts'
+
+/** How often `sweep` is to be called: the tick of all that gossip waits for. */
+export const SWEEP_MS = 300
+
+/** A height that lasts gets a status in each sweep in which something changed, and in one of so many if nothing did. */
+const STATUS_TICKS = 2
+
+export interface Send {
+  readonly to: readonly PeerId[]
+  readonly message: ConsensusMessage
+}
+
+/** A proposal, part or vote that was new and valid. */
+export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
+
+const { precommit } = SIGNED_MESSAGE_TYPES
+
+/**
+ * Who is told what. Own messages go to all peers, new ones of others to those peers who do not get them from their author, so
+ * that in a full mesh nothing travels twice. Everything else is anti-entropy: nodes tell what they have, and are sent what
+ * they have lacked for a while, again and again until they show that it arrived. Deterministic; no clock but the argument
+ * of `sweep`.
+ */
+export class Gossip {
+  readonly #ownAddress: Uint8Array | undefined
+  readonly #peers = new Map<PeerId, GossipPeer>()
+  readonly #arrivals = new Arrivals()
+  readonly #pull = new Pull()
+  #tick = 0
+  #startMs: number | undefined
+  #height = 0
+  /** when the height was entered */
+  #heightTick = 0
+  #validators: readonly Validator[] = []
+  /** from this height on they have been the same */
+  #validatorsSince = 0
+  #proposer: (round: number) => Validator = noProposer
+  /** of `#validators` */
+  #direct: BitSet = createBitSet(0)
+  /** that the arrivals of parts belong to */
+  #partsHash: Uint8Array | undefined
+  /** what peers know of this node */
+  #announced: { readonly height: number; readonly round: number; readonly step: number } | undefined
+  #statusBytes: Uint8Array | undefined
+  #statusTick = 0
+  /** height at the last sweep */
+  #sweptHeight = 0
+
+  constructor({ ownAddress }: { readonly ownAddress: Uint8Array | undefined }) {
+    this.#ownAddress = ownAddress
+  }
+
+  /** @param validatorAddress of the validator that the peer has proved to be */
+  peerJoined(peer: PeerId, validatorAddress: Uint8Array | undefined, view: RoundStateView): readonly Send[] {
+    this.#enter(view)
+    this.#pull.left(peer)
+    const joined = new GossipPeer(peer, validatorAddress)
+    joined.statusTick = this.#tick
+    joined.direct = createBitSet(this.#validators.length)
+    this.#peers.set(peer, joined)
+    this.#updateDirect()
+    return [{ to: [peer], message: statusOf(view, this.#direct) }]
+  }
+
+  peerLeft(peer: PeerId): void {
+    this.#peers.delete(peer)
+    this.#pull.left(peer)
+    this.#updateDirect()
+  }
+
+  /** Remembers where a peer stands, and gives what it lacks though it should have had it by now. */
+  onStatus(from: PeerId, status: StatusMessage, view: RoundStateView): readonly Send[] {
+    this.#enter(view)
+    const peer = this.#peers.get(from)
+    if (peer === undefined) return []
+    peer.receiveStatus(status, this.#tick)
+    peer.absorb(view, this.#tick, this.#validatorsSince)
+    peer.noteLead(status.height - view.height, this.#tick)
+    return this.#serve(peer, view)
+  }
+
+  /** Passes on what is new. Own messages: in the order in which peers need them. */
+  onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
+    this.#enter(view)
+    this.#noteArrival(input, view)
+    const message = toMessage(input)
+    const to: PeerId[] = []
+    if (input.from === undefined) to.push(...this.#peers.keys())
+    else this.#addRelays(to, input, view)
+    return to.length === 0 ? [] : [{ to, message }]
+  }
+
+  /**
+   * Tells all peers about a new height or round, and about a quorum that does not come together. Other steps follow in the
+   * next sweep if they last: of 50 validators they would be most of all messages.
+   */
+  onEntered(view: RoundStateView): readonly Send[] {
+    this.#enter(view)
+    const { height, round, step } = view
+    const announced = this.#announced
+    const waits = step === STEPS.prevoteWait || step === STEPS.precommitWait
+    if (announced?.height === height && announced.round === round && (!waits || announced.step === step)) return []
+    return this.#announce(view, true)
+  }
+
+  /** Remembers that a peer has what it sends. Status messages go to `onStatus`. */
+  onMessage(from: PeerId, message: ConsensusMessage, view: RoundStateView): void {
+    this.#enter(view)
+    this.#peers.get(from)?.remember(message, view, this.#tick)
+  }
+
+  /**
+   * What is to be sent because time has passed. To be called every {@link SWEEP_MS}.
+   * @param nowMs of a clock that does not go back
+   */
+  sweep(nowMs: number, view: RoundStateView): readonly Send[] {
+    this.#enter(view)
+    this.#startMs ??= nowMs - SWEEP_MS
+    const tick = Math.floor((nowMs - this.#startMs) / SWEEP_MS)
+    if (tick <= this.#tick) return []
+    this.#tick = tick
+    const sends: Send[] = []
+    if (this.#sweptHeight === view.height) {
+      sends.push(...this.#announce(view, tick - this.#statusTick >= STATUS_TICKS))
+    }
+    this.#sweptHeight = view.height
+    for (const peer of this.#peers.values()) {
+      peer.refill()
+      for (const send of this.#serve(peer, view)) sends.push(send)
+    }
+    return sends
+  }
+
+  /**
+   * Whether the present height is decided elsewhere, and which peer to ask for its block. The answer stays the same until the
+   * height passes, the peer fails, leaves, or has had time enough. Undefined too while all peers that are ahead have failed.
+   */
+  behind(view: RoundStateView): Behind | undefined {
+    this.#enter(view)
+    const id = this.#pull.choose(this.#peers.values(), view, this.#tick)
+    const status = id === undefined ? undefined : this.#peers.get(id)?.status
+    if (id === undefined || status === undefined) return undefined
+    return { peer: id, height: status.height, networkHeight: networkHeight(this.#peers.values(), view) }
+  }
+
+  /** A peer did not give the decided block of `height`, or a wrong one: others are asked first for a while. */
+  fetchFailed(peer: PeerId, height: number): void {
+    this.#pull.failed(peer, height, this.#tick)
+  }
+
+  #serve(peer: GossipPeer, view: RoundStateView): Send[] {
+    const own = this.#ownAddress === undefined ? -1 : validatorIndexOf(view.validators, this.#ownAddress)
+    const messages = missingMessages({
+      view,
+      peer,
+      tick: this.#tick,
+      heightTick: this.#heightTick,
+      arrivals: this.#arrivals,
+      ownIndex: own < 0 ? undefined : own,
+    })
+    return messages.map((message) => ({ to: [peer.id], message }))
+  }
+
+  #announce(view: RoundStateView, always: boolean): Send[] {
+    const { height, round, step } = view
+    const status = statusOf(view, this.#direct)
+    const bytes = encodeStatus(status)
+    const isNews = this.#statusBytes === undefined || !equalBytes(bytes, this.#statusBytes)
+    if (!isNews && !always) return []
+    this.#announced = { height, round, step }
+    this.#statusBytes = bytes
+    this.#statusTick = this.#tick
+    return this.#peers.size === 0 ? [] : [{ to: [...this.#peers.keys()], message: status }]
+  }
+
+  /** Adds those peers that need an accepted message and do not get it from its author. */
+  #addRelays(to: PeerId[], input: AcceptedInput, view: RoundStateView): void {
+    const author = this.#authorOf(input, view)
+    const height = inputHeight(input)
+    const isPrecommit = input.kind === 'vote' && input.vote.type === precommit
+    for (const peer of this.#peers.values()) {
+      if (peer.id === input.from || peer.status === undefined || peer.isDirect(author)) continue
+      const lead = peer.status.height - height
+      if (lead > (isPrecommit ? 1 : 0) || lead < -1 || this.#isHeldBy(peer, input, view)) continue
+      to.push(peer.id)
+    }
+  }
+
+  /** Index, among the present validators, of who made a message; −1 if none of them did. */
+  #authorOf(input: AcceptedInput, view: RoundStateView): number {
+    if (input.kind === 'vote') {
+      const { height, validatorIndex, validatorAddress } = input.vote
+      return height === view.height ? validatorIndex : validatorIndexOf(view.validators, validatorAddress)
+    }
+    // The round of a part is what a peer says; the proposer of the round that we are in is who sends parts now.
+    return validatorIndexOf(view.validators, this.#proposer(view.round).address)
+  }
+
+  #isHeldBy(peer: GossipPeer, input: AcceptedInput, view: RoundStateView): boolean {
+    switch (input.kind) {
+      case 'proposal':
+        return peer.has(input.proposal.round, PROPOSAL, 0)
+      case 'part':
+        return view.parts !== undefined && peer.partsDelivery(view.parts.header, this.#tick).has(input.part.index)
+      case 'vote': {
+        const { height, round, type, validatorIndex } = input.vote
+        if (height === view.height) return peer.has(round, type, validatorIndex)
+        return peer.lastDelivery(view.lastPrecommits?.bits().size ?? 0, this.#tick).has(validatorIndex)
+      }
+    }
+  }
+
+  #noteArrival(input: AcceptedInput, view: RoundStateView): void {
+    const tick = this.#tick
+    if (input.kind === 'proposal') {
+      this.#arrivals.note(setKey(input.proposal.round, PROPOSAL), 0, 1, tick)
+    } else if (input.kind === 'part') {
+      if (view.parts === undefined) return
+      const { hash, total } = view.parts.header
+      if (this.#partsHash === undefined || !equalBytes(hash, this.#partsHash)) this.#arrivals.forget(PARTS)
+      this.#partsHash = hash
+      this.#arrivals.note(PARTS, input.part.index, total, tick)
+    } else {
+      const { height, round, type, validatorIndex } = input.vote
+      const key = height === view.height ? setKey(round, type) : LAST_PRECOMMITS
+      const size = height === view.height ? this.#validators.length : (view.lastPrecommits?.bits().size ?? 0)
+      this.#arrivals.note(key, validatorIndex, size, tick)
+    }
+  }
+
+  /** Turns to the height in `view` if it is another one. */
+  #enter(view: RoundStateView): void {
+    if (view.height === this.#height) return
+    const isNext = view.height === this.#height + 1
+    this.#arrivals.clear()
+    this.#partsHash = undefined
+    this.#changeValidators(view)
+    this.#height = view.height
+    this.#heightTick = this.#tick
+    this.#proposer = createProposerLookup(view.validators)
+    this.#pull.entered(view.height)
+    for (const peer of this.#peers.values()) {
+      peer.enterHeight(view.height, isNext ? view.lastPrecommits?.round : undefined)
+      peer.absorb(view, this.#tick, this.#validatorsSince)
+    }
+  }
+
+  /** Moves what is known of who is connected to whom to the indices of another validator set. */
+  #changeValidators(view: RoundStateView): void {
+    const before = this.#validators
+    const { validators } = view.validators
+    this.#validators = validators
+    const isSame =
+      before === validators ||
+      (before.length === validators.length &&
+        before.every(({ address }, index) => equalBytes(address, validators[index]!.address)))
+    if (isSame) return
+    this.#validatorsSince = view.height
+    const places = before.map(({ address }) => validatorIndexOf(view.validators, address))
+    for (const peer of this.#peers.values()) {
+      const direct = createBitSet(validators.length)
+      for (const [index, place] of places.entries()) if (place >= 0 && hasBit(peer.direct, index)) addBit(direct, place)
+      peer.direct = direct
+    }
+    this.#updateDirect()
+  }
+
+  #updateDirect(): void {
+    const direct = createBitSet(this.#validators.length)
+    const addresses = [this.#ownAddress]
+    for (const { validatorAddress } of this.#peers.values()) addresses.push(validatorAddress)
+    for (const address of addresses) {
+      const index = address === undefined ? -1 : validatorIndexOf({ validators: this.#validators }, address)
+      if (index >= 0) addBit(direct, index)
+    }
+    this.#direct = direct
+  }
+}
+
+function noProposer(): never {
+  throw new Error('gossip has not been shown a height')
+}
+
+function toMessage(input: AcceptedInput): ConsensusMessage {
+  switch (input.kind) {
+    case 'proposal':
+      return { kind: 'proposal', proposal: input.proposal }
+    case 'part':
+      return { kind: 'part', height: input.height, round: input.round, part: input.part }
+    case 'vote':
+      return { kind: 'vote', vote: input.vote }
+  }
+}
+
+function inputHeight(input: AcceptedInput): number {
+  switch (input.kind) {
+    case 'proposal':
+      return input.proposal.height
+    case 'part':
+      return input.height
+    case 'vote':
+      return input.vote.height
+  }
+}

@@ -1,0 +1,190 @@
+import type { PartSetHeader, VoteType } from '../chain/consensus/types.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+import { createBitSet, hasBit } from './bitSet.ts'
+import { setKey } from './gossipArrivals.ts'
+import { Delivery } from './gossipDelivery.ts'
+import type { PeerId } from './input.ts'
+import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
+import type { RoundStateView } from './roundStateView.ts'
+
+/** What of one round is delivered apart: votes by their type's number (1 and 2), and besides: */
+export const PROPOSAL = 0
+/** those prevotes of an earlier round that are for the block of a proposal */
+export const PROOF_OF_LOCK = 3
+
+export type DeliveryKind = typeof PROPOSAL | VoteType | typeof PROOF_OF_LOCK
+
+/** Rounds matter by threes at most: the peer's, ours, and that of a proof of lock; the rest is room for the past. */
+const MAX_DELIVERIES = 24
+
+/** Sent to a peer within one tick at most, beyond what is new to everybody. */
+const MESSAGES_PER_TICK = 256
+const BYTES_PER_TICK = 512 * 1024
+
+/** What is decided usually comes as votes, not much later than to others. */
+const LEAD_TICKS = 2
+
+/** A peer that was silent for so long may have been out of reach. */
+const SILENCE_TICKS = 8
+
+/** What is known of one peer; takes constant memory, whatever it sends. */
+export class GossipPeer {
+  readonly id: PeerId
+  /** of the validator that it has proved to be */
+  readonly validatorAddress: Uint8Array | undefined
+  status: StatusMessage | undefined
+  /** when its last status came */
+  statusTick = 0
+  /** since when it has been ahead of us; undefined: it is not */
+  #aheadTick: number | undefined
+  /** validators of the present set that it exchanges messages with directly */
+  direct: BitSet = createBitSet(0)
+  readonly #deliveries = new Map<number, Delivery>()
+  #parts: { readonly hash: Uint8Array; readonly delivery: Delivery } | undefined
+  /** precommits of the height before */
+  #last: Delivery | undefined
+  #messagesLeft = MESSAGES_PER_TICK
+  #bytesLeft = BYTES_PER_TICK
+
+  constructor(id: PeerId, validatorAddress: Uint8Array | undefined) {
+    this.id = id
+    this.validatorAddress = validatorAddress
+  }
+
+  /** A new height begins; `lastRound` is that of the last one's commit if it was the height before. */
+  enterHeight(height: number, lastRound: number | undefined): void {
+    this.#last = lastRound === undefined ? undefined : this.#deliveries.get(setKey(lastRound, 2))
+    this.#deliveries.clear()
+    this.#parts = undefined
+    if (this.status !== undefined && this.status.height <= height) this.#aheadTick = undefined
+  }
+
+  /** How it stands to things of one kind and round, of which there can be `size`. */
+  delivery(round: number, kind: DeliveryKind, size: number, tick: number): Delivery {
+    const key = setKey(round, kind)
+    let delivery = this.#deliveries.get(key)
+    if (delivery?.size !== size) {
+      if (this.#deliveries.size >= MAX_DELIVERIES) this.#deliveries.delete(this.#deliveries.keys().next().value!)
+      delivery = new Delivery(size, tick)
+      this.#deliveries.set(key, delivery)
+    }
+    return delivery
+  }
+
+  /** Whether it is known to have one of those; makes no room for them. */
+  has(round: number, kind: DeliveryKind, index: number): boolean {
+    return this.#deliveries.get(setKey(round, kind))?.has(index) ?? false
+  }
+
+  /** How it stands to the parts of the block that this node collects. */
+  partsDelivery({ hash, total }: PartSetHeader, tick: number): Delivery {
+    if (this.#parts === undefined || this.#parts.delivery.size !== total || !equalBytes(this.#parts.hash, hash)) {
+      this.#parts = { hash, delivery: new Delivery(total, tick) }
+      this.#absorbParts()
+    }
+    return this.#parts.delivery
+  }
+
+  #absorbParts(): void {
+    const parts = this.status?.parts
+    if (parts !== undefined && this.#parts !== undefined && equalBytes(parts.hash, this.#parts.hash)) {
+      this.#parts.delivery.replace(parts.have)
+    }
+  }
+
+  /** How it stands to the precommits of the height before. */
+  lastDelivery(size: number, tick: number): Delivery {
+    if (this.#last?.size !== size) this.#last = new Delivery(size, tick)
+    return this.#last
+  }
+
+  receiveStatus(status: StatusMessage, tick: number): void {
+    this.status = status
+    if (tick - this.statusTick >= SILENCE_TICKS) this.#forgive(tick)
+    this.statusTick = tick
+  }
+
+  /** @param heights that it is ahead of us, or less than one */
+  noteLead(heights: number, tick: number): void {
+    if (heights < 1) this.#aheadTick = undefined
+    else if (heights === 1) this.#aheadTick ??= tick
+    else this.#aheadTick = Number.NEGATIVE_INFINITY
+  }
+
+  /** Whether it is ahead, and not only by the moment that votes take: since some ticks, or by two heights at some time. */
+  isAhead(tick: number): boolean {
+    return this.#aheadTick !== undefined && tick - this.#aheadTick >= LEAD_TICKS
+  }
+
+  /**
+   * Takes in what its status says about the height in `view` or the one before.
+   * @param sameValidatorsSince from this height on the validators have been those of `view`
+   */
+  absorb(view: RoundStateView, tick: number, sameValidatorsSince: number): void {
+    const { status } = this
+    if (status === undefined) return
+    const size = view.validators.validators.length
+    const { height, round, prevotes, precommits, directValidators, lastCommit, pol } = status
+    if (height >= sameValidatorsSince && height <= view.height && directValidators.size === size) {
+      this.direct = directValidators
+    }
+    const last = view.lastPrecommits
+    if (height === view.height - 1 && round === last?.round)
+      this.lastDelivery(last.bits().size, tick).replace(precommits)
+    if (height !== view.height) return
+    if (last !== undefined && lastCommit?.round === last.round) {
+      this.lastDelivery(last.bits().size, tick).replace(lastCommit.precommits)
+    }
+    if (prevotes.size !== size) return
+    if (status.hasProposal) this.delivery(round, PROPOSAL, 1, tick).add(0)
+    this.delivery(round, 1, size, tick).replace(prevotes)
+    this.delivery(round, 2, size, tick).replace(precommits)
+    if (pol !== undefined) this.delivery(pol.round, PROOF_OF_LOCK, size, tick).replace(pol.prevotes)
+    this.#absorbParts()
+  }
+
+  #forgive(tick: number): void {
+    for (const delivery of this.#deliveries.values()) delivery.forgive(tick)
+    this.#parts?.delivery.forgive(tick)
+    this.#last?.forgive(tick)
+  }
+
+  /** Remembers that it has what it has sent. */
+  remember(message: ConsensusMessage, view: RoundStateView, tick: number): void {
+    const size = view.validators.validators.length
+    if (message.kind === 'proposal') {
+      const { height, round } = message.proposal
+      if (height === view.height && round === view.round) this.delivery(round, PROPOSAL, 1, tick).add(0)
+    } else if (message.kind === 'part') {
+      if (message.height === view.height && view.parts !== undefined) {
+        this.partsDelivery(view.parts.header, tick).add(message.part.index)
+      }
+    } else if (message.kind === 'vote') {
+      const { height, round, type, validatorIndex } = message.vote
+      // A peer that invents rounds must not displace the ones that matter.
+      if (height === view.height && (round <= view.round + 1 || round === this.status?.round)) {
+        this.delivery(round, type, size, tick).add(validatorIndex)
+      } else if (height === view.height - 1 && type === 2 && round === view.lastPrecommits?.round) {
+        this.lastDelivery(view.lastPrecommits.bits().size, tick).add(validatorIndex)
+      }
+    }
+  }
+
+  /** Whether it gets messages of a validator, by index, from that validator itself. */
+  isDirect(index: number): boolean {
+    return hasBit(this.direct, index)
+  }
+
+  refill(): void {
+    this.#messagesLeft = MESSAGES_PER_TICK
+    this.#bytesLeft = BYTES_PER_TICK
+  }
+
+  /** Takes a message off what may still be sent in this tick; false: no more. */
+  spend(bytes: number): boolean {
+    if (this.#messagesLeft < 1 || this.#bytesLeft < bytes) return false
+    this.#messagesLeft--
+    this.#bytesLeft -= bytes
+    return true
+  }
+}

@@ -1,0 +1,198 @@
+import { type BlockId, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../chain/consensus/types.ts'
+import { bitIndices, createBitSet } from './bitSet.ts'
+import { type Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'
+import type { Delivery } from './gossipDelivery.ts'
+import { type GossipPeer, PROOF_OF_LOCK, PROPOSAL } from './gossipPeer.ts'
+import { heldParts } from './gossipStatus.ts'
+import { STEPS } from './input.ts'
+import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
+import type { RoundStateView } from './roundStateView.ts'
+
+const { prevote, precommit } = SIGNED_MESSAGE_TYPES
+
+/** How long, in ticks, others have to deliver something before it counts as missing. */
+const PATIENCE_TICKS = 2
+
+/** What a peer said so long ago may have changed without its word having reached us. */
+const STALE_TICKS = 3
+
+/** About as many nodes as send one missing thing to a validator that is connected to all of them. */
+const COPIES = 3
+
+/** Bytes of a message beside those of a part. */
+const MESSAGE_BYTES = 256
+
+export interface ServeContext {
+  readonly view: RoundStateView
+  readonly peer: GossipPeer
+  readonly tick: number
+  /** when this node entered the height */
+  readonly heightTick: number
+  readonly arrivals: Arrivals
+  /** of this node; undefined when it is no validator */
+  readonly ownIndex: number | undefined
+}
+
+/**
+ * What a peer lacks although this node has had it for a while: it did not get there by the usual way. Counts as sent.
+ * Bounded by what the peer may still be sent in this tick.
+ */
+export function missingMessages(context: ServeContext): ConsensusMessage[] {
+  const { view, peer, tick, heightTick } = context
+  const { status } = peer
+  if (status === undefined) return []
+  const until = Math.max(peer.statusTick, tick - STALE_TICKS) - PATIENCE_TICKS
+  if (heightTick > until) return []
+  const server = new Server(context, until)
+  if (status.height === view.height - 1) server.lastPrecommits()
+  else if (status.height === view.height) serveHeight(server, status, view)
+  return server.messages
+}
+
+/** What helps most comes first: a decision, the peer's round, its proof of lock, a later round. */
+function serveHeight(server: Server, status: StatusMessage, view: RoundStateView): void {
+  const { round } = status
+  if (view.commitRound >= 0) server.votes(view.commitRound, precommit)
+  if (status.step === STEPS.newHeight) server.lastPrecommits()
+  const { proposal } = view
+  const sharesProposal = proposal !== undefined && proposal.round === round
+  if (sharesProposal) server.proposal()
+  const { parts } = view
+  if (parts !== undefined) {
+    const wanted = status.parts?.hash
+    if (wanted === undefined ? sharesProposal : Buffer.compare(wanted, parts.header.hash) === 0) server.parts(round)
+  }
+  if (round !== view.commitRound) server.votes(round, precommit)
+  server.votes(round, prevote)
+  const polRound = status.pol?.round ?? (sharesProposal ? proposal.polRound : -1)
+  const locked =
+    polRound < 0
+      ? undefined
+      : (view.votes(polRound, prevote)?.majority() ?? (sharesProposal ? proposal.blockId : undefined))
+  if (locked !== undefined) server.proofOfLock(polRound, locked)
+  if (view.round > round && (view.round === round + 1 || isRoundCertificate(view))) {
+    if (view.round !== view.commitRound) server.votes(view.round, precommit)
+    server.votes(view.round, prevote)
+  }
+}
+
+/** Whether our votes of the present round are of more than a third of the power: whoever sees them enters the round [L55]. */
+function isRoundCertificate(view: RoundStateView): boolean {
+  const { validators, totalPower } = view.validators
+  const voted = new Set<number>()
+  for (const type of [prevote, precommit]) {
+    const votes = view.votes(view.round, type)
+    if (votes !== undefined) for (const index of bitIndices(votes.bits())) voted.add(index)
+  }
+  let power = 0n
+  for (const index of voted) power += validators[index]?.power ?? 0n
+  return power * 3n > totalPower
+}
+
+const ONE: BitSet = createBitSet(1, [0])
+
+/** Collects what one peer is sent at one time. */
+class Server {
+  readonly messages: ConsensusMessage[] = []
+  readonly #context: ServeContext
+  /** things that came later are left out */
+  readonly #until: number
+  readonly #share: { readonly rank: number; readonly count: number }
+
+  constructor(context: ServeContext, until: number) {
+    this.#context = context
+    this.#until = until
+    this.#share = shareOf(context)
+  }
+
+  proposal(): void {
+    const { view, peer, tick } = this.#context
+    const { proposal } = view
+    if (proposal === undefined) return
+    const delivery = peer.delivery(proposal.round, PROPOSAL, 1, tick)
+    this.#send(delivery, ONE, setKey(proposal.round, PROPOSAL), MESSAGE_BYTES, () => ({ kind: 'proposal', proposal }))
+  }
+
+  /** @param round that the peer is in */
+  parts(round: number): void {
+    const { view, peer, tick } = this.#context
+    const { height, parts } = view
+    if (parts === undefined) return
+    const delivery = peer.partsDelivery(parts.header, tick)
+    // Each is taken to be as long as the first one; only the last is shorter.
+    const bytes = MESSAGE_BYTES + (parts.part(0)?.bytes.length ?? 65_536)
+    this.#send(delivery, heldParts(parts), PARTS, bytes, (index) => {
+      const part = parts.part(index)
+      return part === undefined ? undefined : { kind: 'part', height, round, part }
+    })
+  }
+
+  votes(round: number, type: VoteType): void {
+    const { view, peer, tick } = this.#context
+    const set = view.votes(round, type)
+    if (set === undefined) return
+    const bits = set.bits()
+    const key = setKey(round, type)
+    this.#send(peer.delivery(round, type, bits.size, tick), bits, key, MESSAGE_BYTES, (index) =>
+      voteMessage(set.vote(index)),
+    )
+  }
+
+  /** Prevotes of a proof of lock. A validator may have given others to the peer, so only those for its block count. */
+  proofOfLock(round: number, blockId: BlockId): void {
+    const { view, peer, tick } = this.#context
+    const set = view.votes(round, prevote)
+    if (set === undefined) return
+    const bits = set.bitsFor(blockId)
+    const key = setKey(round, prevote)
+    this.#send(peer.delivery(round, PROOF_OF_LOCK, bits.size, tick), bits, key, MESSAGE_BYTES, (index) =>
+      voteMessage(set.voteFor(index, blockId)),
+    )
+  }
+
+  lastPrecommits(): void {
+    const { view, peer, tick } = this.#context
+    const set = view.lastPrecommits
+    if (set === undefined) return
+    const bits = set.bits()
+    this.#send(peer.lastDelivery(bits.size, tick), bits, LAST_PRECOMMITS, MESSAGE_BYTES, (index) =>
+      voteMessage(set.vote(index)),
+    )
+  }
+
+  #send(
+    delivery: Delivery,
+    ours: BitSet,
+    key: number,
+    bytes: number,
+    toMessage: (index: number) => ConsensusMessage | undefined,
+  ): void {
+    const { peer, tick, arrivals } = this.#context
+    const { rank, count } = this.#share
+    const isMine = (index: number): boolean => {
+      const waited = tick - Math.max(arrivals.tick(key, index) + PATIENCE_TICKS, delivery.sinceTick)
+      return (rank + index + tick) % count < COPIES * 2 ** waited
+    }
+    for (const index of delivery.due(ours, tick, isMine)) {
+      if (arrivals.tick(key, index) > this.#until) continue
+      const message = toMessage(index)
+      if (message === undefined || !peer.spend(bytes)) continue
+      delivery.markSent(index, tick)
+      this.messages.push(message)
+    }
+  }
+}
+
+function voteMessage(vote: Vote | undefined): ConsensusMessage | undefined {
+  return vote === undefined ? undefined : { kind: 'vote', vote }
+}
+
+/**
+ * All who are connected to a validator see what it lacks. They take turns at sending it, each thing a few of them at a time,
+ * more of them the longer it is missing. Others than validators do not know of one another and always send.
+ */
+function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; readonly count: number } {
+  const direct = bitIndices(peer.direct)
+  const rank = ownIndex === undefined ? -1 : direct.indexOf(ownIndex)
+  return rank < 0 ? { rank: 0, count: 1 } : { rank, count: direct.length }
+}

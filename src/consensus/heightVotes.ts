@@ -1,0 +1,144 @@
+import { SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote, type VoteType } from '../chain/consensus/types.ts'
+import { type PeerId, REPLAY } from './input.ts'
+import { exceedsThird } from './quorum.ts'
+import { type AddedVote, VoteSet } from './voteSet.ts'
+
+/** Rounds beyond the next one that votes of one peer may open, so that made-up rounds cannot fill the memory. */
+export const CATCH_UP_ROUNDS_PER_PEER = 2
+
+/** Such rounds of all peers together; the one with the least power behind it makes room. */
+export const MAX_CATCH_UP_ROUNDS = 64
+
+/** A round that cannot be reached in the lifetime of a chain; turns of proposers are counted one by one up to it. */
+export const MAX_ROUND = 1_000_000
+
+/** Rounds that lie further back are forgotten, unless they may prove a lock or still decide. */
+export const ROUNDS_KEPT = 64
+
+interface Round {
+  readonly prevotes: VoteSet
+  readonly precommits: VoteSet
+  /** of validators that have voted in it, once each */
+  senderPower: bigint
+}
+
+/** The votes of a height: of every round up to the one after the present, and of a few later ones. */
+export class HeightVotes {
+  readonly #height: number
+  readonly #validators: ValidatorSet
+  readonly #rounds = new Map<number, Round>()
+  readonly #catchUp = new Map<PeerId, Set<number>>()
+  #round = 0
+
+  constructor(height: number, validators: ValidatorSet) {
+    this.#height = height
+    this.#validators = validators
+    this.#open(0)
+    this.#open(1)
+  }
+
+  /** Begins a round: votes of it and of the next are taken from everybody. */
+  setRound(round: number): void {
+    this.#round = round
+    for (let open = round; open <= round + 1; open++) this.#open(open)
+    for (const peers of this.#catchUp.values()) {
+      for (const old of peers) if (old <= round + 1) peers.delete(old)
+    }
+    this.#forget(round)
+  }
+
+  /** Undefined for a round of which nothing is known. */
+  votes(round: number, type: VoteType): VoteSet | undefined {
+    const votes = this.#rounds.get(round)
+    return type === SIGNED_MESSAGE_TYPES.prevote ? votes?.prevotes : votes?.precommits
+  }
+
+  prevotes(round: number): VoteSet | undefined {
+    return this.#rounds.get(round)?.prevotes
+  }
+
+  precommits(round: number): VoteSet | undefined {
+    return this.#rounds.get(round)?.precommits
+  }
+
+  /** Ascending. */
+  rounds(): number[] {
+    return [...this.#rounds.keys()].sort((a, b) => a - b)
+  }
+
+  /** Whether a vote of a peer is for a round that is followed, or that the peer may open. */
+  follows({ round }: Vote, from: PeerId | undefined): boolean {
+    if (this.#rounds.has(round)) return true
+    if (round <= this.#round || round > MAX_ROUND) return false
+    if (from === undefined || from === REPLAY) return true
+    return (this.#catchUp.get(from)?.size ?? 0) < CATCH_UP_ROUNDS_PER_PEER
+  }
+
+  /** Whether a vote, whose validator is the one at its index, would tell anything new. */
+  isNews(vote: Vote): boolean {
+    return this.votes(vote.round, vote.type)?.isNews(vote) ?? true
+  }
+
+  /** Takes in a vote that was checked, signature included. `from` undefined: whatever its round. */
+  add(vote: Vote, from: PeerId | undefined): AddedVote {
+    const { round, validatorIndex: index } = vote
+    if (!this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)
+    const votes = this.#open(round)
+    if (!votes.prevotes.has(index) && !votes.precommits.has(index)) {
+      votes.senderPower += this.#validators.validators[index]!.power
+    }
+    return (vote.type === SIGNED_MESSAGE_TYPES.prevote ? votes.prevotes : votes.precommits).add(vote)
+  }
+
+  /** The highest round above `round` in which f + 1 have voted, prevotes and precommits together [L55]. */
+  roundOfThird(round: number): number | undefined {
+    let highest: number | undefined
+    for (const [candidate, { senderPower }] of this.#rounds) {
+      if (candidate <= round || (highest !== undefined && candidate < highest)) continue
+      if (exceedsThird(senderPower, this.#validators)) highest = candidate
+    }
+    return highest
+  }
+
+  /** Precommits of all rounds that decide a block, the lowest round first [L49]. */
+  decisions(): VoteSet[] {
+    const decisions: VoteSet[] = []
+    for (const { precommits } of this.#rounds.values()) {
+      if (precommits.majorityBlock() !== undefined) decisions.push(precommits)
+    }
+    return decisions.sort((a, b) => a.round - b.round)
+  }
+
+  #open(round: number): Round {
+    let votes = this.#rounds.get(round)
+    if (votes === undefined) {
+      votes = {
+        prevotes: new VoteSet(this.#height, round, SIGNED_MESSAGE_TYPES.prevote, this.#validators),
+        precommits: new VoteSet(this.#height, round, SIGNED_MESSAGE_TYPES.precommit, this.#validators),
+        senderPower: 0n,
+      }
+      this.#rounds.set(round, votes)
+    }
+    return votes
+  }
+
+  #openCatchUp(round: number, from: PeerId): void {
+    const peers = this.#catchUp.get(from) ?? new Set()
+    this.#catchUp.set(from, peers.add(round))
+    const open = [...this.#rounds.keys()].filter((other) => other > this.#round + 1)
+    if (open.length < MAX_CATCH_UP_ROUNDS) return
+    const weakest = open.reduce((a, b) => (this.#weight(b) < this.#weight(a) ? b : a))
+    this.#rounds.delete(weakest)
+  }
+
+  #weight(round: number): bigint {
+    return this.#rounds.get(round)!.senderPower
+  }
+
+  #forget(round: number): void {
+    for (const [old, { prevotes, precommits }] of this.#rounds) {
+      if (old >= round - ROUNDS_KEPT || precommits.namesBlock() || prevotes.majorityBlock() !== undefined) continue
+      this.#rounds.delete(old)
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { BlockId, Proposal, RankedValidatorSet, Validator, VoteType } from '../chain/consensus/types.ts'
+import { equalBlockId } from '../chain/consensus/types.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
+import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { DecidedBlock } from './application.ts'
+import { CandidateBlock } from './candidateBlock.ts'
+import { type ConsensusState, checkBlock } from './consensusState.ts'
+import { EarlyMessages } from './earlyMessages.ts'
+import type { Effect, Misbehaviour } from './effect.ts'
+import type { EngineChain } from './engineChain.ts'
+import { HeightVotes } from './heightVotes.ts'
+import { type PeerId, REPLAY, STEPS, type Step } from './input.ts'
+import type { RoundStateView } from './roundStateView.ts'
+import { cacheSignatures } from './signatureCache.ts'
+import { VoteSet } from './voteSet.ts'
+
+export interface RoundStateOptions {
+  readonly chain: EngineChain
+  /** after the last decided block */
+  readonly state: ConsensusState
+  /** of this node's validator, 20 bytes; undefined: it follows without voting */
+  readonly address: Uint8Array | undefined
+  readonly verify: VerifySignature
+}
+
+/** A proposal of the present round, or of the one after it. */
+export interface ReceivedProposal {
+  readonly proposal: Proposal
+  /** wall clock at its arrival, milliseconds since the epoch */
+  readonly receivedMs: number
+  /** this node made it */
+  readonly own: boolean
+}
+
+/** Blocks of failed rounds that are kept. */
+const RECENT_BLOCKS = 2
+
+/** Signatures of about two heights of 50 validators with a few rounds each. */
+const CACHED_SIGNATURES = 1024
+
+/**
+ * The variables of arXiv 1807.04938, algorithm 1, lines 1 to 9, and what the rules' "for the first time" needs. The reducer
+ * changes them in place, everybody else reads.
+ *
+ * h_p is `height`, round_p `round`, step_p `step`, lockedValue and lockedRound `lockedBlockId` and `lockedRound`, validValue and
+ * validRound `validBlock` and `validRound`; messages received are in `proposal`, `candidate` and `heightVotes`.
+ */
+export class RoundState implements RoundStateView {
+  readonly chain: EngineChain
+  readonly address: Uint8Array | undefined
+  readonly verify: VerifySignature
+
+  /** after the last decided block */
+  state: ConsensusState
+  height: number
+  round = 0
+  step: Step = STEPS.newHeight
+  /** of round `round`: the first one that came from its proposer */
+  received: ReceivedProposal | undefined
+  /** the block that this round is about: the proposal's, or another one that has its prevotes; in step commit the decided one */
+  candidate: CandidateBlock | undefined
+  /** of round `round` + 1, when it comes early */
+  upcoming: { readonly received: ReceivedProposal; readonly candidate: CandidateBlock } | undefined
+  /** that this node built for the round, while its proposal is signed */
+  built: CandidateBlock | undefined
+  lockedRound = -1
+  lockedBlockId: BlockId | undefined
+  validRound = -1
+  validBlock: CandidateBlock | undefined
+  /** complete blocks of earlier rounds, newest last: one may be proposed again */
+  recent: readonly CandidateBlock[] = []
+  commitRound = -1
+  /** the decided block while it is executed */
+  decided: DecidedBlock | undefined
+  heightVotes: HeightVotes
+  lastPrecommits: VoteSet | undefined
+  early: EarlyMessages
+
+  /** this round's timeoutPrevote was scheduled [L34] */
+  prevoteTimeoutScheduled = false
+  /** this round's timeoutPrecommit was scheduled [L47] */
+  precommitTimeoutScheduled = false
+  halted = false
+
+  /** position of this node's validator at this height; −1: none */
+  ownIndex: number
+  proposerOf: (round: number) => Validator
+  #outbox: Effect[] = []
+
+  constructor({ chain, state, address, verify }: RoundStateOptions) {
+    this.chain = chain
+    this.address = address
+    this.verify = cacheSignatures(verify, CACHED_SIGNATURES)
+    this.state = state
+    this.height = state.lastHeight + 1
+    this.heightVotes = new HeightVotes(this.height, state.validators)
+    this.early = new EarlyMessages(this.height + 1, state.nextValidators)
+    this.ownIndex = address === undefined ? -1 : validatorIndexOf(state.validators, address)
+    this.proposerOf = createProposerLookup(state.validators)
+    this.lastPrecommits =
+      state.lastHeight === 0 ? undefined : VoteSet.ofCommit(state.lastSeenCommit, state.lastValidators)
+  }
+
+  get validators(): RankedValidatorSet {
+    return this.state.validators
+  }
+
+  get proposal(): Proposal | undefined {
+    return this.received?.proposal
+  }
+
+  get parts(): CandidateBlock | undefined {
+    return this.candidate
+  }
+
+  get validBlockId(): BlockId | undefined {
+    return this.validBlock?.blockId
+  }
+
+  votes(round: number, type: VoteType): VoteSet | undefined {
+    return this.heightVotes.votes(round, type)
+  }
+
+  get isValidator(): boolean {
+    return this.ownIndex >= 0
+  }
+
+  get isProposer(): boolean {
+    return this.isValidator && this.proposerOf(this.round) === this.validators.validators[this.ownIndex]
+  }
+
+  /** Blocks of which anything is known. */
+  candidates(): CandidateBlock[] {
+    const present = [this.candidate, this.validBlock, this.built, this.upcoming?.candidate]
+    return [...present.filter((candidate) => candidate !== undefined), ...this.recent]
+  }
+
+  /** What there is of this block already, or nothing yet. */
+  candidateFor(blockId: BlockId): CandidateBlock {
+    const known = this.candidates().filter((candidate) => equalBlockId(candidate.blockId, blockId))
+    return known.find(({ isComplete }) => isComplete) ?? known[0] ?? new CandidateBlock(blockId)
+  }
+
+  /** Why this cannot be the height's block; undefined when it can. */
+  checkBlock(block: ConsensusBlock): string | undefined {
+    return checkBlock(this.state, block, this.verify)
+  }
+
+  /** Keeps a complete block for a round to come. */
+  remember(candidate: CandidateBlock): void {
+    const others = this.recent.filter(({ blockId }) => !equalBlockId(blockId, candidate.blockId))
+    this.recent = [...others, candidate].slice(-RECENT_BLOCKS)
+  }
+
+  emit(effect: Effect): void {
+    this.#outbox.push(effect)
+  }
+
+  /** What was emitted since the last call. */
+  takeEffects(): readonly Effect[] {
+    const effects = this.#outbox
+    this.#outbox = []
+    return effects
+  }
+
+  /** Goes to a step of a round and tells. */
+  enter(round: number, step: Step): void {
+    this.round = round
+    this.step = step
+    this.emit({ kind: 'entered', height: this.height, round, step })
+  }
+
+  /** A peer did what no honest one does; this node's own log is not blamed. */
+  blame(peer: PeerId | undefined, what: Misbehaviour, reason: string): void {
+    if (peer !== undefined && peer !== REPLAY) this.emit({ kind: 'misbehaviour', peer, what, reason })
+  }
+
+  /** Stops for good: nothing is done, and nothing signed, any more. */
+  halt(reason: string): void {
+    this.halted = true
+    this.emit({ kind: 'halt', reason: `height ${this.height}, round ${this.round}: ${reason}` })
+  }
+
+  note(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.emit({ kind: 'note', message, fields: { height: this.height, round: this.round, ...fields } })
+  }
+
+  /** Begins the height after a decided block [L52, L53]. */
+  advance(state: ConsensusState, lastPrecommits: VoteSet): EarlyMessages {
+    const { early } = this
+    this.state = state
+    this.height = state.lastHeight + 1
+    this.round = 0
+    this.step = STEPS.newHeight
+    this.clearRound()
+    this.upcoming = undefined
+    this.lockedRound = -1
+    this.lockedBlockId = undefined
+    this.validRound = -1
+    this.validBlock = undefined
+    this.commitRound = -1
+    this.heightVotes = new HeightVotes(this.height, state.validators)
+    this.lastPrecommits = lastPrecommits
+    this.early = new EarlyMessages(this.height + 1, state.nextValidators)
+    this.decided = undefined
+    this.recent = []
+    this.ownIndex = this.address === undefined ? -1 : validatorIndexOf(state.validators, this.address)
+    this.proposerOf = createProposerLookup(state.validators)
+    return early
+  }
+
+  /** Forgets what belongs to one round only. */
+  clearRound(): void {
+    this.received = undefined
+    this.candidate = undefined
+    this.built = undefined
+    this.prevoteTimeoutScheduled = false
+    this.precommitTimeoutScheduled = false
+  }
+}

@@ -1,0 +1,47 @@
+import type { Part } from '../chain/consensus/partSet.ts'
+import type { BlockId, PartSetHeader, Proposal, RankedValidatorSet, Vote, VoteType } from '../chain/consensus/types.ts'
+import type { Step } from './input.ts'
+import type { BitSet } from './message.ts'
+
+/** Votes of one round and type, as gossip and RPC see them. */
+export interface VoteSetView {
+  readonly round: number
+  readonly type: VoteType
+  /** by validator index: whose vote is known */
+  bits(): BitSet
+  /** whose vote for this block is known: a validator that voted for several counts for each */
+  bitsFor(blockId: BlockId): BitSet
+  /** the vote to pass on: that for the majority's block where there is one, else the first */
+  vote(index: number): Vote | undefined
+  voteFor(index: number, blockId: BlockId): Vote | undefined
+  /** for what more than two thirds of the power voted (nil included); undefined while nothing has */
+  majority(): BlockId | undefined
+  /** voting power of all known votes */
+  power(): bigint
+}
+
+/** Parts of the block that is being collected, or that is complete. */
+export interface PartsView {
+  readonly header: PartSetHeader
+  has(index: number): boolean
+  part(index: number): Part | undefined
+}
+
+/** The present height as gossip and RPC read it; the reducer alone changes it. */
+export interface RoundStateView {
+  readonly height: number
+  readonly round: number
+  readonly step: Step
+  readonly validators: RankedValidatorSet
+  readonly proposal: Proposal | undefined
+  readonly parts: PartsView | undefined
+  votes(round: number, type: VoteType): VoteSetView | undefined
+  /** round of the precommits that decided; -1 before */
+  readonly commitRound: number
+  readonly lockedRound: number
+  readonly lockedBlockId: BlockId | undefined
+  readonly validRound: number
+  readonly validBlockId: BlockId | undefined
+  /** precommits of the height before; undefined at the first height */
+  readonly lastPrecommits: VoteSetView | undefined
+}

@@ -1,0 +1,107 @@
+import type { PoolEntry } from './poolEntry.ts'
+
+/** When a transaction that still waits for a block is told again, and how often at most. */
+const REPEAT_MS = 15_000
+const MAX_REPEATS = 40
+/** Transactions that are told again at once; the others wait for the next time. */
+const REPEATS_AT_ONCE = 1_000
+
+/** What peers are told. */
+export interface Announcement {
+  /** encoded transactions as `bytesKey` */
+  readonly transactions: readonly string[]
+  readonly isRepeated: boolean
+}
+
+export interface AnnouncementsOptions {
+  /** bytes of transactions in one announcement */
+  readonly maxBytes: number
+  /** transactions in one announcement */
+  readonly maxCount: number
+  /** milliseconds that never go back */
+  readonly now: () => number
+  /** whether a transaction is still in the pool, by `bytesKey` of its hash */
+  readonly isPending: (hashKey: string) => boolean
+  readonly announce: (announcement: Announcement) => void
+}
+
+interface Told {
+  readonly entry: Pick<PoolEntry, 'hashKey' | 'raw'>
+  readonly dueMs: number
+  readonly repeats: number
+}
+
+/**
+ * Which transactions peers are told of: those that came to this node first, once they could be in a block, and again while
+ * they wait, so that nodes that came later or missed them get them. Those that peers told are passed on by gossip.
+ */
+export class Announcements {
+  readonly #options: AnnouncementsOptions
+  #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
+  #freshBytes = 0
+  /** by time; each is due when it has been here for the same time */
+  #told: Told[] = []
+  #firstTold = 0
+
+  constructor(options: AnnouncementsOptions) {
+    this.#options = options
+  }
+
+  /** transactions that were not announced yet */
+  get waiting(): number {
+    return this.#fresh.length
+  }
+
+  /** Takes a transaction to announce; what fills an announcement goes at once. */
+  add(entry: Pick<PoolEntry, 'hashKey' | 'raw'>): void {
+    const { maxBytes, maxCount } = this.#options
+    if (this.#freshBytes + entry.raw.length > maxBytes || this.#fresh.length >= maxCount) this.flush()
+    this.#fresh.push(entry)
+    this.#freshBytes += entry.raw.length
+  }
+
+  /** Announces what waits. */
+  flush(): void {
+    if (this.#fresh.length === 0) return
+    const entries = this.#fresh
+    this.#fresh = []
+    this.#freshBytes = 0
+    this.#options.announce({ transactions: entries.map(({ raw }) => raw), isRepeated: false })
+    const dueMs = this.#options.now() + REPEAT_MS
+    for (const entry of entries) this.#told.push({ entry, dueMs, repeats: 0 })
+  }
+
+  /** Announces again what is due. Called now and then, for instance after each block. */
+  repeat(): void {
+    const { now, isPending, maxBytes, maxCount, announce } = this.#options
+    const nowMs = now()
+    let transactions: string[] = []
+    let bytes = 0
+    let count = 0
+    const send = (): void => {
+      if (transactions.length > 0) announce({ transactions, isRepeated: true })
+      transactions = []
+      bytes = 0
+    }
+    while (count < REPEATS_AT_ONCE) {
+      const told = this.#told[this.#firstTold]
+      if (told === undefined || told.dueMs > nowMs) break
+      this.#firstTold++
+      const { entry, repeats } = told
+      if (!isPending(entry.hashKey)) continue
+      count++
+      if (bytes + entry.raw.length > maxBytes || transactions.length >= maxCount) send()
+      transactions.push(entry.raw)
+      bytes += entry.raw.length
+      if (repeats + 1 < MAX_REPEATS) this.#told.push({ entry, dueMs: nowMs + REPEAT_MS, repeats: repeats + 1 })
+    }
+    send()
+    this.#forgetDone()
+  }
+
+  #forgetDone(): void {
+    if (this.#firstTold < 1_024 || this.#firstTold * 2 < this.#told.length) return
+    this.#told = this.#told.slice(this.#firstTold)
+    this.#firstTold = 0
+  }
+}

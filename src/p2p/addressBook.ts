@@ -1,0 +1,162 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { writeFileDurably } from '../storage/writeFileDurably.ts'
+import type { KnownPeer } from './knownPeer.ts'
+import { isPlausible, parsePeerAddress } from './peerAddress.ts'
+
+/** Entries in all, and those that nobody here has reached yet. */
+const MAX_ENTRIES = 1_000
+const MAX_UNTRIED = 500
+/** An address that was never reached goes after so many attempts; one that was, after so many in a row. */
+const MAX_FAILURES = { untried: 5, reached: 50 } as const
+
+const entrySchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{40}$/),
+  address: z.string().refine((text) => parsePeerAddress(text) !== undefined),
+  isValidator: z.boolean(),
+  /** milliseconds since the epoch; 0: never */
+  reachedMs: z.number().int().nonnegative(),
+  failures: z.number().int().nonnegative(),
+})
+const fileSchema = z.object({ version: z.literal(1), peers: z.array(z.unknown()) })
+
+interface Entry extends KnownPeer {
+  readonly reachedMs: number
+  /** attempts since it was last reached */
+  readonly failures: number
+}
+
+/**
+ * Addresses of peers, one a node, in a file that outlives the process. What strangers say goes in only where nothing better is
+ * known, and is not passed on before it has proved true.
+ */
+export class AddressBook {
+  readonly #path: string
+  readonly #ownId: string
+  readonly #entries = new Map<string, Entry>()
+  #isChanged = false
+
+  /** Reads the file. One that is not an address book counts as empty: what it held is learnt again. */
+  constructor(path: string, ownId: string) {
+    this.#path = path
+    this.#ownId = ownId
+    for (const entry of readEntries(path)) if (entry.id !== ownId) this.#entries.set(entry.id, entry)
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Takes what a peer at the address `source` says. */
+  learn(peers: readonly KnownPeer[], source: string): void {
+    for (const peer of peers) {
+      const { id, address, isValidator } = peer
+      if (id === this.#ownId || !isPlausible(parsePeerAddress(address)!.host, source)) continue
+      const known = this.#entries.get(id)
+      // An address that leads to the node is better than any that others name.
+      if (known !== undefined && (known.reachedMs > 0 || known.address === address)) continue
+      if (known === undefined && !this.#makeRoom()) return
+      this.#put({ id, address, isValidator, reachedMs: 0, failures: 0 })
+    }
+  }
+
+  /** A dial led to the node. */
+  reached(peer: KnownPeer, nowMs: number): void {
+    this.#put({ ...peer, reachedMs: nowMs, failures: 0 })
+  }
+
+  /** The node is connected and names this address itself. */
+  announced(peer: KnownPeer, source: string): void {
+    const known = this.#entries.get(peer.id)
+    if (known?.address === peer.address && known.isValidator === peer.isValidator) return
+    if (!isPlausible(parsePeerAddress(peer.address)!.host, source)) return
+    if (known === undefined && !this.#makeRoom()) return
+    this.#put({ ...peer, reachedMs: known?.address === peer.address ? known.reachedMs : 0, failures: 0 })
+  }
+
+  /** A dial failed; `isWrong`: somebody else answered. */
+  failed(id: string, isWrong: boolean): void {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    const failures = entry.failures + 1
+    const limit = entry.reachedMs === 0 ? MAX_FAILURES.untried : MAX_FAILURES.reached
+    if (!isWrong && failures < limit) this.#put({ ...entry, failures })
+    else this.#remove(id)
+  }
+
+  peers(): Iterable<KnownPeer> {
+    return this.#entries.values()
+  }
+
+  /** Peers that this node has reached, newest first. */
+  good(count: number): readonly KnownPeer[] {
+    const reached = [...this.#entries.values()].filter(({ reachedMs, failures }) => reachedMs > 0 && failures < 3)
+    return reached
+      .sort((a, b) => b.reachedMs - a.reachedMs)
+      .slice(0, count)
+      .map(({ id, address, isValidator }) => ({ id, address, isValidator }))
+  }
+
+  /** Writes the file when anything has changed. */
+  save(): void {
+    if (!this.#isChanged) return
+    const json = { version: 1, peers: [...this.#entries.values()] } satisfies z.infer<typeof fileSchema>
+    writeFileDurably(this.#path, `${JSON.stringify(json, undefined, 1)}\n`, 0o644)
+    this.#isChanged = false
+  }
+
+  #put(entry: Entry): void {
+    this.#entries.set(entry.id, entry)
+    this.#isChanged = true
+    if (this.#entries.size > MAX_ENTRIES) this.#removeWorst()
+  }
+
+  #remove(id: string): void {
+    this.#entries.delete(id)
+    this.#isChanged = true
+  }
+
+  /** Whether there is room for one more that nobody has reached. */
+  #makeRoom(): boolean {
+    let untried = 0
+    for (const { reachedMs } of this.#entries.values()) if (reachedMs === 0) untried++
+    if (untried < MAX_UNTRIED && this.#entries.size < MAX_ENTRIES) return true
+    // Only one that has failed already makes room for another that may.
+    const worst = this.#worst()
+    if (worst === undefined || worst.failures === 0) return false
+    this.#remove(worst.id)
+    return true
+  }
+
+  #removeWorst(): void {
+    const worst = this.#worst()
+    if (worst !== undefined) this.#remove(worst.id)
+  }
+
+  #worst(): Entry | undefined {
+    let worst: Entry | undefined
+    for (const entry of this.#entries.values()) if (worst === undefined || isWorse(entry, worst)) worst = entry
+    return worst
+  }
+}
+
+function isWorse(a: Entry, b: Entry): boolean {
+  if ((a.reachedMs === 0) !== (b.reachedMs === 0)) return a.reachedMs === 0
+  return a.failures !== b.failures ? a.failures > b.failures : a.reachedMs < b.reachedMs
+}
+
+function readEntries(path: string): readonly Entry[] {
+  if (!existsSync(path)) return []
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) return []
+    throw error
+  }
+  const file = fileSchema.safeParse(json)
+  if (!file.success) return []
+  return file.data.peers
+    .flatMap((entry) => entrySchema.safeParse(entry).data ?? [])
+    .slice(0, MAX_ENTRIES)
+}

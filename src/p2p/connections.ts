@@ -1,0 +1,364 @@
+import type { Connection, ConnectionGater, PeerId, Stream } from '@libp2p/interface'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { ProtobufError } from '../primitives/protobuf.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import { Bans, BAN_MS } from './bans.ts'
+import { FrameError } from './frames.ts'
+import { readAnswer, sendFrame } from './frameStream.ts'
+import { decodeGreeting, differenceOf, encodeGreeting, type Greeting, type Hello } from './hello.ts'
+import { createHost, type Host } from './host.ts'
+import type { KnownPeer } from './knownPeer.ts'
+import { LIMITS } from './limits.ts'
+import { meterOf } from './meteredMuxer.ts'
+import { formatPeerAddress, fromMultiaddr, type PeerAddress, toMultiaddr } from './peerAddress.ts'
+import { nodeIdOfPeer } from './peerId.ts'
+import { PROTOCOLS } from './protocols.ts'
+import { createBudgets, type Session } from './session.ts'
+import { provenValidator } from './validatorProof.ts'
+
+/** Two nodes that dial each other at the same time: the connection of the one with the lower ID is kept. */
+const SIMULTANEOUS_MS = 5_000
+/** Time for a last message to leave before a connection is closed. */
+const FAREWELL_MS = 1_000
+
+export interface ConnectionsOptions {
+  /** seed of the node key, and what it gives */
+  readonly seed: Uint8Array
+  readonly id: string
+  readonly listen: PeerAddress
+  readonly maxConnections: number
+  readonly topics: readonly string[]
+  readonly log: Logger
+  readonly metrics: NetworkMetrics
+  readonly now: () => number
+  /** what this node says of itself now */
+  readonly hello: () => Hello
+  readonly isPersistent: (id: string) => boolean
+  /** Why there is no place for a peer that connects; undefined: there is one. */
+  readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress'>) => string | undefined
+  /** for a peer that is refused: others to try */
+  readonly others: () => readonly KnownPeer[]
+  /** a peer of our chain: opens its streams; the connection is closed when it fails */
+  readonly onEstablished: (session: Session) => Promise<void>
+  readonly onLeft: (session: Session) => void
+  /** peers that a node which has no place for us named */
+  readonly onPeersNamed: (source: string, peers: readonly KnownPeer[]) => void
+}
+
+/** Why a dial did not lead to a peer. `permanent`: the address is not that of the node with this ID, or it is of another chain. */
+export class DialError extends Error {
+  override readonly name = 'DialError'
+  readonly isPermanent: boolean
+
+  constructor(message: string, isPermanent: boolean, cause?: unknown) {
+    super(message, { cause })
+    this.isPermanent = isPermanent
+  }
+}
+
+/**
+ * The connections of this node and whom they lead to. A connection becomes a {@link Session} when both ends have said hello and
+ * are of the same chain; there is one a peer.
+ */
+export class Connections {
+  readonly bans: Bans
+  readonly #options: ConnectionsOptions
+  readonly #sessions = new Map<string, Session>()
+  /** inbound connections that have not said hello, with what ends them */
+  readonly #pending = new Map<Connection, NodeJS.Timeout>()
+  /** resolves when a connection has become a session, or will not */
+  readonly #greeted = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
+  readonly #dialling = new Set<string>()
+  #host: Host | undefined
+  #lastHandle = 0
+
+  private constructor(options: ConnectionsOptions) {
+    this.#options = options
+    this.bans = new Bans(options.now)
+  }
+
+  /** Nothing is heard before {@link listen}. */
+  static async create(options: ConnectionsOptions): Promise<Connections> {
+    const connections = new Connections(options)
+    const host = await createHost({ ...options, gater: connections.#gater() })
+    connections.#host = host
+    host.addEventListener('connection:open', ({ detail }) => connections.#opened(detail))
+    host.addEventListener('connection:close', ({ detail }) => connections.#closed(detail))
+    await host.handle(PROTOCOLS.hello, (stream, connection) => connections.#answerHello(stream, connection), {
+      maxInboundStreams: 1,
+      maxOutboundStreams: 1,
+    })
+    return connections
+  }
+
+  /** @throws Error when the port can not be listened on */
+  async listen(): Promise<void> {
+    await this.host.start()
+  }
+
+  /** Where this node listens, with the port that the system chose when none was asked for. */
+  get listenAddress(): PeerAddress {
+    const { host, port } = this.#options.listen
+    const address = this.host.getMultiaddrs()[0]
+    return { host, port: (address && fromMultiaddr(address)?.port) ?? port }
+  }
+
+  get host(): Host {
+    return this.#host!
+  }
+
+  get sessions(): ReadonlyMap<string, Session> {
+    return this.#sessions
+  }
+
+  /** The session of a connection, once both ends have said hello; undefined when they do not. */
+  async sessionOf(connection: Connection): Promise<Session | undefined> {
+    const session = this.#find(connection)
+    return session ?? this.#greeted.get(connection)?.promise
+  }
+
+  isConnected(id: string): boolean {
+    return this.#sessions.has(id) || this.#dialling.has(id)
+  }
+
+  /**
+   * Dials a peer and says hello.
+   * @throws DialError
+   */
+  async dial(id: string, address: PeerAddress): Promise<void> {
+    if (this.isConnected(id)) return
+    this.#dialling.add(id)
+    let connection: Connection | undefined
+    try {
+      connection = await this.#connect(address)
+      const found = nodeIdOfPeer(connection.remotePeer)
+      if (found !== id) {
+        throw new DialError(`the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`, true)
+      }
+      await this.#sayHello(connection, id)
+    } catch (error) {
+      connection?.abort(error instanceof Error ? error : new Error(String(error)))
+      if (error instanceof DialError) throw error
+      throw new DialError(`${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`, false, error)
+    } finally {
+      this.#dialling.delete(id)
+    }
+  }
+
+  /** Ends a session; its peer may come back. */
+  disconnect(session: Session, reason: string): void {
+    this.#options.log.info({ peer: session.id, reason }, 'peer disconnected')
+    session.connection.abort(new Error(reason))
+  }
+
+  /** Ends a session and keeps its peer away. */
+  ban(session: Session, reason: string): void {
+    this.#ban(session.connection, reason)
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#pending.values()) clearTimeout(timer)
+    await this.host.stop()
+  }
+
+  #ban(connection: Connection, reason: string): void {
+    const id = nodeIdOfPeer(connection.remotePeer)!
+    const remote = addressOf(connection)
+    this.#options.log.warn({ peer: id, address: formatPeerAddress(remote), reason }, 'peer banned')
+    this.#options.metrics.bansTotal.inc()
+    this.bans.ban(id, remote.host, this.#options.isPersistent(id) ? BAN_MS.persistent : BAN_MS.stranger)
+    connection.abort(new Error(reason))
+  }
+
+  #connect(address: PeerAddress): Promise<Connection> {
+    return this.host.dial(toMultiaddr(address), { signal: AbortSignal.timeout(LIMITS.dialMs) })
+  }
+
+  #find(connection: Connection): Session | undefined {
+    const id = nodeIdOfPeer(connection.remotePeer)
+    const session = id === undefined ? undefined : this.#sessions.get(id)
+    return session?.connection === connection ? session : undefined
+  }
+
+  /** Decides by the key that noise has proved, before anything else is negotiated: one connection a peer. */
+  #gater(): ConnectionGater {
+    const isUnwanted = (peer: PeerId): boolean => {
+      const id = nodeIdOfPeer(peer)
+      return id === undefined || this.bans.isBanned(id)
+    }
+    return {
+      // What peers say of themselves is never dialled by libp2p.
+      denyDialMultiaddr: () => false,
+      denyInboundConnection: ({ remoteAddr }) => {
+        const host = fromMultiaddr(remoteAddr)?.host
+        if (host === undefined || this.bans.isAddressBanned(host)) return true
+        let count = 0
+        for (const pending of this.#pending.keys()) if (fromMultiaddr(pending.remoteAddr)?.host === host) count++
+        return count >= LIMITS.pendingPerAddress
+      },
+      denyInboundEncryptedConnection: (peer) => {
+        if (isUnwanted(peer)) return true
+        const id = nodeIdOfPeer(peer)!
+        const ownWins = this.#options.id < id
+        if (this.#dialling.has(id) && ownWins) return true
+        const existing = this.host.getConnections(peer).filter(({ status }) => status === 'open')
+        const isRecent = existing.some(({ timeline }) => Date.now() - timeline.open < SIMULTANEOUS_MS)
+        const isKept = existing.some(({ direction }) => direction === 'inbound' || ownWins)
+        if (isRecent && isKept) return true
+        // A peer that dials although it is connected has lost its end of the old connection.
+        for (const connection of existing) connection.abort(new Error('the peer has connected anew'))
+        return false
+      },
+      denyOutboundEncryptedConnection: (peer) => isUnwanted(peer) || this.host.getConnections(peer).length > 0,
+    }
+  }
+
+  #opened(connection: Connection): void {
+    this.#greeted.set(connection, Promise.withResolvers())
+    if (connection.direction === 'outbound') return
+    const timer = setTimeout(() => connection.abort(new Error('no hello in time')), LIMITS.helloMs)
+    this.#pending.set(connection, timer)
+  }
+
+  #closed(connection: Connection): void {
+    this.#settle(connection, undefined)
+    const session = this.#find(connection)
+    if (session === undefined) return
+    this.#sessions.delete(session.id)
+    this.#options.onLeft(session)
+  }
+
+  #settle(connection: Connection, session: Session | undefined): void {
+    clearTimeout(this.#pending.get(connection))
+    this.#pending.delete(connection)
+    this.#greeted.get(connection)?.resolve(session)
+  }
+
+  async #sayHello(connection: Connection, id: string): Promise<void> {
+    const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
+    const own = this.#options.hello()
+    const answer = readGreeting(stream)
+    await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }))
+    const greeting = await answer
+    void stream.close().catch(() => stream.abort(new Error('not closed in time')))
+    if (greeting.kind === 'refusal') {
+      this.#options.onPeersNamed(addressOf(connection).host, greeting.refusal.peers)
+      throw new DialError(`${id} refused: ${greeting.refusal.reason}`, false)
+    }
+    const session = this.#judge(connection, greeting.hello, own)
+    if (typeof session === 'string') throw new DialError(`${id} is not a peer: ${session}`, true)
+    await this.#establish(session)
+  }
+
+  async #answerHello(stream: Stream, connection: Connection): Promise<void> {
+    const id = nodeIdOfPeer(connection.remotePeer)!
+    const address = formatPeerAddress(addressOf(connection))
+    try {
+      const greeting = await readGreeting(stream)
+      if (greeting.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
+      const own = this.#options.hello()
+      const session = this.#judge(connection, greeting.hello, own)
+      if (typeof session === 'string') {
+        this.#options.log.warn({ peer: id, address, reason: session }, 'peer turned away')
+        await this.#farewell(stream, connection, { kind: 'hello', hello: own }, session)
+        return
+      }
+      const reason = this.#options.refuse(session)
+      if (reason !== undefined) {
+        this.#options.log.debug({ peer: id, address, reason }, 'peer refused')
+        const refusal = { reason, peers: this.#options.others() }
+        await this.#farewell(stream, connection, { kind: 'refusal', refusal }, reason)
+        return
+      }
+      await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }))
+      await this.#establish(session)
+      await stream.close()
+    } catch (error) {
+      if (error instanceof ProtobufError || error instanceof FrameError) {
+        this.#ban(connection, `malformed hello: ${error.message}`)
+        return
+      }
+      connection.abort(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  /** Tells the other end why, then closes. */
+  async #farewell(stream: Stream, connection: Connection, greeting: Greeting, reason: string): Promise<void> {
+    const signal = AbortSignal.timeout(FAREWELL_MS)
+    await sendFrame(stream, encodeGreeting(greeting), signal)
+    await stream.close({ signal })
+    // The other end closes when it has read the answer.
+    setTimeout(() => connection.abort(new Error(reason)), FAREWELL_MS)
+  }
+
+  /** The session that this connection becomes, or why it can not. */
+  #judge(connection: Connection, hello: Hello, own: Hello): Session | string {
+    const difference = differenceOf(own, hello)
+    if (difference !== undefined) return difference
+    const { remotePeer } = connection
+    const id = nodeIdOfPeer(remotePeer)!
+    if (equalBytes(hello.instance, own.instance)) return 'it is this node'
+    const validatorAddress =
+      hello.validator && provenValidator(hello.validator, remotePeer.publicKey!.raw, own.genesisHash)
+    if (hello.validator !== undefined && validatorAddress === undefined) return 'its proof of being a validator is wrong'
+    return {
+      id,
+      handle: ++this.#lastHandle,
+      connection,
+      isOutbound: connection.direction === 'outbound',
+      remote: addressOf(connection),
+      hello,
+      validatorAddress,
+      isPersistent: this.#options.isPersistent(id),
+      meter: meterOf(connection),
+      budgets: createBudgets(this.#options.now()),
+      joined: Promise.withResolvers(),
+      queues: undefined,
+    }
+  }
+
+  async #establish(session: Session): Promise<void> {
+    const { connection, id } = session
+    const former = this.#sessions.get(id)
+    if (former !== undefined && former.connection !== connection) {
+      // Gossip has tied itself to one of the two; which one is not known. Both nodes start again.
+      former.connection.abort(new Error('two connections with one peer'))
+      throw new DialError('two connections with one peer', false)
+    }
+    if (connection.status !== 'open') throw new DialError('the connection was closed', false)
+    this.#sessions.set(id, session)
+    this.#settle(connection, session)
+    this.#options.log.info(
+      {
+        peer: id,
+        address: formatPeerAddress(session.remote),
+        direction: session.isOutbound ? 'outbound' : 'inbound',
+        moniker: session.hello.moniker,
+        height: session.hello.height,
+        ...(session.validatorAddress && { validator: bytesToHex(session.validatorAddress) }),
+      },
+      'peer connected',
+    )
+    await this.#options.onEstablished(session)
+  }
+}
+
+async function readGreeting(stream: Stream): Promise<Greeting> {
+  let greeting: Greeting | undefined
+  const bounds = {
+    frameBytes: LIMITS.helloBytes,
+    totalBytes: LIMITS.helloBytes,
+    idleMs: LIMITS.helloMs,
+    totalMs: LIMITS.helloMs,
+  }
+  await readAnswer(stream, bounds, (body) => {
+    greeting = decodeGreeting(body)
+    return true
+  })
+  return greeting!
+}
+
+function addressOf(connection: Connection): PeerAddress {
+  return fromMultiaddr(connection.remoteAddr) ?? { host: 'unknown', port: 0 }
+}

@@ -1,0 +1,131 @@
+import type { Stream } from '@libp2p/interface'
+import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { type MessageKind, peekMessage } from '../consensus/messageCodec.ts'
+import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { Connections } from './connections.ts'
+import { encodeFrame, FrameError } from './frames.ts'
+import { listenToFrames } from './frameStream.ts'
+import { LIMITS } from './limits.ts'
+import { PROTOCOLS } from './protocols.ts'
+import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
+import type { Session } from './session.ts'
+
+/** Around the present height, votes and proposals are normal: late precommits of the one before, early votes of the next. */
+const NEARBY = { below: 1, above: 3 } as const
+
+/** How long a peer waits when its messages are not handled as fast as they come. */
+const UNHANDLED_MS = 10
+
+/** How much a stream of each kind takes. */
+const STREAMS = {
+  consensus: { frameBytes: LIMITS.messageBytes, queueBytes: LIMITS.queuedMessages },
+  parts: { frameBytes: LIMITS.partBytes, queueBytes: LIMITS.queuedParts },
+} as const
+
+type StreamKind = keyof typeof STREAMS
+
+export interface ConsensusStreamsOptions {
+  readonly connections: Connections
+  readonly metrics: NetworkMetrics
+  /** height of the newest block of this node */
+  readonly height: () => number
+  /** how many messages of a session nobody has handled yet */
+  readonly unhandled: (session: Session) => number
+  readonly now: () => number
+  /** a message that is within its sender's budget; not decoded */
+  readonly onMessage: (session: Session, body: Uint8Array) => void
+}
+
+/**
+ * The persistent streams that carry votes, proposals, statuses and parts. Each node opens two to each peer and writes to them;
+ * what arrives on the peer's two is measured against the peer's budget before anybody looks at it.
+ */
+export class ConsensusStreams {
+  readonly #options: ConsensusStreamsOptions
+
+  constructor(options: ConsensusStreamsOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const { host } = this.#options.connections
+    const limits = { maxInboundStreams: 1, maxOutboundStreams: 1 }
+    for (const kind of ['consensus', 'parts'] as const) {
+      await host.handle(
+        PROTOCOLS[kind],
+        async (stream, connection) => {
+          const session = await this.#options.connections.sessionOf(connection)
+          // Nobody is heard before it can be answered.
+          await session?.joined.promise
+          if (session === undefined || stream.status !== 'open') stream.abort(new Error('no hello on this connection'))
+          else this.#listen(session, stream, kind)
+        },
+        limits,
+      )
+    }
+  }
+
+  /**
+   * Opens this node's streams to a peer.
+   * @throws Error when the peer does not take them
+   */
+  async open(session: Session): Promise<void> {
+    const [consensus, parts] = await Promise.all([this.#openQueue(session, 'consensus'), this.#openQueue(session, 'parts')])
+    session.queues = { consensus, parts }
+  }
+
+  /** Sends an encoded message; a peer that has gone is passed over. */
+  send(sessions: Iterable<Session>, body: Uint8Array, priority: Priority | 'part'): void {
+    const frame = encodeFrame(body)
+    for (const { queues } of sessions) {
+      if (priority === 'part') queues?.parts.push(frame, PRIORITIES.proposal)
+      else queues?.consensus.push(frame, priority)
+    }
+  }
+
+  async #openQueue(session: Session, kind: StreamKind): Promise<SendQueue> {
+    const { metrics, now, connections } = this.#options
+    const signal = AbortSignal.timeout(LIMITS.helloMs)
+    const stream = await session.connection.newStream(PROTOCOLS[kind], { signal })
+    stream.addEventListener('close', () => {
+      if (session.connection.status === 'open') connections.disconnect(session, `its ${kind} stream was closed`)
+    })
+    const events = {
+      dropped: () => metrics.droppedTotal.inc({ reason: 'slow peer' }),
+      sent: (bytes: number) => metrics.sentBytesTotal.inc({ protocol: kind }, bytes),
+    }
+    return new SendQueue(stream, STREAMS[kind].queueBytes, events, now)
+  }
+
+  #listen(session: Session, stream: Stream, role: StreamKind): void {
+    const { connections, metrics } = this.#options
+    listenToFrames(stream, STREAMS[role].frameBytes, {
+      frame: (body) => {
+        metrics.receivedMessagesTotal.inc({ protocol: role })
+        metrics.receivedBytesTotal.inc({ protocol: role }, body.length)
+        const { kind, height } = peekMessage(body)
+        if ((kind === 'part') !== (role === 'parts')) throw new ConsensusDecodingError(`a ${kind} on the other stream`)
+        if (this.#isWanted(session, kind, height)) this.#options.onMessage(session, body)
+        else metrics.droppedTotal.inc({ reason: 'other height' })
+        const { messages, parts } = session.budgets
+        const nowMs = this.#options.now()
+        const waitMs = role === 'parts' ? parts.draw(body.length, nowMs) : messages.draw(1, nowMs)
+        return this.#options.unhandled(session) < LIMITS.unhandled ? waitMs : Math.max(waitMs, UNHANDLED_MS)
+      },
+      ended: (error) => {
+        if (session.connection.status !== 'open') return
+        const isMalformed = error instanceof ConsensusDecodingError || error instanceof FrameError
+        if (isMalformed) connections.ban(session, `malformed message: ${error.message}`)
+        else connections.disconnect(session, `it closed its ${role} stream`)
+      },
+    })
+  }
+
+  /** Statuses say at which height a peer is, so they come from any. */
+  #isWanted(session: Session, kind: MessageKind, height: number): boolean {
+    if (kind === 'status') return true
+    const distance = height - (this.#options.height() + 1)
+    if (distance >= -NEARBY.below && distance <= NEARBY.above) return true
+    return session.budgets.otherHeights.take(1, this.#options.now())
+  }
+}

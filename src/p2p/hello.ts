@@ -1,0 +1,132 @@
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
+import { type KnownPeer, readKnownPeer, writeKnownPeer } from './knownPeer.ts'
+import type { ValidatorProof } from './validatorProof.ts'
+
+/** What a node says of itself when a connection opens. */
+export interface Hello {
+  readonly protocolVersion: number
+  readonly genesisHash: Uint8Array
+  readonly chainId: string
+  /** of the software */
+  readonly version: string
+  readonly moniker: string
+  /** host:port that others should dial; empty: where it was seen, at `listenPort` */
+  readonly externalAddress: string
+  readonly listenPort: number
+  /** PUBLIC_RPC_URL; empty: none */
+  readonly rpcAddress: string
+  /** lowest block that it serves */
+  readonly base: number
+  /** of its newest block */
+  readonly height: number
+  readonly validator: ValidatorProof | undefined
+  /** 16 random bytes, drawn at its start: a new process behind a known key */
+  readonly instance: Uint8Array
+}
+
+/** The answer to a hello when there will be no conversation. */
+export interface Refusal {
+  readonly reason: string
+  /** others to try */
+  readonly peers: readonly KnownPeer[]
+}
+
+export type Greeting =
+  | { readonly kind: 'hello'; readonly hello: Hello }
+  | { readonly kind: 'refusal'; readonly refusal: Refusal }
+
+const MAX_TEXT = 256
+const INSTANCE_BYTES = 16
+/** printable, so that it can go into logs and JSON as it is */
+const TEXT = /^[^\p{C}]*$/u
+
+export function encodeGreeting(greeting: Greeting): Uint8Array {
+  const writer = new ProtobufWriter()
+  if (greeting.kind === 'hello') writer.message(1, writeHello, greeting.hello)
+  else writer.message(2, writeRefusal, greeting.refusal)
+  return writer.finish()
+}
+
+/** @throws ProtobufError */
+export function decodeGreeting(bytes: Uint8Array): Greeting {
+  const fields = new ProtobufFields(bytes)
+  if (fields.repeatedBytes(1).length > 0) return { kind: 'hello', hello: fields.message(1, readHello) }
+  return { kind: 'refusal', refusal: fields.message(2, readRefusal) }
+}
+
+/**
+ * Whether two nodes can be peers.
+ * @returns why not, in words for the operator's log
+ */
+export function differenceOf(own: Hello, other: Hello): string | undefined {
+  if (own.protocolVersion !== other.protocolVersion) {
+    return `it speaks version ${other.protocolVersion} of the peer protocol, this node version ${own.protocolVersion}`
+  }
+  if (own.chainId !== other.chainId) return `it is of chain ${other.chainId}, this node of ${own.chainId}`
+  if (equalBytes(own.genesisHash, other.genesisHash)) return undefined
+  return `its genesis is ${bytesToHex(other.genesisHash)}, this node's ${bytesToHex(own.genesisHash)}`
+}
+
+function writeHello(writer: ProtobufWriter, hello: Hello): void {
+  writer
+    .varint(1, hello.protocolVersion)
+    .bytes(2, hello.genesisHash)
+    .string(3, hello.chainId)
+    .string(4, hello.version)
+    .string(5, hello.moniker)
+    .string(6, hello.externalAddress)
+    .varint(7, hello.listenPort)
+    .string(8, hello.rpcAddress)
+    .varint(9, hello.base)
+    .varint(10, hello.height)
+    .bytes(13, hello.instance)
+  if (hello.validator !== undefined) writer.bytes(11, hello.validator.publicKey).bytes(12, hello.validator.signature)
+}
+
+function readHello(fields: ProtobufFields): Hello {
+  const publicKey = fields.bytes(11)
+  return {
+    protocolVersion: readNumber(fields, 1),
+    genesisHash: readBytes(fields, 2, 32),
+    chainId: readText(fields, 3),
+    version: readText(fields, 4),
+    moniker: readText(fields, 5),
+    externalAddress: readText(fields, 6),
+    listenPort: readNumber(fields, 7, 65_535),
+    rpcAddress: readText(fields, 8),
+    base: readNumber(fields, 9),
+    height: readNumber(fields, 10),
+    validator:
+      publicKey.length === 0 ? undefined : { publicKey: readBytes(fields, 11, 32), signature: readBytes(fields, 12, 64) },
+    instance: readBytes(fields, 13, INSTANCE_BYTES),
+  }
+}
+
+function writeRefusal(writer: ProtobufWriter, { reason, peers }: Refusal): void {
+  writer.string(1, reason).repeatedMessage(2, writeKnownPeer, peers)
+}
+
+function readRefusal(fields: ProtobufFields): Refusal {
+  return { reason: readText(fields, 1), peers: fields.repeatedMessage(2, readKnownPeer) }
+}
+
+function readText(fields: ProtobufFields, field: number): string {
+  const text = fields.string(field)
+  if (text.length > MAX_TEXT || !TEXT.test(text)) throw new ProtobufError(`field ${field} is not a line of text`)
+  return text
+}
+
+function readBytes(fields: ProtobufFields, field: number, length: number): Uint8Array {
+  const bytes = fields.bytes(field)
+  if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
+  // The frame that it is a view on need not be kept for it.
+  return bytes.slice()
+}
+
+function readNumber(fields: ProtobufFields, field: number, max = Number.MAX_SAFE_INTEGER): number {
+  const value = fields.integer(field)
+  if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
+  return Number(value)
+}
+

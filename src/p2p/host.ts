@@ -1,0 +1,107 @@
+import { type GossipSub, gossipsub, StrictNoSign } from '@libp2p/gossipsub'
+import { generateKeyPairFromSeed } from '@libp2p/crypto/keys'
+import { type Identify, identify } from '@libp2p/identify'
+import type { ConnectionGater, Libp2p } from '@libp2p/interface'
+import { noise } from '@libp2p/noise'
+import { tcp } from '@libp2p/tcp'
+import { createLibp2p } from 'libp2p'
+import { sha256 } from '../primitives/hash.ts'
+import { LIMITS } from './limits.ts'
+import { meteredYamux } from './meteredMuxer.ts'
+import { type PeerAddress, toMultiaddr } from './peerAddress.ts'
+
+export interface HostOptions {
+  /** 32 bytes, the seed of the node key */
+  readonly seed: Uint8Array
+  readonly listen: PeerAddress
+  /** in all, pending ones included */
+  readonly maxConnections: number
+  /** the only ones that gossip is about */
+  readonly topics: readonly string[]
+  readonly gater: ConnectionGater
+  /** milliseconds that never go back */
+  readonly now: () => number
+}
+
+export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
+
+/**
+ * libp2p as this node uses it: TCP, noise, yamux, gossip. Nothing is dialled that we do not dial. Many nodes behind one address
+ * are as good as others, so what libp2p counts by address is turned off or set high.
+ */
+export async function createHost(options: HostOptions): Promise<Host> {
+  return createLibp2p({
+    start: false,
+    privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),
+    nodeInfo: { userAgent: 'coind' },
+    addresses: { listen: [toListenAddress(options.listen)] },
+    transports: [
+      tcp({
+        // Streams may be silent for long; yamux pings keep a living connection from it.
+        inboundSocketInactivityTimeout: LIMITS.silentMs,
+        outboundSocketInactivityTimeout: LIMITS.silentMs,
+      }),
+    ],
+    connectionEncrypters: [noise()],
+    streamMuxers: [meteredYamux(options.now)],
+    connectionGater: options.gater,
+    connectionManager: {
+      maxConnections: options.maxConnections,
+      inboundConnectionThreshold: LIMITS.connectionsPerSecond,
+      maxIncomingPendingConnections: LIMITS.pending,
+      inboundUpgradeTimeout: LIMITS.helloMs,
+      inboundStreamProtocolNegotiationTimeout: LIMITS.helloMs,
+      outboundStreamProtocolNegotiationTimeout: LIMITS.helloMs,
+      dialTimeout: LIMITS.dialMs,
+      addressDialTimeout: LIMITS.dialMs,
+      maxParallelDials: 16,
+      reconnectRetries: 0,
+    },
+    // It opens a stream for each ping, and a late answer would cost a validator its connection.
+    connectionMonitor: { enabled: false },
+    services: {
+      identify: identify({ maxInboundStreams: 2, maxOutboundStreams: 2, runOnConnectionOpen: true }),
+      pubsub: gossipsub({
+        D: 8,
+        Dlo: 6,
+        Dhi: 12,
+        Dlazy: 6,
+        allowedTopics: [...options.topics],
+        globalSignaturePolicy: StrictNoSign,
+        msgIdFn: (message) => sha256(message.data).subarray(0, 20),
+        fallbackToFloodsub: false,
+        floodPublish: false,
+        batchPublish: true,
+        doPX: false,
+        emitSelf: false,
+        allowPublishToZeroTopicPeers: true,
+        ignoreDuplicatePublishError: true,
+        tagMeshPeers: false,
+        // For each message it would tell every neighbour not to send it: more messages than it saves.
+        idontwantMinDataSize: LIMITS.batchBytes / 4,
+        seenTTL: 60_000,
+        mcacheLength: 6,
+        mcacheGossip: 3,
+        maxInboundStreams: 2,
+        maxOutboundStreams: 2,
+        maxOutboundBufferSize: 8 << 20,
+        maxInboundDataLength: 4 * LIMITS.batchBytes,
+        maxTopicBytesPerPeer: 16 << 10,
+        decodeRpcLimits: {
+          maxSubscriptions: 16,
+          maxMessages: 512,
+          maxIhaveMessageIDs: 5_000,
+          maxIwantMessageIDs: 5_000,
+          maxIdontwantMessageIDs: 512,
+          maxControlMessages: 512,
+          maxPeerInfos: 0,
+        },
+        scoreParams: { IPColocationFactorWeight: 0 },
+      }),
+    },
+  })
+}
+
+function toListenAddress(listen: PeerAddress): string {
+  return toMultiaddr(listen).toString()
+}

@@ -1,0 +1,110 @@
+/** Tokens that come back every second, and how many can be saved up. */
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+const KIB = 1 << 10
+const MIB = 1 << 20
+
+/**
+ * Everything that bounds what peers can make this node do. An honest node stays below all of them: 50 validators cast 98 votes a
+ * block, a block of 2 MB has 32 parts, and transactions come in batches.
+ */
+export const LIMITS = {
+  /** bytes of a hello, or of the refusal in its place */
+  helloBytes: 8 * KIB,
+  /** bytes of a message on the consensus stream; the largest is a status with bit sets of 50 validators */
+  messageBytes: 4 * KIB,
+  /** bytes of a message on the parts stream: 64 KiB and its Merkle proof */
+  partBytes: 68 * KIB,
+  /** bytes of a request, of an answer that is not a block, and of a block with its commit */
+  requestBytes: KIB,
+  answerBytes: 64 * KIB,
+  blockBytes: 6 * MIB,
+  /** blocks and bytes of one answer of the blocks protocol */
+  blocksPerAnswer: 512,
+  bytesPerAnswer: 4 * MIB,
+  /** bytes of a gossiped batch of transactions, and of a transaction that takes more and travels alone */
+  batchBytes: 64 * KIB,
+  transactionBytes: 128 * KIB,
+  transactionsPerBatch: 2_048,
+  evidenceBytes: 4 * KIB,
+
+  /** messages of a peer on the consensus stream; more have to wait */
+  messages: { perSecond: 400, burst: 800 },
+  /** bytes of a peer on the parts stream; more have to wait */
+  parts: { perSecond: 8 * MIB, burst: 16 * MIB },
+  /** of those, votes, proposals and parts of other heights than the present one; more are dropped */
+  otherHeights: { perSecond: 50, burst: 200 },
+  /** messages of a peer that the main thread has not handled yet; more have to wait */
+  unhandled: 256,
+  /** gossiped messages of a peer; more are dropped, and a peer that goes on is disconnected */
+  gossip: { perSecond: 500, burst: 2_000 },
+  gossipDropped: { perSecond: 100, burst: 5_000 },
+  /** transactions of a peer that the pool refuses; more batches of it are dropped */
+  refusedTransactions: { perSecond: 200, burst: 5_000 },
+  /** pieces of evidence of a peer */
+  evidence: { perSecond: 2, burst: 20 },
+  /** requests that a peer does not answer in time before it is disconnected */
+  failures: { perSecond: 0.02, burst: 5 },
+  /** batches that tell known transactions again and are passed on, of all peers */
+  repeatedBatches: { perSecond: 5, burst: 20 },
+  /** bytes of a peer on all its streams; more have to wait */
+  connection: { perSecond: 16 * MIB, burst: 48 * MIB },
+  /** streams that a peer opens; one that opens more is disconnected */
+  streams: { perSecond: 20, burst: 120 },
+  /** inbound connections a second from one address: a whole test network may share one */
+  connectionsPerSecond: 64,
+  /** connections that have not shown who they are yet, of one address and in all */
+  pendingPerAddress: 64,
+  pending: 256,
+
+  /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
+  queuedMessages: MIB,
+  queuedParts: 8 * MIB,
+  /** bytes of gossiped transactions that wait for their senders to be recovered */
+  queuedTransactions: 16 * MIB,
+  /** bytes that a stream may send before the receiver must have taken some */
+  streamWindow: MIB,
+
+  /** until a connection must have said hello */
+  helloMs: 5_000,
+  /** a peer that takes nothing of what waits for it for so long is disconnected */
+  stalledMs: 20_000,
+  /** a connection on which nothing arrives for so long, not even an answer to a ping, is dead */
+  silentMs: 60_000,
+  keepAliveMs: 15_000,
+  requestMs: 10_000,
+  dialMs: 8_000,
+} as const
+
+/** How many requests of a protocol one peer may make. */
+export interface RequestLimits {
+  readonly rate: Rate
+  /** of one peer at the same time */
+  readonly inFlight: number
+}
+
+export const REQUEST_LIMITS = {
+  blocks: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
+  peers: { rate: { perSecond: 0.2, burst: 6 }, inFlight: 1 },
+  status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
+} as const satisfies Readonly<Record<string, RequestLimits>>
+
+/** Answers of the blocks protocol that are made at the same time for all peers. */
+export const BLOCK_ANSWERS = 8
+
+/** How many peers the node wants and takes. Persistent peers and validators of the present set come on top. */
+export interface PeerCounts {
+  /** the node dials peers that it knows until so many are connected */
+  readonly wanted: number
+  readonly inbound: number
+  readonly outbound: number
+}
+
+/** The places of a node that has `maxPeers` of them. */
+export function peerCounts(maxPeers: number): PeerCounts {
+  const outbound = Math.ceil((maxPeers * 3) / 8)
+  return { wanted: Math.min(16, outbound), inbound: maxPeers - outbound, outbound }
+}

@@ -1,0 +1,98 @@
+import type { Connection, MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
+import { yamux } from '@libp2p/yamux'
+import { LIMITS } from './limits.ts'
+import { TokenBucket } from './tokenBucket.ts'
+
+/** What went over a connection. */
+export interface ConnectionMeter {
+  readonly openedMs: number
+  received: number
+  sent: number
+  /** when anything last arrived, answers to pings included */
+  lastReceivedMs: number
+}
+
+const meters = new WeakMap<StreamMuxer, ConnectionMeter>()
+
+/** The meter of a connection whose muxer {@link meteredYamux} made. */
+export function meterOf(connection: Connection): ConnectionMeter {
+  // libp2p shows the muxer of a connection in tests only; there is no other way to tell whose bytes were counted.
+  const { muxer } = connection as Connection & { readonly muxer?: StreamMuxer }
+  const meter = muxer && meters.get(muxer)
+  if (meter === undefined) throw new Error('the connection has no meter')
+  return meter
+}
+
+/**
+ * Yamux that counts what a connection carries and bounds what its other end can cause: bytes above the budget wait in the other
+ * end's socket, and one that opens streams without end is disconnected, whatever protocols it names.
+ */
+export function meteredYamux(now: () => number): () => StreamMuxerFactory {
+  const create = yamux({
+    enableKeepAlive: true,
+    keepAliveInterval: LIMITS.keepAliveMs,
+    maxInboundStreams: 64,
+    maxOutboundStreams: 256,
+    maxEarlyStreams: 16,
+    streamOptions: {
+      maxStreamWindowSize: LIMITS.streamWindow,
+      maxReadBufferLength: 2 * LIMITS.streamWindow,
+      // Streams of a halted chain are silent for as long as it takes; dead connections are found otherwise.
+      inactivityTimeout: Number.MAX_SAFE_INTEGER,
+    },
+  })
+  return () => {
+    const factory = create()
+    return {
+      protocol: factory.protocol,
+      createStreamMuxer: (connection: MessageStream): StreamMuxer => {
+        const muxer = factory.createStreamMuxer(connection)
+        meters.set(muxer, meter(connection, muxer, now))
+        return muxer
+      },
+    }
+  }
+}
+
+function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number): ConnectionMeter {
+  const startMs = now()
+  const counted: ConnectionMeter = { openedMs: startMs, received: 0, sent: 0, lastReceivedMs: startMs }
+  const bytes = new TokenBucket(LIMITS.connection, startMs)
+  const streams = new TokenBucket(LIMITS.streams, startMs)
+  let timer: NodeJS.Timeout | undefined
+
+  connection.addEventListener('message', ({ data }) => {
+    const nowMs = now()
+    counted.received += data.byteLength
+    counted.lastReceivedMs = nowMs
+    const waitMs = bytes.draw(data.byteLength, nowMs)
+    if (waitMs === 0 || timer !== undefined || connection.status !== 'open') return
+    connection.pause()
+    timer = setTimeout(() => {
+      timer = undefined
+      if (connection.status === 'open') connection.resume()
+    }, waitMs)
+  })
+  connection.addEventListener('close', () => clearTimeout(timer))
+
+  const send = connection.send.bind(connection)
+  connection.send = (data) => {
+    // Yamux says goodbye on closed connections too, and would throw where libp2p does not expect it.
+    if (connection.status !== 'open') return false
+    counted.sent += data.byteLength
+    return send(data)
+  }
+
+  // Streams of the time before anybody listens for them are few (maxEarlyStreams): they are counted when libp2p gets them.
+  const dispatch = muxer.dispatchEvent.bind(muxer)
+  muxer.dispatchEvent = (event) => {
+    if (event.type === 'stream' && !streams.take(1, now())) {
+      const error = new Error('it opens too many streams')
+      muxer.abort(error)
+      connection.abort(error)
+      return false
+    }
+    return dispatch(event)
+  }
+  return counted
+}

@@ -1,0 +1,299 @@
+import { randomBytes } from 'node:crypto'
+import { ed25519Key } from '../chain/consensus/ed25519.ts'
+import type { Misbehaviour } from '../consensus/effect.ts'
+import type { BlockRequest, FetchedBlocks } from '../consensus/transport.ts'
+import { ProtobufError } from '../primitives/protobuf.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import { AddressBook } from './addressBook.ts'
+import { blockHandler, fetchBlocks } from './blockExchange.ts'
+import type { BlockSource } from './blockSource.ts'
+import { Connections } from './connections.ts'
+import { ConsensusStreams } from './consensusStreams.ts'
+import { FrameError } from './frames.ts'
+import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
+import type { Hello } from './hello.ts'
+import { LIMITS, type PeerCounts } from './limits.ts'
+import { type NetInfo, peerFacts } from './netInfo.ts'
+import { nodeId } from './nodeKey.ts'
+import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
+import { PEERS_PER_ANSWER, peersHandler, statusHandler } from './peerExchange.ts'
+import { PeerManager, type PersistentPeer } from './peerManager.ts'
+import { PROTOCOL_VERSION } from './protocols.ts'
+import { serveRequests } from './requests.ts'
+import type { Priority } from './sendQueue.ts'
+import type { Session } from './session.ts'
+import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
+import type { ValidatorProof } from './validatorProof.ts'
+
+/** Addresses that a refused peer is told of. */
+const PEERS_IN_REFUSAL = 10
+
+export interface NetworkOptions {
+  /** 32 bytes: the node key's seed */
+  readonly seed: Uint8Array
+  readonly chainId: string
+  readonly genesisHash: Uint8Array
+  readonly moniker: string
+  /** of this software */
+  readonly version: string
+  readonly listen: PeerAddress
+  /** host:port to announce; undefined: where peers see this node, at its port */
+  readonly externalAddress: string | undefined
+  /** PUBLIC_RPC_URL */
+  readonly rpcAddress: string | undefined
+  /** this node is a validator */
+  readonly validator: ValidatorProof | undefined
+  readonly persistentPeers: readonly PersistentPeer[]
+  readonly counts: PeerCounts
+  /** file that the address book is kept in */
+  readonly addressBookPath: string
+  readonly blocks: BlockSource
+  /** height of the newest block, which may be newer than what `blocks` gives */
+  readonly height: () => number
+  /** how many messages of a session nobody has handled yet */
+  readonly unhandled: (session: Session) => number
+  readonly metrics: NetworkMetrics
+  readonly log: Logger
+  /** milliseconds that never go back */
+  readonly now: () => number
+}
+
+/** What peers cause. Sessions are those of the network; nothing of a session comes before `joined` or after `left`. */
+export interface NetworkEvents {
+  joined(session: Session): void
+  left(session: Session): void
+  /** an encoded consensus message within its sender's budget, in memory of its own */
+  message(session: Session, body: Uint8Array): void
+  /** protobuf of evidence, not looked at */
+  evidence(session: Session, bytes: Uint8Array): Promise<'accept' | 'ignore' | 'reject'>
+  /** encoded transactions that peers send */
+  transactions(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts>
+}
+
+/** The node's side of the peer-to-peer network. */
+export class Network {
+  readonly id: string
+  readonly #options: NetworkOptions
+  readonly #events: NetworkEvents
+  readonly #connections: Connections
+  readonly #streams: ConsensusStreams
+  readonly #gossip: Gossip
+  readonly #transactions: TransactionGossip
+  readonly #book: AddressBook
+  readonly #peers: PeerManager
+  readonly #byHandle = new Map<number, Session>()
+  #isClosing = false
+
+  private constructor(options: NetworkOptions, events: NetworkEvents, id: string, connections: Connections) {
+    this.id = id
+    this.#options = options
+    this.#events = events
+    this.#connections = connections
+    const { metrics, now, log, persistentPeers, counts, genesisHash } = options
+    this.#streams = new ConsensusStreams({
+      connections,
+      metrics,
+      now,
+      height: options.height,
+      unhandled: options.unhandled,
+      onMessage: (session, body) => events.message(session, body),
+    })
+    this.#transactions = new TransactionGossip({ metrics, now, admit: (transactions) => events.transactions(transactions) })
+    this.#gossip = new Gossip({
+      connections,
+      genesisHash,
+      metrics,
+      now,
+      judge: {
+        transactions: (session, data) => this.#transactions.judge(session, data),
+        evidence: async (session, data) => {
+          if (data.length > LIMITS.evidenceBytes) return { ban: `evidence of ${data.length} bytes` }
+          if (!session.budgets.evidence.take(1, now())) return 'ignore'
+          const verdict = await events.evidence(session, data)
+          return verdict === 'reject' ? { ban: 'wrong evidence' } : verdict
+        },
+      },
+    })
+    this.#book = new AddressBook(options.addressBookPath, id)
+    this.#peers = new PeerManager({
+      connections,
+      book: this.#book,
+      persistent: persistentPeers.filter((peer) => peer.id !== id),
+      counts,
+      isValidator: options.validator !== undefined,
+      metrics,
+      log,
+      now,
+    })
+  }
+
+  /**
+   * Listens, and dials the peers it knows.
+   * @throws Error when the port can not be listened on
+   */
+  static async start(options: NetworkOptions, events: NetworkEvents): Promise<Network> {
+    const id = nodeId(ed25519Key(options.seed).publicKey)
+    const instance = new Uint8Array(randomBytes(16))
+    const persistentIds = new Set(options.persistentPeers.map((peer) => peer.id))
+    const { counts } = options
+    const connections = await Connections.create({
+      seed: options.seed,
+      id,
+      listen: options.listen,
+      maxConnections: LIMITS.pending + 2 * (counts.inbound + counts.outbound) + persistentIds.size,
+      topics: TOPICS.map((topic) => topicName(topic, options.genesisHash)),
+      log: options.log,
+      now: options.now,
+      metrics: options.metrics,
+      hello: () => network.#hello(instance),
+      isPersistent: (peer) => persistentIds.has(peer),
+      refuse: (peer) => network.#peers.refuse(peer),
+      others: () => network.#peers.known(PEERS_IN_REFUSAL),
+      onEstablished: (session) => network.#established(session),
+      onLeft: (session) => network.#left(session),
+      onPeersNamed: (source, peers) => network.#book.learn(peers, source),
+    })
+    const network = new Network(options, events, id, connections)
+    // Whoever connects finds everything in place.
+    await network.#serve()
+    await connections.listen()
+    network.#gossip.subscribe()
+    network.#peers.start()
+    options.log.info({ nodeId: id, address: formatPeerAddress(connections.listenAddress) }, 'listening for peers')
+    return network
+  }
+
+  /** connected peers */
+  get peerCount(): number {
+    return this.#byHandle.size
+  }
+
+  /** peers that take part in the gossip of a topic */
+  neighbours(topic: Topic): number {
+    return this.#gossip.neighbours(topic)
+  }
+
+  /** where peers can connect; the port is the one that was given by the system when none was asked for */
+  get listenAddress(): PeerAddress {
+    return this.#connections.listenAddress
+  }
+
+  /** Sends an encoded consensus message to those of the sessions that are still there. */
+  send(handles: Iterable<number>, body: Uint8Array, priority: Priority | 'part'): void {
+    const sessions: Session[] = []
+    for (const handle of handles) {
+      const session = this.#byHandle.get(handle)
+      if (session !== undefined) sessions.push(session)
+    }
+    if (sessions.length > 0) this.#streams.send(sessions, body, priority)
+  }
+
+  /** @throws Error when the peer is gone, or does not answer in time or as it should */
+  async fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
+    const session = this.#connections.sessions.get(id)
+    if (session === undefined) throw new Error(`${id} is not connected`)
+    try {
+      return await fetchBlocks(this.#options, session, request)
+    } catch (error) {
+      if (error instanceof ProtobufError || error instanceof FrameError) {
+        this.#connections.ban(session, `malformed blocks: ${error.message}`)
+      }
+      throw error
+    }
+  }
+
+  /** A peer broke the rules, or (`unresponsive`) keeps others waiting. */
+  punish(id: string, what: Misbehaviour, reason: string): void {
+    const session = this.#connections.sessions.get(id)
+    if (session === undefined) return
+    if (what !== 'unresponsive') this.#connections.ban(session, `${what}: ${reason}`)
+    else if (!session.budgets.failures.take(1, this.#options.now()) && !session.isPersistent) {
+      this.#connections.disconnect(session, reason)
+    }
+  }
+
+  /** @param data of `encodeBatch` */
+  async publishTransactions(data: Uint8Array): Promise<void> {
+    if (this.#isClosing) return
+    this.#transactions.published(data)
+    await this.#gossip.publish('transactions', data)
+  }
+
+  /** @param bytes protobuf of evidence that this node believes */
+  async publishEvidence(bytes: Uint8Array): Promise<void> {
+    if (!this.#isClosing) await this.#gossip.publish('evidence', bytes)
+  }
+
+  /** Consensus addresses of the present validators; see {@link PeerManager.setValidators}. */
+  setValidators(addresses: readonly Uint8Array[]): void {
+    this.#peers.setValidators(addresses)
+  }
+
+  netInfo(): NetInfo {
+    const nowMs = this.#options.now()
+    return {
+      listening: true,
+      listeners: [this.#options.externalAddress ?? formatPeerAddress(this.listenAddress)],
+      peers: [...this.#byHandle.values()].map((session) => peerFacts(session, nowMs)),
+    }
+  }
+
+  /** Closes all connections and saves what is known of peers. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#peers.close()
+    await this.#connections.close()
+  }
+
+  async #serve(): Promise<void> {
+    const { metrics, now, blocks } = this.#options
+    const context = { connections: this.#connections, metrics, now }
+    this.#gossip.prepare()
+    await this.#streams.start()
+    await serveRequests(context, blockHandler(blocks))
+    await serveRequests(context, peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)))
+    await serveRequests(context, statusHandler(() => this.#standing()))
+  }
+
+  #standing(): { readonly base: number; readonly height: number } {
+    const view = this.#options.blocks()
+    const { base, height } = view
+    void view.close()
+    return { base, height }
+  }
+
+  #hello(instance: Uint8Array): Hello {
+    const { chainId, genesisHash, moniker, version, externalAddress, rpcAddress, validator } = this.#options
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      genesisHash,
+      chainId,
+      version,
+      moniker,
+      externalAddress: externalAddress ?? '',
+      listenPort: this.listenAddress.port,
+      rpcAddress: rpcAddress ?? '',
+      ...this.#standing(),
+      validator,
+      instance,
+    }
+  }
+
+  async #established(session: Session): Promise<void> {
+    await this.#streams.open(session)
+    if (session.connection.status !== 'open') return
+    this.#byHandle.set(session.handle, session)
+    this.#peers.joined(session)
+    this.#events.joined(session)
+    session.joined.resolve()
+  }
+
+  #left(session: Session): void {
+    // Whoever waits for it to join finds its streams closed.
+    session.joined.resolve()
+    if (!this.#byHandle.delete(session.handle)) return
+    this.#peers.left(session)
+    this.#events.left(session)
+  }
+}

@@ -1,0 +1,53 @@
+import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
+import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import { type KnownPeer, readKnownPeer, writeKnownPeer } from './knownPeer.ts'
+import { LIMITS, REQUEST_LIMITS } from './limits.ts'
+import { type RequestHandler, request } from './requests.ts'
+import type { Session } from './session.ts'
+
+/** Peers in one answer. */
+export const PEERS_PER_ANSWER = 64
+
+/** A request that holds nothing still has a byte: there are no empty frames. */
+const NO_REQUEST = Uint8Array.of(0)
+
+/** Tells of good peers: those that this node has reached, or is connected with. */
+export function peersHandler(known: () => readonly KnownPeer[]): RequestHandler {
+  return {
+    protocol: 'peers',
+    limits: REQUEST_LIMITS.peers,
+    answer: async (session, _, respond) => {
+      const peers = known().filter(({ id }) => id !== session.id)
+      // The number keeps an answer without peers from being empty.
+      const writer = new ProtobufWriter().varint(1, 1)
+      await respond(writer.repeatedMessage(2, writeKnownPeer, peers.slice(0, PEERS_PER_ANSWER)).finish())
+    },
+  }
+}
+
+/** @throws Error when the peer does not answer in time or as it should */
+export async function fetchPeers(
+  context: { readonly metrics: NetworkMetrics },
+  session: Session,
+): Promise<readonly KnownPeer[]> {
+  let peers: readonly KnownPeer[] = []
+  const bounds = { frameBytes: LIMITS.answerBytes, totalBytes: LIMITS.answerBytes }
+  await request(context, session, 'peers', NO_REQUEST, bounds, (body) => {
+    peers = new ProtobufFields(body).repeatedMessage(2, readKnownPeer)
+    if (peers.length > PEERS_PER_ANSWER) throw new ProtobufError('more peers than an answer may hold')
+    return true
+  })
+  return peers
+}
+
+/** Says where the node stands, for whoever wants no blocks. */
+export function statusHandler(standing: () => { readonly base: number; readonly height: number }): RequestHandler {
+  return {
+    protocol: 'status',
+    limits: REQUEST_LIMITS.status,
+    answer: async (_session, _request, respond) => {
+      const { base, height } = standing()
+      await respond(new ProtobufWriter().varint(1, base).varint(2, height).finish())
+    },
+  }
+}

@@ -1,0 +1,270 @@
+import { bytesKey } from '../primitives/bytes.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { AddressBook } from './addressBook.ts'
+import { type Connections, DialError } from './connections.ts'
+import type { KnownPeer } from './knownPeer.ts'
+import { LIMITS, type PeerCounts } from './limits.ts'
+import { formatPeerAddress, type PeerAddress, parsePeerAddress } from './peerAddress.ts'
+import { fetchPeers } from './peerExchange.ts'
+import type { Session } from './session.ts'
+
+const TICK_MS = 500
+const DIALS_AT_ONCE = 8
+/** Between two attempts at one peer: the first wait, its growth, and the longest. */
+const BACK_OFF = {
+  persistent: { firstMs: 500, factor: 1.7, maxMs: 20_000 },
+  other: { firstMs: 5_000, factor: 2, maxMs: 600_000 },
+} as const
+/** More validators than a chain has: for them there is always a place. */
+const MAX_VALIDATORS = 64
+const ASK_FOR_PEERS_MS = 30_000
+const SAVE_MS = 60_000
+/** Peers whose failures are remembered: more than the address book holds. */
+const MAX_ATTEMPTS = 2_000
+
+export interface PersistentPeer {
+  readonly id: string
+  readonly address: PeerAddress
+}
+
+export interface PeerManagerOptions {
+  readonly connections: Connections
+  readonly book: AddressBook
+  readonly persistent: readonly PersistentPeer[]
+  readonly counts: PeerCounts
+  /** validators connect with all others */
+  readonly isValidator: boolean
+  readonly metrics: NetworkMetrics
+  readonly log: Logger
+  readonly now: () => number
+}
+
+interface Attempt {
+  readonly failures: number
+  readonly nextMs: number
+}
+
+/** Decides whom to dial, who gets a place, and who has gone silent. */
+export class PeerManager {
+  readonly #options: PeerManagerOptions
+  readonly #persistentIds: ReadonlySet<string>
+  readonly #attempts = new Map<string, Attempt>()
+  readonly #dialling = new Set<string>()
+  #validators: ReadonlySet<string> = new Set()
+  #timer: NodeJS.Timeout | undefined
+  #askedMs = Number.NEGATIVE_INFINITY
+  #savedMs: number
+  #isClosed = false
+
+  constructor(options: PeerManagerOptions) {
+    this.#options = options
+    this.#persistentIds = new Set(options.persistent.map(({ id }) => id))
+    this.#savedMs = options.now()
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#tick()
+  }
+
+  /** Saves the address book. Dials that are under way end with the connections. */
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#options.book.save()
+  }
+
+  /** Consensus addresses of the present validators: they and persistent peers have a place reserved. */
+  setValidators(addresses: readonly Uint8Array[]): void {
+    this.#validators = new Set(addresses.map(bytesKey))
+  }
+
+  /** Why there is no place for a peer that connects; undefined: there is one. */
+  refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
+    if (this.#persistentIds.has(id)) return undefined
+    const inbound = this.#sessions().filter((session) => !session.isOutbound)
+    if (validatorAddress !== undefined && this.#validators.has(bytesKey(validatorAddress))) {
+      // A validator that runs many nodes has one place for each key, and the others compete with everybody.
+      const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
+      if (!isTaken && inbound.filter((session) => this.#isReserved(session)).length < MAX_VALIDATORS) return undefined
+    }
+    const taken = inbound.filter((session) => !this.#isReserved(session)).length
+    return taken < this.#options.counts.inbound ? undefined : 'it has no free place'
+  }
+
+  joined(session: Session): void {
+    const { book, metrics } = this.#options
+    this.#attempts.delete(session.id)
+    const peer = announcedPeer(session)
+    if (peer !== undefined) book.announced(peer, session.remote.host)
+    metrics.knownAddresses.set(book.size)
+    if (session.isOutbound) this.#askedMs = Math.min(this.#askedMs, this.#options.now() - ASK_FOR_PEERS_MS)
+    this.#count()
+  }
+
+  left(_session: Session): void {
+    this.#count()
+  }
+
+  /** Peers to tell others of. */
+  known(count: number): readonly KnownPeer[] {
+    const known = new Map<string, KnownPeer>()
+    for (const session of this.#sessions()) {
+      const peer = announcedPeer(session)
+      if (peer !== undefined) known.set(peer.id, peer)
+    }
+    for (const peer of this.#options.book.good(count)) if (!known.has(peer.id)) known.set(peer.id, peer)
+    return shuffled([...known.values()]).slice(0, count)
+  }
+
+  #sessions(): readonly Session[] {
+    return [...this.#options.connections.sessions.values()]
+  }
+
+  #isReserved({ isPersistent, validatorAddress }: Session): boolean {
+    return isPersistent || (validatorAddress !== undefined && this.#validators.has(bytesKey(validatorAddress)))
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.now()
+    this.#dropDead(nowMs)
+    this.#dialPersistent(nowMs)
+    this.#dialOthers(nowMs)
+    this.#askForPeers(nowMs)
+    if (nowMs - this.#savedMs < SAVE_MS) return
+    this.#savedMs = nowMs
+    this.#options.book.save()
+  }
+
+  #dropDead(nowMs: number): void {
+    const { connections, metrics } = this.#options
+    const queued = { consensus: 0, parts: 0 }
+    for (const session of this.#sessions()) {
+      const { meter, queues } = session
+      const stalledMs = Math.max(queues?.consensus.stalledMs(nowMs) ?? 0, queues?.parts.stalledMs(nowMs) ?? 0)
+      queued.consensus += queues?.consensus.bytes ?? 0
+      queued.parts += queues?.parts.bytes ?? 0
+      if (nowMs - meter.lastReceivedMs > LIMITS.silentMs) connections.disconnect(session, 'it is silent')
+      else if (stalledMs > LIMITS.stalledMs) connections.disconnect(session, 'it takes no messages')
+    }
+    metrics.queuedBytes.set({ queue: 'consensus' }, queued.consensus)
+    metrics.queuedBytes.set({ queue: 'parts' }, queued.parts)
+  }
+
+  #dialPersistent(nowMs: number): void {
+    for (const { id, address } of this.#options.persistent) {
+      if (this.#isDue(id, nowMs)) this.#dial(id, address, false)
+    }
+  }
+
+  #dialOthers(nowMs: number): void {
+    const { book, counts, isValidator } = this.#options
+    const sessions = this.#sessions()
+    const outbound = sessions.filter((session) => session.isOutbound && !this.#isReserved(session)).length
+    let wanted = Math.min(counts.wanted - sessions.length, counts.outbound - outbound) - this.#dialling.size
+    for (const peer of shuffled([...book.peers()])) {
+      if (this.#dialling.size >= DIALS_AT_ONCE) return
+      const isNeeded = isValidator && peer.isValidator && sessions.length < MAX_VALIDATORS + counts.inbound
+      if ((wanted <= 0 && !isNeeded) || this.#persistentIds.has(peer.id) || !this.#isDue(peer.id, nowMs)) continue
+      wanted--
+      this.#dial(peer.id, parsePeerAddress(peer.address)!, peer.isValidator)
+    }
+  }
+
+  #isDue(id: string, nowMs: number): boolean {
+    const { connections } = this.#options
+    if (connections.isConnected(id) || connections.bans.isBanned(id) || this.#dialling.has(id)) return false
+    return (this.#attempts.get(id)?.nextMs ?? 0) <= nowMs
+  }
+
+  #dial(id: string, address: PeerAddress, isValidator: boolean): void {
+    const { connections, book, metrics, log, now } = this.#options
+    const startMs = now()
+    this.#dialling.add(id)
+    connections
+      .dial(id, address)
+      .then(() => {
+        metrics.dialsTotal.inc({ result: 'connected' })
+        metrics.dialSeconds.observe((now() - startMs) / 1000)
+        book.reached({ id, address: formatPeerAddress(address), isValidator }, Date.now())
+      })
+      .catch((error: unknown) => {
+        if (this.#isClosed) return
+        if (!(error instanceof DialError)) throw error
+        metrics.dialsTotal.inc({ result: 'failed' })
+        book.failed(id, error.isPermanent)
+        const isPersistent = this.#persistentIds.has(id)
+        const failures = this.#postpone(id, isPersistent)
+        // The operator named these peers and should hear of it, but not every few seconds.
+        const isLoud = isPersistent && (error.isPermanent || failures === 3 || failures % 30 === 0)
+        const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
+        if (isLoud) log.warn(fields, 'peer cannot be reached')
+        else log.debug(fields, 'peer cannot be reached')
+      })
+      .finally(() => this.#dialling.delete(id))
+  }
+
+  /** Sets when the peer is tried again; with jitter, so that nodes that lost one another do not all return at once. */
+  #postpone(id: string, isPersistent: boolean): number {
+    const { firstMs, factor, maxMs } = isPersistent ? BACK_OFF.persistent : BACK_OFF.other
+    const failures = (this.#attempts.get(id)?.failures ?? 0) + 1
+    const waitMs = Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
+    this.#attempts.set(id, { failures, nextMs: this.#options.now() + waitMs })
+    // Strangers whose addresses have gone need not be remembered for ever.
+    for (const oldest of this.#attempts.keys()) {
+      if (this.#attempts.size <= MAX_ATTEMPTS) break
+      if (!this.#persistentIds.has(oldest)) this.#attempts.delete(oldest)
+    }
+    return failures
+  }
+
+  #askForPeers(nowMs: number): void {
+    const { connections, counts, book, metrics, log, isValidator } = this.#options
+    const sessions = this.#sessions().filter(({ queues }) => queues !== undefined)
+    if (nowMs - this.#askedMs < ASK_FOR_PEERS_MS || sessions.length === 0) return
+    if (sessions.length >= counts.wanted && !isValidator) return
+    this.#askedMs = nowMs
+    const session = sessions[Math.floor(Math.random() * sessions.length)]!
+    fetchPeers({ metrics }, session)
+      .then((peers) => book.learn(peers, session.remote.host))
+      .catch((error: unknown) => {
+        log.debug({ peer: session.id, reason: String(error) }, 'peer does not tell of others')
+        if (error instanceof Error && error.name === 'ProtobufError' && connections.sessions.has(session.id)) {
+          connections.ban(session, `malformed answer: ${error.message}`)
+        }
+      })
+  }
+
+  #count(): void {
+    const sessions = this.#sessions()
+    const outbound = sessions.filter(({ isOutbound }) => isOutbound).length
+    this.#options.metrics.peers.set({ direction: 'outbound' }, outbound)
+    this.#options.metrics.peers.set({ direction: 'inbound' }, sessions.length - outbound)
+  }
+}
+
+/** Where a connected peer can be dialled: what it announces, else where it was seen. */
+export function announcedPeer({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
+  const announced = hello.externalAddress
+  const isValidator = validatorAddress !== undefined
+  if (announced !== '') {
+    return parsePeerAddress(announced) === undefined ? undefined : { id, address: announced, isValidator }
+  }
+  if (hello.listenPort === 0) return undefined
+  return { id, address: formatPeerAddress({ host: remote.host, port: hello.listenPort }), isValidator }
+}
+
+function isSameValidator({ validatorAddress }: Session, other: Uint8Array): boolean {
+  return validatorAddress !== undefined && bytesKey(validatorAddress) === bytesKey(other)
+}
+
+function shuffled<T>(items: T[]): T[] {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1))
+    const item = items[i]!
+    items[i] = items[j]!
+    items[j] = item
+  }
+  return items
+}

@@ -1,0 +1,17 @@
+/** Names of the stream protocols. A change that an older node would misread gets a new number. */
+export const PROTOCOLS = {
+  /** the first thing on a connection: who are you, and of which chain? */
+  hello: '/coind/hello/1',
+  /** votes, proposals and statuses; each side opens one and only writes to it */
+  consensus: '/coind/consensus/1',
+  /** parts of blocks, so that votes need not wait behind them */
+  parts: '/coind/parts/1',
+  blocks: '/coind/blocks/1',
+  peers: '/coind/peers/1',
+  status: '/coind/status/1',
+} as const
+
+export type ProtocolName = keyof typeof PROTOCOLS
+
+/** What the hello says: nodes with different numbers do not talk. */
+export const PROTOCOL_VERSION = 1

@@ -1,0 +1,103 @@
+import type { Stream } from '@libp2p/interface'
+
+/** Lower numbers go first and are dropped last. */
+export const PRIORITIES = { proposal: 0, ownVote: 1, relayedVote: 2, status: 3 } as const
+
+export type Priority = (typeof PRIORITIES)[keyof typeof PRIORITIES]
+
+const LEVELS = 4
+/** Frames that go to the stream at once: more would only wait there, where they cannot be overtaken or dropped. */
+const BATCH_BYTES = 64 << 10
+
+export interface SendQueueEvents {
+  /** a message was dropped because the peer is slow */
+  dropped(priority: Priority): void
+  sent(bytes: number): void
+}
+
+/**
+ * What one peer has yet to be sent on one stream. Messages of a turn of the event loop leave together. When the peer is slow the
+ * least important, oldest messages are dropped; only the newest status is worth sending.
+ */
+export class SendQueue {
+  readonly #stream: Stream
+  readonly #maxBytes: number
+  readonly #events: SendQueueEvents
+  readonly #now: () => number
+  readonly #levels: Uint8Array[][] = Array.from({ length: LEVELS }, () => [])
+  #bytes = 0
+  #isScheduled = false
+  #isBlocked = false
+  #movedMs: number
+
+  constructor(stream: Stream, maxBytes: number, events: SendQueueEvents, now: () => number) {
+    this.#stream = stream
+    this.#maxBytes = maxBytes
+    this.#events = events
+    this.#now = now
+    this.#movedMs = now()
+    stream.addEventListener('drain', () => {
+      this.#isBlocked = false
+      this.#movedMs = this.#now()
+      this.#schedule()
+    })
+  }
+
+  /** bytes that wait */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** milliseconds for which the peer has taken nothing of what waits for it */
+  stalledMs(nowMs: number): number {
+    return this.#isBlocked ? nowMs - this.#movedMs : 0
+  }
+
+  /** @param frame of {@link encodeFrame}; may be shared between queues */
+  push(frame: Uint8Array, priority: Priority): void {
+    const level = this.#levels[priority]!
+    if (priority === PRIORITIES.status && level.length > 0) this.#drop(priority)
+    level.push(frame)
+    this.#bytes += frame.length
+    for (let last = LEVELS - 1; this.#bytes > this.#maxBytes && last >= 0; ) {
+      if (this.#levels[last]!.length === 0) last--
+      else this.#drop(last as Priority)
+    }
+    this.#schedule()
+  }
+
+  #drop(priority: Priority): void {
+    this.#bytes -= this.#levels[priority]!.shift()!.length
+    this.#events.dropped(priority)
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isBlocked || this.#bytes === 0) return
+    this.#isScheduled = true
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    while (this.#bytes > 0 && !this.#isBlocked && this.#stream.writeStatus === 'writable') {
+      const batch = this.#takeBatch()
+      this.#isBlocked = !this.#stream.send(batch)
+      this.#movedMs = this.#now()
+      this.#events.sent(batch.length)
+    }
+  }
+
+  #takeBatch(): Uint8Array {
+    const frames: Uint8Array[] = []
+    let length = 0
+    for (const level of this.#levels) {
+      let taken = 0
+      while (taken < level.length && length < BATCH_BYTES) length += level[taken++]!.length
+      frames.push(...level.splice(0, taken))
+    }
+    this.#bytes -= length
+    return frames.length === 1 ? frames[0]! : Buffer.concat(frames, length)
+  }
+}

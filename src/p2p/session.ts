@@ -1,0 +1,55 @@
+import type { Connection } from '@libp2p/interface'
+import type { Hello } from './hello.ts'
+import { LIMITS } from './limits.ts'
+import type { ConnectionMeter } from './meteredMuxer.ts'
+import type { PeerAddress } from './peerAddress.ts'
+import type { SendQueue } from './sendQueue.ts'
+import { TokenBucket } from './tokenBucket.ts'
+
+/** A connected peer that is of our chain. */
+export interface Session {
+  /** node ID */
+  readonly id: string
+  /** short name of this session between threads */
+  readonly handle: number
+  readonly connection: Connection
+  readonly isOutbound: boolean
+  /** the connection's other end */
+  readonly remote: PeerAddress
+  readonly hello: Hello
+  /** consensus address of the validator that it has proved to be */
+  readonly validatorAddress: Uint8Array | undefined
+  readonly isPersistent: boolean
+  readonly meter: ConnectionMeter
+  readonly budgets: SessionBudgets
+  /** resolves when messages can be sent; never rejects */
+  readonly joined: PromiseWithResolvers<void>
+  /** streams to it; undefined until it has joined */
+  queues: { readonly consensus: SendQueue; readonly parts: SendQueue } | undefined
+}
+
+/** What the peer may still send. */
+export interface SessionBudgets {
+  readonly messages: TokenBucket
+  readonly parts: TokenBucket
+  readonly otherHeights: TokenBucket
+  readonly gossip: TokenBucket
+  readonly gossipDropped: TokenBucket
+  readonly refusedTransactions: TokenBucket
+  readonly evidence: TokenBucket
+  /** requests that it did not answer in time */
+  readonly failures: TokenBucket
+}
+
+export function createBudgets(nowMs: number): SessionBudgets {
+  return {
+    messages: new TokenBucket(LIMITS.messages, nowMs),
+    parts: new TokenBucket(LIMITS.parts, nowMs),
+    otherHeights: new TokenBucket(LIMITS.otherHeights, nowMs),
+    gossip: new TokenBucket(LIMITS.gossip, nowMs),
+    gossipDropped: new TokenBucket(LIMITS.gossipDropped, nowMs),
+    refusedTransactions: new TokenBucket(LIMITS.refusedTransactions, nowMs),
+    evidence: new TokenBucket(LIMITS.evidence, nowMs),
+    failures: new TokenBucket(LIMITS.failures, nowMs),
+  }
+}

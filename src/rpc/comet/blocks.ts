@@ -1,0 +1,130 @@
+import type { ConsensusBlock } from '../../chain/consensus/block.ts'
+import { encodeBlock } from '../../chain/consensus/blockCodec.ts'
+import { encodedTxSize } from '../../chain/consensus/consensusParams.ts'
+import { type CometChain, lowestBlock, notKept, readHeight, type WithChain } from './chain.ts'
+import { blockIdJson, NO_BLOCK_ID_JSON } from './json/blockIdJson.ts'
+import { blockJson, commitJson, headerJson } from './json/blockJson.ts'
+import { bytes, hexBytes, int64 } from './params.ts'
+import { type CometMethod, cometFailure, defineCometMethod } from './table.ts'
+
+/** Blocks in one answer of `blockchain`. */
+const MAX_METAS = 20
+
+/**
+ * `block`, `block_by_hash`, `header`, `header_by_hash`, `commit` and `blockchain` (rpc/core/blocks.go). Where BLOCK_HISTORY has
+ * dropped a block's transactions, its header and commit are still there.
+ */
+export function createBlockMethods(withChain: WithChain): readonly CometMethod[] {
+  return [
+    defineCometMethod({
+      name: 'block',
+      params: [{ name: 'height', type: int64 }],
+      run: (asked) => withChain((chain) => fullBlock(chain, readHeight(asked, chain.headHeight, lowestBlock(chain)))),
+    }),
+    defineCometMethod({
+      name: 'block_by_hash',
+      params: [{ name: 'hash', type: bytes }],
+      run: (hash) =>
+        withChain((chain) => {
+          const height = hash && chain.heightOfConsensusHash(hash)
+          return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
+        }),
+    }),
+    defineCometMethod({
+      name: 'header',
+      params: [{ name: 'height', type: int64 }],
+      run: (asked) =>
+        withChain((chain) => {
+          const block = keptBlock(chain, readHeight(asked, chain.headHeight, 1))
+          return { header: block === undefined ? null : headerJson(block.header) }
+        }),
+    }),
+    defineCometMethod({
+      name: 'header_by_hash',
+      params: [{ name: 'hash', type: hexBytes }],
+      run: (hash) =>
+        withChain((chain) => {
+          const height = hash && chain.heightOfConsensusHash(hash)
+          const block = height === undefined ? undefined : chain.consensusBlock(height)
+          return { header: block === undefined ? null : headerJson(block.header) }
+        }),
+    }),
+    defineCometMethod({
+      name: 'commit',
+      params: [{ name: 'height', type: int64 }],
+      run: (asked) =>
+        withChain((chain) => {
+          const height = readHeight(asked, chain.headHeight, 1)
+          const block = keptBlock(chain, height)
+          const commit = block && chain.seenCommit(height)
+          if (commit === undefined) return null
+          return {
+            signed_header: { header: headerJson(block!.header), commit: commitJson(commit) },
+            // The commit of the newest block is the one that this node saw; the next block's may be another.
+            canonical: height < chain.headHeight,
+          }
+        }),
+    }),
+    defineCometMethod({
+      name: 'blockchain',
+      params: [
+        { name: 'minHeight', type: int64 },
+        { name: 'maxHeight', type: int64 },
+      ],
+      run: (min = 0n, max = 0n) =>
+        withChain((chain) => {
+          const [low, high] = readRange(min, max, lowestBlock(chain), chain.headHeight)
+          const metas = []
+          for (let height = high; height >= low; height--) metas.push(blockMeta(chain, height))
+          return { last_height: String(chain.headHeight), block_metas: metas }
+        }),
+    }),
+  ]
+}
+
+/** @param height 0: there is none */
+function fullBlock(chain: CometChain, height: number) {
+  const block = height === 0 ? undefined : chain.consensusBlock(height)
+  if (block === undefined) return { block_id: NO_BLOCK_ID_JSON, block: null }
+  return { block_id: blockIdJson(chain.blockId(height)!), block: blockJson(block) }
+}
+
+/** undefined before the first block @throws CometError when the block is not kept */
+function keptBlock(chain: CometChain, height: number): ConsensusBlock | undefined {
+  if (height === 0) return undefined
+  const block = chain.consensusBlock(height)
+  if (block === undefined) throw notKept(height, lowestBlock(chain))
+  return block
+}
+
+/** rpc/core/blocks.go, filterMinMax; 0: not given. */
+function readRange(min: bigint, max: bigint, lowest: number, head: number): readonly [low: number, high: number] {
+  if (min < 0n || max < 0n) throw cometFailure('heights must be non-negative')
+  const high = max === 0n || max > head ? head : Number(max)
+  const wanted = min === 0n ? 1n : min
+  const low = Math.max(wanted > head ? Number.POSITIVE_INFINITY : Number(wanted), lowest, high - MAX_METAS + 1)
+  if (low > high) {
+    const shown = low === Number.POSITIVE_INFINITY ? min : low
+    throw cometFailure(`min height ${shown} can't be greater than max height ${high}`)
+  }
+  return [low, high]
+}
+
+/** types.BlockMeta */
+function blockMeta(chain: CometChain, height: number) {
+  const block = chain.consensusBlock(height)!
+  return {
+    block_id: blockIdJson(chain.blockId(height)!),
+    block_size: String(blockSize(block)),
+    header: headerJson(block.header),
+    num_txs: String(block.txs.length),
+  }
+}
+
+/** Bytes of the encoded block, without writing its transactions anew. */
+function blockSize(block: ConsensusBlock): number {
+  const rest = encodeBlock({ ...block, txs: [] }).length
+  const data = block.txs.reduce((sum, tx) => sum + encodedTxSize(tx.length), 0)
+  // The field is there without transactions too: its tag and the length 0, two bytes.
+  return rest - 2 + encodedTxSize(data)
+}

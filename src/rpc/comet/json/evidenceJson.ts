@@ -1,0 +1,115 @@
+import {
+  type BlockId,
+  type Evidence,
+  SIGNED_MESSAGE_TYPES,
+  type Vote,
+  type VoteType,
+} from '../../../chain/consensus/types.ts'
+import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { CometParamError, fromBase64, int64 } from '../params.ts'
+import { blockIdJson } from './blockIdJson.ts'
+import { base64, formatTime, parseTime, upperHex } from './text.ts'
+
+const DUPLICATE_VOTE = 'tendermint/DuplicateVoteEvidence'
+
+/** types.DuplicateVoteEvidence behind its interface; three of its fields have no JSON names in Go. */
+export function evidenceJson({ voteA, voteB, totalVotingPower, validatorPower, timestampMs }: Evidence) {
+  return {
+    type: DUPLICATE_VOTE,
+    value: {
+      vote_a: voteJson(voteA),
+      vote_b: voteJson(voteB),
+      TotalVotingPower: totalVotingPower.toString(),
+      ValidatorPower: validatorPower.toString(),
+      Timestamp: formatTime(timestampMs),
+    },
+  }
+}
+
+/** types.Vote; vote extensions are not used on this chain. */
+function voteJson(vote: Vote) {
+  return {
+    type: vote.type,
+    height: String(vote.height),
+    round: vote.round,
+    block_id: blockIdJson(vote.blockId),
+    timestamp: formatTime(vote.timestampMs),
+    validator_address: upperHex(vote.validatorAddress),
+    validator_index: vote.validatorIndex,
+    signature: base64(vote.signature),
+    extension: null,
+    extension_signature: null,
+  }
+}
+
+/**
+ * The evidence that {@link evidenceJson} wrote, or CometBFT.
+ * @throws CometParamError
+ */
+export function readEvidenceJson(json: unknown): Evidence {
+  const { type, value } = fieldsOf(json, 'evidence')
+  if (type === undefined) throw new CometParamError('interface type cannot be empty')
+  if (type !== DUPLICATE_VOTE) throw new CometParamError(`unknown type ${JSON.stringify(type)}`)
+  const { vote_a, vote_b, TotalVotingPower, ValidatorPower, Timestamp } = fieldsOf(value, 'value')
+  return {
+    kind: 'duplicateVote',
+    voteA: readVote(vote_a, 'vote_a'),
+    voteB: readVote(vote_b, 'vote_b'),
+    totalVotingPower: int64.fromJson(TotalVotingPower) ?? 0n,
+    validatorPower: int64.fromJson(ValidatorPower) ?? 0n,
+    timestampMs: readTime(Timestamp, 'Timestamp'),
+  }
+}
+
+function readVote(json: unknown, place: string): Vote {
+  const vote = fieldsOf(json, place)
+  return {
+    type: readVoteType(vote.type, `${place}.type`),
+    height: readNumber(vote.height, `${place}.height`, 1),
+    round: readNumber(vote.round, `${place}.round`, 0),
+    blockId: readBlockId(vote.block_id, `${place}.block_id`),
+    timestampMs: readTime(vote.timestamp, `${place}.timestamp`),
+    validatorAddress: readHex(vote.validator_address, `${place}.validator_address`),
+    validatorIndex: readNumber(vote.validator_index, `${place}.validator_index`, 0),
+    signature: typeof vote.signature === 'string' ? fromBase64(vote.signature) : EMPTY_BYTES,
+  }
+}
+
+function readBlockId(json: unknown, place: string): BlockId {
+  const { hash, parts } = fieldsOf(json, place)
+  const { total, hash: partsHash } = fieldsOf(parts, `${place}.parts`)
+  return {
+    hash: readHex(hash, `${place}.hash`),
+    partSetHeader: {
+      total: readNumber(total, `${place}.parts.total`, 0),
+      hash: readHex(partsHash, `${place}.parts.hash`),
+    },
+  }
+}
+
+function readVoteType(json: unknown, place: string): VoteType {
+  if (json === SIGNED_MESSAGE_TYPES.prevote || json === SIGNED_MESSAGE_TYPES.precommit) return json
+  throw new CometParamError(`${place}: expected 1 or 2`)
+}
+
+function readNumber(json: unknown, place: string, min: number): number {
+  const value = Number(int64.fromJson(json) ?? Number.NaN)
+  if (Number.isSafeInteger(value) && value >= min) return value
+  throw new CometParamError(`${place}: expected a whole number from ${min}`)
+}
+
+function readTime(json: unknown, place: string): number {
+  const timeMs = typeof json === 'string' ? parseTime(json) : undefined
+  if (timeMs === undefined) throw new CometParamError(`${place}: expected a time in whole milliseconds`)
+  return timeMs
+}
+
+function readHex(json: unknown, place: string): Uint8Array {
+  if (typeof json !== 'string' || !/^(?:[0-9a-f]{2})*$/i.test(json)) throw new CometParamError(`${place}: expected hex`)
+  return new Uint8Array(Buffer.from(json, 'hex'))
+}
+
+function fieldsOf(json: unknown, place: string): Readonly<Record<string, unknown>> {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>
+  throw new CometParamError(`${place}: expected an object`)
+}

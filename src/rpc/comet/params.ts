@@ -1,0 +1,110 @@
+/**
+ * How a parameter is written, in a query and in JSON (rpc/jsonrpc/server/http_uri_handler.go and http_json_handler.go, libs/json).
+ * Both readers throw {@link CometParamError} with CometBFT's words.
+ */
+export interface CometType<T> {
+  /** @param text not empty */
+  fromQuery(text: string): T | undefined
+  fromJson(value: unknown): T | undefined
+}
+
+export class CometParamError extends Error {
+  override readonly name = 'CometParamError'
+}
+
+const MIN_INT64 = -(2n ** 63n)
+const MAX_INT64 = 2n ** 63n - 1n
+const MAX_UINT64 = 2n ** 64n - 1n
+
+/** A hash in hex: more digits than base64 or text of one has. */
+const HASH_DIGITS = /^(?:0x)?[0-9a-f]{64}$/i
+
+/** In a query 5 or "5"; in JSON "5", and 5 too, which CometBFT refuses. */
+function integer(goType: string, min: bigint, max: bigint): CometType<bigint> {
+  const parse = (digits: string): bigint => {
+    if (digits === '') throw new CometParamError('unexpected end of JSON input')
+    const [start = ''] = /^-?[0-9]*/.exec(digits) ?? []
+    if (start.length < digits.length) {
+      const where = start === '' ? 'looking for beginning of value' : 'after top-level value'
+      throw new CometParamError(`invalid character '${digits[start.length]}' ${where}`)
+    }
+    const value = BigInt(start)
+    if (value >= min && value <= max) return value
+    throw new CometParamError(`json: cannot unmarshal number ${start} into Go value of type ${goType}`)
+  }
+  const refuse = (json: string): never => {
+    throw new CometParamError(`invalid 64-bit integer encoding ${JSON.stringify(json)}, expected string`)
+  }
+  return {
+    fromQuery: (text) => {
+      if (/^0x/i.test(text)) throw new CometParamError(`got a hex string arg, but expected '${goType}'`)
+      if (/^-?[0-9]+$/.test(text)) return parse(text)
+      return isQuoted(text) ? parse(text.slice(1, -1)) : refuse(text)
+    },
+    fromJson: (value) => {
+      if (value === null || value === undefined) return undefined
+      if (typeof value === 'string') return parse(value)
+      return Number.isSafeInteger(value) ? parse(String(value)) : refuse(JSON.stringify(value))
+    },
+  }
+}
+
+export const int64 = integer('int64', MIN_INT64, MAX_INT64)
+export const int = integer('int', MIN_INT64, MAX_INT64)
+export const uint = integer('uint', 0n, MAX_UINT64)
+
+/**
+ * A hash. In a query 0x and hex, in JSON base64. CometBFT takes the characters between quotation marks in a query for the bytes
+ * themselves, which no hash is made of; here hex may stand there, and in JSON too.
+ */
+export const bytes: CometType<Uint8Array> = {
+  fromQuery: (text) => {
+    const inner = isQuoted(text) ? text.slice(1, -1) : text
+    if (HASH_DIGITS.test(inner)) return fromHex(inner.replace(/^0x/i, ''))
+    if (isQuoted(text)) return new TextEncoder().encode(inner)
+    if (/^0x/i.test(text)) return fromHex(text.slice(2))
+    throw new CometParamError(`invalid character '${text[0]}' looking for beginning of value`)
+  },
+  fromJson: (value) => {
+    const text = stringOf(value, '[]uint8')
+    if (text === undefined) return undefined
+    return HASH_DIGITS.test(text) ? fromHex(text.replace(/^0x/i, '')) : fromBase64(text)
+  },
+}
+
+/** A hash that is hex in JSON as well. */
+export const hexBytes: CometType<Uint8Array> = {
+  fromQuery: bytes.fromQuery,
+  fromJson: (value) => {
+    const text = stringOf(value, 'string')
+    return text === undefined ? undefined : fromHex(text.replace(/^0x/i, ''))
+  },
+}
+
+/** @throws CometParamError */
+export function fromBase64(text: string): Uint8Array {
+  const strange = /[^0-9A-Za-z+/]/.exec(text.replace(/={0,2}$/, ''))
+  if (strange !== null) throw new CometParamError(`illegal base64 data at input byte ${strange.index}`)
+  if (text.length % 4 !== 0) throw new CometParamError(`illegal base64 data at input byte ${text.length}`)
+  return new Uint8Array(Buffer.from(text, 'base64'))
+}
+
+function fromHex(digits: string): Uint8Array {
+  const [strange] = /[^0-9a-f]/i.exec(digits) ?? []
+  if (strange !== undefined) {
+    const point = strange.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+    throw new CometParamError(`encoding/hex: invalid byte: U+${point} '${strange}'`)
+  }
+  if (digits.length % 2 !== 0) throw new CometParamError('encoding/hex: odd length hex string')
+  return new Uint8Array(Buffer.from(digits, 'hex'))
+}
+
+function stringOf(value: unknown, goType: string): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (typeof value === 'string') return value
+  throw new CometParamError(`json: cannot unmarshal ${typeof value} into Go value of type ${goType}`)
+}
+
+function isQuoted(text: string): boolean {
+  return text.length >= 2 && text.startsWith('"') && text.endsWith('"')
+}

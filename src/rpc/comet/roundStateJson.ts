@@ -1,0 +1,145 @@
+import { type BlockId, type RankedValidatorSet, SIGNED_MESSAGE_TYPES, type Vote } from '../../chain/consensus/types.ts'
+import { proposerAt } from '../../chain/consensus/validatorPriorities.ts'
+import type { RoundStateView, VoteSetView } from '../../consensus/roundStateView.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import { blockIdJson } from './json/blockIdJson.ts'
+import { base64, formatTime, upperHex } from './json/text.ts'
+import { validatorSetJson } from './json/validatorJson.ts'
+
+/** Rounds that are shown, the newest ones: a chain that cannot decide goes through many. */
+const MAX_ROUNDS = 16
+const FINGERPRINT_BYTES = 6
+const NIL_VOTE = 'nil-Vote'
+const TYPE_NAMES = {
+  [SIGNED_MESSAGE_TYPES.prevote]: 'SIGNED_MSG_TYPE_PREVOTE(Prevote)',
+  [SIGNED_MESSAGE_TYPES.precommit]: 'SIGNED_MSG_TYPE_PRECOMMIT(Precommit)',
+}
+
+/** When the height began and when the one before was decided, wall clock in milliseconds. */
+export interface HeightTimes {
+  readonly startMs: number
+  readonly commitMs: number
+}
+
+/** consensus/types.RoundStateSimple, for people who look for the validator that is missing. */
+export function simpleRoundStateJson(state: RoundStateView, { startMs }: HeightTimes) {
+  const proposer = proposerAt(state.validators, state.round)
+  return {
+    'height/round/step': `${state.height}/${state.round}/${state.step}`,
+    start_time: formatTime(startMs),
+    proposal_block_hash: isComplete(state) ? upperHex(state.proposal?.blockId.hash ?? new Uint8Array(0)) : '',
+    locked_block_hash: hashJson(state.lockedBlockId),
+    valid_block_hash: hashJson(state.validBlockId),
+    height_vote_set: roundVotesJson(state),
+    proposer: {
+      address: upperHex(proposer.address),
+      index: state.validators.validators.findIndex(({ address }) => equalBytes(address, proposer.address)),
+    },
+  }
+}
+
+/** consensus/types.RoundState. Blocks are left out: `block` shows those that are decided. */
+export function fullRoundStateJson(state: RoundStateView, { startMs, commitMs }: HeightTimes) {
+  const { proposal, parts, lastPrecommits } = state
+  return {
+    height: String(state.height),
+    round: state.round,
+    step: state.step,
+    start_time: formatTime(startMs),
+    commit_time: formatTime(commitMs),
+    validators: validatorSetJson(state.validators),
+    proposal:
+      proposal === undefined
+        ? null
+        : {
+            Type: SIGNED_MESSAGE_TYPES.proposal,
+            height: String(proposal.height),
+            round: proposal.round,
+            pol_round: proposal.polRound,
+            block_id: blockIdJson(proposal.blockId),
+            timestamp: formatTime(proposal.timestampMs),
+            signature: base64(proposal.signature),
+          },
+    proposal_block: null,
+    proposal_block_parts:
+      parts === undefined
+        ? null
+        : { 'count/total': `${countParts(state)}/${parts.header.total}`, parts_bit_array: partBits(state) },
+    locked_round: state.lockedRound,
+    locked_block: null,
+    valid_round: state.validRound,
+    valid_block: null,
+    votes: roundVotesJson(state),
+    commit_round: state.commitRound,
+    last_commit: lastPrecommits === undefined ? null : lastCommitJson(lastPrecommits),
+    triggered_timeout_precommit: false,
+  }
+}
+
+/** consensus/types.HeightVoteSet */
+function roundVotesJson(state: RoundStateView) {
+  const rounds = []
+  for (let round = Math.max(0, state.round - MAX_ROUNDS + 1); round <= state.round; round++) {
+    const prevotes = state.votes(round, SIGNED_MESSAGE_TYPES.prevote)
+    const precommits = state.votes(round, SIGNED_MESSAGE_TYPES.precommit)
+    rounds.push({
+      round,
+      prevotes: voteTexts(prevotes, state.validators),
+      prevotes_bit_array: voteBits(prevotes, state.validators),
+      precommits: voteTexts(precommits, state.validators),
+      precommits_bit_array: voteBits(precommits, state.validators),
+    })
+  }
+  return rounds
+}
+
+/** The precommits of the height before: their validators may be others than this height's. */
+function lastCommitJson(votes: VoteSetView) {
+  const { size } = votes.bits()
+  const texts = Array.from({ length: size }, (_, index) => voteText(votes.vote(index)))
+  return { votes: texts, votes_bit_array: `BA{${size}:${marks(texts)}}`, peer_maj_23s: {} }
+}
+
+function voteTexts(votes: VoteSetView | undefined, { validators }: RankedValidatorSet): readonly string[] {
+  return validators.map((_, index) => voteText(votes?.vote(index)))
+}
+
+/** types.VoteSet.BitArrayString: who voted, and how much of the power that is. */
+function voteBits(votes: VoteSetView | undefined, set: RankedValidatorSet): string {
+  const power = votes?.power() ?? 0n
+  const share = (Number(power) / Number(set.totalPower)).toFixed(2)
+  return `BA{${set.validators.length}:${marks(voteTexts(votes, set))}} ${power}/${set.totalPower} = ${share}`
+}
+
+function marks(texts: readonly string[]): string {
+  return texts.map((text) => (text === NIL_VOTE ? '_' : 'x')).join('')
+}
+
+/** types.Vote.String */
+function voteText(vote: Vote | undefined): string {
+  if (vote === undefined) return NIL_VOTE
+  const { validatorIndex, validatorAddress, height, round, type, blockId, signature, timestampMs } = vote
+  const shown = [blockId.hash, signature, new Uint8Array(0)].map(fingerprint).join(' ')
+  const place = `${height}/${String(round).padStart(2, '0')}/${TYPE_NAMES[type]}`
+  return `Vote{${validatorIndex}:${fingerprint(validatorAddress)} ${place} ${shown} @ ${formatTime(timestampMs)}}`
+}
+
+function fingerprint(bytes: Uint8Array): string {
+  return upperHex(bytes.subarray(0, FINGERPRINT_BYTES)).padEnd(FINGERPRINT_BYTES * 2, '0')
+}
+
+function isComplete(state: RoundStateView): boolean {
+  return state.parts !== undefined && countParts(state) === state.parts.header.total
+}
+
+function countParts({ parts }: RoundStateView): number {
+  return parts === undefined ? 0 : [...Array(parts.header.total).keys()].filter((index) => parts.has(index)).length
+}
+
+function partBits({ parts }: RoundStateView): string {
+  return [...Array(parts?.header.total ?? 0).keys()].map((index) => (parts!.has(index) ? 'x' : '_')).join('')
+}
+
+function hashJson(id: BlockId | undefined): string {
+  return id === undefined ? '' : upperHex(id.hash)
+}

@@ -1,0 +1,211 @@
+import { genesisHash, parseGenesis } from '../chain/genesis.ts'
+import { GenesisError } from '../chain/genesisError.ts'
+import type { Genesis } from '../chain/genesisSchema.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+
+/** The genesis that a joining node will accept. */
+export interface ExpectedGenesis {
+  readonly chainId: string
+  readonly evmChainId: bigint
+  /** undefined: that of the seed node, whatever it is */
+  readonly hash: Uint8Array | undefined
+}
+
+export interface FetchGenesisOptions {
+  /** RPC address of the seed node */
+  readonly url: string
+  readonly expected: ExpectedGenesis
+  /** Resolves after the time; rejects with anything when `signal` is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>
+  /** ends the attempts */
+  readonly signal: AbortSignal
+  /** The seed node did not answer; it will be asked again. */
+  readonly onRetry: (reason: string, delayMs: number) => void
+  readonly limits?: Partial<FetchGenesisLimits>
+}
+
+export interface FetchGenesisLimits {
+  readonly maxBytes: number
+  /** for one whole answer */
+  readonly timeoutMs: number
+  readonly firstDelayMs: number
+  readonly maxDelayMs: number
+  readonly attempts: number
+}
+
+/** About ten minutes in all: a seed node that is started at the same time, or restarted, comes back in less. */
+const LIMITS: FetchGenesisLimits = {
+  maxBytes: 32 << 20,
+  timeoutMs: 30_000,
+  firstDelayMs: 1_000,
+  maxDelayMs: 30_000,
+  attempts: 24,
+}
+
+/** The seed node cannot be reached, which may be different later. One line for the operator. */
+export class SeedUnavailableError extends Error {
+  override readonly name = 'SeedUnavailableError'
+}
+
+/** What answers at the seed node's address is not a node of the wanted network. One line for the operator. */
+export class SeedRefusedError extends Error {
+  override readonly name = 'SeedRefusedError'
+}
+
+/**
+ * Failures of a connection that the passing of time does not cure: certificates, servers that do not speak HTTP, ports that fetch
+ * refuses.
+ */
+const HOPELESS =
+  /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HPE_|ERR_SSL_|EPROTO$|bad port$|Response does not match the HTTP)/
+/** Statuses that say "not now". */
+const BUSY: readonly number[] = [408, 425, 429]
+
+/**
+ * The genesis of the network that the seed node belongs to, checked against what the operator expects. Asks again, with growing
+ * delays, where waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
+ * @throws SeedUnavailableError after the last attempt; SeedRefusedError for an answer that no later one would better; the reason of
+ * `signal` when that is aborted
+ */
+export async function fetchGenesis(options: FetchGenesisOptions): Promise<Genesis> {
+  const limits = { ...LIMITS, ...options.limits }
+  const endpoint = genesisEndpoint(options.url)
+  const seed = shown(endpoint)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return accept(await request(endpoint, limits, options.signal), options.expected, seed)
+    } catch (error) {
+      if (!(error instanceof SeedUnavailableError) || options.signal.aborted) throw error
+      if (attempt >= limits.attempts) {
+        throw new SeedUnavailableError(`${error.message} (${attempt} attempts): check SEED_NODE_URL and the seed node`)
+      }
+      const delayMs = Math.min(limits.firstDelayMs * 2 ** (attempt - 1), limits.maxDelayMs)
+      options.onRetry(error.message, delayMs)
+      try {
+        await options.sleep(delayMs, options.signal)
+      } finally {
+        options.signal.throwIfAborted()
+      }
+    }
+  }
+}
+
+/** Where a node shows its genesis. An address that ends in /rpc already is taken as the place of the CometBFT methods. */
+export function genesisEndpoint(url: string): URL {
+  const endpoint = new URL(url)
+  const path = endpoint.pathname.replace(/\/+$/, '')
+  endpoint.pathname = path.endsWith('/rpc') ? `${path}/genesis` : `${path}/rpc/genesis`
+  endpoint.hash = ''
+  return endpoint
+}
+
+/** Without the query, which may hold a token. */
+function shown({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
+async function request(endpoint: URL, limits: FetchGenesisLimits, stop: AbortSignal): Promise<string> {
+  const seed = shown(endpoint)
+  const timeout = AbortSignal.timeout(limits.timeoutMs)
+  try {
+    const response = await fetch(endpoint, {
+      headers: { accept: 'application/json' },
+      // Whoever may send the node elsewhere could send it to another network.
+      redirect: 'manual',
+      signal: AbortSignal.any([stop, timeout]),
+    })
+    const { status } = response
+    if (status === 200) return await readText(response, limits.maxBytes, seed)
+    await response.body?.cancel()
+    if (status >= 500 || BUSY.includes(status)) throw new SeedUnavailableError(`${seed} answers with status ${status}`)
+    if (status >= 300 && status < 400) {
+      const target = response.headers.get('location')
+      const where =
+        target !== null && URL.canParse(target, endpoint.href) ? ` to ${shown(new URL(target, endpoint))}` : ''
+      throw new SeedRefusedError(`${seed} redirects${where}: SEED_NODE_URL must be the node's own address`)
+    }
+    throw new SeedRefusedError(`${seed} answers with status ${status}: SEED_NODE_URL must be the RPC address of a node`)
+  } catch (error) {
+    if (error instanceof SeedRefusedError || error instanceof SeedUnavailableError) throw error
+    if (stop.aborted) throw stop.reason
+    if (timeout.aborted) throw new SeedUnavailableError(`${seed} does not answer in ${limits.timeoutMs / 1000} seconds`)
+    const reason = reasonOf(error)
+    if (HOPELESS.test(reason)) throw new SeedRefusedError(`${seed} cannot be used (${reason}): check SEED_NODE_URL`)
+    throw new SeedUnavailableError(`${seed} cannot be reached (${reason})`)
+  }
+}
+
+async function readText(response: Response, maxBytes: number, seed: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) {
+      throw new SeedRefusedError(`${seed} answers with more than ${maxBytes >> 20} MiB: that is no genesis`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A code where there is one: `fetch failed` keeps its cause apart, and that may hold several. */
+function reasonOf(error: unknown): string {
+  let cause = error
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
+  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) cause = cause.errors[0]
+  if (!(cause instanceof Error)) return String(cause)
+  const { code } = cause as NodeJS.ErrnoException
+  return typeof code === 'string' ? code : cause.message.replaceAll(/\s+/g, ' ').slice(0, 200)
+}
+
+/** @throws SeedRefusedError, SeedUnavailableError when the node reports an error of its own */
+function accept(text: string, expected: ExpectedGenesis, seed: string): Genesis {
+  const genesis = readAnswer(text, seed)
+  if (genesis.chain_id !== expected.chainId) {
+    throw new SeedRefusedError(
+      `${seed} belongs to the network ${genesis.chain_id}, but CHAIN_ID is ${expected.chainId}: one of the two is wrong`,
+    )
+  }
+  const evmChainId = genesis.app_state.evm.params.chain_config.chain_id
+  if (BigInt(evmChainId) !== expected.evmChainId) {
+    throw new SeedRefusedError(`${seed} has EVM chain ID ${evmChainId}, but EVM_CHAIN_ID is ${expected.evmChainId}`)
+  }
+  const hash = genesisHash(genesis)
+  if (expected.hash !== undefined && !equalBytes(expected.hash, hash)) {
+    throw new SeedRefusedError(
+      `${seed} has a genesis with the hash ${digits(hash)}, but GENESIS_HASH is ${digits(expected.hash)}`,
+    )
+  }
+  return genesis
+}
+
+/** CometBFT's answer to `genesis`: { result: { genesis } }. */
+function readAnswer(text: string, seed: string): Genesis {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new SeedRefusedError(`${seed} does not answer with JSON: SEED_NODE_URL must be the RPC address of a node`)
+  }
+  const { result, error } = (body ?? {}) as {
+    readonly result?: { readonly genesis?: unknown }
+    readonly error?: unknown
+  }
+  if (error !== undefined && error !== null) throw new SeedUnavailableError(`${seed} reports an error`)
+  if (typeof result?.genesis !== 'object' || result.genesis === null) {
+    throw new SeedRefusedError(
+      `${seed} does not answer with a genesis: SEED_NODE_URL must be the RPC address of a node`,
+    )
+  }
+  try {
+    return parseGenesis(JSON.stringify(result.genesis))
+  } catch (problem) {
+    if (problem instanceof GenesisError)
+      throw new SeedRefusedError(`${seed} has a genesis that no node accepts: ${problem.message}`)
+    throw problem
+  }
+}
+
+function digits(hash: Uint8Array): string {
+  return bytesToHex(hash).slice(2)
+}

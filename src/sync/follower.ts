@@ -1,0 +1,446 @@
+import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { DecidedBlock } from '../consensus/application.ts'
+import type { ConsensusState } from '../consensus/consensusState.ts'
+import type { Misbehaviour } from '../consensus/effect.ts'
+import type { PeerId } from '../consensus/input.ts'
+import type { BlockRequest, FetchedBlocks, PeerDescription } from '../consensus/transport.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+import { BlockSync, type SyncEffect } from './blockSync.ts'
+import type { CommitCheck } from './commitCheck.ts'
+import { lagProofOf, PROOF_DISTANCE } from './lagProof.ts'
+import { SYNC_LIMITS, type SyncLimits } from './limits.ts'
+import { SyncProgress } from './syncProgress.ts'
+import type { SyncMode, SyncStatus } from './syncStatus.ts'
+
+/** Everything that the follower does outside of itself; answers come back through its functions, at once or later. */
+export interface FollowEnvironment {
+  /** milliseconds, never going back */
+  nowMs(): number
+  /** @returns how to cancel it */
+  setTimer(delayMs: number, run: () => void): () => void
+  /** answered by `answered` or `failed` */
+  request(id: number, peer: PeerId, request: BlockRequest): void
+  /** answered by `verified` */
+  verify(id: number, checks: readonly CommitCheck[]): void
+  /** The block was decided and will be applied soon: what can be computed ahead may be. */
+  prepare(decided: DecidedBlock): void
+  /** answered by `applied` */
+  apply(decided: DecidedBlock): void
+  /** From the state after the newest block on; the node votes from now on. */
+  startEngine(): void
+  /** answered by `engineStopped` */
+  stopEngine(): void
+  punish(peer: PeerId, what: Misbehaviour, reason: string): void
+  publish(status: SyncStatus): void
+  /** The node cannot go on. */
+  halt(reason: string): void
+  log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+export interface FollowerOptions {
+  readonly environment: FollowEnvironment
+  /** after the newest block */
+  readonly state: ConsensusState
+  /** of this node's validator key, 20 bytes */
+  readonly ownAddress: Uint8Array | undefined
+  readonly verify?: VerifySignature
+  readonly limits?: SyncLimits
+}
+
+/** Whether engine or sync advances the chain; `stopping`: the engine ends what it has begun, then sync begins. */
+type Phase = 'idle' | 'waiting' | 'syncing' | 'consensus' | 'stopping' | 'stopped'
+
+interface KnownPeer {
+  readonly base: number
+  readonly height: number
+}
+
+interface ProofRequest {
+  readonly id: number
+  readonly peer: PeerId
+  readonly height: number
+}
+
+const TICK_MS = 100
+/** Peers that are not in consensus say nothing of their own accord. */
+const POLL_MS = 2_000
+/** After the first peer, others may know more. */
+const SETTLE_MS = 500
+/** A node without any peer starts consensus after this time, so that it serves whoever comes. */
+const WAIT_MS = 30_000
+/** A next block that this node lacks proves that it does not keep up when it has decided nothing for this long. */
+const STUCK_MS = 5_000
+const PROOF_PEERS = 8
+/** Between attempts to prove that the node is behind, and after a sync that brought nothing; the latter doubles. */
+const RETRY_MS = 2_000
+const MAX_RETRY_MS = 300_000
+
+/**
+ * Decides whether this node takes part in consensus or fetches blocks, and does the latter. A node with a third of the power
+ * never waits, since nobody can go on without it; others hear a first peer before they start, and sync first when it is ahead. A
+ * node in consensus leaves it only for a proof that it is behind, which no peer can make up (see lagProof.ts).
+ */
+export class Follower {
+  readonly #environment: FollowEnvironment
+  readonly #options: FollowerOptions
+  readonly #limits: SyncLimits
+  readonly #peers = new Map<PeerId, KnownPeer>()
+  /** caught lying since they connected */
+  readonly #liars = new Set<PeerId>()
+  readonly #polls = new Map<number, PeerId>()
+  readonly #queue: SyncEffect[] = []
+  #state: ConsensusState
+  #phase: Phase = 'idle'
+  #startingHeight: number
+  #sync: BlockSync | undefined
+  #progress: SyncProgress | undefined
+  #proof: readonly ProofRequest[] = []
+  #isDraining = false
+  #lastId = 0
+  #cancelTick: (() => void) | undefined
+  #beganMs: number
+  #firstPeerMs: number | undefined
+  #polledMs = Number.NEGATIVE_INFINITY
+  #decidedMs: number
+  #notBeforeMs = 0
+  #retryMs = RETRY_MS
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    this.#environment = options.environment
+    this.#limits = options.limits ?? SYNC_LIMITS
+    this.#state = options.state
+    this.#startingHeight = options.state.lastHeight
+    this.#beganMs = this.#environment.nowMs()
+    this.#decidedMs = this.#beganMs
+  }
+
+  get status(): SyncStatus {
+    const currentHeight = this.#state.lastHeight
+    const modes: Readonly<Record<Phase, SyncMode>> = {
+      idle: 'waiting',
+      waiting: 'waiting',
+      syncing: 'syncing',
+      consensus: 'consensus',
+      stopping: 'syncing',
+      stopped: 'waiting',
+    }
+    let highestHeight = currentHeight
+    // In consensus a claim is nothing more than that.
+    if (this.#phase !== 'consensus') {
+      highestHeight = Math.max(highestHeight, this.#sync?.bestHeight ?? this.#bestClaim())
+    }
+    return { mode: modes[this.#phase], startingHeight: this.#startingHeight, currentHeight, highestHeight }
+  }
+
+  /** Begins. Before, peers are remembered and nothing is done. */
+  start(): void {
+    this.#phase = 'waiting'
+    this.#beganMs = this.#environment.nowMs()
+    const { validators } = this.#state
+    const { ownAddress } = this.#options
+    const own = validators.validators.find(({ address }) => ownAddress !== undefined && equalBytes(address, ownAddress))
+    if (own !== undefined && own.power * 3n >= validators.totalPower) {
+      this.#enterConsensus()
+      return
+    }
+    this.#environment.log('info', 'waiting for a first peer', { height: this.#state.lastHeight })
+    this.#publish()
+    if (this.#bestClaim() > this.#state.lastHeight + 1) this.#beginSync()
+    else this.#tick()
+  }
+
+  /** Ends; whatever comes later is ignored. The engine is the caller's to stop. */
+  stop(): void {
+    this.#phase = 'stopped'
+    this.#cancelTick?.()
+    this.#cancelTick = undefined
+    this.#sync = undefined
+    this.#proof = []
+    this.#queue.length = 0
+  }
+
+  // What peers do
+
+  peerJoined({ id, base, height }: Pick<PeerDescription, 'id' | 'base' | 'height'>): void {
+    this.#liars.delete(id)
+    this.#peers.set(id, { base, height })
+    this.#firstPeerMs ??= this.#environment.nowMs()
+    this.#onClaim(id)
+  }
+
+  peerLeft(id: PeerId): void {
+    this.#peers.delete(id)
+    this.#liars.delete(id)
+    for (const [poll, peer] of this.#polls) if (peer === id) this.#polls.delete(poll)
+    if (this.#sync !== undefined) this.#do(this.#sync.onPeerGone(id, this.#environment.nowMs()))
+  }
+
+  /** A peer says of its own accord that it has decided `height`. */
+  peerAt(id: PeerId, height: number): void {
+    const peer = this.#peers.get(id)
+    if (peer === undefined || height <= peer.height) return
+    this.#peers.set(id, { base: peer.base, height })
+    this.#onClaim(id)
+  }
+
+  answered(id: number, answer: FetchedBlocks): void {
+    const polled = this.#polls.get(id)
+    if (polled !== undefined) {
+      this.#polls.delete(id)
+      this.#onPoll(polled, answer)
+      return
+    }
+    if (this.#proof.some((request) => request.id === id)) this.#onProof(id, answer)
+    else if (this.#sync !== undefined) this.#do(this.#sync.answered(id, answer, this.#environment.nowMs()))
+  }
+
+  failed(id: number): void {
+    if (this.#polls.delete(id)) return
+    if (this.#proof.some((request) => request.id === id)) this.#onProof(id, undefined)
+    else if (this.#sync !== undefined) this.#do(this.#sync.failed(id, this.#environment.nowMs()))
+  }
+
+  // What this node does
+
+  verified(id: number, reasons: readonly (string | undefined)[]): void {
+    if (this.#sync !== undefined) this.#do(this.#sync.verified(id, reasons, this.#environment.nowMs()))
+  }
+
+  /**
+   * @param state after the block that was to be applied
+   * @param transactions in it, for the log
+   */
+  applied(state: ConsensusState, transactions: number): void {
+    if (this.#sync === undefined) return
+    const nowMs = this.#environment.nowMs()
+    this.#state = state
+    this.#progress?.count(transactions)
+    this.#do(this.#sync.applied(state, nowMs))
+    this.#publish()
+    this.#endSync(nowMs)
+  }
+
+  /** The engine decided a block. */
+  decided(state: ConsensusState): void {
+    if (this.#phase !== 'consensus' && this.#phase !== 'stopping') return
+    this.#state = state
+    this.#decidedMs = this.#environment.nowMs()
+    this.#publish()
+  }
+
+  /** The engine sees peers far ahead; to be called again while it does. */
+  onBehind(peerHeight: number): void {
+    const nowMs = this.#environment.nowMs()
+    if (this.#phase !== 'consensus' || this.#proof.length > 0 || nowMs < this.#notBeforeMs) return
+    this.#notBeforeMs = nowMs + RETRY_MS
+    this.#seekProof(peerHeight)
+  }
+
+  engineStopped(state: ConsensusState): void {
+    if (this.#phase !== 'stopping') return
+    this.#state = state
+    this.#beginSync()
+  }
+
+  // Modes
+
+  #enterConsensus(): void {
+    this.#phase = 'consensus'
+    this.#startingHeight = this.#state.lastHeight
+    this.#decidedMs = this.#environment.nowMs()
+    this.#cancelTick?.()
+    this.#cancelTick = undefined
+    this.#polls.clear()
+    this.#environment.log('info', 'taking part in consensus', { height: this.#state.lastHeight })
+    this.#environment.startEngine()
+    this.#publish()
+  }
+
+  #leaveConsensus(peerHeight: number): void {
+    this.#proof = []
+    this.#phase = 'stopping'
+    const { lastHeight } = this.#state
+    this.#environment.log('warn', 'behind the network: leaving consensus to sync', { height: lastHeight, peerHeight })
+    this.#publish()
+    this.#environment.stopEngine()
+  }
+
+  #beginSync(): void {
+    const nowMs = this.#environment.nowMs()
+    this.#phase = 'syncing'
+    this.#startingHeight = this.#state.lastHeight
+    this.#progress = new SyncProgress(this.#state.lastHeight, nowMs)
+    const sync = new BlockSync(this.#state, this.#limits, nowMs, () => ++this.#lastId)
+    this.#sync = sync
+    this.#environment.log('info', 'syncing blocks', { height: this.#state.lastHeight, best: this.#bestClaim() })
+    for (const [id, { base, height }] of this.#peers) {
+      if (!this.#liars.has(id)) this.#do(sync.onPeer(id, base, height, nowMs))
+    }
+    this.#publish()
+    this.#tick()
+  }
+
+  #endSync(nowMs: number): void {
+    const sync = this.#sync
+    if (sync === undefined || this.#isDraining || !sync.isDone(nowMs)) return
+    const blocks = this.#state.lastHeight - this.#startingHeight
+    this.#retryMs = blocks > 0 ? RETRY_MS : Math.min(this.#retryMs * 2, MAX_RETRY_MS)
+    this.#notBeforeMs = nowMs + this.#retryMs
+    const fields = { height: this.#state.lastHeight, blocks, ...this.#progress?.total(this.#state.lastHeight, nowMs) }
+    if (sync.isStalled(nowMs)) {
+      this.#environment.log('warn', 'no peer serves a next block: sync ends', { ...fields, claimed: sync.bestHeight })
+    } else {
+      this.#environment.log('info', 'synced', fields)
+    }
+    this.#sync = undefined
+    this.#progress = undefined
+    this.#enterConsensus()
+  }
+
+  #tick(): void {
+    this.#cancelTick?.()
+    this.#cancelTick = this.#environment.setTimer(TICK_MS, () => this.#tick())
+    const nowMs = this.#environment.nowMs()
+    this.#poll(nowMs)
+    if (this.#phase === 'waiting') this.#endWaiting(nowMs)
+    if (this.#sync === undefined) return
+    this.#do(this.#sync.tick(nowMs))
+    this.#logProgress(nowMs)
+    this.#endSync(nowMs)
+  }
+
+  #endWaiting(nowMs: number): void {
+    const isAlone = this.#peers.size === 0
+    if (isAlone ? nowMs - this.#beganMs < WAIT_MS : nowMs - this.#firstPeerMs! < SETTLE_MS) return
+    if (isAlone) this.#environment.log('warn', 'no peer yet: starting without', { waitedMs: WAIT_MS })
+    this.#enterConsensus()
+  }
+
+  #logProgress(nowMs: number): void {
+    const report = this.#progress?.report(this.#state.lastHeight, this.status.highestHeight, nowMs)
+    if (report === undefined || this.#sync === undefined) return
+    if (this.#sync.isStranded()) {
+      const lowest = this.#sync.lowestServed()
+      this.#environment.log('warn', 'no peer has the next block any more: a peer with older blocks is needed', {
+        next: this.#state.lastHeight + 1,
+        lowest,
+      })
+    } else {
+      this.#environment.log('info', 'syncing blocks', report)
+    }
+  }
+
+  // Peers' heights
+
+  #bestClaim(): number {
+    let best = 0
+    for (const [id, { height }] of this.#peers) if (!this.#liars.has(id)) best = Math.max(best, height)
+    return best
+  }
+
+  #onClaim(id: PeerId): void {
+    if (this.#liars.has(id)) return
+    const { base, height } = this.#peers.get(id)!
+    if (this.#phase === 'waiting') {
+      if (height > this.#state.lastHeight + 1) this.#beginSync()
+    } else if (this.#phase === 'consensus') {
+      if (height > this.#state.lastHeight + 2 * PROOF_DISTANCE) this.onBehind(height)
+    } else if (this.#sync !== undefined) {
+      this.#do(this.#sync.onPeer(id, base, height, this.#environment.nowMs()))
+    }
+  }
+
+  #poll(nowMs: number): void {
+    if (nowMs - this.#polledMs < POLL_MS) return
+    this.#polledMs = nowMs
+    const waiting = new Set(this.#polls.values())
+    for (const peer of this.#peers.keys()) {
+      if (waiting.has(peer)) continue
+      const id = ++this.#lastId
+      this.#polls.set(id, peer)
+      this.#environment.request(id, peer, { from: 0, count: 0, maxBytes: 0 })
+    }
+  }
+
+  #onPoll(id: PeerId, { base, height }: FetchedBlocks): void {
+    const known = this.#peers.get(id)
+    if (known === undefined) return
+    this.#peers.set(id, { base, height: Math.max(height, known.height) })
+    this.#onClaim(id)
+  }
+
+  // Proof
+
+  /** Asks peers that say to be ahead for a block that proves it. */
+  #seekProof(peerHeight: number): void {
+    const { lastHeight } = this.#state
+    const far = lastHeight + PROOF_DISTANCE
+    const isStuck = this.#environment.nowMs() - this.#decidedMs >= STUCK_MS
+    const requests: ProofRequest[] = []
+    const ahead = [...this.#peers].filter(([id, peer]) => peer.height >= far && !this.#liars.has(id))
+    for (const [peer, { base }] of ahead.slice(0, PROOF_PEERS)) {
+      const height = base <= far ? far : base
+      requests.push({ id: ++this.#lastId, peer, height })
+      if (isStuck && base <= lastHeight + 1) requests.push({ id: ++this.#lastId, peer, height: lastHeight + 1 })
+    }
+    this.#proof = requests
+    const fields = { height: lastHeight, peerHeight, peers: ahead.length }
+    this.#environment.log('info', 'peers say that they are far ahead: asking for proof', fields)
+    for (const { id, peer, height } of requests) {
+      this.#environment.request(id, peer, { from: height, count: 1, maxBytes: this.#limits.requestBytes })
+    }
+  }
+
+  #onProof(id: number, answer: FetchedBlocks | undefined): void {
+    const request = this.#proof.find((entry) => entry.id === id)!
+    this.#proof = this.#proof.filter((entry) => entry !== request)
+    if (answer === undefined || this.#phase !== 'consensus' || request.height <= this.#state.lastHeight) return
+    const proof = lagProofOf(this.#state, request.height, answer, this.#options.verify)
+    const isStuck = this.#environment.nowMs() - this.#decidedMs >= STUCK_MS
+    if (proof === 'behind' || (proof === 'next' && isStuck)) this.#leaveConsensus(answer.height)
+  }
+
+  // Effects
+
+  /** Does what block sync wants, in order, even when answers come while it does. */
+  #do(effects: readonly SyncEffect[]): void {
+    this.#queue.push(...effects)
+    if (this.#isDraining) return
+    this.#isDraining = true
+    try {
+      for (let effect = this.#queue.shift(); effect !== undefined; effect = this.#queue.shift()) this.#perform(effect)
+    } finally {
+      this.#isDraining = false
+    }
+  }
+
+  #perform(effect: SyncEffect): void {
+    switch (effect.kind) {
+      case 'request':
+        this.#environment.request(effect.id, effect.peer, effect.request)
+        break
+      case 'verify':
+        this.#environment.verify(effect.id, effect.checks)
+        break
+      case 'prepare':
+        this.#environment.prepare(effect.decided)
+        break
+      case 'apply':
+        this.#environment.apply(effect.decided)
+        break
+      case 'punish':
+        if (effect.what !== 'unresponsive') this.#liars.add(effect.peer)
+        this.#environment.punish(effect.peer, effect.what, effect.reason)
+        break
+      case 'halt':
+        this.stop()
+        this.#environment.halt(effect.reason)
+        break
+    }
+  }
+
+  #publish(): void {
+    this.#environment.publish(this.status)
+  }
+}

@@ -1,0 +1,37 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { decodeBlock } from '../chain/consensus/blockCodec.ts'
+import { decodeCommit } from '../chain/consensus/commitCodec.ts'
+import { headerHash } from '../chain/consensus/headerCodec.ts'
+import { createPartSet } from '../chain/consensus/partSet.ts'
+import { type BlockId, type Commit, equalBlockId } from '../chain/consensus/types.ts'
+import type { FetchedBlock } from '../consensus/transport.ts'
+
+/** A block as a peer served it, decoded, with the ID that its bytes have. */
+export interface ReadBlock {
+  readonly block: ConsensusBlock
+  readonly blockId: BlockId
+  readonly commit: Commit
+  /** bytes that it keeps alive */
+  readonly size: number
+}
+
+/**
+ * Decodes a block and its commit and computes the block's ID. Signatures and the chain's rules are not checked.
+ * @returns a text when no honest peer answers a request for the block at `height` with it
+ */
+export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: number): ReadBlock | string {
+  if (fetched.block.length > maxBlockBytes) return `a block of ${fetched.block.length} bytes`
+  let block: ConsensusBlock
+  let commit: Commit
+  try {
+    block = decodeBlock(fetched.block)
+    commit = decodeCommit(fetched.commit)
+  } catch (error) {
+    return `block ${height} cannot be decoded: ${(error as Error).message}`
+  }
+  if (block.header.height !== height) return `block ${block.header.height} in place of block ${height}`
+  if (commit.height !== height) return `the commit of block ${commit.height} with block ${height}`
+  const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(fetched.block).header }
+  if (!equalBlockId(commit.blockId, blockId)) return `the commit with block ${height} is for another block`
+  return { block, blockId, commit, size: fetched.block.length + fetched.commit.length }
+}

@@ -1,0 +1,155 @@
+import type { PeerId } from '../consensus/input.ts'
+import type { SyncLimits } from './limits.ts'
+
+/** A request that a peer has not answered. */
+export interface OpenRequest {
+  readonly id: number
+  readonly peer: PeerId
+  readonly from: number
+  readonly count: number
+  readonly sentMs: number
+  /** height of the peer when it was asked, as it said */
+  readonly claimedHeight: number
+  /** another peer was asked too, because this one takes long */
+  hedged: boolean
+}
+
+/** What block sync knows of a peer. */
+export interface SyncPeer {
+  readonly id: PeerId
+  /** order of arrival, for ties */
+  readonly order: number
+  base: number
+  height: number
+  readonly requests: Map<number, OpenRequest>
+  /** requests that it may be given at a time; grows with every answer */
+  window: number
+  /** blocks that it is asked for at a time; shrinks when requests run out */
+  batch: number
+  /** in a row */
+  failures: number
+  /** times that it held up the others, for the length of the next pause */
+  strikes: number
+  /** blocks of it that were valid */
+  delivered: number
+  pausedUntilMs: number
+  /** of its recent answers; undefined before the first */
+  blockMs: number | undefined
+}
+
+const MAX_STRIKES = 16
+
+/** Peers that serve blocks: who may be asked for what, and who is the best to ask. */
+export class SyncPeers {
+  readonly #limits: SyncLimits
+  readonly #peers = new Map<PeerId, SyncPeer>()
+  #arrivals = 0
+
+  constructor(limits: SyncLimits) {
+    this.#limits = limits
+  }
+
+  get(id: PeerId): SyncPeer | undefined {
+    return this.#peers.get(id)
+  }
+
+  all(): Iterable<SyncPeer> {
+    return this.#peers.values()
+  }
+
+  /** A peer says where it stands. What it said before stays if it was more. */
+  update(id: PeerId, base: number, height: number): SyncPeer {
+    const known = this.#peers.get(id)
+    if (known !== undefined) {
+      known.base = Math.max(known.base, base)
+      known.height = Math.max(known.height, height)
+      return known
+    }
+    const peer: SyncPeer = {
+      id,
+      order: this.#arrivals++,
+      base,
+      height,
+      requests: new Map(),
+      window: 1,
+      batch: this.#limits.requestBlocks,
+      failures: 0,
+      strikes: 0,
+      delivered: 0,
+      pausedUntilMs: 0,
+      blockMs: undefined,
+    }
+    this.#peers.set(id, peer)
+    return peer
+  }
+
+  delete(id: PeerId): void {
+    this.#peers.delete(id)
+  }
+
+  /** Whether what the peer says of its height counts. */
+  isBelieved(peer: SyncPeer): boolean {
+    return peer.failures < this.#limits.failures
+  }
+
+  /** The greatest height that any believed peer has, and that can be reached with blocks from `next` on. */
+  bestHeight(next: number): number {
+    let best = 0
+    for (const peer of this.#peers.values()) {
+      if (peer.base <= next && this.isBelieved(peer)) best = Math.max(best, peer.height)
+    }
+    return best
+  }
+
+  /** The peer that will probably answer first when asked for `height`; undefined while none may be asked. */
+  choose(height: number, nowMs: number, except?: ReadonlySet<PeerId>): SyncPeer | undefined {
+    let best: SyncPeer | undefined
+    let bestScore = Number.POSITIVE_INFINITY
+    const unknown = this.#fastest()
+    for (const peer of this.#peers.values()) {
+      if (peer.base > height || peer.height < height || peer.pausedUntilMs > nowMs) continue
+      if (peer.requests.size >= peer.window || except?.has(peer.id) === true) continue
+      let waiting = 1
+      for (const { count } of peer.requests.values()) waiting += count
+      const score = waiting * (peer.blockMs ?? unknown)
+      if (score < bestScore || (score === bestScore && best !== undefined && peer.order < best.order)) {
+        best = peer
+        bestScore = score
+      }
+    }
+    return best
+  }
+
+  /** Milliseconds a block of the fastest peer; a new peer is taken to be as fast. */
+  #fastest(): number {
+    let fastest = Number.POSITIVE_INFINITY
+    for (const { blockMs } of this.#peers.values()) if (blockMs !== undefined) fastest = Math.min(fastest, blockMs)
+    return Number.isFinite(fastest) ? fastest : 1
+  }
+
+  succeeded(peer: SyncPeer, request: OpenRequest, blocks: number, nowMs: number): void {
+    const elapsedMs = nowMs - request.sentMs
+    peer.failures = 0
+    if (!request.hedged) peer.strikes = 0
+    peer.window = Math.min(peer.window + 1, this.#limits.peerRequests)
+    peer.batch = Math.min(peer.batch * 2, this.#limits.requestBlocks)
+    const measured = Math.max(elapsedMs, 1) / Math.max(blocks, 1)
+    peer.blockMs = peer.blockMs === undefined ? measured : (peer.blockMs * 3 + measured) / 4
+  }
+
+  /** Nothing came in time. */
+  failed(peer: SyncPeer, nowMs: number): void {
+    peer.failures++
+    peer.window = 1
+    peer.batch = Math.max(1, peer.batch >> 2)
+    this.pause(peer, nowMs)
+  }
+
+  /** Lets a peer rest that held up the others. */
+  pause(peer: SyncPeer, nowMs: number): void {
+    const { pauseMs, maxPauseMs } = this.#limits
+    peer.pausedUntilMs = nowMs + Math.min(pauseMs * 2 ** peer.strikes, maxPauseMs)
+    peer.strikes = Math.min(peer.strikes + 1, MAX_STRIKES)
+    peer.window = 1
+  }
+}

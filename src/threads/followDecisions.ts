@@ -1,0 +1,63 @@
+import type { ApplicationInfo } from '../consensus/application.ts'
+import type { DecidedEvent } from '../consensus/consensusService.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import type { HeightTimes } from '../rpc/comet/roundStateJson.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { ConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
+
+/** The newest block, as heartbeat and log show it. */
+export interface HeadSummary {
+  readonly height: number
+  readonly hash: Uint8Array
+  readonly timeMs: number
+}
+
+export interface Decisions {
+  head(): HeadSummary
+  /** when the newest block was decided here, and so the height after it began */
+  heightTimes(): HeightTimes
+  onDecided(event: DecidedEvent): void
+}
+
+/** What the main thread keeps of decided blocks: the newest one, metrics, the log. */
+export function followDecisions(
+  { height, appHash, lastBlockTimeMs }: ApplicationInfo,
+  metrics: ConsensusMetrics,
+  log: Logger,
+): Decisions {
+  let head: HeadSummary = { height, hash: appHash, timeMs: lastBlockTimeMs }
+  let lastDecidedMs: number | undefined
+  let commitMs = lastBlockTimeMs
+  return {
+    head: () => head,
+    heightTimes: () => ({ startMs: commitMs, commitMs }),
+    onDecided: (event) => {
+      const { header } = event.decided.block
+      head = { height: header.height, hash: event.result.appHash, timeMs: header.timeMs }
+      commitMs = Date.now()
+      metrics.blockHeight.set(head.height)
+      logDecision(log, event)
+      if (event.source !== 'consensus') return
+      const nowMs = performance.now()
+      if (lastDecidedMs !== undefined) metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
+      lastDecidedMs = nowMs
+      metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
+    },
+  }
+}
+
+/** One line a block; empty ones at debug level, as there are 216,000 of them a day, and so synced ones: block sync tells of them. */
+function logDecision(log: Logger, { decided, result, source, timings }: DecidedEvent): void {
+  const { header, txs } = decided.block
+  const fields = {
+    height: header.height,
+    hash: bytesToHex(result.appHash),
+    txs: txs.length,
+    round: decided.seenCommit.round,
+    ...(source === 'consensus' ? {} : { source }),
+    buildMs: Math.round(timings.buildMs),
+    finalizeMs: Math.round(timings.finalizeMs),
+  }
+  if (source === 'log' || (source === 'consensus' && txs.length > 0)) log.info(fields, 'block decided')
+  else log.debug(fields, 'block decided')
+}

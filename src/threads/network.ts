@@ -1,0 +1,141 @@
+import { flushCompileCache } from 'node:module'
+import { type MessagePort, workerData } from 'node:worker_threads'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { LogConfig } from '../config/config.ts'
+import { VERSION } from '../config/version.ts'
+import type { Misbehaviour } from '../consensus/effect.ts'
+import type { BlockRequest } from '../consensus/transport.ts'
+import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
+import { databaseBlocks } from '../p2p/blockSource.ts'
+import type { PeerCounts } from '../p2p/limits.ts'
+import type { NetInfo } from '../p2p/netInfo.ts'
+import { Network } from '../p2p/network.ts'
+import type { PeerAddress } from '../p2p/peerAddress.ts'
+import type { PersistentPeer } from '../p2p/peerManager.ts'
+import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
+import type { ValidatorProof } from '../p2p/validatorProof.ts'
+import { Database } from '../storage/database.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createNetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { connectBatchAdmissions } from './admissions.ts'
+import { type Gate, waitAtGate } from './gate.ts'
+import type { MainMessage } from './networkMessages.ts'
+import { NetworkReports } from './networkReports.ts'
+import type { EvidenceJudge } from './networkTransport.ts'
+import { packBytes } from './packedBytes.ts'
+import { connect, serve } from './port.ts'
+import { getPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
+import { createSenderRecovery } from './senderRecovery.ts'
+import type { ThreadData } from './spawn.ts'
+import type { ViewService } from './view.ts'
+
+export interface NetworkData {
+  /** directory of the database */
+  readonly location: string
+  /** opens when the database holds a chain */
+  readonly databaseGate: Gate
+  readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
+  readonly publishedHeight: PublishedHeight
+  /** 32 bytes: the node key's seed */
+  readonly seed: Uint8Array
+  /** made with the validator's key, which does not come here; undefined: the node is none */
+  readonly validator: ValidatorProof | undefined
+  readonly moniker: string
+  readonly listen: PeerAddress
+  readonly externalAddress: string | undefined
+  readonly rpcAddress: string | undefined
+  readonly persistentPeers: readonly PersistentPeer[]
+  readonly counts: PeerCounts
+  readonly addressBookPath: string
+  readonly log: LogConfig
+  /** messages of consensus and reports on peers: the other end is `createNetworkTransport`'s */
+  readonly reports: MessagePort
+  /** to main's judge of evidence */
+  readonly evidence: MessagePort
+  /** to the pool: transactions of peers go there, those of clients come from there */
+  readonly pool: { readonly admissions: MessagePort; readonly announcements: MessagePort }
+  /** to the view threads, which recover senders */
+  readonly views: readonly MessagePort[]
+}
+
+export type NetworkService = typeof service
+
+const { control, data } = workerData as ThreadData<NetworkData>
+const threadMetrics = createThreadMetrics('network')
+waitAtGate(data.databaseGate)
+const database = await Database.open(data.location, { readOnly: true })
+const reports = new NetworkReports(data.reports)
+const judge = connect<EvidenceJudge>(data.evidence)
+const recoverSenders = createSenderRecovery(data.views.map((port) => connect<ViewService>(port)))
+const offerToPool = connectBatchAdmissions(data.pool.admissions)
+
+/** Recovers who sent the transactions, and offers those of somebody to the pool. */
+async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
+  const senders = await recoverSenders(transactions.map(({ raw }) => raw))
+  const signed: PackedInput[] = []
+  for (const [index, { raw, hash }] of transactions.entries()) {
+    const sender = senders[index]
+    if (sender !== undefined) signed.push({ raw, hash, sender })
+  }
+  const admitted = signed.length === 0 ? 0 : await offerToPool(packTransactions(signed))
+  return { admitted, refused: signed.length - admitted, invalid: transactions.length - signed.length }
+}
+
+const network = await Network.start(
+  {
+    seed: data.seed,
+    chainId: data.chain.chainId,
+    genesisHash: data.chain.genesisHash,
+    moniker: data.moniker,
+    version: VERSION,
+    listen: data.listen,
+    externalAddress: data.externalAddress,
+    rpcAddress: data.rpcAddress,
+    validator: data.validator,
+    persistentPeers: data.persistentPeers,
+    counts: data.counts,
+    addressBookPath: data.addressBookPath,
+    blocks: databaseBlocks(database),
+    height: () => getPublishedHeight(data.publishedHeight),
+    unhandled: (session) => reports.unhandled(session),
+    metrics: createNetworkMetrics(threadMetrics.registry),
+    log: createLogger(data.log, { thread: 'network' }).child({ part: 'p2p' }),
+    now: () => performance.now(),
+  },
+  {
+    joined: (session) => reports.joined(session),
+    left: (session) => reports.left(session),
+    message: (session, body) => reports.message(session, body),
+    evidence: (session, bytes) => judge.evidence(session.id, bytes),
+    transactions: admit,
+  },
+)
+
+const service = {
+  fetchBlocks: async (peer: string, request: BlockRequest) => {
+    const { base, height, blocks } = await network.fetchBlocks(peer, request)
+    return { base, height, packed: packBytes(blocks.flatMap(({ block, commit }) => [block, commit])) }
+  },
+  punish: (peer: string, what: Misbehaviour, reason: string): void => network.punish(peer, what, reason),
+  publishEvidence: (bytes: Uint8Array): Promise<void> => network.publishEvidence(bytes),
+  setValidators: (addresses: readonly Uint8Array[]): void => network.setValidators(addresses),
+  netInfo: (): NetInfo => network.netInfo(),
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
+    for (const port of [data.evidence, ...Object.values(data.pool), ...data.views]) port.close()
+    await network.close()
+    data.reports.close()
+    await database.close()
+  },
+}
+
+data.reports.on('message', (message: MainMessage) => {
+  if (typeof message === 'number') reports.handled(message)
+  else for (const { handles, bytes, priority } of message) network.send(handles, bytes, priority)
+})
+data.pool.announcements.on('message', (batch: Uint8Array) => void network.publishTransactions(batch))
+serve(control, service)
+
+// At its end a killed process keeps nothing of what it compiled.
+flushCompileCache()

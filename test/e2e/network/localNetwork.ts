@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../../../src/cli/devnet/accounts.ts'
+import { createTestnet, type TestnetNode } from '../../../src/cli/testnet/createTestnet.ts'
+import { PORTS_A_NODE } from '../../../src/cli/testnet/placement.ts'
+import { parseAddress } from '../../../src/primitives/address.ts'
+import { JsonRpcError, rpc } from '../rpc.ts'
+import { startNode, type TestNode } from '../startNode.ts'
+
+export interface NetworkOptions {
+  readonly validators: number
+  /** nodes with the same genesis and no vote */
+  readonly fullNodes?: number
+  readonly environment?: Readonly<Record<string, string>>
+  /** where each node runs, by its number; all in this process's network by default */
+  readonly placeOf?: (index: number) => NodeHost
+  /** the peer address of each node as the others are told it, given the one that it listens on */
+  readonly announcedAddress?: (index: number, address: string) => Promise<string>
+}
+
+/** A place in another network. */
+export interface NodeHost {
+  /** IP address there */
+  readonly address: string
+  /** see `NodeOptions.within` of startNode.ts */
+  readonly within: readonly string[]
+}
+
+/** A node of a local network, running or not. */
+export interface NetworkNode extends TestnetNode {
+  readonly rpcPort: number
+  /** @throws Error when it does not run */
+  readonly running: TestNode
+  isRunning(): boolean
+  /** Resolves when it serves. */
+  start(variables?: Readonly<Record<string, string>>): Promise<void>
+  /** Ends it with this signal; gives the exit code. */
+  kill(signal: NodeJS.Signals): Promise<number | null>
+  height(): Promise<number>
+  /** Ethereum hash of a block; undefined when the node does not have it yet */
+  blockHash(height: number): Promise<string | undefined>
+  /** JSON of GET /rpc/<path> */
+  comet<T>(path: string): Promise<T>
+}
+
+export interface LocalNetwork {
+  readonly directory: string
+  readonly nodes: readonly NetworkNode[]
+  readonly validators: readonly NetworkNode[]
+  /** variables of a node that joins later */
+  readonly seed: NetworkNode
+  /** Starts all nodes at the same time. */
+  start(): Promise<void>
+  /** Ends all that run and removes their data. */
+  stop(): Promise<void>
+}
+
+const CHAIN_ID = 'coin_76287-1'
+const LOOPBACK = '127.0.0.1'
+const FIRST_PORT = 20_000
+const PORT_SPAN = 20_000
+
+/** Writes the homes of a network on free ports of this machine; development accounts are funded. Nothing runs yet. */
+export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork> {
+  const directory = mkdtempSync(join(tmpdir(), 'coind-network-'))
+  const count = options.validators + (options.fullNodes ?? 0)
+  const testnet = createTestnet({
+    directory: join(directory, 'nodes'),
+    chainId: CHAIN_ID,
+    validators: options.validators,
+    fullNodes: options.fullNodes ?? 0,
+    placement: { kind: 'machine', startingPort: await freePortRange(count * PORTS_A_NODE) },
+    wallet: parseAddress('0x00000000000000000000000000000000000000aa'),
+    selfDelegationAcoin: 10n ** 24n,
+    genesisTimeMs: Date.now(),
+    fundedAccounts: DEVNET_ACCOUNTS.map(({ address }) => ({ address, balanceAcoin: DEVNET_BALANCE_ACOIN })),
+    randomBytes,
+  })
+  const placed = await placeNodes(testnet.nodes, options)
+  const nodes = placed.map((node, index) => networkNode(node, options.placeOf?.(index)?.within ?? [], options))
+  return {
+    directory,
+    nodes,
+    validators: nodes.slice(0, options.validators),
+    seed: nodes[0]!,
+    start: async () => {
+      await Promise.all(nodes.map((node) => node.start()))
+    },
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.isRunning() && node.kill('SIGKILL')))
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Rewrites the addresses that the nodes were made with. */
+async function placeNodes(
+  nodes: readonly TestnetNode[],
+  { placeOf, announcedAddress }: NetworkOptions,
+): Promise<readonly TestnetNode[]> {
+  const announced = await Promise.all(
+    nodes.map((node, index) => {
+      const address = node.peerAddress.replace(LOOPBACK, placeOf?.(index).address ?? LOOPBACK)
+      return announcedAddress?.(index, address) ?? address
+    }),
+  )
+  return nodes.map((node, index) => {
+    const host = placeOf?.(index).address ?? LOOPBACK
+    const peers = announced.map((address, at) => `${nodes[at]!.nodeId}@${address}`).filter((_, at) => at !== index)
+    return {
+      ...node,
+      rpcUrl: node.rpcUrl.replace(LOOPBACK, host),
+      peerAddress: announced[index]!,
+      variables: {
+        ...node.variables,
+        RPC_HOST: host,
+        P2P_HOST: host,
+        EXTERNAL_P2P_ADDRESS: announced[index]!,
+        PERSISTENT_PEERS: peers.join(','),
+      },
+    }
+  })
+}
+
+function networkNode(node: TestnetNode, within: readonly string[], options: NetworkOptions): NetworkNode {
+  const { hostname, port } = new URL(node.rpcUrl)
+  const rpcPort = Number(port)
+  const url = `${node.rpcUrl}/`
+  let running: TestNode | undefined
+  const isRunning = (): boolean => {
+    const child = running?.process
+    return child !== undefined && child.exitCode === null && child.signalCode === null
+  }
+  const runningNode = (): TestNode => {
+    if (running === undefined) throw new Error(`${node.name} was not started`)
+    return running
+  }
+  return {
+    ...node,
+    rpcPort,
+    get running() {
+      return runningNode()
+    },
+    isRunning,
+    start: async (variables = {}) => {
+      running = await startNode({
+        command: 'start',
+        homedir: node.home,
+        rpcPort,
+        host: hostname,
+        within,
+        environment: { ...node.variables, ...options.environment, ...variables },
+      })
+    },
+    kill: (signal) => runningNode().kill(signal),
+    height: async () => Number(await rpc<string>(url, 'eth_blockNumber')),
+    blockHash: async (height) => {
+      const block = await rpc<{ readonly hash: string } | null>(
+        url,
+        'eth_getBlockByNumber',
+        `0x${height.toString(16)}`,
+        false,
+      )
+      return block?.hash
+    },
+    comet: async <T>(path: string) => {
+      const answer = (await (await fetch(`${url}rpc/${path}`)).json()) as {
+        readonly result?: T
+        readonly error?: { readonly code: number; readonly message: string; readonly data?: string }
+      }
+      if (answer.result === undefined) {
+        const { code = 0, message = '', data = '' } = answer.error ?? {}
+        throw new JsonRpcError(path, { code, message: `${message} ${data}` })
+      }
+      return answer.result
+    },
+  }
+}
+
+/** Waits until the node has a block of this height. */
+export async function waitForHeight(node: NetworkNode, height: number, timeoutMs = 60_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const reached = await node.height()
+    if (reached >= height) return
+    if (performance.now() > deadline) {
+      throw new Error(`${node.name} is at ${reached} and not at ${height}:\n${lastLines(node.running.output())}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Where nodes that run have blocks with different hashes, up to the lowest head among them; empty is good. */
+export async function differences(nodes: readonly NetworkNode[]): Promise<readonly string[]> {
+  const heights = await Promise.all(nodes.map((node) => node.height()))
+  const found: string[] = []
+  for (let height = 0; height <= Math.min(...heights); height++) {
+    const hashes = await Promise.all(nodes.map((node) => node.blockHash(height)))
+    if (new Set(hashes).size > 1) found.push(`block ${height}: ${hashes.join(' ')}`)
+  }
+  return found
+}
+
+function lastLines(text: string): string {
+  return text.split('\n').slice(-40).join('\n')
+}
+
+async function freePortRange(size: number): Promise<number> {
+  for (;;) {
+    const first = FIRST_PORT + Math.floor(Math.random() * PORT_SPAN)
+    const free = await Promise.all(Array.from({ length: size }, (_, index) => isFree(first + index)))
+    if (free.every(Boolean)) return first
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, LOOPBACK, () => server.close(() => resolve(true)))
+  })
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Hex } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { DEVNET_ACCOUNTS } from '../../../src/cli/devnet/accounts.ts'
+import { rpc } from '../rpc.ts'
+import type { NetworkNode } from './localNetwork.ts'
+
+const EVM_CHAIN_ID = 76287
+const RECEIVER = '0x00000000000000000000000000000000000000bb'
+
+/** Accounts that send coins, each through another node. */
+export interface Transfers {
+  /** hashes that a node took, in order */
+  readonly sent: readonly string[]
+  /** Ends it; throws what a node answered that it should not have. */
+  stop(): Promise<void>
+}
+
+/** Sends a transfer through each of the nodes every `everyMs`; a node that does not run is passed over. */
+export function startTransfers(nodes: readonly NetworkNode[], everyMs = 100): Transfers {
+  const stopping = new AbortController()
+  const sent: string[] = []
+  const senders = nodes.map(async (node, index) => {
+    const account = privateKeyToAccount(DEVNET_ACCOUNTS[index + 1]!.privateKey as Hex)
+    let nonce: number | undefined
+    while (!stopping.signal.aborted) {
+      try {
+        nonce ??= Number(await rpc(`${node.rpcUrl}/`, 'eth_getTransactionCount', account.address, 'pending'))
+        sent.push(await rpc(`${node.rpcUrl}/`, 'eth_sendRawTransaction', await signTransfer(account, nonce)))
+        nonce++
+      } catch (error) {
+        // What a node that ends leaves undone is sent again when it is back.
+        if (node.isRunning() && !isRefused(error)) throw error
+        nonce = undefined
+      }
+      await sleep(everyMs)
+    }
+  })
+  const ended = Promise.all(senders)
+  // `stop` is where a failure is reported.
+  ended.catch(() => undefined)
+  return {
+    sent,
+    stop: async () => {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+/** A signed transfer of 1 acoin. */
+export function signTransfer(account: PrivateKeyAccount, nonce: number): Promise<Hex> {
+  return account.signTransaction({
+    type: 'eip1559',
+    chainId: EVM_CHAIN_ID,
+    nonce,
+    to: RECEIVER,
+    value: 1n,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 11n,
+    maxPriorityFeePerGas: 10n ** 9n,
+  })
+}
+
+/** Nobody listens (yet), or the connection broke: `fetch` says so in words alone. */
+function isRefused(error: unknown): boolean {
+  return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)
+}

@@ -1,0 +1,146 @@
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rpc } from '../rpc.ts'
+import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import { startTransfers } from './transfers.ts'
+
+interface CometBlock {
+  readonly block: {
+    readonly header: { readonly time: string; readonly height: string }
+    readonly last_commit: { readonly round: number; readonly signatures: readonly { readonly block_id_flag: number }[] }
+    readonly evidence: { readonly evidence: readonly unknown[] }
+  }
+}
+
+let network: LocalNetwork
+
+beforeAll(async () => {
+  network = await makeNetwork({ validators: 4, fullNodes: 1 })
+  await network.start()
+})
+
+afterAll(async () => {
+  await network.stop()
+})
+
+async function heightsOf(nodes: readonly NetworkNode[]): Promise<readonly number[]> {
+  return Promise.all(nodes.map((node) => node.height()))
+}
+
+/** Lets the nodes make some blocks and waits until all of them have those. */
+async function advance(nodes: readonly NetworkNode[], blocks: number): Promise<void> {
+  const target = Math.max(...(await heightsOf(nodes))) + blocks
+  await Promise.all(nodes.map((node) => waitForHeight(node, target)))
+}
+
+describe('four validators and a full node', () => {
+  it('decide blocks at their pace, with transactions that came in through any of them', async () => {
+    const transfers = startTransfers(network.nodes)
+    await advance(network.nodes, 40)
+    await transfers.stop()
+    await advance(network.nodes, 5)
+    expect(transfers.sent.length).toBeGreaterThan(network.nodes.length * 10)
+    for (const node of network.nodes) {
+      for (const hash of transfers.sent) {
+        expect(
+          await rpc(`${node.rpcUrl}/`, 'eth_getTransactionReceipt', hash),
+          `${hash} on ${node.name}`,
+        ).toMatchObject({
+          status: '0x1',
+        })
+      }
+    }
+    expect(await differences(network.nodes)).toEqual([])
+  })
+
+  it('know each other', async () => {
+    for (const node of network.nodes) {
+      const info = await node.comet<{ readonly n_peers: string }>('net_info')
+      expect(Number(info.n_peers), node.name).toBe(network.nodes.length - 1)
+      expect(Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount'))).toBe(network.nodes.length - 1)
+    }
+  })
+
+  it('have every validator sign', async () => {
+    const height = await network.seed.height()
+    const { block } = await network.seed.comet<CometBlock>(`block?height=${height}`)
+    expect(block.last_commit.signatures).toHaveLength(4)
+    expect(block.last_commit.signatures.map(({ block_id_flag }) => block_id_flag)).toEqual([2, 2, 2, 2])
+  })
+
+  it('go on when any one of them is killed, which returns', async () => {
+    for (const node of network.nodes) {
+      await node.kill('SIGKILL')
+      await advance(
+        network.nodes.filter((other) => other !== node),
+        6,
+      )
+      await node.start()
+      await advance(network.nodes, 3)
+    }
+    expect(await differences(network.nodes)).toEqual([])
+  })
+
+  it('halt without a third and resume when it returns', async () => {
+    const [first, second] = network.validators
+    const rest = network.nodes.slice(2)
+    await Promise.all([first!.kill('SIGKILL'), second!.kill('SIGTERM')])
+    // What was under way may still be decided.
+    await sleep(2_000)
+    const halted = await heightsOf(rest)
+    await sleep(5_000)
+    expect(await heightsOf(rest)).toEqual(halted)
+    await Promise.all([first!.start(), second!.start()])
+    await advance(network.nodes, 5)
+    expect(await differences(network.nodes)).toEqual([])
+  })
+
+  it('recover when all are killed at once', async () => {
+    const before = Math.max(...(await heightsOf(network.nodes)))
+    await Promise.all(network.nodes.map((node) => node.kill('SIGKILL')))
+    await network.start()
+    await Promise.all(network.nodes.map((node) => waitForHeight(node, before + 5)))
+    expect(await differences(network.nodes)).toEqual([])
+  })
+
+  it('report a validator that runs twice, on all nodes', async () => {
+    const [, twin] = network.validators
+    const copy = join(network.directory, 'copy')
+    await twin!.kill('SIGTERM')
+    cpSync(twin!.home, copy, { recursive: true })
+    rmSync(join(copy, 'config', 'node_key.json'))
+    await twin!.start()
+    // The copy has another identity towards peers and the same key as validator.
+    const other = await startCopy(twin!, copy)
+    try {
+      const from = await network.seed.height()
+      const height = await evidenceFrom(network.seed, from, 200)
+      for (const node of network.nodes) {
+        await waitForHeight(node, height)
+        const { block } = await node.comet<CometBlock>(`block?height=${height}`)
+        expect(block.evidence.evidence.length, node.name).toBeGreaterThan(0)
+      }
+    } finally {
+      await other.stop()
+    }
+    expect(await differences(network.nodes)).toEqual([])
+  })
+})
+
+async function startCopy(node: NetworkNode, homedir: string) {
+  const { startNode } = await import('../startNode.ts')
+  const { P2P_PORT: _, RPC_PORT: __, METRICS_PORT: ___, EXTERNAL_P2P_ADDRESS: ____, ...variables } = node.variables
+  return startNode({ command: 'start', homedir, environment: { ...variables, HOMEDIR: homedir } })
+}
+
+/** The first height from `from` on whose block holds evidence. */
+async function evidenceFrom(node: NetworkNode, from: number, blocks: number): Promise<number> {
+  for (let height = from; height < from + blocks; height++) {
+    await waitForHeight(node, height)
+    const { block } = await node.comet<CometBlock>(`block?height=${height}`)
+    if (block.evidence.evidence.length > 0) return height
+  }
+  throw new Error(`no evidence in ${blocks} blocks`)
+}

@@ -1,0 +1,26 @@
+import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import type { Commit } from '../../../src/chain/consensus/types.ts'
+import type { ConsensusMessage } from '../../../src/consensus/message.ts'
+import type { SimNode } from '../simNode.ts'
+
+/** A block with its commit, as a peer that was asked for it gives it. */
+export interface ServedBlock {
+  readonly block: ConsensusBlock
+  readonly commit: Commit
+}
+
+/**
+ * What a byzantine validator does beside an honest engine, which follows the chain for it and signs whatever it is asked.
+ * What a function does not replace stays honest.
+ */
+export interface Byzantine {
+  readonly name: string
+  /** In place of sending what the engine wants sent. */
+  send?(node: SimNode, to: readonly number[], message: ConsensusMessage): void
+  /** Before the engine sees it. */
+  onReceive?(node: SimNode, from: number, message: ConsensusMessage): void
+  /** Called when its process starts, for what it does by itself. */
+  onStart?(node: SimNode): void
+  /** What it answers to who asks for a decided block: another one, nothing ('silent'), or undefined: the truth. */
+  serve?(node: SimNode, from: number, height: number): ServedBlock | 'silent' | undefined
+}

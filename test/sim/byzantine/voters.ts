@@ -1,0 +1,97 @@
+import { type BlockId, equalBlockId, isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import type { Byzantine } from './byzantine.ts'
+import { forgeVote, inventedBlockId, isOwnVote, NIL, PRECOMMIT, PREVOTE, voteFor } from './forge.ts'
+
+/** Sends nothing, or loses each message with a probability of 1 to `oneIn`. */
+export function silent(oneIn = 1): Byzantine {
+  return {
+    name: oneIn === 1 ? 'silent' : 'lossy',
+    send(node, to, message) {
+      if (!node.random.oneIn(oneIn)) node.transmit(to, message)
+    },
+  }
+}
+
+/** Sends everything late. */
+export function slow(mostMs: number): Byzantine {
+  return {
+    name: 'slow',
+    send(node, to, message) {
+      node.later(node.random.below(mostMs), () => node.transmit(to, message))
+    },
+  }
+}
+
+/** Votes for two values: every peer gets one of them, some both. */
+export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT]): Byzantine {
+  return {
+    name: 'equivocatingVoter',
+    send(node, to, message) {
+      if (message.kind !== 'vote' || !isOwnVote(node, message.vote) || !types.includes(message.vote.type)) {
+        node.transmit(to, message)
+        return
+      }
+      const { vote } = message
+      const other = forgeVote(node, { ...vote, blockId: isNilBlockId(vote.blockId) ? inventedBlockId(node) : NIL })
+      node.simulation.equivocated(node, other)
+      const half = to.filter((peer) => peer % 2 === 0)
+      const rest = to.filter((peer) => peer % 2 === 1)
+      node.transmit(half, message)
+      node.transmit(rest, { kind: 'vote', vote: other })
+      // Whoever gets both has the proof; a cautious equivocator would not, but relays do it for him.
+      if (node.random.oneIn(2)) node.transmit(to, { kind: 'vote', vote: other })
+      if (node.random.oneIn(2)) node.transmit(rest, message)
+    },
+  }
+}
+
+/**
+ * Forgets every lock: votes at once, prevote and precommit, for each proposal that it sees, whatever it did before. It
+ * passes on nothing of others and gives no decided block, so that groups stay as far apart as it can keep them.
+ */
+export function amnesiac(): Byzantine {
+  const voted = new Set<string>()
+  return {
+    name: 'amnesiac',
+    send(node, to, message) {
+      if (message.kind === 'status') return
+      if (message.kind === 'vote') return
+      if (message.kind === 'proposal') this.onReceive!(node, node.index, message)
+      node.transmit(to, message)
+    },
+    onReceive(node, _from, message) {
+      if (message.kind !== 'proposal' || node.engine === undefined) return
+      const { height, round, blockId } = message.proposal
+      if (height !== node.engine.roundState.height) return
+      const key = `${height}/${round}`
+      if (voted.size === voted.add(key).size) return
+      const peers = node.simulation.network.peersOf(node.index)
+      for (const type of [PREVOTE, PRECOMMIT]) {
+        const vote = voteFor(node, type, round, blockId)
+        if (vote !== undefined) node.transmit(peers, { kind: 'vote', vote })
+      }
+    },
+    serve: () => 'silent',
+  }
+}
+
+/** Prevotes and precommits what it likes: nil, the proposal, or a block that nobody has. One vote a step. */
+export function contrarian(): Byzantine {
+  return {
+    name: 'contrarian',
+    send(node, to, message) {
+      if (message.kind !== 'vote' || !isOwnVote(node, message.vote)) {
+        node.transmit(to, message)
+        return
+      }
+      const { proposal } = node.engine!.roundState
+      const choices: BlockId[] = [NIL, inventedBlockId(node)]
+      if (proposal !== undefined) choices.push(proposal.blockId)
+      const blockId = node.random.pick(choices)
+      const vote = equalBlockId(blockId, message.vote.blockId)
+        ? message.vote
+        : forgeVote(node, { ...message.vote, blockId })
+      node.transmit(to, { kind: 'vote', vote })
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { decodeBlock, encodeBlock } from '../../src/chain/consensus/blockCodec.ts'
+import { decodeCommit, encodeCommit } from '../../src/chain/consensus/commitCodec.ts'
+import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
+import { createPartSet } from '../../src/chain/consensus/partSet.ts'
+import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
+import { checkBlock } from '../../src/consensus/consensusState.ts'
+import type { SimNode } from './simNode.ts'
+
+const PAUSE_MS = 100
+const ANSWER_MS = 2_000
+
+/**
+ * A plain stand-in for block sync, for simulations of consensus: takes block after block from any peer that has the next
+ * one, checks it with production's functions, and starts the engine again when no peer has more.
+ */
+export class CatchUp {
+  readonly #node: SimNode
+  isRunning = false
+  #asked = 0
+
+  constructor(node: SimNode) {
+    this.#node = node
+  }
+
+  start(): void {
+    if (this.isRunning) return
+    this.isRunning = true
+    this.#asked++
+    this.#node.stopEngine()
+    this.#next()
+  }
+
+  stop(): void {
+    this.isRunning = false
+    this.#asked++
+  }
+
+  #next(): void {
+    const node = this.#node
+    const asked = ++this.#asked
+    if (node.isClosing) {
+      node.later(1, () => {
+        if (this.isRunning && this.#asked === asked) this.#next()
+      })
+      return
+    }
+    const { network, nodes } = node.simulation
+    const height = node.application.height + 1
+    const peers = network.peersOf(node.index)
+    const ahead = peers.filter((peer) => nodes[peer]!.isUp && nodes[peer]!.application.height >= height)
+    if (ahead.length === 0 && peers.length > 0) {
+      this.isRunning = false
+      node.startEngine()
+      return
+    }
+    const again = (): void => {
+      if (this.isRunning && this.#asked === asked) this.#next()
+    }
+    if (ahead.length === 0) {
+      node.later(PAUSE_MS, again)
+      return
+    }
+    const peer = node.random.pick(ahead)
+    node.later(ANSWER_MS, again)
+    node.request(peer, height, (served) => {
+      if (!this.isRunning || this.#asked !== asked) return
+      if (served !== undefined && this.#apply(served.block, served.commit)) this.#next()
+      else node.later(PAUSE_MS, again)
+    })
+  }
+
+  #apply(blockBytes: Uint8Array, commitBytes: Uint8Array): boolean {
+    const node = this.#node
+    const { chain, scheme } = node.simulation
+    const block = decodeBlock(blockBytes)
+    const commit = decodeCommit(commitBytes)
+    const state = node.stateNow()
+    const { header } = createPartSet(blockBytes)
+    const blockId = { hash: headerHash(block.header), partSetHeader: header }
+    const target = { chainId: chain.chainId, height: state.lastHeight + 1, blockId, validators: state.validators }
+    if (!verifyCommit(target, commit, scheme.verify).valid) return false
+    if (checkBlock(state, block, scheme.verify) !== undefined) return false
+    node.execute({ block, blockId, seenCommit: commit })
+    return true
+  }
+}
+
+/** A block and its commit as they travel. */
+export interface EncodedBlock {
+  readonly block: Uint8Array
+  readonly commit: Uint8Array
+}
+
+export function encodeServed(served: {
+  block: Parameters<typeof encodeBlock>[0]
+  commit: Parameters<typeof encodeCommit>[0]
+}): EncodedBlock {
+  return { block: encodeBlock(served.block), commit: encodeCommit(served.commit) }
+}

@@ -1,0 +1,132 @@
+import { expect } from 'vitest'
+import type { WalEntry } from '../../../src/consensus/walEntry.ts'
+import type { CrashKind, SimDisk } from '../simDisk.ts'
+import { SimLog } from '../simLog.ts'
+import type { Simulation } from '../simulation.ts'
+import { expectClean, expectHeight, restart, type Scenario, world } from './scenario.ts'
+
+/** How many calls of its environment a node makes in the heights that the kill tests go through. */
+const CALLS = 160
+
+/** Scenarios of processes that die at the worst moment, and of logs that are damaged. */
+export const recoveryScenarios: readonly Scenario[] = [
+  ...(['process', 'power'] as const).flatMap((kind: CrashKind) =>
+    [1, 4].map((validators) => ({
+      number: 22,
+      name: `killed (${kind}) at each of ${CALLS} calls to its environment, one of ${validators}: it comes back the same`,
+      run: () => {
+        let died = 0
+        for (let call = 1; call <= CALLS; call++) {
+          const simulation = world({ seed: call, validators, segmentBytes: 8 << 10 })
+          const node = simulation.nodes[call % validators]!
+          node.crashAt = { call: node.calls + call, kind }
+          simulation.run(6_000, () => !node.isUp)
+          if (node.isUp) continue
+          died++
+          simulation.run(simulation.queue.nowMs + ((call * 37) % 900))
+          restart(simulation, node)
+          expectHeight(simulation, simulation.monitor.height + 3, 10_000)
+        }
+        expect(died).toBeGreaterThan(CALLS * 0.9)
+      },
+    })),
+  ),
+  {
+    number: 23,
+    name: 'the log ends, is zero, or has a stray bit at any byte of what was not synced: the end is cut off',
+    run: () => {
+      const simulation = world({ validators: 4, segmentBytes: 1 << 20 })
+      expectHeight(simulation, 3, 5_000)
+      const node = simulation.nodes[1]!
+      const hasTail = (): boolean => {
+        const tail = node.disk.tail!
+        return tail.length > tail.syncedLength
+      }
+      for (let attempt = 0; attempt < 6; attempt++) {
+        expect(simulation.run(simulation.queue.nowMs + 10_000, hasTail)).toBe(true)
+        const { name, syncedLength, length } = node.disk.tail!
+        const whole = entriesOf(node.disk.copy(), simulation)
+        for (let at = syncedLength; at < length; at++) {
+          for (const damage of ['cut', 'zero', 'flip'] as const) {
+            const disk = node.disk.copy()
+            if (damage === 'cut') disk.truncate(name, at)
+            else if (damage === 'zero') disk.zero(name, at)
+            else disk.flipBit(name, at, at % 8)
+            const entries = entriesOf(disk, simulation)
+            expect(entries.length).toBeLessThanOrEqual(whole.length)
+            expect(entries).toEqual(whole.slice(0, entries.length))
+          }
+        }
+        simulation.run(simulation.queue.nowMs + 150, () => !hasTail())
+      }
+    },
+  },
+  {
+    number: 23,
+    name: 'a stray bit before the end: the log is refused, with an instruction',
+    run: () => {
+      const simulation = world({ validators: 4, segmentBytes: 1 << 20 })
+      expectHeight(simulation, 3, 5_000)
+      const { disk } = simulation.nodes[1]!
+      const name = disk.tail!.name
+      const synced = disk.tail!.syncedLength
+      expect(simulation.run(simulation.queue.nowMs + 10_000, () => disk.tail!.syncedLength > synced)).toBe(true)
+      let refused = 0
+      for (let at = 0; at < synced; at += 7) {
+        const copy = disk.copy()
+        copy.flipBit(name, at, at % 8)
+        try {
+          entriesOf(copy, simulation)
+        } catch (error) {
+          refused++
+          expect((error as Error).message).toMatch(/damaged|genesis|format/)
+        }
+      }
+      expect(refused).toBe(Math.ceil(synced / 7))
+    },
+  },
+  ...(['process', 'power'] as const).map((kind) => ({
+    number: 25,
+    name: `an older copy of log and database is restored after a crash (${kind}): it never signs against itself`,
+    run: () => {
+      for (let seed = 1; seed <= 20; seed++) {
+        const simulation = world({ seed, validators: 4 })
+        simulation.run(1_000 + seed * 31)
+        const node = simulation.nodes[seed % 4]!
+        const backup = node.backUp()
+        simulation.run(simulation.queue.nowMs + seed * 23)
+        node.crash(kind)
+        node.restore(backup)
+        simulation.run(simulation.queue.nowMs + 20)
+        restart(simulation, node)
+        expectHeight(simulation, simulation.monitor.height + 4, 90_000)
+      }
+    },
+  })),
+  {
+    number: 25,
+    name: 'a key runs twice: evidence on all nodes, and the chain goes on',
+    run: () => {
+      const simulation = world({ validators: 5, twins: new Map([[4, 3]]), powers: [10, 10, 10, 10, 0] })
+      // Twins that hear everything at once say the same; these hear it in another order.
+      simulation.network.eachLink((link, from, to) => {
+        if (from === 4 || to === 4) link.latencyMs = 110
+      })
+      simulation.nodes[4]!.clockOffsetMs = 37
+      const found = () => simulation.nodes.slice(0, 3).every(({ application }) => application.offences.size > 0)
+      simulation.rule = (_from, to, message) =>
+        message.kind === 'proposal' && message.proposal.height % 4 === 2 && to === 4 ? 'drop' : undefined
+      const isFound = simulation.run(60_000, found)
+      expectClean(simulation)
+      expect(isFound).toBe(true)
+      expect(simulation.nodes[4]!.unknownSignatures + simulation.nodes[3]!.unknownSignatures).toBeGreaterThan(0)
+    },
+  },
+]
+
+function entriesOf(disk: SimDisk, { chain, random }: Simulation): WalEntry[] {
+  const entries: WalEntry[] = []
+  const options = { disk, genesisHash: chain.genesisHash, random, segmentBytes: 1 << 20 }
+  new SimLog(options, (entry) => entries.push(entry))
+  return entries
+}

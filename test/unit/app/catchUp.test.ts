@@ -1,0 +1,267 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { blockFileHeader, encodeBlockFileEntry } from '../../../src/app/blockFile.ts'
+import { recoverEntrySenders } from '../../../src/app/entry.ts'
+import { exportBlocks } from '../../../src/app/exportBlocks.ts'
+import { importBlocks } from '../../../src/app/importBlocks.ts'
+import { openChainReader } from '../../../src/chain/store.ts'
+import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
+import { registerValidator, setPower } from '../../../src/modules/staking/validators.ts'
+import { bytesToHex, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
+import type { WorldState } from '../../../src/state/world.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { WALLET, WALLET_KEY } from './testChain.ts'
+import {
+  type NetworkNode,
+  type NodeOptions,
+  networkGenesis,
+  openNetworkNode,
+  proposeBlock,
+  scriptedHooks,
+  testValidator,
+} from './testNetwork.ts'
+
+const account = privateKeyToAccount(WALLET_KEY)
+const RECEIVER = '0x00000000000000000000000000000000000000aa'
+const GENESIS = networkGenesis(4)
+const BLOCKS = 30
+
+async function transfer(nonce: number, from = account): Promise<Uint8Array> {
+  const fields = { chainId: 76287, type: 'eip1559', gas: 21_000n, maxFeePerGas: 10n ** 10n } as const
+  return hexToBytes(await from.signTransaction({ ...fields, nonce, to: RECEIVER, value: 1n }))
+}
+
+const hooks = scriptedHooks((height: number, { native }: WorldState) => {
+  const { operator, key } = testValidator(4)
+  if (height === 5) registerValidator(native, { operator, publicKey: key.publicKey, power: 700n })
+  if (height === 9) setPower(native, testValidator(0).operator, 0n)
+  if (height > 12) setPower(native, operator, BigInt(700 + height))
+})
+
+let decisions: DecidedBlock[]
+let headHash: string
+let nodes: NetworkNode[] = []
+
+async function start(options: NodeOptions = {}): Promise<NetworkNode> {
+  const node = await openNetworkNode(GENESIS, { hooks, ...options })
+  nodes.push(node)
+  return node
+}
+
+afterEach(async () => {
+  for (const node of nodes) await node.close()
+  nodes = []
+})
+
+beforeAll(async () => {
+  const node = await openNetworkNode(GENESIS, { hooks })
+  let state: ConsensusState = await node.state()
+  decisions = []
+  for (let nonce = 0; nonce < BLOCKS; nonce++) {
+    const decided = await proposeBlock(node, state, {
+      raws: nonce % 4 === 3 ? [] : [await transfer(nonce - Math.floor((nonce + 1) / 4))],
+    })
+    state = advanceState(state, decided, await node.executor.application.finalizeBlock(decided))
+    decisions.push(decided)
+  }
+  headHash = bytesToHex(node.executor.head().hash)
+  await node.close()
+})
+
+/** What other threads read. */
+async function publishedHeight(node: NetworkNode): Promise<number> {
+  const database = await Database.open(node.location, { readOnly: true })
+  const { headHeight } = openChainReader(database)
+  await database.close()
+  return headHeight
+}
+
+const finalize = (node: NetworkNode, decided: DecidedBlock, catchingUp = true) =>
+  node.executor.application.finalizeBlock({ ...decided, catchingUp })
+
+describe('catching up', () => {
+  it('writes blocks together, and shows the newest one when they are on the disk', async () => {
+    let nowMs = 0
+    const seen: [number, number][] = []
+    const node = await start({ now: () => nowMs, onPublished: (height, included) => seen.push([height, included]) })
+    for (const decided of decisions.slice(0, 5)) {
+      expect((await finalize(node, decided)).durableHeight).toBe(0)
+    }
+    expect(node.executor.head().header.number).toBe(5)
+    expect(await publishedHeight(node)).toBe(0)
+    nowMs += 1_000
+    await finalize(node, decisions[5]!)
+    await finalize(node, decisions[6]!)
+    await expect.poll(() => seen).toEqual([[6, 5]])
+    expect(await publishedHeight(node)).toBe(6)
+    expect((await finalize(node, decisions[7]!)).durableHeight).toBe(6)
+    // The first block that is not said to be followed by others.
+    expect((await finalize(node, decisions[8]!, false)).durableHeight).toBe(9)
+    expect(seen).toEqual([
+      [6, 5],
+      [8, 1],
+      [9, 1],
+    ])
+    expect(await publishedHeight(node)).toBe(9)
+    expect((await finalize(node, decisions[9]!, false)).durableHeight).toBe(10)
+  })
+
+  it('writes what is left when no further block comes', async () => {
+    const timers: (() => void)[] = []
+    const node = await start({ now: () => 0, later: (work) => timers.push(work) })
+    for (const decided of decisions.slice(0, 3)) await finalize(node, decided)
+    expect(timers).toHaveLength(1)
+    timers.shift()!()
+    expect(timers).toHaveLength(1)
+    expect(await publishedHeight(node)).toBe(0)
+    timers.shift()!()
+    await expect.poll(() => publishedHeight(node)).toBe(3)
+    expect(timers).toHaveLength(0)
+    expect((await finalize(node, decisions[3]!)).durableHeight).toBe(3)
+  })
+
+  it.each([
+    ['a proposal', (node: NetworkNode, state: ConsensusState) => proposeBlock(node, state)],
+    ['a proposal of others', (node: NetworkNode) => node.executor.application.processProposal(decisions[7]!.block)],
+  ])('ends before %s is looked at', async (_, look) => {
+    const node = await start({ now: () => 0 })
+    for (const decided of decisions.slice(0, 7)) await finalize(node, decided)
+    expect(await publishedHeight(node)).toBe(0)
+    await look(node, await node.state())
+    expect(await publishedHeight(node)).toBe(7)
+  })
+
+  it.each(['archive' as const, 4])(
+    'comes to the same chain as following block by block, with state of %s blocks',
+    async (pruning) => {
+      const node = await start({ pruning, blockHistory: pruning === 'archive' ? 0 : 6 })
+      for (const [index, decided] of decisions.entries()) {
+        const senders = index % 2 === 0 ? { senders: recoverEntrySenders(decided.block.txs, node.chain) } : {}
+        // Back to single blocks at times, and restarted in between.
+        await finalize(node, { ...decided, ...senders }, index % 7 !== 6)
+        if (index % 11 === 10) await node.reopen()
+      }
+      expect(bytesToHex(node.executor.head().hash)).toBe(headHash)
+      await node.reopen()
+      expect(bytesToHex(node.executor.head().hash)).toBe(headHash)
+      expect(node.executor.oldestState()).toBe(pruning === 'archive' ? 0 : BLOCKS - 4)
+    },
+  )
+})
+
+describe('senders', () => {
+  it('that another thread recovered are taken as they are; others are recovered here', async () => {
+    const [decided] = decisions
+    const good = await start()
+    await finalize(good, { ...decided!, senders: [undefined] })
+    const misled = await start()
+    await finalize(misled, { ...decided!, senders: [testValidator(1).operator] })
+    const [right, wrong] = [good, misled].map((node) => node.executor.head().header.gasUsed)
+    expect([right, wrong]).toEqual([21_000n, 0n])
+  })
+
+  it('that the mempool knows are not recovered again in a proposal of others', async () => {
+    const asked: number[] = []
+    const decided = decisions[0]!
+    const knowing = await start({
+      senders: async (hashes) => {
+        asked.push(hashes.length)
+        return hashes.map(() => testValidator(1).operator)
+      },
+    })
+    expect(await knowing.executor.application.processProposal(decided.block)).toEqual({ accepted: true })
+    await finalize(knowing, decided, false)
+    expect(asked).toEqual([1])
+    expect(knowing.executor.head().header.gasUsed).toBe(0n)
+    const ignorant = await start({ senders: async (hashes) => hashes.map(() => undefined) })
+    expect(await ignorant.executor.application.processProposal(decided.block)).toEqual({ accepted: true })
+    await finalize(ignorant, decided, false)
+    expect(ignorant.executor.head().header.gasUsed).toBe(21_000n)
+  })
+
+  it('are undefined for what is no transaction', async () => {
+    const stranger = privateKeyToAccount(`0x${'02'.repeat(32)}`)
+    const chain = (await start()).chain
+    const txs = [await transfer(0), Uint8Array.of(0x0a, 1), Uint8Array.of(0xff), await transfer(0, stranger)]
+    const senders = recoverEntrySenders(txs, chain).map((sender) => sender && bytesToHex(sender))
+    expect(senders).toEqual([bytesToHex(WALLET), undefined, undefined, stranger.address.toLowerCase()])
+  })
+})
+
+describe('export and import', () => {
+  let directory: string
+  afterEach(() => rmSync(directory, { recursive: true }))
+
+  /** A file of these blocks, as an export or a forger writes it. */
+  async function fileOf(blocks: readonly DecidedBlock[]): Promise<string> {
+    directory = mkdtempSync(join(tmpdir(), 'coind-blocks-'))
+    const path = join(directory, 'blocks')
+    const file = await open(path, 'w')
+    const node = await start()
+    await file.appendFile(blockFileHeader(node.chain.genesisHash))
+    for (const { block, seenCommit } of blocks)
+      await file.appendFile(encodeBlockFileEntry({ block, commit: seenCommit }))
+    await file.close()
+    return path
+  }
+
+  it('carry a chain over whose validators change', async () => {
+    const source = await start()
+    for (const decided of decisions) await finalize(source, decided)
+    await source.reopen()
+    directory = mkdtempSync(join(tmpdir(), 'coind-blocks-'))
+    const path = join(directory, 'blocks')
+    const database = await Database.open(source.location, { readOnly: true })
+    await exportBlocks({
+      chain: openChainReader(database),
+      genesisHash: source.chain.genesisHash,
+      path,
+      from: 1,
+      to: BLOCKS,
+    })
+    await database.close()
+    const target = await start()
+    await finalize(target, decisions[0]!)
+    const { application } = target.executor
+    expect(await importBlocks({ application, chain: target.chain, path })).toEqual({ from: 2, to: BLOCKS })
+    expect(bytesToHex(target.executor.head().hash)).toBe(headHash)
+    expect(equalBytes((await target.state()).appHash, hexToBytes(headHash))).toBe(true)
+    await target.reopen()
+    expect(bytesToHex(target.executor.head().hash)).toBe(headHash)
+  })
+
+  it('stop at a block that its height’s validators did not decide', async () => {
+    // Before the newcomer acts, the old validators' signatures suffice; afterwards they do not.
+    const late = decisions[8]!
+    const { signatures } = late.seenCommit
+    const strongest = signatures.map((signature, index) =>
+      index === 0 ? { ...signature, signature: signatures[1]!.signature } : signature,
+    )
+    const forged = { ...late, seenCommit: { ...late.seenCommit, signatures: strongest } }
+    const path = await fileOf([...decisions.slice(0, 8), forged])
+    const target = await start()
+    const { application } = target.executor
+    await expect(importBlocks({ application, chain: target.chain, path })).rejects.toThrow(
+      'block 9 is not decided by its commit: signature 0 is wrong',
+    )
+    expect(target.executor.head().header.number).toBe(8)
+  })
+
+  it('stop at a block that names other validators than the chain has', async () => {
+    const header = { ...decisions[2]!.block.header, nextValidatorsHash: new Uint8Array(32) }
+    const path = await fileOf([
+      ...decisions.slice(0, 2),
+      { ...decisions[2]!, block: { ...decisions[2]!.block, header } },
+    ])
+    const target = await start()
+    const { application } = target.executor
+    await expect(importBlocks({ application, chain: target.chain, path })).rejects.toThrow(
+      'block 3 names other validators for block 4 than this chain has',
+    )
+  })
+})

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
+import { blockIdKey, createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
+import { evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidenceCodec.ts'
+import type { Evidence } from '../../../src/chain/consensus/types.ts'
+import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
+import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
+import { registerValidator, setPower } from '../../../src/modules/staking/validators.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { GENESIS_TIME_MS } from './testChain.ts'
+import {
+  blockTimeMs,
+  decide,
+  equivocation,
+  type NetworkNode,
+  networkGenesis,
+  openNetworkNode,
+  proposeBlock,
+  scriptedHooks,
+  testValidator,
+  voteFor,
+} from './testNetwork.ts'
+
+const CHAIN_ID = 'coin_76287-1'
+const HEIGHTS = 12
+/** Evidence is expired when it is more than 6 blocks and more than 3,000 ms old: blocks are 400 ms apart. */
+const MAX_AGE = { maxAgeBlocks: 6, maxAgeMs: 3_000 }
+
+let node: NetworkNode
+/** before the block after that height */
+const states: ConsensusState[] = []
+
+const validatorsAt = (height: number) => states[height - 1]!.validators
+const made = (height: number, index: number, other: Partial<Parameters<typeof equivocation>[2]> = {}) =>
+  equivocation(CHAIN_ID, validatorsAt(height), { height, index, ...other })
+const good = () => made(9, 0)
+
+async function extend(evidence: readonly Evidence[] = []): Promise<ConsensusBlock> {
+  const state = states.at(-1)!
+  const decided = await proposeBlock(node, state, { evidence })
+  states.push(advanceState(state, decided, await node.executor.application.finalizeBlock(decided)))
+  return decided.block
+}
+
+beforeAll(async () => {
+  const hooks = scriptedHooks((height, { native }) => {
+    const { operator, key } = testValidator(4)
+    if (height === 2) registerValidator(native, { operator, publicKey: key.publicKey, power: 500n })
+    if (height === 6) setPower(native, testValidator(0).operator, 0n)
+  })
+  node = await openNetworkNode(networkGenesis(4), { hooks, maxAge: MAX_AGE })
+  states.push(await node.state())
+  for (let height = 1; height < HEIGHTS; height++) await extend()
+  // Reported in block 12.
+  expect((await extend([made(10, 1)])).evidence).toHaveLength(1)
+})
+afterAll(() => node.close())
+
+const invalid = (reason: RegExp) => ({ verdict: 'invalid', reason: expect.stringMatching(reason) })
+
+describe('verdict on evidence', () => {
+  it.each<[string, () => Evidence, object]>([
+    ['true evidence', good, { verdict: 'valid' }],
+    ['of the newest block', () => made(HEIGHTS, 3), { verdict: 'valid' }],
+    ['of prevotes', () => made(9, 0, { type: 1 }), { verdict: 'valid' }],
+    ['of a later round', () => made(9, 0, { round: 3 }), { verdict: 'valid' }],
+    ['with a nil vote', () => made(9, 0, { names: [undefined, 'b'] }), { verdict: 'valid' }],
+    [
+      'of the next block',
+      () => equivocation(CHAIN_ID, states[HEIGHTS]!.validators, { height: HEIGHTS + 1, index: 0 }),
+      { verdict: 'early' },
+    ],
+    ['of a far block', () => ({ ...good(), ...atHeight(good(), 10 ** 9) }), { verdict: 'early' }],
+    ['that a block has reported', () => made(10, 1), { verdict: 'committed' }],
+    [
+      'other votes of that validator and height',
+      () => made(10, 1, { round: 2, names: ['x', 'y'] }),
+      { verdict: 'committed' },
+    ],
+    // 12 - 5 > 6 blocks, but 2,800 ms; 12 - 4 blocks and 3,200 ms.
+    ['too old by one age only', () => made(5, 0), { verdict: 'valid' }],
+    ['too old by both ages', () => made(4, 0), { verdict: 'expired' }],
+    ['of one who has left since', () => made(7, 4), { verdict: 'valid' }],
+    [
+      'from before the genesis',
+      () => made(9, 0, { timestampMs: GENESIS_TIME_MS - 1 }),
+      invalid(/older than the chain/),
+    ],
+    [
+      'of two votes of different heights',
+      () => ({ ...good(), voteB: made(8, 0).voteB }),
+      invalid(/same height, round and step/),
+    ],
+    [
+      'of two votes of different rounds',
+      () => ({ ...good(), voteB: made(9, 0, { round: 1 }).voteB }),
+      invalid(/same height, round and step/),
+    ],
+    [
+      'of two votes of different steps',
+      () => ({ ...good(), voteB: made(9, 0, { type: 1 }).voteB }),
+      invalid(/same height, round and step/),
+    ],
+    ['of two validators', () => ({ ...good(), voteB: made(9, 1).voteB }), invalid(/two validators/)],
+    ['of the same vote twice', () => ({ ...good(), voteB: good().voteA }), invalid(/same block/)],
+    [
+      'of votes that differ in time',
+      () => ({ ...good(), voteB: made(9, 0, { timestampMs: blockTimeMs(9) + 9 }).voteA }),
+      invalid(/same block/),
+    ],
+    ['in the wrong order', () => ({ ...good(), voteA: good().voteB, voteB: good().voteA }), invalid(/wrong order/)],
+    ['with another power', () => ({ ...good(), validatorPower: 1n }), invalid(/power is 1, not 500/)],
+    ['with another total power', () => ({ ...good(), totalVotingPower: 1n }), invalid(/total power is 1, not/)],
+    ['with another time', () => ({ ...good(), timestampMs: blockTimeMs(9) + 1 }), invalid(/time is not that/)],
+    [
+      'with another index',
+      () => ({ ...good(), voteA: { ...good().voteA, validatorIndex: 1 } }),
+      invalid(/wrong index/),
+    ],
+    ['with a bad first signature', () => withSignature('voteA'), invalid(/signature is wrong/)],
+    ['with a bad second signature', () => withSignature('voteB'), invalid(/signature is wrong/)],
+    [
+      'of another chain',
+      () => equivocation('coin_1-1', validatorsAt(9), { height: 9, index: 0 }),
+      invalid(/signature is wrong/),
+    ],
+    ['of one who had left before', () => afterItLeft(), invalid(/was no validator at height 8/)],
+  ])('%s', async (_, make, expected) => {
+    expect(await node.executor.application.checkEvidence(make())).toEqual(expected as EvidenceVerdict)
+  })
+})
+
+/** The votes' height is changed, whatever else follows from it. */
+function atHeight({ voteA, voteB }: Evidence, height: number): Pick<Evidence, 'voteA' | 'voteB'> {
+  return { voteA: { ...voteA, height }, voteB: { ...voteB, height } }
+}
+
+function withSignature(name: 'voteA' | 'voteB'): Evidence {
+  const evidence = good()
+  return { ...evidence, [name]: { ...evidence[name], signature: new Uint8Array(64).fill(1) } }
+}
+
+/** Validator 0 acts until height 7. */
+function afterItLeft(): Evidence {
+  const at = { chainId: CHAIN_ID, validators: validatorsAt(7), height: 8, index: 4, timestampMs: blockTimeMs(8) }
+  return createDuplicateVoteEvidence(voteFor('a', at), voteFor('b', at), { ...at, timeMs: blockTimeMs(8) })
+}
+
+describe('evidence in a block', () => {
+  /** The next block with this evidence, whatever the application thinks of it. */
+  async function blockWith(evidence: readonly Evidence[]): Promise<ConsensusBlock> {
+    const state = states.at(-1)!
+    const { block } = await proposeBlock(node, state)
+    const { timeMs, proposerAddress } = block.header
+    const content = { txs: [], evidence, dataHash: dataHash([]), timeMs, proposerAddress, lastCommit: block.lastCommit }
+    return makeBlock(state, content)
+  }
+
+  it.each<[string, () => readonly Evidence[], RegExp]>([
+    ['is invalid', () => [good(), withSignature('voteB')], /evidence 1 is invalid: a signature is wrong/],
+    ['is expired', () => [made(4, 0)], /evidence 0 is expired/],
+    ['is committed', () => [made(10, 1)], /evidence 0 is committed/],
+    [
+      'is of this block',
+      () => [equivocation(CHAIN_ID, states[HEIGHTS]!.validators, { height: HEIGHTS + 1, index: 0 })],
+      /evidence 0 is early/,
+    ],
+    ['is there twice', () => [good(), good()], /evidence 1 is there twice/],
+    [
+      'is of a validator and height that is there already',
+      () => [good(), made(9, 0, { round: 5 })],
+      /evidence 1 is there twice/,
+    ],
+  ])('that %s makes a proposal invalid, and halts a node that is told it was decided', async (_, make, reason) => {
+    const block = await blockWith(make())
+    const { application } = node.executor
+    expect(await application.processProposal(block)).toEqual({ accepted: false, reason: expect.stringMatching(reason) })
+    const decided = decide(block, states.at(-1)!)
+    await expect(application.finalizeBlock(decided)).rejects.toThrow(reason)
+    await expect(application.finalizeBlock({ ...decided, catchingUp: true })).rejects.toThrow(
+      /does not bear out its evidence/,
+    )
+    expect((await application.info()).height).toBe(HEIGHTS)
+  })
+
+  it('is chosen by a proposer in order, without what is not valid, as far as it fits', async () => {
+    const state = states.at(-1)!
+    const pending = [
+      made(4, 0),
+      made(6, 0),
+      good(),
+      made(9, 0, { round: 1 }),
+      withSignature('voteA'),
+      made(7, 1),
+      made(10, 1),
+    ]
+    const { block } = await proposeBlock(node, state, { evidence: pending })
+    const chosen = [pending[1], pending[2], pending[5]] as Evidence[]
+    expect(block.evidence).toEqual(chosen)
+    expect(block.header.evidenceHash).toEqual(evidenceHash(chosen))
+    expect(await node.executor.application.processProposal(block)).toEqual({ accepted: true })
+
+    const small = await openNetworkNode(networkGenesis(4), {
+      maxEvidenceBytes: Math.floor(evidenceSize([made(9, 1)]) * 1.5),
+    })
+    try {
+      let at = await small.state()
+      for (const _ of [1, 2]) {
+        const decided = await proposeBlock(small, at)
+        at = advanceState(at, decided, await small.executor.application.finalizeBlock(decided))
+      }
+      const [first, second] = [1, 2].map((index) => equivocation(CHAIN_ID, at.validators, { height: 1, index })) as [
+        Evidence,
+        Evidence,
+      ]
+      const proposed = await proposeBlock(small, at, { evidence: [first, second] })
+      expect(proposed.block.evidence).toEqual([first])
+      const content = { ...proposed.block, ...proposed.block.header, evidence: [first, second] }
+      const over = await small.executor.application.processProposal(makeBlock(at, content))
+      expect(over).toEqual({ accepted: false, reason: expect.stringMatching(/evidence takes \d+ bytes, at most/) })
+    } finally {
+      await small.close()
+    }
+  })
+
+  it('is part of what is executed: the block with it has another state than the one without', async () => {
+    const genesis = networkGenesis(4)
+    const hashes = []
+    for (const isReported of [false, true]) {
+      const copy = await openNetworkNode(genesis)
+      let at = await copy.state()
+      const evidence = equivocation(CHAIN_ID, at.validators, { height: 1, index: 2 })
+      for (const pending of [[], isReported ? [evidence] : []]) {
+        // Both are built before one is decided: the execution of the one must not be taken for the other's.
+        await proposeBlock(copy, at, { evidence: isReported ? [] : [evidence] })
+        const decided = await proposeBlock(copy, at, { evidence: pending })
+        at = advanceState(at, decided, await copy.executor.application.finalizeBlock(decided))
+      }
+      hashes.push(bytesToHex(copy.executor.head().header.stateRoot))
+      await copy.close()
+    }
+    expect(hashes[0]).not.toBe(hashes[1])
+  })
+})
+
+describe('order of block IDs', () => {
+  it.each([
+    ['nil before any block', blockIdKey(voteFor(undefined, at()).blockId), new Uint8Array()],
+    [
+      'the hash, then the encoded part set header',
+      blockIdKey({ hash: new Uint8Array(32).fill(9), partSetHeader: { total: 300, hash: new Uint8Array(32).fill(8) } }),
+      Uint8Array.of(...new Uint8Array(32).fill(9), 0x08, 0xac, 0x02, 0x12, 32, ...new Uint8Array(32).fill(8)),
+    ],
+  ])('is %s', (_, key, expected) => {
+    expect(key).toEqual(expected)
+  })
+
+  function at() {
+    const { key, address } = testValidator(0)
+    const validators = { validators: [{ address, publicKey: key.publicKey, power: 1n }], totalPower: 1n }
+    return { chainId: CHAIN_ID, validators, height: 1, index: 0, timestampMs: 0 }
+  }
+})

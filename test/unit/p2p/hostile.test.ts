@@ -1,0 +1,269 @@
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import type { Connection, Stream } from '@libp2p/interface'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
+import { encodeFrame } from '../../../src/p2p/frames.ts'
+import { encodeGreeting } from '../../../src/p2p/hello.ts'
+import { LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
+import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
+import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
+import { createValidatorProof } from '../../../src/p2p/validatorProof.ts'
+import { concatBytes } from '../../../src/primitives/bytes.ts'
+import { closeAttackers, startAttacker } from './attacker.ts'
+import { encodedPart, encodedVote } from './messages.ts'
+import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+
+/** pino's number */
+const WARN = 40
+
+const sockets: Socket[] = []
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await closeAttackers()
+  await closeNodes()
+})
+
+const isClosed = ({ status }: Connection): boolean => status !== 'open'
+
+/** That the two nodes still hear each other. */
+async function expectHealthy(a: TestNode, b: TestNode): Promise<void> {
+  const before = b.messages.filter(({ from }) => from === a.network.id).length
+  a.network.send([a.sessions.get(b.network.id)!.handle], encodedVote(11, 77), PRIORITIES.ownVote)
+  await until('an honest vote arrives', () => b.messages.filter(({ from }) => from === a.network.id).length > before)
+}
+
+async function openStream(connection: Connection, protocol: string): Promise<Stream> {
+  return connection.newStream(protocol)
+}
+
+test('connections that say nothing, or nonsense, are closed, and honest nodes connect beside them', async () => {
+  const a = await startNode()
+  const { host, port } = a.peer.address
+  const openSocket = (): Socket => {
+    const socket = connect({ host, port })
+    socket.on('error', () => undefined)
+    sockets.push(socket)
+    return socket
+  }
+  const silent = Array.from({ length: 30 }, openSocket)
+  const noisy = Array.from({ length: 10 }, openSocket)
+  for (const socket of noisy) socket.write(randomBytes(10_000))
+  const attacker = await startAttacker()
+  const speechless = await attacker.connect(a)
+  const b = await startNode({ persistentPeers: [a.peer] })
+  await until('an honest node connects', () => a.sessions.has(b.network.id))
+  await until('the others are closed', () => [...silent, ...noisy].every(({ closed }) => closed) && isClosed(speechless))
+  expect([...a.sessions.keys()]).toEqual([b.network.id])
+  await expectHealthy(a, b)
+})
+
+describe('a node that is no peer is told so, and both ends know why', () => {
+  test.each([
+    ['another genesis', { genesisHash: new Uint8Array(32).fill(8) }, /genesis is 0x0707.*, this node's 0x0808/],
+    ['another chain', { chainId: 'coin_8-1' }, /it is of chain coin_7-1, this node of coin_8-1/],
+  ])('%s', async (_, options, reason) => {
+    const a = await startNode()
+    const b = await startNode({ ...options, persistentPeers: [a.peer] })
+    const told = (node: TestNode, msg: string) => node.log.find((line) => line.msg === msg)
+    await until('both say why', () => !!told(a, 'peer turned away') && !!told(b, 'peer cannot be reached'))
+    expect(told(b, 'peer cannot be reached')!.reason).toMatch(reason)
+    expect(told(a, 'peer turned away')).toMatchObject({ level: WARN, peer: b.network.id })
+    expect([a.sessions.size, b.sessions.size]).toEqual([0, 0])
+  })
+
+  test('another identity', async () => {
+    const a = await startNode()
+    const wanted = '0123456789abcdef0123456789abcdef01234567'
+    const b = await startNode({ persistentPeers: [{ id: wanted, address: a.peer.address }] })
+    await until('the wrong node is noticed', () => b.log.some(({ msg }) => msg === 'peer cannot be reached'))
+    const { reason, level } = b.log.find(({ msg }) => msg === 'peer cannot be reached')!
+    expect(reason).toBe(`the node at 127.0.0.1:${a.peer.address.port} is ${a.network.id}, not ${wanted}`)
+    expect(level).toBe(WARN)
+    expect([a.sessions.size, b.sessions.size]).toEqual([0, 0])
+  })
+
+  test('a false proof of being a validator', async () => {
+    const a = await startNode()
+    const attacker = await startAttacker()
+    const proofOfAnother = createValidatorProof(randomKey(), randomKey().publicKey, attacker.hello.genesisHash)
+    const hello = { ...attacker.hello, validator: proofOfAnother }
+    const { connection } = await attacker.greet(a, encodeGreeting({ kind: 'hello', hello }))
+    await until('it is turned away', () => isClosed(connection))
+    expect(a.sessions.size).toBe(0)
+    expect(a.log.find(({ msg }) => msg === 'peer turned away')!.reason).toMatch(/proof of being a validator is wrong/)
+  })
+
+  test('one too many', async () => {
+    const counts = { wanted: 0, inbound: 1, outbound: 0 }
+    const [a, b] = await connectedPair({ counts })
+    const attacker = await startAttacker()
+    const { connection, answer } = await attacker.greet(a)
+    expect(answer).toMatchObject({ kind: 'refusal', refusal: { reason: 'it has no free place' } })
+    // It is told of others.
+    expect(answer?.kind === 'refusal' && answer.refusal.peers.map(({ id }) => id)).toEqual([b.network.id])
+    await until('it is disconnected', () => isClosed(connection))
+    // A persistent peer and a validator have a place in any case.
+    const validatorKey = randomKey()
+    const validator = await startNode({ validatorKey, persistentPeers: [a.peer] })
+    await until('the validator is refused', () => a.log.some((line) => line.peer === validator.network.id))
+    expect(a.sessions.has(validator.network.id)).toBe(false)
+    a.network.setValidators([ed25519Address(validatorKey.publicKey)])
+    await until('the validator has its place', () => a.sessions.has(validator.network.id))
+  })
+})
+
+describe('malformed input is answered with a ban', () => {
+  const vote = encodedVote(11)
+  const cases: readonly (readonly [string, string, Uint8Array])[] = [
+    ['a message of no kind', PROTOCOLS.consensus, encodeFrame(new Uint8Array(100).fill(99))],
+    ['a frame that is too long', PROTOCOLS.consensus, Uint8Array.of(0x7f, 0xff, 0xff, 0xff, 1, 2, 3)],
+    ['an empty frame', PROTOCOLS.consensus, new Uint8Array(4)],
+    ['a part on the stream of votes', PROTOCOLS.consensus, encodeFrame(encodedPart(11, 100))],
+    ['a vote on the stream of parts', PROTOCOLS.parts, encodeFrame(vote)],
+    ['a vote that is too long', PROTOCOLS.consensus, encodeFrame(concatBytes(vote, new Uint8Array(1_000)))],
+    ['a request that is no protobuf', PROTOCOLS.blocks, encodeFrame(new Uint8Array(50).fill(255))],
+    ['a request that is too long', PROTOCOLS.blocks, encodeFrame(new Uint8Array(5_000))],
+  ]
+
+  test.each(cases)('%s', async (_, protocol, bytes) => {
+    const [a, b] = await connectedPair()
+    const attacker = await startAttacker()
+    const connection = await attacker.join(a)
+    const stream = await openStream(connection, protocol)
+    stream.send(bytes)
+    await until('it is thrown out', () => isClosed(connection) && !a.sessions.has(attacker.id))
+    expect(a.messages.filter(({ from }) => from === attacker.id)).toEqual([])
+    expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
+    await expect(attacker.greet(a)).rejects.toThrow()
+    await expectHealthy(b, a)
+  })
+
+  test.each([
+    ['a hello that is no protobuf', new Uint8Array(100).fill(255)],
+    ['a hello that is too long', new Uint8Array(LIMITS.helloBytes + 1)],
+    ['a refusal in place of a hello', encodeGreeting({ kind: 'refusal', refusal: { reason: 'no', peers: [] } })],
+  ])('%s', async (_, greeting) => {
+    const a = await startNode()
+    const attacker = await startAttacker()
+    const { connection } = await attacker.greet(a, greeting)
+    await until('it is thrown out', () => isClosed(connection))
+    expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
+    await expect(attacker.greet(a)).rejects.toThrow()
+  })
+})
+
+describe('floods', () => {
+  test('10,000 votes a second reach nobody but for the budget, and an honest peer does not feel it', async () => {
+    const [a, b] = await connectedPair()
+    const attacker = await startAttacker()
+    const connection = await attacker.join(a)
+    const stream = await openStream(connection, PROTOCOLS.consensus)
+    const burst = concatBytes(...Array.from({ length: 1_000 }, (_, round) => encodeFrame(encodedVote(11, round))))
+    const startMs = performance.now()
+    for (let i = 0; i < 20; i++) {
+      if (stream.status === 'open') stream.send(burst)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await expectHealthy(b, a)
+    }
+    const seconds = (performance.now() - startMs) / 1000
+    const passed = a.messages.filter(({ from }) => from === attacker.id).length
+    expect(passed).toBeGreaterThan(LIMITS.messages.burst)
+    expect(passed).toBeLessThanOrEqual(LIMITS.messages.burst + LIMITS.messages.perSecond * (seconds + 1))
+    // What it sends beyond that waits on its own side, but for one window.
+    expect(a.sessions.has(attacker.id)).toBe(true)
+  })
+
+  test('votes of far heights are dropped', async () => {
+    const [a, b] = await connectedPair()
+    const attacker = await startAttacker()
+    const stream = await openStream(await attacker.join(a), PROTOCOLS.consensus)
+    for (let i = 0; i < 700; i++) stream.send(encodeFrame(encodedVote(1_000 + i)))
+    stream.send(encodeFrame(encodedVote(11, 5)))
+    const last = encodedVote(11, 5)
+    await until('the last vote arrives', () => a.messages.some(({ body }) => Buffer.compare(body, last) === 0))
+    const passed = a.messages.filter(({ from }) => from === attacker.id).length
+    expect(passed).toBeGreaterThan(LIMITS.otherHeights.burst)
+    expect(passed).toBeLessThan(LIMITS.otherHeights.burst + 300)
+    await expectHealthy(b, a)
+  })
+
+  test('streams without end cost the connection', async () => {
+    const [a, b] = await connectedPair()
+    const attacker = await startAttacker()
+    const connection = await attacker.join(a)
+    const open = async (): Promise<void> => {
+      for (let i = 0; i < 500 && !isClosed(connection); i++) {
+        const stream = await connection.newStream('/coind/status/1', { maxOutboundStreams: 1_000 })
+        stream.abort(new Error('done'))
+      }
+    }
+    await expect(open()).rejects.toThrow()
+    await until('it is disconnected', () => isClosed(connection) && !a.sessions.has(attacker.id))
+    await expectHealthy(b, a)
+  })
+
+  test('requests above the budget are not answered', async () => {
+    const blocks = () => ({ block: new Uint8Array(1_000), commit: new Uint8Array(10) })
+    const [a, b] = await connectedPair({ blocks })
+    const ask = () => b.network.fetchBlocks(a.network.id, { from: 1, count: 1, maxBytes: 10_000 })
+    const outcomes: PromiseSettledResult<unknown>[] = []
+    for (let i = 0; i < 50; i++) outcomes.push(...(await Promise.allSettled([ask(), ask(), ask(), ask()])))
+    const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
+    expect(answered).toBeGreaterThanOrEqual(REQUEST_LIMITS.blocks.rate.burst)
+    expect(answered).toBeLessThan(outcomes.length)
+    const refused = await counter(a, 'coind_p2p_dropped_total', { reason: 'too many blocks requests' })
+    expect(refused).toBe(outcomes.length - answered)
+    await expectHealthy(b, a)
+  })
+})
+
+test('a peer that reads nothing costs bounded memory, and is disconnected', async () => {
+  const [a, b] = await connectedPair()
+  const attacker = await startAttacker()
+  const taken: Stream[] = []
+  const pause = (stream: Stream): void => {
+    stream.pause()
+    taken.push(stream)
+  }
+  for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await attacker.host.handle(protocol, pause, { force: true })
+  await attacker.join(a)
+  await until('it took the streams', () => taken.length === 2)
+  const session = a.sessions.get(attacker.id)!
+  const part = encodedPart(11, 65_536)
+  for (let i = 0; i < 400; i++) {
+    a.network.send([session.handle], part, 'part')
+    for (let k = 0; k < 100; k++) a.network.send([session.handle], encodedVote(11, i), PRIORITIES.relayedVote)
+    if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const { consensus, parts } = session.queues!
+  expect(consensus.bytes).toBeGreaterThan(LIMITS.queuedMessages / 2)
+  expect(consensus.bytes).toBeLessThanOrEqual(LIMITS.queuedMessages)
+  expect(parts.bytes).toBeLessThanOrEqual(LIMITS.queuedParts)
+  expect(await counter(a, 'coind_p2p_dropped_total', { reason: 'slow peer' })).toBeGreaterThan(1_000)
+  await expectHealthy(a, b)
+  a.clockMs += LIMITS.stalledMs
+  await until('it is disconnected', () => !a.sessions.has(attacker.id))
+  expect(a.log.some(({ msg, reason }) => msg === 'peer disconnected' && reason === 'it takes no messages')).toBe(true)
+})
+
+test('two nodes that dial each other at once end up with one connection', async () => {
+  for (let i = 0; i < 5; i++) {
+    const [keyA, keyB] = [randomKey(), randomKey()]
+    const first = await startNode({ key: keyA })
+    const second = await startNode({ key: keyB })
+    const [a, b] = [first.peer, second.peer]
+    await first.close()
+    await second.close()
+    const nodes = await Promise.all([
+      startNode({ key: keyA, port: a.address.port, persistentPeers: [b] }),
+      startNode({ key: keyB, port: b.address.port, persistentPeers: [a] }),
+    ])
+    await until('both are connected', () => nodes.every(({ sessions }) => sessions.size === 1))
+    await expectHealthy(nodes[0], nodes[1])
+    await expectHealthy(nodes[1], nodes[0])
+    await closeNodes()
+  }
+})

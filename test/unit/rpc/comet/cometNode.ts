@@ -1,0 +1,56 @@
+import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
+import { parseGenesis } from '../../../../src/chain/genesis.ts'
+import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
+import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
+import type { CometNode } from '../../../../src/rpc/comet/nodePort.ts'
+import { TEST_CHAIN } from '../memoryNode.ts'
+import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
+
+export const IDENTITY = {
+  id: '5d0a3f3b0f8f1b2c3d4e5f60718293a4b5c6d7e8',
+  chainId: CHAIN_ID,
+  moniker: 'node0',
+  version: '0.1.0',
+  listenAddress: '192.0.2.1:26656',
+  rpcAddress: 'https://rpc.example.org',
+}
+
+export const IDLE_NODE: CometNode = {
+  roundState: async () => undefined,
+  network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [] }),
+  submitEvidence: async () => ({ accepted: true }),
+}
+
+/** The methods under /rpc on blocks in memory, and ways to ask them. */
+export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {
+  const logged: unknown[] = []
+  const log = { error: (fields: unknown) => void logged.push(fields) }
+  const table = createCometMethods({
+    identity: IDENTITY,
+    validator: { address: chain.validatorsAt(1)!.validators[0]!.address, publicKey: testKey(0).publicKey },
+    chain: { ...TEST_CHAIN, chainId: CHAIN_ID },
+    readGenesis: () => parseGenesis(exampleGenesis()),
+    withChain: (read) => read(chain),
+    isCatchingUp: () => false,
+    node: IDLE_NODE,
+    nowMs: () => 0,
+    ...options,
+  })
+  return {
+    table,
+    logged,
+    /** GET /rpc/<path>: the answer's result, or its error */
+    get: async (path: string) => {
+      const url = new URL(`http://host/${path}`)
+      const method = table.get(url.pathname.slice(1))
+      if (method === undefined) throw new Error(`no method ${url.pathname}`)
+      const { json } = await answerCometGet(method, Object.fromEntries(url.searchParams), { log })
+      const { result, error } = JSON.parse(json)
+      return result === undefined ? { error } : result
+    },
+    post: async (request: unknown, responseBytes = 1_000_000) => {
+      const text = typeof request === 'string' ? request : JSON.stringify(request)
+      return answerCometPost(table, text, { log, responseBytes })
+    },
+  }
+}

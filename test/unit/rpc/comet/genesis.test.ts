@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
+import { canonicalJson } from '../../../../src/chain/canonicalJson.ts'
+import { genesisHash, parseGenesis } from '../../../../src/chain/genesis.ts'
+import { sha256 } from '../../../../src/primitives/hash.ts'
+import { createCometTest } from './cometNode.ts'
+import { createSignedChain } from './signedChain.ts'
+
+const GENESIS = parseGenesis(exampleGenesis())
+const chain = createSignedChain([])
+
+describe('genesis', () => {
+  it('has the genesis hash without what CometBFT repeats', async () => {
+    const { genesis } = await createCometTest(chain).get('genesis')
+    const { consensus_params, validators, ...file } = genesis
+    expect(sha256(new TextEncoder().encode(canonicalJson(file)))).toEqual(genesisHash(GENESIS))
+    expect([consensus_params, validators]).toEqual([GENESIS.consensus.params, GENESIS.consensus.validators])
+  })
+
+  it('is a genesis file as it is', async () => {
+    const { genesis } = await createCometTest(chain).get('genesis')
+    expect(parseGenesis(JSON.stringify(genesis))).toEqual(GENESIS)
+  })
+
+  it.each(['validators', 'consensus_params'])('is no genesis file with other %s', async (name) => {
+    const { genesis } = await createCometTest(chain).get('genesis')
+    expect(() => parseGenesis(JSON.stringify({ ...genesis, [name]: [] }))).toThrow(/Unrecognized/)
+  })
+
+  it('is read for the first request and kept', async () => {
+    let reads = 0
+    const { get } = createCometTest(chain, {
+      readGenesis: () => {
+        reads++
+        return GENESIS
+      },
+    })
+    expect(reads).toBe(0)
+    await get('genesis')
+    await get('genesis_chunked')
+    expect(reads).toBe(1)
+  })
+
+  it('in chunks of 16 MiB where it is larger', async () => {
+    const staking = GENESIS.app_state.staking
+    const large = {
+      ...GENESIS,
+      app_state: {
+        ...GENESIS.app_state,
+        staking: { ...staking, delegations: Array(130_000).fill(staking.delegations[0]) },
+      },
+    }
+    const { get } = createCometTest(chain, { readGenesis: () => large })
+    expect((await get('genesis')).error.data).toBe(
+      'genesis response is large, please use the genesis_chunked API instead',
+    )
+    const chunks = [await get('genesis_chunked'), await get('genesis_chunked?chunk=1')]
+    expect(chunks.map(({ chunk, total }) => [chunk, total])).toEqual([
+      ['0', '2'],
+      ['1', '2'],
+    ])
+    const bytes = Buffer.concat(chunks.map(({ data }) => Buffer.from(data, 'base64')))
+    const { consensus_params, validators, ...file } = JSON.parse(bytes.toString())
+    expect(canonicalJson(file)).toBe(canonicalJson(large))
+    expect((await get('genesis_chunked?chunk=2')).error.data).toBe('there are 1 chunks, 2 is invalid')
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { createCometTest, IDENTITY } from './cometNode.ts'
+import { createSignedChain, testKey } from './signedChain.ts'
+
+describe('status', () => {
+  it('before the first block the height is "0"', async () => {
+    const { get } = createCometTest(createSignedChain([]))
+    expect((await get('status')).sync_info).toMatchObject({
+      latest_block_hash: '',
+      latest_block_height: '0',
+      latest_block_time: '0001-01-01T00:00:00Z',
+      earliest_block_height: '0',
+    })
+  })
+
+  it('says who the node is, where the chain stands and what the node may sign', async () => {
+    const chain = createSignedChain([{}, {}])
+    const { get } = createCometTest(chain)
+    const status = await get('status')
+    expect(status.node_info).toEqual({
+      protocol_version: { p2p: '8', block: '11', app: '0' },
+      id: IDENTITY.id,
+      listen_addr: '192.0.2.1:26656',
+      network: 'coin_76287-1',
+      version: '0.38.19',
+      channels: '40202122233038606100',
+      moniker: 'node0',
+      other: { tx_index: 'on', rpc_address: 'https://rpc.example.org', coind_version: '0.1.0' },
+    })
+    expect(status.sync_info).toMatchObject({
+      latest_block_hash: Buffer.from(chain.blockId(2)!.hash).toString('hex').toUpperCase(),
+      latest_app_hash: '01'.repeat(32),
+      latest_block_height: '2',
+      latest_block_time: '2026-01-01T00:00:00.8Z',
+      earliest_app_hash: 'A0'.repeat(32),
+      earliest_block_height: '1',
+      earliest_block_time: '2026-01-01T00:00:00.4Z',
+      catching_up: false,
+    })
+    expect(status.validator_info).toMatchObject({ pub_key: { type: 'tendermint/PubKeyEd25519' }, voting_power: '40' })
+  })
+
+  it('the power is that for the block that is being decided', async () => {
+    const { publicKey } = testKey(0)
+    const chain = createSignedChain([{ updates: [{ publicKey, power: 7n }] }, {}])
+    const { get } = createCometTest(chain)
+    expect((await get('status')).validator_info.voting_power).toBe('7')
+    const before = createCometTest(chain, { isCatchingUp: () => true })
+    expect((await before.get('status')).validator_info.voting_power).toBe('40')
+  })
+
+  it('a node without a vote has the power 0', async () => {
+    const other = { address: new Uint8Array(20).fill(9), publicKey: new Uint8Array(32).fill(9) }
+    const { get } = createCometTest(createSignedChain([{}]), { validator: other })
+    expect((await get('status')).validator_info).toMatchObject({ address: '09'.repeat(20), voting_power: '0' })
+  })
+
+  it('says that the node is catching up as long as it is', async () => {
+    let behind = true
+    const { get } = createCometTest(createSignedChain([{}]), { isCatchingUp: () => behind })
+    expect((await get('status')).sync_info.catching_up).toBe(true)
+    behind = false
+    expect((await get('status')).sync_info.catching_up).toBe(false)
+  })
+
+  it('decodes a block once', async () => {
+    const chain = createSignedChain([{}, {}])
+    let reads = 0
+    const counted = {
+      ...chain,
+      consensusBlock: (height: number) => {
+        reads++
+        return chain.consensusBlock(height)
+      },
+    }
+    const { get } = createCometTest(counted)
+    await get('status')
+    const before = reads
+    for (let i = 0; i < 5; i++) await get('status')
+    expect([before, reads]).toEqual([2, 2])
+  })
+})
+
+describe('net_info', () => {
+  it('shows the peers, with whole totals', async () => {
+    const peer = {
+      node: {
+        id: 'ab'.repeat(20),
+        listenAddress: '192.0.2.7:26656',
+        network: 'coin_76287-1',
+        version: '0.1.0',
+        moniker: 'seven',
+        rpcAddress: '',
+      },
+      isOutbound: true,
+      remoteIp: '192.0.2.7',
+      connectedMs: 60_000,
+      receivedBytes: 600,
+      sentBytes: 1_200,
+      queuedBytes: 0,
+      validatorAddress: undefined,
+    }
+    const { get } = createCometTest(createSignedChain([]), {
+      node: {
+        roundState: async () => undefined,
+        network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [peer, peer] }),
+        submitEvidence: async () => ({ accepted: true }),
+      },
+      nowMs: () => 1_767_225_660_000,
+    })
+    const { listening, listeners, n_peers, peers } = await get('net_info')
+    expect([listening, listeners, n_peers]).toEqual([true, ['Listener(@0.0.0.0:26656)'], '2'])
+    expect(peers[0]).toMatchObject({
+      node_info: { id: 'ab'.repeat(20), moniker: 'seven', network: 'coin_76287-1' },
+      is_outbound: true,
+      remote_ip: '192.0.2.7',
+      connection_status: {
+        Duration: '60000000000',
+        SendMonitor: { Start: '2026-01-01T00:00:00Z', Bytes: '1200', AvgRate: '20' },
+        RecvMonitor: { Bytes: '600', AvgRate: '10' },
+      },
+    })
+  })
+})
