@@ -112,10 +112,19 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
       onDecided({ decided, result, source: 'log', timings })
       return result
     })
+    await dropSettled(evidence, application)
     return new Service(options, wal, recovery, guard, evidence, state)
   } catch (error) {
     await wal.close()
     throw error
+  }
+}
+
+/** A crash between a block that reports evidence and the evidence's removal leaves it behind. */
+async function dropSettled(pool: EvidencePool, application: Application): Promise<void> {
+  for (const evidence of pool.pending(Number.MAX_SAFE_INTEGER)) {
+    const { verdict } = await application.checkEvidence(evidence)
+    if (verdict !== 'valid' && verdict !== 'early') pool.remove(evidence)
   }
 }
 

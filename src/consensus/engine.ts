@@ -1,12 +1,13 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import { headerHash } from '../chain/consensus/headerCodec.ts'
 import type { Commit, Evidence } from '../chain/consensus/types.ts'
-import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import type { FinalizeResult, ProposedData } from './application.ts'
 import { advanceState, type ConsensusState } from './consensusState.ts'
 import type { Effect } from './effect.ts'
 import { CatchUp } from './engineCatchUp.ts'
 import type { EngineChain } from './engineChain.ts'
+import { Decision } from './engineDecision.ts'
+import { Inbox } from './engineInbox.ts'
 import { Outbox } from './engineOutbox.ts'
 import { HeightPace } from './enginePace.ts'
 import { BlockProposer } from './engineProposer.ts'
@@ -56,14 +57,9 @@ export class ConsensusEngine {
   readonly #catchUp: CatchUp
   #state: ConsensusState
   #phase: 'new' | 'running' | 'stopped' | 'halted' = 'new'
-  /** from outside, and what this node said itself, which comes first: so it is in the log */
-  readonly #inbox: Input[] = []
-  readonly #own: Input[] = []
-  #isDraining = false
+  readonly #inbox = new Inbox()
+  readonly #decision: Decision
   #cancelSweep: (() => void) | undefined
-  /** header hashes of the decided blocks that peers gave for the present height */
-  readonly #fetched = new Set<string>()
-  #deciding: EffectOf<'finalize'>['decided'] | undefined
 
   constructor(options: EngineOptions) {
     const { chain, state, signer, verify, environment } = options
@@ -79,6 +75,7 @@ export class ConsensusEngine {
     )
     this.#pace = new HeightPace(chain, environment)
     this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer.address)
+    this.#decision = new Decision(environment.log)
     this.#ownMessages = new OwnMessages(signer, environment)
     this.#catchUp = new CatchUp(environment)
   }
@@ -95,7 +92,7 @@ export class ConsensusEngine {
 
   /** A decision is in the log and not yet answered by `finalized`. */
   get isDeciding(): boolean {
-    return this.#deciding !== undefined && this.#phase !== 'halted'
+    return this.#decision.isPending && this.#phase !== 'halted'
   }
 
   /** Replays the log's entries of the open height, then does what they leave to do. */
@@ -131,8 +128,7 @@ export class ConsensusEngine {
     this.#timers.clear()
     this.#proposer?.reset()
     this.#cancelSweep?.()
-    this.#inbox.length = 0
-    this.#own.length = 0
+    this.#inbox.clear()
   }
 
   receive(from: PeerId, message: ConsensusMessage): void {
@@ -165,7 +161,7 @@ export class ConsensusEngine {
   /** A decided block from a peer, not verified yet. */
   receiveDecided(from: PeerId, block: ConsensusBlock, commit: Commit): void {
     this.#catchUp.answered(from, block.header.height)
-    this.#fetched.add(bytesKey(headerHash(block.header)))
+    this.#decision.fetched(block)
     this.#input({ kind: 'decision', block, commit, from })
   }
 
@@ -193,9 +189,9 @@ export class ConsensusEngine {
 
   /** The answer to `environment.finalize`. */
   finalized(height: number, result: FinalizeResult): void {
-    const decided = this.#deciding
-    if (this.#phase === 'halted' || decided?.block.header.height !== height) return
-    this.#deciding = undefined
+    if (this.#phase === 'halted') return
+    const decided = this.#decision.take(height)
+    if (decided === undefined) return
     this.#guarded(() => {
       this.#state = advanceState(this.#state, decided, result)
       const { header, evidence } = decided.block
@@ -252,23 +248,14 @@ export class ConsensusEngine {
   }
 
   #drain(): void {
-    if (this.#isDraining) return
-    this.#isDraining = true
     try {
-      for (;;) {
-        const input = this.#own.shift() ?? this.#inbox.shift()
-        if (input !== undefined) {
-          this.#apply(input)
-          continue
-        }
-        // What leaves at once may have brought new inputs.
-        this.#outbox.flush()
-        if (this.#own.length === 0 && this.#inbox.length === 0) break
-      }
+      // What leaves at once may bring new inputs.
+      this.#inbox.drain(
+        (input) => this.#apply(input),
+        () => this.#outbox.flush(),
+      )
     } catch (cause) {
       this.#halt(cause)
-    } finally {
-      this.#isDraining = false
     }
   }
 
@@ -316,9 +303,9 @@ export class ConsensusEngine {
 
   #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
     if (timeout.step === 'newHeight') {
-      this.#fetched.clear()
       this.#timers.clear()
-      const isBehind = this.#gossip.behind(this.#rounds) !== undefined
+      // One liar's word does not take the pace away.
+      const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > this.#rounds.height
       this.#timers.schedule(timeout, delayMs + this.#pace.delayMs(this.#rounds, isBehind))
       this.#checkBehind(false)
       return
@@ -342,25 +329,17 @@ export class ConsensusEngine {
     const messages = this.#ownMessages.sign(effect)
     if (messages.length === 0) return
     this.#outbox.hold()
-    this.#own.push(...messages)
+    this.#inbox.pushOwn(messages)
   }
 
   /** Order: log the decision → wait for the disk → execute → tell. */
-  #finalize({ decided, parts }: EffectOf<'finalize'>): void {
-    const { log } = this.#environment
-    const { height } = decided.block.header
-    const { round } = decided.seenCommit
+  #finalize(effect: EffectOf<'finalize'>): void {
     this.#timers.clear()
     this.#proposer?.reset()
-    const isFetched = this.#fetched.has(bytesKey(decided.blockId.hash))
-    // Parts that came one by one are in the log.
-    if (isFetched) for (const part of parts) log.append({ kind: 'part', height, round, part })
-    log.append({ kind: 'commit', commit: decided.seenCommit })
-    log.append({ kind: 'endHeight', height })
+    const isFetched = this.#decision.log(effect)
     this.#catchUp.decided(isFetched)
-    this.#deciding = decided
     this.#outbox.hold()
-    this.#outbox.push(() => this.#environment.finalize(decided), true)
+    this.#outbox.push(() => this.#environment.finalize(effect.decided), true)
   }
 
   #accepted(input: EffectOf<'accepted'>['input']): void {
@@ -411,7 +390,7 @@ export class ConsensusEngine {
   }
 
   #checkBehind(isSweep: boolean): void {
-    if (this.#phase !== 'running' || this.#deciding !== undefined) return
+    if (this.#phase !== 'running' || this.#decision.isPending) return
     this.#catchUp.check(this.#rounds, this.#gossip.behind(this.#rounds), isSweep)
   }
 

@@ -12,7 +12,7 @@ export const MAX_CATCH_UP_ROUNDS = 64
 /** A round that cannot be reached in the lifetime of a chain; turns of proposers are counted one by one up to it. */
 export const MAX_ROUND = 1_000_000
 
-/** Rounds that lie further back are forgotten, unless they may prove a lock or still decide. */
+/** When a round begins, those further back are forgotten, unless they may prove a lock or still decide as they are. */
 export const ROUNDS_KEPT = 64
 
 interface Round {
@@ -66,10 +66,13 @@ export class HeightVotes {
     return [...this.#rounds.keys()].sort((a, b) => a - b)
   }
 
-  /** Whether a vote of a peer is for a round that is followed, or that the peer may open. */
+  /**
+   * Whether a vote of a peer is for a round that is followed, or that the peer may open. Past rounds, skipped ones too, always
+   * are: they may prove a lock or decide.
+   */
   follows({ round }: Vote, from: PeerId | undefined): boolean {
-    if (this.#rounds.has(round)) return true
-    if (round <= this.#round || round > MAX_ROUND) return false
+    if (round < 0 || round > MAX_ROUND) return false
+    if (round <= this.#round + 1 || this.#rounds.has(round)) return true
     if (from === undefined || from === REPLAY) return true
     return (this.#catchUp.get(from)?.size ?? 0) < CATCH_UP_ROUNDS_PER_PEER
   }
@@ -82,7 +85,7 @@ export class HeightVotes {
   /** Takes in a vote that was checked, signature included. `from` undefined: whatever its round. */
   add(vote: Vote, from: PeerId | undefined): AddedVote {
     const { round, validatorIndex: index } = vote
-    if (!this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)
+    if (round > this.#round + 1 && !this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)
     const votes = this.#open(round)
     if (!votes.prevotes.has(index) && !votes.precommits.has(index)) {
       votes.senderPower += this.#validators.validators[index]!.power

@@ -5,7 +5,7 @@ import { acceptPrevoted, awaitPrevotes, collectPrevoted, precommitNil } from './
 import { prevoteProposal } from './reducerPrevote.ts'
 import { examineCandidate, onPart, onProposal, onValidated, validateCandidate } from './reducerProposal.ts'
 import { enterNewHeight, onBuilt, onTimeout } from './reducerRound.ts'
-import { onVote, reportEquivocation } from './reducerVotes.ts'
+import { onVote } from './reducerVotes.ts'
 import { RoundState, type RoundStateOptions } from './roundState.ts'
 
 /*
@@ -79,7 +79,7 @@ function takeIn(rs: RoundState, input: Input): void {
       onValidated(rs, input)
       return
     case 'decision':
-      onDecision(rs, input, (first, second) => reportEquivocation(rs, first, second))
+      onDecision(rs, input)
       return
     case 'finalized':
       for (const early of onFinalized(rs, input)) {

@@ -7,6 +7,7 @@ import { candidateOf } from './candidateBlock.ts'
 import { advanceState, type ConsensusState } from './consensusState.ts'
 import { type Input, type MessageInput, STEPS } from './input.ts'
 import { enterNewHeight, schedule, startRound } from './reducerRound.ts'
+import { reportEquivocation } from './reducerVotes.ts'
 import type { RoundState } from './roundState.ts'
 
 /**
@@ -32,7 +33,8 @@ export function decide(rs: RoundState): boolean {
   }
   const { candidate } = rs
   if (rs.decided !== undefined || candidate?.block === undefined || candidate.status === 'invalid') return false
-  rs.decided = { block: candidate.block, blockId: candidate.blockId, seenCommit: precommits.commit() } // [L51]
+  const seenCommit = rs.heightVotes.precommits(rs.commitRound)!.commit()
+  rs.decided = { block: candidate.block, blockId: candidate.blockId, seenCommit } // [L51]
   rs.emit({ kind: 'finalize', decided: rs.decided, parts: candidate.parts })
   return true
 }
@@ -86,7 +88,6 @@ export function skipRounds(rs: RoundState): boolean {
 export function onDecision(
   rs: RoundState,
   { block, commit, from }: Extract<Input, { readonly kind: 'decision' }>,
-  report: (first: Vote, second: Vote) => void,
 ): void {
   const { height, validators } = rs
   if (rs.decided !== undefined || commit.height !== height || block.header.height !== height) return
@@ -101,7 +102,7 @@ export function onDecision(
     rs.blame(from, 'invalid block', `block ${height} is not the one that its commit names`)
     return
   }
-  addCommit(rs, commit, report)
+  addCommit(rs, commit)
   if (rs.halted) return
   if (rs.candidate !== undefined && equalBlockId(rs.candidate.blockId, blockId)) {
     if (!rs.candidate.isComplete) rs.candidate = candidate
@@ -109,14 +110,14 @@ export function onDecision(
 }
 
 /** Who has not voted in this round comes first, so that a vote that contradicts an earlier one finds the block's tally. */
-function addCommit(rs: RoundState, commit: Commit, report: (first: Vote, second: Vote) => void): void {
+function addCommit(rs: RoundState, commit: Commit): void {
   const votes = commit.signatures.flatMap((_, index) => commitVote(commit, index) ?? [])
   const known = rs.heightVotes.precommits(commit.round)
   const isNew = ({ validatorIndex }: Vote) => !known?.has(validatorIndex)
   for (const vote of [...votes.filter(isNew), ...votes.filter((vote) => !isNew(vote))]) {
     if (!rs.heightVotes.isNews(vote)) continue
     const { contradicts } = rs.heightVotes.add(vote, undefined)
-    if (contradicts !== undefined) report(contradicts, vote)
+    if (contradicts !== undefined) reportEquivocation(rs, contradicts, vote)
   }
   if (rs.heightVotes.precommits(commit.round)!.hasMajorityFor(commit.blockId)) return
   rs.halt(`two blocks are decided in round ${commit.round}: another one than ${bytesToHex(commit.blockId.hash)} before`)

@@ -12,7 +12,8 @@ const KINDS = { standing: 0, block: 1, end: 2 } as const
 const BLOCK_HEADER = 5
 
 export function encodeBlockRequest({ from, count, maxBytes }: BlockRequest): Uint8Array {
-  return new ProtobufWriter().varint(1, from).varint(2, count).varint(3, maxBytes).finish()
+  // The last field keeps a request of zeros from being empty, which no frame may be.
+  return new ProtobufWriter().varint(1, from).varint(2, count).varint(3, maxBytes).varint(4, 1).finish()
 }
 
 /** @throws ProtobufError */

@@ -124,10 +124,11 @@ export class Connections {
 
   /**
    * Dials a peer and says hello.
+   * @returns whether the address leads to the peer; undefined: the peer was faster and has dialled this node
    * @throws DialError
    */
-  async dial(id: string, address: PeerAddress): Promise<void> {
-    if (this.isConnected(id)) return
+  async dial(id: string, address: PeerAddress): Promise<true | undefined> {
+    if (this.isConnected(id)) return undefined
     this.#dialling.add(id)
     let connection: Connection | undefined
     try {
@@ -137,8 +138,10 @@ export class Connections {
         throw new DialError(`the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`, true)
       }
       await this.#sayHello(connection, id)
+      return true
     } catch (error) {
       connection?.abort(error instanceof Error ? error : new Error(String(error)))
+      if (this.#sessions.has(id)) return undefined
       if (error instanceof DialError) throw error
       throw new DialError(`${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`, false, error)
     } finally {

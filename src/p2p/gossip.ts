@@ -1,5 +1,5 @@
 import { TopicValidatorResult } from '@libp2p/gossipsub'
-import type { PeerId } from '@libp2p/interface'
+import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
@@ -29,10 +29,15 @@ interface GossipRpc {
   readonly messages?: readonly unknown[]
 }
 
-/** gossipsub's way in for all that peers send; its types hide it. */
-interface RpcReceiver {
+/** What its types hide: gossipsub's way in for all that peers send, and its streams to them. */
+interface GossipInternals {
   handleReceivedRpc(from: PeerId, rpc: GossipRpc): Promise<void>
+  readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
+  onPeerConnected(peer: PeerId, connection: Connection): void
 }
+
+/** A session without a stream for gossip is given one when it is this old. */
+const REPAIR_MS = 3_000
 
 /** Gossip of what every node of the chain should get. What peers send is measured, judged, and only then passed on. */
 export class Gossip {
@@ -46,7 +51,7 @@ export class Gossip {
   prepare(): void {
     const { connections, judge } = this.#options
     const { pubsub } = connections.host.services
-    this.#measure(pubsub as unknown as RpcReceiver)
+    this.#measure(pubsub as unknown as GossipInternals)
     for (const topic of TOPICS) {
       const name = topicName(topic, this.#options.genesisHash)
       // libp2p gives a Buffer, whose parts share memory; all else here works on plain arrays.
@@ -74,7 +79,24 @@ export class Gossip {
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).length
   }
 
-  #measure(receiver: RpcReceiver): void {
+  /**
+   * Opens streams that gossipsub believes to have: one that was opened on a connection as it was replaced stays in its books as
+   * open for ever.
+   */
+  repair(): void {
+    const { connections, now } = this.#options
+    const pubsub = connections.host.services.pubsub as unknown as GossipInternals
+    for (const { connection, meter } of connections.sessions.values()) {
+      if (now() - meter.openedMs < REPAIR_MS || connection.status !== 'open') continue
+      const key = connection.remotePeer.toString()
+      const stream = pubsub.streamsOutbound.get(key)?.rawStream
+      if (stream !== undefined && stream.status === 'open' && connection.streams.includes(stream)) continue
+      pubsub.streamsOutbound.delete(key)
+      pubsub.onPeerConnected(connection.remotePeer, connection)
+    }
+  }
+
+  #measure(receiver: GossipInternals): void {
     const { metrics, connections, now } = this.#options
     const handle = receiver.handleReceivedRpc.bind(receiver)
     receiver.handleReceivedRpc = async (from, rpc) => {

@@ -52,8 +52,8 @@ export const LIMITS = {
   repeatedBatches: { perSecond: 5, burst: 20 },
   /** bytes of a peer on all its streams; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
-  /** streams that a peer opens; one that opens more is disconnected */
-  streams: { perSecond: 20, burst: 120 },
+  /** streams that a peer opens, one for each request; one that opens more is disconnected */
+  streams: { perSecond: 60, burst: 300 },
   /** inbound connections a second from one address: a whole test network may share one */
   connectionsPerSecond: 64,
   /** connections that have not shown who they are yet, of one address and in all */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ed25519Key } from '../chain/consensus/ed25519.ts'
+import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import type { Misbehaviour } from '../consensus/effect.ts'
 import type { BlockRequest, FetchedBlocks } from '../consensus/transport.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
@@ -26,6 +26,8 @@ import type { Session } from './session.ts'
 import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
 import type { ValidatorProof } from './validatorProof.ts'
 
+const REPAIR_MS = 2_000
+
 /** Addresses that a refused peer is told of. */
 const PEERS_IN_REFUSAL = 10
 
@@ -42,7 +44,7 @@ export interface NetworkOptions {
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
-  /** this node is a validator */
+  /** of this node's consensus key, whether it is a validator's or not yet */
   readonly validator: ValidatorProof | undefined
   readonly persistentPeers: readonly PersistentPeer[]
   readonly counts: PeerCounts
@@ -83,6 +85,7 @@ export class Network {
   readonly #book: AddressBook
   readonly #peers: PeerManager
   readonly #byHandle = new Map<number, Session>()
+  #repairing: NodeJS.Timeout | undefined
   #isClosing = false
 
   private constructor(options: NetworkOptions, events: NetworkEvents, id: string, connections: Connections) {
@@ -117,11 +120,12 @@ export class Network {
     })
     this.#book = new AddressBook(options.addressBookPath, id)
     this.#peers = new PeerManager({
+      id,
       connections,
       book: this.#book,
       persistent: persistentPeers.filter((peer) => peer.id !== id),
       counts,
-      isValidator: options.validator !== undefined,
+      ownAddress: options.validator && ed25519Address(options.validator.publicKey),
       metrics,
       log,
       now,
@@ -159,6 +163,7 @@ export class Network {
     await network.#serve()
     await connections.listen()
     network.#gossip.subscribe()
+    network.#repairing = setInterval(() => network.#gossip.repair(), REPAIR_MS)
     network.#peers.start()
     options.log.info({ nodeId: id, address: formatPeerAddress(connections.listenAddress) }, 'listening for peers')
     return network
@@ -242,6 +247,7 @@ export class Network {
   /** Closes all connections and saves what is known of peers. */
   async close(): Promise<void> {
     this.#isClosing = true
+    clearInterval(this.#repairing)
     this.#peers.close()
     await this.#connections.close()
   }

@@ -11,6 +11,7 @@ import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
+const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
 const BACK_OFF = {
   persistent: { firstMs: 500, factor: 1.7, maxMs: 20_000 },
@@ -18,7 +19,8 @@ const BACK_OFF = {
 } as const
 /** More validators than a chain has: for them there is always a place. */
 const MAX_VALIDATORS = 64
-const ASK_FOR_PEERS_MS = 30_000
+/** A node that has too few peers asks more often. */
+const ASK_FOR_PEERS_MS = { few: 6_000, enough: 60_000 } as const
 const SAVE_MS = 60_000
 /** Peers whose failures are remembered: more than the address book holds. */
 const MAX_ATTEMPTS = 2_000
@@ -29,12 +31,14 @@ export interface PersistentPeer {
 }
 
 export interface PeerManagerOptions {
+  /** of this node */
+  readonly id: string
   readonly connections: Connections
   readonly book: AddressBook
   readonly persistent: readonly PersistentPeer[]
   readonly counts: PeerCounts
-  /** validators connect with all others */
-  readonly isValidator: boolean
+  /** consensus address of this node's key, whether it is a validator's at present or not */
+  readonly ownAddress: Uint8Array | undefined
   readonly metrics: NetworkMetrics
   readonly log: Logger
   readonly now: () => number
@@ -75,16 +79,17 @@ export class PeerManager {
     this.#options.book.save()
   }
 
-  /** Consensus addresses of the present validators: they and persistent peers have a place reserved. */
+  /** Consensus addresses of the present validators: they have a place reserved, as persistent peers do, and connect with each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
     this.#validators = new Set(addresses.map(bytesKey))
+    for (const session of this.#sessions()) this.#announce(session)
   }
 
   /** Why there is no place for a peer that connects; undefined: there is one. */
   refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
     if (this.#persistentIds.has(id)) return undefined
     const inbound = this.#sessions().filter((session) => !session.isOutbound)
-    if (validatorAddress !== undefined && this.#validators.has(bytesKey(validatorAddress))) {
+    if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
       // A validator that runs many nodes has one place for each key, and the others compete with everybody.
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
       if (!isTaken && inbound.filter((session) => this.#isReserved(session)).length < MAX_VALIDATORS) return undefined
@@ -96,10 +101,10 @@ export class PeerManager {
   joined(session: Session): void {
     const { book, metrics } = this.#options
     this.#attempts.delete(session.id)
-    const peer = announcedPeer(session)
-    if (peer !== undefined) book.announced(peer, session.remote.host)
+    this.#announce(session)
     metrics.knownAddresses.set(book.size)
-    if (session.isOutbound) this.#askedMs = Math.min(this.#askedMs, this.#options.now() - ASK_FOR_PEERS_MS)
+    // It may know others.
+    if (session.isOutbound) this.#askedMs = Number.NEGATIVE_INFINITY
     this.#count()
   }
 
@@ -111,7 +116,7 @@ export class PeerManager {
   known(count: number): readonly KnownPeer[] {
     const known = new Map<string, KnownPeer>()
     for (const session of this.#sessions()) {
-      const peer = announcedPeer(session)
+      const peer = this.#announced(session)
       if (peer !== undefined) known.set(peer.id, peer)
     }
     for (const peer of this.#options.book.good(count)) if (!known.has(peer.id)) known.set(peer.id, peer)
@@ -122,8 +127,24 @@ export class PeerManager {
     return [...this.#options.connections.sessions.values()]
   }
 
-  #isReserved({ isPersistent, validatorAddress }: Session): boolean {
-    return isPersistent || (validatorAddress !== undefined && this.#validators.has(bytesKey(validatorAddress)))
+  #isReserved(session: Session): boolean {
+    return session.isPersistent || this.#isValidator(session.validatorAddress)
+  }
+
+  #isValidator(address: Uint8Array | undefined): boolean {
+    return address !== undefined && this.#validators.has(bytesKey(address))
+  }
+
+  #announce(session: Session): void {
+    const peer = this.#announced(session)
+    if (peer !== undefined) this.#options.book.announced(peer, session.remote.host)
+  }
+
+  /** Where a connected peer can be dialled: what it announces, else where it was seen. */
+  #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
+    const address = parsePeerAddress(hello.externalAddress) ?? { host: remote.host, port: hello.listenPort }
+    if (address.port === 0) return undefined
+    return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 
   #tick(): void {
@@ -159,7 +180,8 @@ export class PeerManager {
   }
 
   #dialOthers(nowMs: number): void {
-    const { book, counts, isValidator } = this.#options
+    const { book, counts, ownAddress } = this.#options
+    const isValidator = this.#isValidator(ownAddress)
     const sessions = this.#sessions()
     const outbound = sessions.filter((session) => session.isOutbound && !this.#isReserved(session)).length
     let wanted = Math.min(counts.wanted - sessions.length, counts.outbound - outbound) - this.#dialling.size
@@ -175,7 +197,16 @@ export class PeerManager {
   #isDue(id: string, nowMs: number): boolean {
     const { connections } = this.#options
     if (connections.isConnected(id) || connections.bans.isBanned(id) || this.#dialling.has(id)) return false
-    return (this.#attempts.get(id)?.nextMs ?? 0) <= nowMs
+    const attempt = this.#attempts.get(id) ?? this.#firstAttempt(id, nowMs)
+    return attempt.nextMs <= nowMs
+  }
+
+  /** Two nodes that learn of each other should not both dial: the one with the higher ID waits for the other. */
+  #firstAttempt(id: string, nowMs: number): Attempt {
+    const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
+    const attempt = { failures: 0, nextMs }
+    this.#attempts.set(id, attempt)
+    return attempt
   }
 
   #dial(id: string, address: PeerAddress, isValidator: boolean): void {
@@ -184,10 +215,17 @@ export class PeerManager {
     this.#dialling.add(id)
     connections
       .dial(id, address)
-      .then(() => {
+      .then((isReached) => {
+        if (isReached === undefined) return
         metrics.dialsTotal.inc({ result: 'connected' })
         metrics.dialSeconds.observe((now() - startMs) / 1000)
-        book.reached({ id, address: formatPeerAddress(address), isValidator }, Date.now())
+        const session = connections.sessions.get(id)
+        const isProven = this.#isValidator(session?.validatorAddress)
+        book.reached({ id, address: formatPeerAddress(address), isValidator: isProven }, Date.now())
+        // Places are given to validators, not to those that others call so.
+        if (isValidator && !isProven && session !== undefined && this.#sessions().length > this.#options.counts.wanted) {
+          connections.disconnect(session, 'it is not the validator that it was said to be')
+        }
       })
       .catch((error: unknown) => {
         if (this.#isClosed) return
@@ -220,10 +258,11 @@ export class PeerManager {
   }
 
   #askForPeers(nowMs: number): void {
-    const { connections, counts, book, metrics, log, isValidator } = this.#options
+    const { connections, counts, book, metrics, log, ownAddress } = this.#options
     const sessions = this.#sessions().filter(({ queues }) => queues !== undefined)
-    if (nowMs - this.#askedMs < ASK_FOR_PEERS_MS || sessions.length === 0) return
-    if (sessions.length >= counts.wanted && !isValidator) return
+    const hasEnough = sessions.length >= counts.wanted
+    if (sessions.length === 0 || (hasEnough && !this.#isValidator(ownAddress))) return
+    if (nowMs - this.#askedMs < (hasEnough ? ASK_FOR_PEERS_MS.enough : ASK_FOR_PEERS_MS.few)) return
     this.#askedMs = nowMs
     const session = sessions[Math.floor(Math.random() * sessions.length)]!
     fetchPeers({ metrics }, session)
@@ -242,17 +281,6 @@ export class PeerManager {
     this.#options.metrics.peers.set({ direction: 'outbound' }, outbound)
     this.#options.metrics.peers.set({ direction: 'inbound' }, sessions.length - outbound)
   }
-}
-
-/** Where a connected peer can be dialled: what it announces, else where it was seen. */
-export function announcedPeer({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
-  const announced = hello.externalAddress
-  const isValidator = validatorAddress !== undefined
-  if (announced !== '') {
-    return parsePeerAddress(announced) === undefined ? undefined : { id, address: announced, isValidator }
-  }
-  if (hello.listenPort === 0) return undefined
-  return { id, address: formatPeerAddress({ host: remote.host, port: hello.listenPort }), isValidator }
 }
 
 function isSameValidator({ validatorAddress }: Session, other: Uint8Array): boolean {

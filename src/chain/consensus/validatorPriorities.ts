@@ -61,22 +61,16 @@ export function proposerAt(set: RankedValidatorSet, round: number): Validator {
   return createProposerLookup(set)(round)
 }
 
-/** As {@link proposerAt}, for many rounds: the next round costs one turn. */
+/** As {@link proposerAt}, for many rounds: each turn is taken once. */
 export function createProposerLookup(set: RankedValidatorSet): (round: number) => Validator {
-  let taken = 0
-  let proposer = set.proposer
+  const proposers = [set.proposer]
   let priorities: bigint[] | undefined
   return (round) => {
-    if (round < taken) {
-      taken = 0
-      proposer = set.proposer
-      priorities = undefined
-    }
-    for (; taken < round; taken++) {
+    while (proposers.length <= round) {
       priorities ??= prepareTurns(set)
-      proposer = takeTurn(set, priorities)
+      proposers.push(takeTurn(set, priorities))
     }
-    return set.validators[proposer]!
+    return set.validators[proposers[round]!]!
   }
 }
 

@@ -24,21 +24,28 @@ export function namespacesMissing(): string | undefined {
   }
 }
 
-/** One namespace a node, on a bridge that this process is on too. */
+/**
+ * One namespace a node, on a bridge that this process reaches too. The bridges are in a namespace of their own, where no firewall of
+ * the machine holds packets up.
+ */
 export function createNamespaces(count: number): Namespaces {
   const name = `cd${process.pid % 100_000}`
-  const bridges = [`${name}a`, `${name}b`] as const
-  for (const bridge of bridges) {
-    ip('link', 'add', bridge, 'type', 'bridge')
-    ip('link', 'set', bridge, 'up')
-  }
-  ip('addr', 'add', `${SUBNET}.254/24`, 'dev', bridges[0])
+  const hub = `${name}h`
+  const bridges = ['one', 'two'] as const
+  ip('netns', 'add', hub)
+  for (const bridge of bridges) ip('-n', hub, 'link', 'add', bridge, 'type', 'bridge')
+  for (const bridge of bridges) ip('-n', hub, 'link', 'set', bridge, 'up')
+  const own = `${name}r`
+  ip('link', 'add', own, 'type', 'veth', 'peer', 'name', 'root', 'netns', hub)
+  ip('addr', 'add', `${SUBNET}.254/24`, 'dev', own)
+  ip('link', 'set', own, 'up')
+  ip('-n', hub, 'link', 'set', 'root', 'master', bridges[0], 'up')
   const spaces = Array.from({ length: count }, (_, index) => {
     const space = `${name}n${index}`
-    const link = `${name}v${index}`
+    const link = `n${index}`
     ip('netns', 'add', space)
-    ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
-    ip('link', 'set', link, 'master', bridges[0], 'up')
+    ip('-n', hub, 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+    ip('-n', hub, 'link', 'set', link, 'master', bridges[0], 'up')
     ip('-n', space, 'addr', 'add', `${SUBNET}.${index + 1}/24`, 'dev', 'eth0')
     ip('-n', space, 'link', 'set', 'eth0', 'up')
     ip('-n', space, 'link', 'set', 'lo', 'up')
@@ -47,14 +54,14 @@ export function createNamespaces(count: number): Namespaces {
   return {
     hostOf: (index) => ({ address: `${SUBNET}.${index + 1}`, within: ['ip', 'netns', 'exec', spaces[index]!.space] }),
     separate: (indices) => {
-      for (const index of indices) ip('link', 'set', spaces[index]!.link, 'master', bridges[1])
+      for (const index of indices) ip('-n', hub, 'link', 'set', spaces[index]!.link, 'master', bridges[1])
     },
     heal: () => {
-      for (const { link } of spaces) ip('link', 'set', link, 'master', bridges[0])
+      for (const { link } of spaces) ip('-n', hub, 'link', 'set', link, 'master', bridges[0])
     },
     remove: () => {
       for (const { space } of spaces) ip('netns', 'del', space)
-      for (const bridge of bridges) ip('link', 'del', bridge)
+      ip('netns', 'del', hub)
     },
   }
 }

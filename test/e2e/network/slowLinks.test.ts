@@ -27,7 +27,10 @@ describe('four validators on slow links', () => {
     await Promise.all(proxies.map((proxy) => proxy.close()))
   })
 
-  it('go on, with transactions', async () => {
+  it('go on, with transactions', async ({ onTestFailed }) => {
+    onTestFailed(() => {
+      for (const node of network.nodes) console.log(node.name, node.isRunning(), node.running.output().slice(-3000))
+    })
     const transfers = startTransfers(network.nodes)
     const from = await network.seed.height()
     await Promise.all(network.nodes.map((node) => waitForHeight(node, from + 30)))

@@ -8,7 +8,7 @@ import { startTransfers } from './transfers.ts'
 
 interface CometBlock {
   readonly block: {
-    readonly header: { readonly time: string; readonly height: string }
+    readonly header: { readonly time: string; readonly height: string; readonly proposer_address: string }
     readonly last_commit: { readonly round: number; readonly signatures: readonly { readonly block_id_flag: number }[] }
     readonly evidence: { readonly evidence: readonly unknown[] }
   }
@@ -115,13 +115,18 @@ describe('four validators and a full node', () => {
     // The copy has another identity towards peers and the same key as validator.
     const other = await startCopy(twin!, copy)
     try {
-      const from = await network.seed.height()
-      const height = await evidenceFrom(network.seed, from, 200)
+      await advance(network.nodes, 10)
+      // When the one before it in turn is away, both enter round 1 at the same moment and propose, each its own block.
+      const before = await validatorBefore(twin!)
+      await before.kill('SIGKILL')
+      const height = await evidenceFrom(twin!, await twin!.height(), 60)
+      await before.start()
       for (const node of network.nodes) {
         await waitForHeight(node, height)
         const { block } = await node.comet<CometBlock>(`block?height=${height}`)
         expect(block.evidence.evidence.length, node.name).toBeGreaterThan(0)
       }
+      expect(other.output()).toContain('ANOTHER PROCESS SIGNS WITH THIS')
     } finally {
       await other.stop()
     }
@@ -133,6 +138,25 @@ async function startCopy(node: NetworkNode, homedir: string) {
   const { startNode } = await import('../startNode.ts')
   const { P2P_PORT: _, RPC_PORT: __, METRICS_PORT: ___, EXTERNAL_P2P_ADDRESS: ____, ...variables } = node.variables
   return startNode({ command: 'start', homedir, environment: { ...variables, HOMEDIR: homedir } })
+}
+
+/** The validator whose turn to propose comes before this one's. All have the same power, so that they take turns. */
+async function validatorBefore(node: NetworkNode): Promise<NetworkNode> {
+  const addresses = await Promise.all(
+    network.validators.map(async (validator) => {
+      const { validator_info } = await validator.comet<{ readonly validator_info: { readonly address: string } }>(
+        'status',
+      )
+      return validator_info.address
+    }),
+  )
+  const own = addresses[network.validators.indexOf(node)]
+  let before = ''
+  for (let height = await node.height(); ; height--) {
+    const { block } = await node.comet<CometBlock>(`block?height=${height}`)
+    if (before === own) return network.validators[addresses.indexOf(block.header.proposer_address)]!
+    before = block.header.proposer_address
+  }
 }
 
 /** The first height from `from` on whose block holds evidence. */

@@ -5,11 +5,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
 import { lockHome } from '../../../src/app/homeLock.ts'
-import { type ConsensusKeyFile, checkInit, initNode } from '../../../src/app/initNode.ts'
-import { formatGenesis, genesisValidators } from '../../../src/chain/genesis.ts'
+import { type ConsensusKeyFile, checkInit, initNode, needsGenesis } from '../../../src/app/initNode.ts'
+import { createGenesis } from '../../../src/chain/createGenesis.ts'
+import { formatGenesis, genesisHash, genesisValidators } from '../../../src/chain/genesis.ts'
+import type { Genesis } from '../../../src/chain/genesisSchema.ts'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import type { RawValues } from '../../../src/config/settings.ts'
+import { parseAddress, toAddress } from '../../../src/primitives/address.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -77,11 +80,11 @@ describe('initNode', () => {
 
   it.each<[RawValues, RegExp]>([
     [{ GENESIS_WALLET: '' }, /^GENESIS_WALLET is not set/],
-    [{ JOIN_NETWORK: 'true' }, /^JOIN_NETWORK/],
+    [{ JOIN_NETWORK: 'true' }, /^SEED_NODE_URL is not set/],
+    [{ JOIN_NETWORK: 'true', SEED_NODE_URL: 'http://seed:8080' }, /^SEED_NODE_ID and SEED_PEER_HOST are not set/],
     [{ SNAPSHOT_MANIFEST_URL: 'https://s.example' }, /^SNAPSHOT_MANIFEST_URL/],
     [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /^FORCE_SNAPSHOT_RESTORE/],
   ])('leaves nothing behind when it refuses %o', (values, problem) => {
-    expect(problemOf(() => init(values))).toMatch(problem)
     expect(problemOf(() => checkInit(config(values), paths))).toMatch(problem)
     expect(existsSync(paths.config)).toBe(false)
   })
@@ -105,7 +108,7 @@ describe('initNode', () => {
     init()
     expect(problemOf(() => init({ NETWORK: 'mainnet' }))).toMatch(/CHAIN_ID is coin_7628-1, but .* is for coin_76287-1/)
     expect(problemOf(() => init({ GENESIS_HASH: '00'.repeat(32) }))).toMatch(/^GENESIS_HASH is 0000/)
-    expect(problemOf(() => init({ JOIN_NETWORK: 'true' }))).toMatch(/^JOIN_NETWORK/)
+    expect(problemOf(() => init({ FORCE_SNAPSHOT_RESTORE: 'true' }))).toMatch(/^FORCE_SNAPSHOT_RESTORE/)
     writeFileSync(paths.validatorKey, new Uint8Array(32).fill(2))
     expect(problemOf(() => init())).toMatch(/not the key of a validator/)
     rmSync(paths.validatorKey)
@@ -118,6 +121,107 @@ describe('initNode', () => {
   it('accepts the hash of its genesis as GENESIS_HASH', () => {
     const hash = Buffer.from(init().genesisHash).toString('hex')
     expect(init({ GENESIS_HASH: hash }).isFresh).toBe(false)
+  })
+})
+
+const PEER = `${'ab'.repeat(20)}@seed.example:26656`
+const JOINING: RawValues = {
+  JOIN_NETWORK: 'true',
+  SEED_NODE_URL: 'http://seed.example:8080',
+  SEED_NODE_ID: 'ab'.repeat(20),
+  SEED_PEER_HOST: 'seed.example:26656',
+}
+
+/** Of a network whose validators have the keys of these bytes. */
+function networkOf(...bytes: readonly number[]): Genesis {
+  const validator = (byte: number) => ({
+    consensusPublicKey: new Uint8Array(32).fill(byte),
+    moniker: `validator${byte}`,
+    selfDelegationAcoin: 10n ** 24n,
+  })
+  return createGenesis({
+    genesisTimeMs: NOW_MS,
+    chainId: 'coin_76287-1',
+    wallet: parseAddress(WALLET),
+    ...validator(bytes[0]!),
+    otherValidators: bytes.slice(1).map((byte) => ({
+      operator: toAddress(new Uint8Array(20).fill(byte)),
+      ...validator(byte),
+    })),
+  })
+}
+
+function joinNetwork(joined: Genesis | undefined, values: RawValues = {}): ReturnType<typeof initNode> {
+  return initNode(config({ ...JOINING, ...values }), paths, keyFile(7), {
+    nowMs: NOW_MS,
+    ...(joined === undefined ? {} : { joined }),
+  })
+}
+
+function place(genesis: Genesis, key?: number): void {
+  mkdirSync(paths.config, { recursive: true })
+  writeFileSync(paths.genesis, formatGenesis(genesis))
+  if (key !== undefined) writeFileSync(paths.validatorKey, new Uint8Array(32).fill(key))
+}
+
+describe('joining a network', () => {
+  it('keeps the genesis of the network, makes a key, and goes on with both the second time', () => {
+    expect(needsGenesis(config(JOINING), paths)).toBe(true)
+    const first = joinNetwork(networkOf(1))
+    expect(first.isFresh).toBe(true)
+    expect(first.warnings).toEqual([
+      expect.stringMatching(/^the genesis of coin_76287-1 was taken on trust: set GENESIS_HASH=[0-9a-f]{64} /),
+    ])
+    expect(readFileSync(paths.genesis, 'utf8')).toBe(formatGenesis(networkOf(1)))
+    expect(readFileSync(paths.validatorKey)[0]).toBe(7)
+    expect(needsGenesis(config(JOINING), paths)).toBe(false)
+    expect(joinNetwork(undefined)).toEqual({ ...first, isFresh: false, warnings: [] })
+    // The same directory without the variables of joining: peers come from elsewhere.
+    expect(init({ PERSISTENT_PEERS: PEER }).warnings).toEqual([])
+  })
+
+  it('does not warn when the hash was given', () => {
+    const hash = Buffer.from(genesisHash(networkOf(1))).toString('hex')
+    expect(joinNetwork(networkOf(1), { GENESIS_HASH: hash }).warnings).toEqual([])
+  })
+
+  it('keeps a key that is there, and a database that may be of the network', () => {
+    place(networkOf(1), 9)
+    rmSync(paths.genesis)
+    mkdirSync(paths.db)
+    writeFileSync(join(paths.db, 'CURRENT'), '')
+    expect(joinNetwork(networkOf(1)).isFresh).toBe(true)
+    expect(readFileSync(paths.validatorKey)[0]).toBe(9)
+  })
+
+  it('warns when a genesis is created although a seed is named', () => {
+    const { isFresh, warnings } = init({ ...JOINING, JOIN_NETWORK: 'false' })
+    expect(isFresh).toBe(true)
+    expect(warnings).toEqual(['a genesis was created: the seed node has no effect without JOIN_NETWORK=true'])
+  })
+})
+
+describe('the validator key beside a genesis', () => {
+  it.each<[string, readonly number[], number | undefined, RawValues, RegExp | undefined]>([
+    ['of the sole validator', [1], 1, {}, undefined],
+    ['of one of several', [1, 2, 3, 4], 3, {}, undefined],
+    ['of nobody, with several validators', [1, 2], 9, {}, undefined],
+    ['of nobody, with peers', [1], 9, { PERSISTENT_PEERS: PEER }, undefined],
+    ['of nobody, alone', [1], 9, {}, /is not the key of a validator/],
+    ['that is missing, with several validators', [1, 2], undefined, {}, /was missing and is new/],
+    ['that is missing, with peers', [1], undefined, { PERSISTENT_PEERS: PEER }, /was missing and is new/],
+    ['that is missing, alone', [1], undefined, {}, /is missing: put back the key/],
+  ])('%s', (_, validators, key, values, said) => {
+    place(networkOf(...validators), key)
+    const isRefused = Object.keys(values).length === 0 && validators.length === 1 && key !== 1
+    if (isRefused) {
+      expect(problemOf(() => init(values))).toMatch(said!)
+      expect(existsSync(paths.validatorKey)).toBe(key !== undefined)
+      return
+    }
+    const { warnings } = init(values)
+    expect(warnings).toEqual(said === undefined ? [] : [expect.stringMatching(said)])
+    expect(existsSync(paths.validatorKey)).toBe(true)
   })
 })
 

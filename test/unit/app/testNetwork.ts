@@ -88,6 +88,8 @@ export function networkGenesis(count: number, input: Partial<GenesisInput> = {})
 
 export interface NodeOptions {
   readonly hooks?: BlockHooks
+  /** an existing directory, which stays; by default a temporary one */
+  readonly directory?: string
   readonly pruning?: 'archive' | number
   readonly blockHistory?: number
   readonly maxAge?: { readonly maxAgeBlocks: number; readonly maxAgeMs: number }
@@ -117,7 +119,7 @@ export async function openNetworkNode(
   genesis: ReturnType<typeof networkGenesis>,
   options: NodeOptions = {},
 ): Promise<NetworkNode> {
-  const directory = mkdtempSync(join(tmpdir(), 'coind-network-'))
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'coind-network-'))
   const configured = chainConfigOf(genesis)
   const chain = {
     ...configured,
@@ -166,7 +168,7 @@ export async function openNetworkNode(
     },
     close: async () => {
       await node.executor.close()
-      rmSync(directory, { recursive: true, force: true })
+      if (options.directory === undefined) rmSync(directory, { recursive: true, force: true })
     },
   }
   node.executor = await open()

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
+import { lockHome } from '../../../src/app/homeLock.ts'
 import { DEVNET_ACCOUNTS } from '../../../src/cli/devnet/accounts.ts'
 import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
 import { runCommand } from '../../../src/cli/program.ts'
@@ -35,7 +37,7 @@ interface Outcome {
 interface Setting {
   readonly environment?: Record<string, string>
   /** what startNode does instead of serving */
-  readonly start?: () => Promise<RunningNode>
+  readonly start?: (signal: AbortSignal | undefined) => Promise<RunningNode>
   readonly terminal?: Partial<Terminal>
 }
 
@@ -59,7 +61,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
   const node: NodeCommands = {
     startNode: async (config: Config, options: StartOptions) => {
       await record('start', undefined)(config, options)
-      return setting.start?.() ?? running
+      return setting.start?.(options.signal) ?? running
     },
     initNode: record('init', {
       isFresh: true,
@@ -175,6 +177,47 @@ describe('coind', () => {
   })
 })
 
+describe('coind reset', () => {
+  function home(): string {
+    const path = join(directory, 'home')
+    mkdirSync(join(path, 'config'), { recursive: true })
+    for (const name of ['genesis.json', 'priv_validator_key.json', 'node_key.json']) {
+      writeFileSync(join(path, 'config', name), name)
+    }
+    mkdirSync(join(path, 'db'))
+    mkdirSync(join(path, 'wal'))
+    return path
+  }
+
+  it('says what it would remove, removes it when told so, and has nothing to do then', async () => {
+    const path = home()
+    const asked = await run(`reset --homedir ${path}`)
+    expect(asked.code).toBe(64)
+    expect(asked.errors).toEqual([
+      `reset removes ${path}/config/genesis.json, ${path}/db, ${path}/wal for good and keeps the keys: confirm with --yes`,
+    ])
+    expect(existsSync(join(path, 'db'))).toBe(true)
+    const done = await run(`reset --yes --homedir ${path}`)
+    expect([done.code, done.errors]).toEqual([0, []])
+    expect(done.printed).toMatch(/^Removed .*genesis\.json, .*db, .*wal\nThe keys in .*config are kept\.\n$/)
+    expect(readdirSync(path)).toEqual(['config', 'lock'])
+    expect(readdirSync(join(path, 'config')).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])
+    expect((await run(`reset --yes --homedir ${path}`)).printed).toBe(`Nothing to do: there is no chain in ${path}\n`)
+  })
+
+  it('refuses a directory that is not there, or that a node runs in', async () => {
+    const missing = await run(`reset --yes --homedir ${join(directory, 'none')}`)
+    expect(missing.errors).toEqual([expect.stringMatching(/none does not exist/)])
+    expect(existsSync(join(directory, 'none'))).toBe(false)
+    const path = home()
+    const lock = await lockHome(dataPaths(path), process.pid)
+    const busy = await run(`reset --yes --homedir ${path}`)
+    expect([busy.code, busy.errors]).toEqual([64, [expect.stringMatching(/^another coind .* is using HOMEDIR/)]])
+    expect(existsSync(join(path, 'config/genesis.json'))).toBe(true)
+    await lock.release()
+  })
+})
+
 describe('stop signals', () => {
   async function withSignals(timesMs: readonly number[], beforeUp = false) {
     let handler = (): void => undefined
@@ -217,6 +260,30 @@ describe('stop signals', () => {
     ['one during the start stops the node when it is up', [0], true, ['stop']],
   ])('%s', async (_, times, beforeUp, events) => {
     expect(await withSignals(times, beforeUp)).toEqual({ code: 0, events })
+  })
+
+  it('one ends a start that waits for another node, without an error', async () => {
+    let handler = (): void => undefined
+    const start = (signal: AbortSignal | undefined): Promise<RunningNode> =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason))
+        setTimeout(() => handler(), 1)
+      })
+    const onStopSignal: Terminal['onStopSignal'] = (given) => {
+      handler = given
+    }
+    const { code, errors } = await run('start', { start, terminal: { onStopSignal } })
+    expect([code, errors]).toEqual([0, []])
+  })
+
+  it.each([
+    ['SeedRefusedError', 65],
+    ['SeedUnavailableError', 69],
+    ['SyncError', 65],
+  ])('%s is one line and exit code %i', async (name, exitCode) => {
+    const error = Object.assign(new Error('what is wrong'), { name })
+    const { code, errors } = await run('start', { start: () => Promise.reject(error) })
+    expect([code, errors]).toEqual([exitCode, ['what is wrong']])
   })
 })
 

@@ -6,7 +6,7 @@ import { configurationPage, dotenvExample } from '../../../scripts/configuration
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import type { RawValues } from '../../../src/config/settings.ts'
-import { checkFreshGenesis, checkSupported } from '../../../src/config/startRules.ts'
+import { checkFreshGenesis, checkJoining, checkSupported } from '../../../src/config/startRules.ts'
 import { VARIABLES } from '../../../src/config/variables.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 
@@ -35,7 +35,7 @@ describe('loadConfig', () => {
       evmChainId: 7628n,
       homedir: '/home/someone/.coind',
       rpc: { host: '0.0.0.0', port: 8080, corsOrigins: ['*'] },
-      p2p: { host: '0.0.0.0', port: 26656, persistentPeers: [] },
+      p2p: { host: '0.0.0.0', port: 26656, persistentPeers: [], maxPeers: 64 },
       metricsPort: 9464,
       pruning: 50_000,
       blockHistory: 0,
@@ -199,19 +199,72 @@ describe('the rules of a start', () => {
     ['the zero address', { GENESIS_WALLET: `0x${'0'.repeat(40)}` }, /zero address/],
     ['FORCE_SNAPSHOT_RESTORE', { FORCE_SNAPSHOT_RESTORE: 'true' }, /FORCE_SNAPSHOT_RESTORE.* fresh genesis/],
     ['a snapshot', { SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /SNAPSHOT_MANIFEST_URL.* fresh genesis/],
-    ['JOIN_NETWORK', { JOIN_NETWORK: 'true' }, /cannot join a network yet/],
     ['a genesis hash without a genesis', { GENESIS_HASH: '00'.repeat(32) }, /no genesis\.json/],
   ])('does not create a genesis with %s', (_, environment, problem) => {
     expect(problemOf(() => checkFreshGenesis(load({ GENESIS_WALLET: WALLET, ...environment })))).toMatch(problem)
   })
 
   it.each<[RawValues, RegExp]>([
-    [{ JOIN_NETWORK: 'true' }, /cannot join/],
     [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /cannot restore snapshots/],
     [{ SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /cannot restore snapshots/],
   ])('refuses %o with an existing genesis too', (environment, problem) => {
     expect(problemOf(() => checkSupported(load(environment)))).toMatch(problem)
     expect(() => checkSupported(load({ JOIN_NETWORK: 'false', FORCE_SNAPSHOT_RESTORE: '' }))).not.toThrow()
+  })
+})
+
+const ID = 'ab'.repeat(20)
+const SEED: RawValues = {
+  JOIN_NETWORK: 'true',
+  SEED_NODE_URL: 'http://seed.example:8080',
+  SEED_NODE_ID: ID,
+  SEED_PEER_HOST: 'seed.example:26656',
+}
+
+describe('joining', () => {
+  it('makes the seed a persistent peer, once', () => {
+    const seed = { id: ID, address: 'seed.example:26656' }
+    const other = { id: 'cd'.repeat(20), address: 'other.example:1' }
+    expect(load(SEED).p2p.persistentPeers).toEqual([seed])
+    const peers = `${other.id}@${other.address},${ID}@seed.example:26656`
+    expect(load({ ...SEED, PERSISTENT_PEERS: peers }).p2p.persistentPeers).toEqual([other, seed])
+    expect(load({ ...SEED, JOIN_NETWORK: 'false' }).p2p.persistentPeers).toEqual([])
+    expect(checkJoining(load(SEED))).toBe('http://seed.example:8080')
+    expect(checkJoining(load({ ...SEED, SEED_NODE_ID: '', SEED_PEER_HOST: '', PERSISTENT_PEERS: `${ID}@a:1` }))).toBe(
+      'http://seed.example:8080',
+    )
+  })
+
+  it.each<[RawValues, string]>([
+    [
+      { SEED_NODE_URL: '' },
+      'SEED_NODE_URL is not set: JOIN_NETWORK=true needs the RPC address of a node to take the genesis from',
+    ],
+    [
+      { SEED_NODE_URL: 'http://user:secret@seed.example' },
+      'SEED_NODE_URL has a user name or password in it: it must be a public address',
+    ],
+    [
+      { SEED_NODE_URL: 'seed.example:8080' },
+      'SEED_NODE_URL is "seed.example:8080": it may hold a URL, http://… or https://…',
+    ],
+    [{ SEED_NODE_ID: '' }, 'SEED_NODE_ID is not set: it must be set together with SEED_PEER_HOST'],
+    [{ SEED_PEER_HOST: '' }, 'SEED_PEER_HOST is not set: it must be set together with SEED_NODE_ID'],
+    [
+      { SEED_NODE_ID: '', SEED_PEER_HOST: '' },
+      'SEED_NODE_ID and SEED_PEER_HOST are not set: JOIN_NETWORK=true needs a peer to take the blocks from',
+    ],
+    [
+      { PERSISTENT_PEERS: `${ID}@other.example:1` },
+      'SEED_PEER_HOST is seed.example:26656: PERSISTENT_PEERS has other.example:1 for SEED_NODE_ID',
+    ],
+    [
+      { FORCE_SNAPSHOT_RESTORE: 'true' },
+      'FORCE_SNAPSHOT_RESTORE is set: this version cannot restore snapshots yet, it must be unset',
+    ],
+    [{ MAX_PEERS: '0' }, 'MAX_PEERS is "0": it may hold a whole number from 1 to 500'],
+  ])('is refused with %o', (values, problem) => {
+    expect(problemOf(() => checkJoining(load({ ...SEED, ...values })))).toBe(problem)
   })
 })
 

@@ -11,15 +11,13 @@ import {
   isCanonicalBitSet,
 } from '../../../src/consensus/bitSet.ts'
 
-const indices = fc
-  .integer({ min: 0, max: 80 })
-  .chain((size) =>
-    fc.record({
-      size: fc.constant(size),
-      a: fc.subarray([...Array(size).keys()]),
-      b: fc.subarray([...Array(size).keys()]),
-    }),
-  )
+const indices = fc.integer({ min: 0, max: 80 }).chain((size) =>
+  fc.record({
+    size: fc.constant(size),
+    a: fc.subarray([...Array(size).keys()]),
+    b: fc.subarray([...Array(size).keys()]),
+  }),
+)
 
 describe('bit sets', () => {
   it('hold what was put in, as a set of numbers does', () => {

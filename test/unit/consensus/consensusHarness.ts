@@ -68,6 +68,7 @@ export class TestNode {
   application: FakeApplication
   service: ConsensusService | undefined
   readonly events: DecidedEvent[] = []
+  readonly decidedAtMs: number[] = []
   readonly warnings: string[] = []
   readonly notes: string[] = []
   readonly sent: ConsensusMessage[] = []
@@ -121,7 +122,10 @@ export class TestNode {
         fetchBlocks: (peer, request) => network.fetch(this, peer, request),
       },
       evidenceStore: this.evidence,
-      onDecided: (event) => this.events.push(event),
+      onDecided: (event) => {
+        this.events.push(event)
+        this.decidedAtMs.push(network.clock.monotonicMs())
+      },
       onHalt: (error) => {
         this.halted = error
       },

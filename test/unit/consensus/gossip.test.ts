@@ -1,8 +1,10 @@
+import { queryObjects } from 'node:v8'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
 import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorPriorities.ts'
 import { bitIndices, createBitSet } from '../../../src/consensus/bitSet.ts'
 import { Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
+import { Delivery } from '../../../src/consensus/gossipDelivery.ts'
 import { STEPS } from '../../../src/consensus/input.ts'
 import type { StatusMessage } from '../../../src/consensus/message.ts'
 import { encodeConsensusMessage } from '../../../src/consensus/messageCodec.ts'
@@ -494,7 +496,8 @@ describe('in a mesh of 50', () => {
 })
 
 describe('hostile peers', () => {
-  it('cannot make gossip throw or stop serving others', () => {
+  it('cannot make gossip throw, grow, or stop serving others', () => {
+    const before = queryObjects(Delivery, { format: 'count' })
     join('bad')
     join('good')
     accept(voteOf(validators, 1), 'x')
@@ -520,6 +523,8 @@ describe('hostile peers', () => {
       gossip.onMessage('bad', { kind: 'part', height: 1, round: i, part: { ...block.set.parts[0]!, index: i } }, view)
       gossip.onMessage('unknown', { kind: 'vote', vote }, view)
     }
+    // One for each thing that is remembered of the bad peer, few for the good one: not thousands.
+    expect(queryObjects(Delivery, { format: 'count' }) - before).toBeLessThan(40)
     expect(gossip.onStatus('unknown', statusOf(), view)).toEqual([])
     expect(told(gossip.onStatus('good', statusOf(), view))).toEqual({ good: ['prevote:1/0/1'] })
   })

@@ -42,4 +42,37 @@ describe('pace', () => {
     expect(own.atMs - anchor.atMs).toBeLessThanOrEqual(300)
     expect(paceHeight(own, 312, anchor.atMs + 400 * 301 + 300, following).delayMs).toBeLessThanOrEqual(400)
   })
+
+  it('waits no longer than the interval when others are ahead', () => {
+    const paced = paceHeight(anchor, 12, 1100, { ...rules, followsOthers: true })
+    expect(paced).toEqual({ delayMs: 400, anchor: { height: 12, atMs: 1500 } })
+  })
+})
+
+describe('the schedules of four validators', () => {
+  /** from the proposal to the decision */
+  const decisionMs = 70
+
+  it.each([
+    { what: 'that began one after the other', offsets: [-4500, -3000, -1500, 0] },
+    { what: 'one of which is far ahead', offsets: [0, 0, -9000, 0] },
+    { what: 'that are a little apart', offsets: [-200, -400, 0, -100] },
+    { what: 'one of which is behind', offsets: [0, 0, 0, 900] },
+  ])('$what meet', ({ offsets }) => {
+    const anchors: PaceAnchor[] = offsets.map((atMs) => ({ height: 1, atMs }))
+    const starts: number[] = []
+    let enteredMs = 0
+    for (let height = 1; height < 80; height++) {
+      const delays = anchors.map((own, index) => {
+        const paced = paceHeight(own, height, enteredMs, { ...rules, followsOthers: true })
+        anchors[index] = paced.anchor
+        return paced.delayMs
+      })
+      starts.push(enteredMs + delays[height % 4]!)
+      enteredMs = starts.at(-1)! + decisionMs
+    }
+    const gaps = starts.slice(40).map((start, index) => start - starts[39 + index]!)
+    for (const gap of gaps) expect(Math.abs(gap - 400)).toBeLessThanOrEqual(decisionMs + 1)
+    expect(Math.abs((starts.at(-1)! - starts[38]!) / 40 - 400)).toBeLessThan(4)
+  })
 })

@@ -120,6 +120,23 @@ describe('a flood', () => {
     expect(CATCH_UP_ROUNDS_PER_PEER).toBe(2)
   })
 
+  it('of rounds does not keep out what belongs to a round that was skipped', () => {
+    const scene = new Scene({ me: ME })
+    const block = scene.candidate(5)
+    scene.prevotes(200, undefined, 0, 1)
+    expect(scene.rs.round).toBe(200)
+    scene.prevotes(5, block.blockId, 0, 1, 2)
+    expect(scene.rs.heightVotes.prevotes(5)!.majority()).toEqual(block.blockId)
+    scene.proposeWhole(block, 200, { polRound: 5 })
+    expect(scene.votes()).toEqual(['prevote 200 block'])
+    scene.prevotes(7, undefined, 0)
+    scene.prevotes(202, undefined, 0, 1)
+    // Round 7 says nothing that could matter any more.
+    expect(scene.rs.heightVotes.rounds()).toEqual([5, 200, 201, 202, 203])
+    scene.precommits(6, block.blockId, 0, 1, 2)
+    expect(scene.rs).toMatchObject({ commitRound: 6, step: STEPS.commit })
+  })
+
   it('of rounds from many peers makes the emptiest give way, and does not hide where the others are', () => {
     const scene = new Scene({ me: ME })
     scene.receive(scene.vote(1, PREVOTE, 77, undefined), 'honest')

@@ -76,6 +76,17 @@ describe('a decision', () => {
     expect(scene.all('halt')).toEqual([])
   })
 
+  it('of one block in two rounds has the commit of the first that was known', () => {
+    const scene = new Scene({ me: 'none' })
+    const block = scene.candidate(0)
+    scene.precommits(1, block.blockId, 0, 1, 2)
+    scene.precommits(0, block.blockId, 1, 2, 3)
+    scene.parts(block)
+    expect(scene.all('finalize')[0]!.decided.seenCommit.round).toBe(1)
+    scene.finalized()
+    expect(scene.rs.lastPrecommits!.commit()).toEqual(scene.rs.state.lastSeenCommit)
+  })
+
   it('of two blocks in two rounds stops the node', () => {
     const scene = started()
     const [one, two] = [scene.candidate(0, { tag: 1 }), scene.candidate(0, { tag: 2 })]

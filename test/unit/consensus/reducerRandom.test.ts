@@ -2,13 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
 import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
-import {
-  type BlockId,
-  equalBlockId,
-  isNilBlockId,
-  NIL_BLOCK_ID,
-  type Vote,
-} from '../../../src/chain/consensus/types.ts'
+import { equalBlockId, isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/consensus/types.ts'
 import { makeBlock } from '../../../src/consensus/consensusState.ts'
 import type { Effect } from '../../../src/consensus/effect.ts'
 import type { Input } from '../../../src/consensus/input.ts'

@@ -194,7 +194,7 @@ describe('floods', () => {
     const attacker = await startAttacker()
     const connection = await attacker.join(a)
     const open = async (): Promise<void> => {
-      for (let i = 0; i < 500 && !isClosed(connection); i++) {
+      for (let i = 0; i < 1_000 && !isClosed(connection); i++) {
         const stream = await connection.newStream('/coind/status/1', { maxOutboundStreams: 1_000 })
         stream.abort(new Error('done'))
       }
@@ -209,12 +209,13 @@ describe('floods', () => {
     const [a, b] = await connectedPair({ blocks })
     const ask = () => b.network.fetchBlocks(a.network.id, { from: 1, count: 1, maxBytes: 10_000 })
     const outcomes: PromiseSettledResult<unknown>[] = []
-    for (let i = 0; i < 50; i++) outcomes.push(...(await Promise.allSettled([ask(), ask(), ask(), ask()])))
+    for (let i = 0; i < 35; i++) outcomes.push(...(await Promise.allSettled([ask(), ask(), ask(), ask()])))
     const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
     expect(answered).toBeGreaterThanOrEqual(REQUEST_LIMITS.blocks.rate.burst)
     expect(answered).toBeLessThan(outcomes.length)
     const refused = await counter(a, 'coind_p2p_dropped_total', { reason: 'too many blocks requests' })
-    expect(refused).toBe(outcomes.length - answered)
+    expect(refused).toBeGreaterThan(0)
+    expect(a.sessions.has(b.network.id)).toBe(true)
     await expectHealthy(b, a)
   })
 })

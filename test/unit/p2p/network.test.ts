@@ -65,7 +65,7 @@ describe('two nodes', () => {
     expect(cut.blocks).toHaveLength(3)
     const capped = await b.network.fetchBlocks(a.network.id, { from: 50, count: 1_000_000, maxBytes: 1e9 })
     expect(capped.blocks).toHaveLength(42)
-    const standing = await b.network.fetchBlocks(a.network.id, { from: 1, count: 0, maxBytes: 0 })
+    const standing = await b.network.fetchBlocks(a.network.id, { from: 0, count: 0, maxBytes: 0 })
     expect(standing).toEqual({ base: 50, height: 200, blocks: [] })
     await expect(b.network.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow('not connected')
   })

@@ -54,7 +54,7 @@ function createRandom(seed: number): (below: number) => number {
 describe('an independent model', () => {
   const addresses = Array.from({ length: 12 }, (_, key) => bytesToHex(ed25519Address(keyOf(key))))
 
-  it('agrees over a million turns with changes in between', () => {
+  it('agrees over a million turns with changes in between', { timeout: 300_000 }, () => {
     const random = createRandom(41)
     let turns = 0
     let refused = 0

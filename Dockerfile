@@ -1,0 +1,32 @@
+# A node, or any other command of coind: docker run … coind start. See README.md.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install script of any package runs. The optional packages are tools of development and a Node.js for older systems.
+RUN npm ci --ignore-scripts --omit=optional --no-audit --no-fund
+COPY assembly ./assembly
+COPY scripts/buildEngine.js ./scripts/
+RUN npm run build \
+  && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
+  && find node_modules -type d -path '*/prebuilds/*' ! -name "linux-*$(node -p process.arch)*" -prune -exec rm -r {} + \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-compiled
+COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+COPY package.json LICENSE /app/
+COPY bin /app/bin
+COPY docker/healthCheck.js /app/docker/
+COPY src /app/src
+RUN mkdir -m 0700 "$HOMEDIR" && chown node:node "$HOMEDIR" && ln -s /app/bin/coind.js /usr/local/bin/coind
+USER node
+WORKDIR /var/lib/coind
+VOLUME /var/lib/coind
+EXPOSE 8080 26656
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/docker/healthCheck.js"]
+ENTRYPOINT ["coind"]
+CMD ["start"]

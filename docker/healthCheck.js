@@ -1,0 +1,9 @@
+// Health check of the container: the node answers, and its chain goes on or it is catching up with its peers.
+const port = process.env.RPC_PORT || '8080'
+try {
+  const response = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(4_000) })
+  const { catchingUp } = await response.json()
+  process.exitCode = response.ok || catchingUp ? 0 : 1
+} catch {
+  process.exitCode = 1
+}

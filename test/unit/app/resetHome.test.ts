@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
+import { checkInit, initNode } from '../../../src/app/initNode.ts'
+import { partsToReset, resetHome } from '../../../src/app/resetHome.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+
+const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+let paths: DataPaths
+beforeEach(() => {
+  paths = dataPaths(mkdtempSync(join(tmpdir(), 'coind-reset-')))
+  fill()
+})
+afterEach(() => {
+  rmSync(paths.homedir, { recursive: true })
+})
+
+function fill(): void {
+  mkdirSync(paths.config)
+  for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook]) writeFileSync(file, file)
+  for (const directory of [paths.db, join(paths.wal, 'evidence')]) {
+    mkdirSync(directory, { recursive: true })
+    for (let index = 0; index < 20; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
+  }
+  writeFileSync(join(paths.homedir, 'notes.txt'), 'mine')
+}
+
+function start(): string | undefined {
+  const environment = { NETWORK: 'testnet', GENESIS_WALLET: WALLET }
+  const config = loadConfig({ flags: {}, environment, dotenv: {} }, paths.homedir)
+  const key = { load: () => new Uint8Array(32).fill(1), create: () => new Uint8Array(32) }
+  try {
+    checkInit(config, paths)
+    initNode(config, paths, key, { nowMs: 0 })
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('resetHome', () => {
+  it('removes the chain and keeps keys and whatever is not its own', () => {
+    expect(partsToReset(paths)).toEqual([paths.genesis, paths.db, paths.wal, paths.addressBook])
+    resetHome(paths)
+    expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'notes.txt'])
+    expect(readdirSync(paths.config).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])
+    expect(readFileSync(paths.validatorKey, 'utf8')).toBe(paths.validatorKey)
+    expect(partsToReset(paths)).toEqual([])
+    expect(start()).toBeUndefined()
+    expect(existsSync(paths.genesis)).toBe(true)
+  })
+
+  // A process for each point.
+  it('is finished by a second run wherever the first one was killed, and nothing starts in between', () => {
+    const module = new URL('../../../src/app/resetHome.ts', import.meta.url).href
+    let wasKilled = true
+    let kills = 0
+    for (let calls = 1; wasKilled; calls++) {
+      rmSync(paths.homedir, { recursive: true })
+      mkdirSync(paths.homedir)
+      fill()
+      // Dies at its n-th change of the file system.
+      const child = spawnSync(process.execPath, [
+        '--input-type=module',
+        '-e',
+        `import fs from 'node:fs'
+        import { syncBuiltinESMExports } from 'node:module'
+        let left = ${calls}
+        for (const name of ['openSync', 'renameSync', 'rmSync', 'fsyncSync']) {
+          const real = fs[name]
+          fs[name] = (...args) => {
+            if (--left === 0) process.kill(process.pid, 'SIGKILL')
+            return real(...args)
+          }
+        }
+        syncBuiltinESMExports()
+        const { resetHome } = await import('${module}')
+        resetHome(${JSON.stringify(paths)})`,
+      ])
+      wasKilled = child.signal === 'SIGKILL'
+      if (!wasKilled) expect([child.status, child.stderr.toString()]).toEqual([0, ''])
+      if (existsSync(paths.resetMarker)) {
+        kills++
+        expect(start()).toMatch(/a reset of .* was interrupted: run coind reset again/)
+      } else if (wasKilled && existsSync(paths.genesis)) {
+        // Before the marker nothing has gone; after it everything has.
+        expect(partsToReset(paths)).toContain(paths.wal)
+      }
+      resetHome(paths)
+      expect(partsToReset(paths)).toEqual([])
+      expect(existsSync(paths.validatorKey)).toBe(true)
+    }
+    expect(kills).toBeGreaterThanOrEqual(5)
+  }, 120_000)
+})

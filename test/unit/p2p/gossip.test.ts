@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { topicName } from '../../../src/p2p/gossip.ts'
+import { LIMITS } from '../../../src/p2p/limits.ts'
+import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
+import { type Attacker, closeAttackers, startAttacker } from './attacker.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  GENESIS_HASH,
+  startNode,
+  type TestNode,
+  type TestNodeOptions,
+  until,
+} from './testNode.ts'
+
+afterEach(async () => {
+  await closeAttackers()
+  await closeNodes()
+})
+
+const TOPIC = topicName('transactions', GENESIS_HASH)
+const EVIDENCE = topicName('evidence', GENESIS_HASH)
+
+/** Two honest nodes and an attacker that is a neighbour of the first in both topics. */
+async function withAttacker(options: TestNodeOptions = {}): Promise<readonly [TestNode, TestNode, Attacker]> {
+  const [a, b] = await connectedPair(options)
+  const attacker = await startAttacker({ topics: [TOPIC, EVIDENCE] })
+  for (const topic of [TOPIC, EVIDENCE]) attacker.host.services.pubsub.subscribe(topic)
+  await attacker.join(a)
+  await until('the attacker is a neighbour', () => attacker.host.services.pubsub.getSubscribers(TOPIC).length > 0)
+  await until('the honest nodes are neighbours', () => a.network.neighbours('transactions') === 2)
+  return [a, b, attacker]
+}
+
+const batch = (number: number, transactions: readonly Uint8Array[]): Uint8Array =>
+  encodeBatch({ isRepeated: false, number, transactions })
+
+const numbered = (i: number): Uint8Array => Uint8Array.of(i >> 16, i >> 8, i, 1)
+
+describe('hostile gossip', () => {
+  test.each([
+    ['no batch', TOPIC, Uint8Array.of(9, 9, 9)],
+    ['an empty batch', TOPIC, batch(1, []), ],
+    ['a cut-off batch', TOPIC, batch(1, [new Uint8Array(100)]).subarray(0, 50)],
+    ['a batch that is too long', TOPIC, batch(1, [new Uint8Array(LIMITS.batchBytes), new Uint8Array(1)])],
+    ['a transaction that is too long', TOPIC, batch(1, [new Uint8Array(LIMITS.transactionBytes + 1)])],
+    ['evidence that is too long', EVIDENCE, new Uint8Array(LIMITS.evidenceBytes + 1)],
+  ])('%s brings a ban, and goes no further', async (_, topic, data) => {
+    const [a, b, attacker] = await withAttacker()
+    await attacker.host.services.pubsub.publish(topic, data)
+    await until('it is banned', () => !a.sessions.has(attacker.id))
+    expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
+    expect([a.transactions, b.transactions, a.evidence, b.evidence]).toEqual([[], [], [], []])
+    expect(a.sessions.has(b.network.id)).toBe(true)
+  })
+
+  test('a wrong signature and wrong evidence bring a ban', async () => {
+    const events = {
+      transactions: async () => ({ admitted: 5, refused: 0, invalid: 1 }),
+      evidence: async () => 'reject' as const,
+    }
+    for (const topic of [TOPIC, EVIDENCE]) {
+      const [a, b, attacker] = await withAttacker({ events })
+      await attacker.host.services.pubsub.publish(topic, batch(1, [Uint8Array.of(1)]))
+      await until('it is banned', () => !a.sessions.has(attacker.id))
+      expect(await counter(b, 'coind_p2p_received_messages_total', { protocol: 'transactions' })).toBe(0)
+    }
+  })
+
+  test('what the pool refuses goes no further, and too much of it is not even looked at', async () => {
+    let offered = 0
+    const events = {
+      transactions: async (transactions: readonly unknown[]) => {
+        offered += transactions.length
+        return { admitted: 0, refused: transactions.length, invalid: 0 }
+      },
+    }
+    const [a, b, attacker] = await withAttacker({ events })
+    for (let i = 0; i < 12; i++) {
+      const transactions = Array.from({ length: 1_000 }, (_, k) => numbered(i * 1_000 + k))
+      await attacker.host.services.pubsub.publish(TOPIC, batch(i, transactions))
+    }
+    await until('all are judged', () => offered >= LIMITS.refusedTransactions.burst)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(offered).toBeLessThan(12_000)
+    expect(await counter(a, 'coind_p2p_dropped_total', { reason: 'refused transactions' })).toBeGreaterThan(0)
+    expect(b.transactions).toEqual([])
+    expect(a.sessions.has(attacker.id)).toBe(true)
+  })
+
+  test('a flood of messages is cut off, and honest transactions still arrive', async () => {
+    const [a, b, attacker] = await withAttacker()
+    for (let i = 0; i < 12_000 && a.sessions.has(attacker.id); i++) {
+      await attacker.host.services.pubsub.publish(TOPIC, batch(i, [numbered(i)])).catch(() => undefined)
+    }
+    await until('it is disconnected', () => !a.sessions.has(attacker.id))
+    expect(await counter(a, 'coind_p2p_dropped_total', { reason: 'too much gossip' })).toBeGreaterThan(1_000)
+    expect(a.transactions.length).toBeLessThan(6_000)
+    const honest = Uint8Array.of(42, 42)
+    await b.network.publishTransactions(batch(1, [honest]))
+    await until('an honest transaction arrives', () => a.transactions.some((raw) => Buffer.compare(raw, honest) === 0))
+  })
+
+  test('a peer that has not said hello is not listened to', async () => {
+    const a = await startNode()
+    const attacker = await startAttacker({ topics: [TOPIC] })
+    attacker.host.services.pubsub.subscribe(TOPIC)
+    await attacker.connect(a)
+    await until('it could gossip', () => attacker.host.services.pubsub.getSubscribers(TOPIC).length > 0)
+    await attacker.host.services.pubsub.publish(TOPIC, batch(1, [Uint8Array.of(1)]))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(a.transactions).toEqual([])
+  })
+})
+
+test('a repeated batch reaches nodes that know nothing of it, through nodes that know it', async () => {
+  const a = await startNode()
+  const b = await startNode({ persistentPeers: [a.peer] })
+  await until('connected', () => b.network.neighbours('transactions') === 1 && a.network.neighbours('transactions') === 1)
+  const transactions = [Uint8Array.of(1, 1), Uint8Array.of(2, 2)]
+  await a.network.publishTransactions(batch(1, transactions))
+  await until('it arrives', () => b.transactions.length === 2)
+  // It knows only b, which does not send the transactions of others again by itself.
+  const counts = { wanted: 1, inbound: 1, outbound: 1 }
+  const late = await startNode({ persistentPeers: [b.peer], counts })
+  await until('the late one is connected', () => b.network.neighbours('transactions') === 2)
+  await a.network.publishTransactions(encodeBatch({ isRepeated: true, number: 2, transactions }))
+  await until('the late one has them', () => late.transactions.length === 2)
+  expect(b.transactions).toHaveLength(2)
+})

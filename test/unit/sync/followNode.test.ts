@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
+import type { StatusMessage } from '../../../src/consensus/message.ts'
+import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
+import { checkCommits } from '../../../src/sync/commitCheck.ts'
+import { type FollowedConsensus, type FollowNodeOptions, followNode, SyncError } from '../../../src/sync/followNode.ts'
+import { servedChain, verifyFake } from './servedChain.ts'
+
+const chain = servedChain({ blocks: 60, txsAt: (height) => (height % 2 === 0 ? [new Uint8Array([height])] : []) })
+
+class FakeConsensus implements FollowedConsensus {
+  state: ConsensusState = chain.states[0]!
+  readonly applied: DecidedBlock[] = []
+  readonly calls: string[] = []
+  failAt = 0
+
+  startEngine(): void {
+    this.calls.push('start')
+  }
+
+  async stopEngine(): Promise<void> {
+    this.calls.push('stop')
+  }
+
+  async applyDecided(decided: DecidedBlock): Promise<void> {
+    const { height } = decided.block.header
+    if (height === this.failAt) throw new Error('the disk is full')
+    this.applied.push(decided)
+    this.state = chain.advance(this.state, decided)
+  }
+}
+
+function node(options: Partial<FollowNodeOptions> = {}, head = 60) {
+  const consensus = new FakeConsensus()
+  const halted = Promise.withResolvers<Error>()
+  const inConsensus = Promise.withResolvers<void>()
+  const punished: string[] = []
+  const synced: number[] = []
+  const follower = followNode({
+    consensus,
+    transport: {
+      fetchBlocks: async (_, request: BlockRequest): Promise<FetchedBlocks> => chain.serve(request, head),
+      punish: (peer, what) => punished.push(`${peer} ${what}`),
+    },
+    ownAddress: undefined,
+    verifyCommits: async (checks) => checkCommits(checks, verifyFake),
+    nowMs: () => performance.now(),
+    setTimer: (delayMs, run) => {
+      const timer = setTimeout(run, delayMs)
+      return () => clearTimeout(timer)
+    },
+    log: () => undefined,
+    onStatus: ({ mode }) => {
+      if (mode === 'consensus') inConsensus.resolve()
+    },
+    onSynced: ({ block }) => synced.push(block.header.height),
+    onHalt: (error) => halted.resolve(error),
+    ...options,
+  })
+  return { follower, consensus, halted: halted.promise, inConsensus: inConsensus.promise, punished, synced }
+}
+
+const PEER = { id: 'a', validatorAddress: undefined, base: 1, height: 40 }
+
+describe('followNode', () => {
+  it('syncs, with the senders that other threads recovered, and starts the engine', async () => {
+    let running = 0
+    let most = 0
+    const { follower, consensus, inConsensus, synced } = node({
+      recoverSenders: async (txs) => {
+        most = Math.max(most, ++running)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        running--
+        return txs.map(([byte]) => new Uint8Array(20).fill(byte!))
+      },
+    })
+    follower.peerJoined({ ...PEER, height: 60 })
+    follower.start()
+    await inConsensus
+    expect(synced).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+    expect(consensus.calls).toEqual(['start'])
+    for (const { block, senders } of consensus.applied) {
+      const { height } = block.header
+      expect(senders).toEqual(height % 2 === 0 ? [new Uint8Array(20).fill(height)] : undefined)
+    }
+    // The last block has none to wait for; most others have.
+    expect(consensus.applied.at(-1)!.catchingUp).toBe(false)
+    expect(consensus.applied.filter(({ catchingUp }) => catchingUp).length).toBeGreaterThan(30)
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(16)
+    await follower.stop()
+  })
+
+  it('learns from status messages that a peer has decided the height before the one it works on', async () => {
+    const { follower, consensus, inConsensus } = node()
+    follower.peerJoined(PEER)
+    follower.start()
+    follower.message('a', { kind: 'status', height: 61 } as StatusMessage)
+    follower.message('a', { kind: 'vote' } as never)
+    await inConsensus
+    expect(consensus.state.lastHeight).toBeGreaterThanOrEqual(59)
+    await follower.stop()
+  })
+
+  it('halts with the error of the application, and applies nothing more', async () => {
+    const { follower, consensus, halted } = node()
+    consensus.failAt = 10
+    follower.peerJoined(PEER)
+    follower.start()
+    expect((await halted).message).toBe('the disk is full')
+    await follower.stop()
+    expect(consensus.applied).toHaveLength(9)
+    expect(consensus.calls).toEqual([])
+  })
+
+  it('halts when the threads that verify fail', async () => {
+    const { follower, halted } = node({ verifyCommits: () => Promise.reject(new Error('the thread is gone')) })
+    follower.peerJoined(PEER)
+    follower.start()
+    expect((await halted).message).toBe('the thread is gone')
+    await follower.stop()
+  })
+
+  it('halts with a SyncError when the network decided what this node cannot accept', async () => {
+    const { follower, consensus, halted } = node()
+    consensus.state = { ...consensus.state, lastResultsHash: new Uint8Array(32) }
+    const second = node({ consensus })
+    second.follower.peerJoined(PEER)
+    second.follower.start()
+    expect(await second.halted).toBeInstanceOf(SyncError)
+    await Promise.all([follower.stop(), second.follower.stop()])
+    expect(halted).toBeInstanceOf(Promise)
+  })
+
+  it('waits at its end for the block that is being applied', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { follower, consensus } = node()
+    const applying = Promise.withResolvers<void>()
+    consensus.applyDecided = async (decided) => {
+      applying.resolve()
+      await gate.promise
+      consensus.applied.push(decided)
+    }
+    follower.peerJoined(PEER)
+    follower.start()
+    await applying.promise
+    let hasStopped = false
+    const stopped = follower.stop().then(() => {
+      hasStopped = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(hasStopped).toBe(false)
+    gate.resolve()
+    await stopped
+    expect(consensus.applied).toHaveLength(1)
+  })
+
+  it('leaves the rest to a peer that answers when a request fails', async () => {
+    let calls = 0
+    const { follower, inConsensus, consensus } = node({
+      transport: {
+        fetchBlocks: async (peer, request) => {
+          if (peer === 'b' && ++calls > 0) throw new Error('gone')
+          return chain.serve(request, 40)
+        },
+        punish: () => undefined,
+      },
+    })
+    follower.peerJoined({ ...PEER, id: 'b' })
+    follower.peerJoined(PEER)
+    follower.start()
+    await inConsensus
+    expect(calls).toBeGreaterThan(0)
+    expect(consensus.state.lastHeight).toBeGreaterThanOrEqual(39)
+    await follower.stop()
+  })
+})

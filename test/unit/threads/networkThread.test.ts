@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import { afterEach, expect, test } from 'vitest'
+import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
+import { encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
+import { encodeCommit } from '../../../src/chain/consensus/commitCodec.ts'
+import type { Evidence, Vote } from '../../../src/chain/consensus/types.ts'
+import type { ConsensusMessage } from '../../../src/consensus/message.ts'
+import type { PeerDescription, TransportEvents } from '../../../src/consensus/transport.ts'
+import { unpackTransactions } from '../../../src/mempool/packedTransactions.ts'
+import { peerCounts } from '../../../src/p2p/limits.ts'
+import { nodeId } from '../../../src/p2p/nodeKey.ts'
+import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
+import { createValidatorProof } from '../../../src/p2p/validatorProof.ts'
+import { keccak256 } from '../../../src/primitives/hash.ts'
+import { createGate, openGate } from '../../../src/threads/gate.ts'
+import type { NetworkData, NetworkService } from '../../../src/threads/network.ts'
+import { createNetworkTransport, type NetworkTransport } from '../../../src/threads/networkTransport.ts'
+import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
+import { connect, type Remote, serve } from '../../../src/threads/port.ts'
+import { createPublishedHeight, setPublishedHeight } from '../../../src/threads/publishedHeight.ts'
+import { channel, spawnThread } from '../../../src/threads/spawn.ts'
+import { createTestChain, type TestChain } from '../app/testChain.ts'
+import { randomKey, until } from '../p2p/testNode.ts'
+
+/** A node's main thread beside its real network thread; pool and view threads are played by the test. */
+interface ThreadedNode {
+  readonly id: string
+  readonly remote: Remote<NetworkService>
+  readonly transport: NetworkTransport
+  readonly joined: PeerDescription[]
+  readonly left: string[]
+  readonly messages: { readonly from: string; readonly message: ConsensusMessage }[]
+  readonly evidence: Evidence[]
+  /** transactions that were offered to the pool */
+  readonly offered: { readonly raw: Uint8Array; readonly sender: Uint8Array; readonly hash: Uint8Array }[]
+  readonly fromPool: MessagePort
+  peers: number
+}
+
+const undo: (() => Promise<unknown> | void)[] = []
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+const VALIDATOR = randomKey()
+const SENDER = new Uint8Array(20).fill(3)
+
+async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port: number }): Promise<ThreadedNode> {
+  const key = randomKey()
+  const directory = mkdtempSync(join(tmpdir(), 'coind-network-'))
+  undo.push(() => rmSync(directory, { recursive: true, force: true }))
+  const [reports, evidencePort, admissions, announcements, view] = [channel(), channel(), channel(), channel(), channel()]
+  const databaseGate = createGate()
+  openGate(databaseGate)
+  const publishedHeight = createPublishedHeight()
+  setPublishedHeight(publishedHeight, 3)
+  const data: NetworkData = {
+    location: chain.location,
+    databaseGate,
+    chain: chain.chain,
+    publishedHeight,
+    seed: key.seed,
+    validator: createValidatorProof(VALIDATOR, key.publicKey, chain.chain.genesisHash),
+    moniker: 'threaded',
+    listen: { host: '127.0.0.1', port: 0 },
+    externalAddress: undefined,
+    rpcAddress: undefined,
+    persistentPeers: seedPeer ? [{ id: seedPeer.id, address: { host: '127.0.0.1', port: seedPeer.port } }] : [],
+    counts: peerCounts(64),
+    addressBookPath: join(directory, 'peers.json'),
+    log: { level: 'silent', format: 'json' },
+    reports: reports.left,
+    evidence: evidencePort.left,
+    pool: { admissions: admissions.left, announcements: announcements.left },
+    views: [view.left],
+  }
+  const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements, ...data.views]
+  const thread = spawnThread('network', new URL('../../../src/threads/network.ts', import.meta.url), data, ports)
+  const remote = connect<NetworkService>(thread.control)
+
+  const offered: ThreadedNode['offered'] = []
+  admissions.right.on('message', (packed: Uint8Array) => {
+    const transactions = unpackTransactions(packed)
+    offered.push(...transactions)
+    admissions.right.postMessage(transactions.length)
+  })
+  serve(view.right, {
+    recoverSenders: (packed: PackedBytes) => {
+      const senders = new Uint8Array(unpackBytes(packed).length * 20)
+      for (let at = 0; at < senders.length; at += 20) senders.set(SENDER, at)
+      return senders
+    },
+  })
+  const node: ThreadedNode = {
+    id: nodeId(key.publicKey),
+    remote,
+    transport: createNetworkTransport({
+      service: remote,
+      control: thread.control,
+      reports: reports.right,
+      evidence: evidencePort.right,
+      ownAddress: SENDER,
+      onPeerCount: (count) => {
+        node.peers = count
+      },
+    }),
+    joined: [],
+    left: [],
+    messages: [],
+    evidence: [],
+    offered,
+    fromPool: announcements.right,
+    peers: 0,
+  }
+  const events: TransportEvents = {
+    peerJoined: (peer) => node.joined.push(peer),
+    peerLeft: (peer) => node.left.push(peer),
+    message: (from, message) => node.messages.push({ from, message }),
+    evidence: async (_, piece) => {
+      node.evidence.push(piece)
+      return 'accept'
+    },
+  }
+  node.transport.listen(events)
+  undo.push(async () => {
+    await remote.close()
+    await thread.stop()
+    node.transport.close()
+    for (const { right } of [admissions, announcements, view]) right.close()
+  })
+  await Promise.race([remote.metrics(), thread.died])
+  return node
+}
+
+function vote(height: number, round: number, hash = 1): Vote {
+  return {
+    type: 1,
+    height,
+    round,
+    blockId: { hash: new Uint8Array(32).fill(hash), partSetHeader: { total: 1, hash: new Uint8Array(32).fill(2) } },
+    timestampMs: 1_700_000_000_000,
+    validatorAddress: new Uint8Array(20).fill(4),
+    validatorIndex: 1,
+    signature: new Uint8Array(64).fill(5),
+  }
+}
+
+test('two nodes exchange messages, blocks, evidence and transactions through their network threads', async () => {
+  const chain = await createTestChain()
+  undo.push(() => chain.close())
+  const decided = [await chain.produce(), await chain.produce(), await chain.produce()]
+  const a = await startThreadedNode(chain)
+  const { listeners } = await a.remote.netInfo()
+  const b = await startThreadedNode(chain, { id: a.id, port: Number(listeners[0]!.split(':')[1]) })
+  await until('both have a peer', () => a.peers === 1 && b.peers === 1)
+  expect(b.joined).toEqual([
+    { id: a.id, validatorAddress: ed25519Address(VALIDATOR.publicKey), base: 1, height: 3 },
+  ])
+
+  const sent: ConsensusMessage[] = Array.from({ length: 200 }, (_, round) => ({ kind: 'vote', vote: vote(4, round) }))
+  for (const message of sent) a.transport.send([b.id, 'f'.repeat(40)], message)
+  await until('the votes arrive', () => b.messages.length === sent.length)
+  expect(b.messages).toEqual(sent.map((message) => ({ from: a.id, message })))
+  // A vote that is kept for long must not keep the votes that came with it.
+  const first = b.messages[0]!.message
+  expect(first.kind === 'vote' && first.vote.signature.buffer.byteLength).toBeLessThan(1_000)
+
+  const fetched = await b.transport.fetchBlocks(a.id, { from: 2, count: 10, maxBytes: 1e6 })
+  expect({ base: fetched.base, height: fetched.height }).toEqual({ base: 1, height: 3 })
+  expect(fetched.blocks).toEqual(
+    decided.slice(1).map(({ block, seenCommit }) => ({ block: encodeBlock(block), commit: encodeCommit(seenCommit) })),
+  )
+  await expect(b.transport.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow('not connected')
+
+  const evidence: Evidence = {
+    kind: 'duplicateVote',
+    voteA: vote(2, 0, 1),
+    voteB: vote(2, 0, 2),
+    totalVotingPower: 10n,
+    validatorPower: 1n,
+    timestampMs: 1_700_000_000_000,
+  }
+  const raws = [new Uint8Array(100).fill(1), new Uint8Array(200).fill(2)]
+  // Gossip finds its way in a moment of its own; until then it reaches nobody, so it is told again.
+  let number = 0
+  const tell = setInterval(() => {
+    a.transport.publishEvidence(evidence)
+    a.fromPool.postMessage(encodeBatch({ isRepeated: false, number: ++number, transactions: raws }))
+  }, 100)
+  await until('gossip arrives', () => b.evidence.length > 0 && b.offered.length > 0)
+  clearInterval(tell)
+  expect(b.evidence).toEqual([evidence])
+  expect(b.offered).toEqual(raws.map((raw) => ({ raw, sender: SENDER, hash: keccak256(raw) })))
+
+  const info = await b.remote.netInfo()
+  expect(info.peers.map(({ node, isOutbound }) => [node.id, node.moniker, isOutbound])).toEqual([[a.id, 'threaded', true]])
+
+  b.transport.punish(a.id, 'bad signature', 'a test')
+  await until('the peer is gone', () => b.peers === 0 && a.peers === 0)
+  expect([a.left, b.left]).toEqual([[b.id], [a.id]])
+})
