@@ -10,6 +10,8 @@ import { residentMegabytes } from './measure/processUsage.ts'
 import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
 import { CALL_GAS_LIMIT, measureEvm } from './parts/evm.ts'
 import { measureIsolation } from './parts/isolation.ts'
+import { measureJoin } from './parts/join.ts'
+import { measureNetwork } from './parts/network.ts'
 import { measureReads } from './parts/reads.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
 import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
@@ -19,7 +21,9 @@ import { startAnvil } from './targets/anvil.ts'
 import { startCoind } from './targets/coind.ts'
 import type { Target } from './targets/target.ts'
 
-const PARTS = ['evm', 'transfers', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle', 'isolation', 'worst']
+/** They share one chain of each target. */
+const SHARED_PARTS = ['transfers', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle']
+const PARTS = ['evm', ...SHARED_PARTS, 'isolation', 'worst', 'network', 'join']
 
 /** Of bench/worstCase.ts: the slowest of each kind. */
 const WORST_PROGRAMS = [
@@ -48,6 +52,12 @@ const HELP = `npm run bench -- [flags]
   --worst-gas 100000000
                        gas of a block in the part worst
   --worst "a;b"        programs of bench/worstCase.ts that fill its blocks
+  --validators 1,4,16  sizes of the networks in the part network
+  --network-blocks 150 measured blocks of each
+  --join-blocks 4000/1000
+                       empty and full blocks that a node catches up with in the part join
+  --join-transfers 200000
+                       transfers in the full ones
   --node-flags "…"     for coind's Node.js, for example --cpu-prof
 `
 
@@ -66,6 +76,10 @@ const { values: flags } = parseArgs({
     'evm-only': { type: 'string', default: '' },
     'worst-gas': { type: 'string', default: '100000000' },
     worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
+    validators: { type: 'string', default: '1,4,16' },
+    'network-blocks': { type: 'string', default: '150' },
+    'join-blocks': { type: 'string', default: '4000/1000' },
+    'join-transfers': { type: 'string', default: '200000' },
     'node-flags': { type: 'string', default: '' },
   },
 })
@@ -174,7 +188,7 @@ if (parts.has('evm')) {
   const options = { gas: Number(flags['evm-gas']), rounds: Number(flags['evm-rounds']), only: flags['evm-only'] }
   await withTargets(CALL_STARTS, targetNames, (targets) => measureEvm(targets, options, report))
 }
-if (PARTS.slice(1, -2).some((part) => parts.has(part))) {
+if (SHARED_PARTS.some((part) => parts.has(part))) {
   for (const name of targetNames) await withTargets(STARTS, [name], ([target]) => measure(target!, report))
 }
 if (parts.has('isolation') && targetNames.includes('coind')) {
@@ -185,5 +199,14 @@ if (parts.has('isolation') && targetNames.includes('coind')) {
 if (parts.has('worst') && targetNames.includes('coind')) {
   const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
   await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options, report))
+}
+if (parts.has('network')) {
+  for (const validators of flags.validators.split(',')) {
+    report.add('coind', await measureNetwork(Number(validators), Number(flags['network-blocks'])))
+  }
+}
+if (parts.has('join')) {
+  const [emptyBlocks = 0, fullBlocks = 0] = flags['join-blocks'].split('/').map(Number)
+  report.add('coind', await measureJoin(emptyBlocks, fullBlocks, Number(flags['join-transfers'])))
 }
 report.print('coind', 'anvil')

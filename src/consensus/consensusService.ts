@@ -11,6 +11,7 @@ import { ConsensusEngine } from './engine.ts'
 import type { EngineChain } from './engineChain.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
+import { dropSettledEvidence, executeDecided, tellDecided } from './executeDecided.ts'
 import type { PeerId } from './input.ts'
 import { Recovery } from './recovery.ts'
 import { checkRecovery, decidesAlone, replayDecided } from './recoveryReplay.ts'
@@ -106,41 +107,18 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
     })
     const state = await replayDecided(context, start, async (decided) => {
       const beginMs = clock.monotonicMs()
-      const result = await finalize(application, decided)
+      const result = await executeDecided(application, decided)
       const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
-      tellDecided(evidence, decided, options.transport)
+      tellDecided(evidence, decided, (found) => options.transport.publishEvidence(found))
       onDecided({ decided, result, source: 'log', timings })
       return result
     })
-    await dropSettled(evidence, application)
+    await dropSettledEvidence(evidence, application)
     return new Service(options, wal, recovery, guard, evidence, state)
   } catch (error) {
     await wal.close()
     throw error
   }
-}
-
-/** A crash between a block that reports evidence and the evidence's removal leaves it behind. */
-async function dropSettled(pool: EvidencePool, application: Application): Promise<void> {
-  for (const evidence of pool.pending(Number.MAX_SAFE_INTEGER)) {
-    const { verdict } = await application.checkEvidence(evidence)
-    if (verdict !== 'valid' && verdict !== 'early') pool.remove(evidence)
-  }
-}
-
-/** Executes a decided block; what the application answers is not taken on trust. */
-async function finalize(application: Application, decided: DecidedBlock): Promise<FinalizeResult> {
-  const result = await application.finalizeBlock(decided)
-  if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
-    throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
-  }
-  return result
-}
-
-/** Votes that contradict each other become evidence once their height is decided. */
-function tellDecided(pool: EvidencePool, { block }: DecidedBlock, transport: Pick<Transport, 'publishEvidence'>): void {
-  const { height, timeMs } = block.header
-  for (const evidence of pool.decided({ height, timeMs }, block.evidence)) transport.publishEvidence(evidence)
 }
 
 class Service implements ConsensusService {
@@ -254,10 +232,10 @@ class Service implements ConsensusService {
     const { clock, application, onDecided } = this.#options
     const { block, seenCommit } = decided
     const beginMs = clock.monotonicMs()
-    const result = await finalize(application, decided)
+    const result = await executeDecided(application, decided)
     this.#guard.see(block.lastCommit)
     this.#guard.see(seenCommit)
-    tellDecided(this.#evidence, decided, this.#options.transport)
+    tellDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
     const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
     onDecided({ decided, result, source: 'sync', timings })
@@ -375,7 +353,7 @@ class Service implements ConsensusService {
     const { clock, application, onDecided } = this.#options
     const { height } = decided.block.header
     const beginMs = clock.monotonicMs()
-    const result = await finalize(application, decided)
+    const result = await executeDecided(application, decided)
     const timings = { ...this.#timings, finalizeMs: clock.monotonicMs() - beginMs }
     this.#timings = { buildMs: 0, logMs: 0 }
     this.#advance(advanceState(this.#state, decided, result))

@@ -9,7 +9,6 @@ import type { EngineChain } from './engineChain.ts'
 import { Decision } from './engineDecision.ts'
 import { Inbox } from './engineInbox.ts'
 import { Outbox } from './engineOutbox.ts'
-import { HeightPace } from './enginePace.ts'
 import { BlockProposer } from './engineProposer.ts'
 import { replayInputs, Unanswered } from './engineReplay.ts'
 import { OwnMessages } from './engineSigning.ts'
@@ -51,7 +50,6 @@ export class ConsensusEngine {
   readonly #gossip: Gossip
   readonly #outbox: Outbox
   readonly #timers: StepTimers
-  readonly #pace: HeightPace
   readonly #proposer: BlockProposer | undefined
   readonly #ownMessages: OwnMessages
   readonly #catchUp: CatchUp
@@ -69,11 +67,7 @@ export class ConsensusEngine {
     this.#rounds = createRoundState({ chain, state, address: signer?.address, verify })
     this.#gossip = new Gossip({ ownAddress: signer?.address })
     this.#outbox = new Outbox(environment.log, (error) => this.#halt(error))
-    this.#timers = new StepTimers(
-      (delayMs, run) => environment.setTimer(delayMs, run),
-      (timeout) => this.#expired(timeout),
-    )
-    this.#pace = new HeightPace(chain, environment)
+    this.#timers = new StepTimers(chain, environment, (timeout) => this.#expired(timeout))
     this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer.address)
     this.#decision = new Decision(environment.log)
     this.#ownMessages = new OwnMessages(signer, environment)
@@ -229,10 +223,6 @@ export class ConsensusEngine {
   #expired(timeout: Timeout): void {
     const { height, round } = this.#rounds
     if (timeout.height !== height || timeout.round < round) return
-    if (timeout.step === 'newHeight' && this.#pace.untilGenesisMs(height) > 0) {
-      this.#timers.schedule(timeout, this.#pace.untilGenesisMs(height))
-      return
-    }
     this.#input({ kind: 'timeout', timeout })
   }
 
@@ -303,10 +293,9 @@ export class ConsensusEngine {
 
   #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
     if (timeout.step === 'newHeight') {
-      this.#timers.clear()
       // One liar's word does not take the pace away.
-      const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > this.#rounds.height
-      this.#timers.schedule(timeout, delayMs + this.#pace.delayMs(this.#rounds, isBehind))
+      const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > timeout.height
+      this.#timers.scheduleHeight(timeout, delayMs, this.#rounds, isBehind)
       this.#checkBehind(false)
       return
     }

@@ -134,7 +134,12 @@ export class TransactionPool {
 
     if (overflow !== undefined && this.#byHash.has(overflow.hashKey)) this.#drop(queue, overflow, 'evicted')
     const { minimumGas } = check
-    const entry = createEntry(transaction, queue.address, { minimumGas, authorities, arrival: this.#arrivals++, isLocal })
+    const entry = createEntry(transaction, queue.address, {
+      minimumGas,
+      authorities,
+      arrival: this.#arrivals++,
+      isLocal,
+    })
     if (old !== undefined) this.#forget(old, 'replaced')
     this.#insert(queue, entry)
     this.#settle(queue)

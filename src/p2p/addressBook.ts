@@ -156,7 +156,5 @@ function readEntries(path: string): readonly Entry[] {
   }
   const file = fileSchema.safeParse(json)
   if (!file.success) return []
-  return file.data.peers
-    .flatMap((entry) => entrySchema.safeParse(entry).data ?? [])
-    .slice(0, MAX_ENTRIES)
+  return file.data.peers.flatMap((entry) => entrySchema.safeParse(entry).data ?? []).slice(0, MAX_ENTRIES)
 }

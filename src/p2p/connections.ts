@@ -3,9 +3,9 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
-import { Bans, BAN_MS } from './bans.ts'
-import { FrameError } from './frames.ts'
+import { BAN_MS, Bans } from './bans.ts'
 import { readAnswer, sendFrame } from './frameStream.ts'
+import { FrameError } from './frames.ts'
 import { decodeGreeting, differenceOf, encodeGreeting, type Greeting, type Hello } from './hello.ts'
 import { createHost, type Host } from './host.ts'
 import type { KnownPeer } from './knownPeer.ts'
@@ -135,7 +135,10 @@ export class Connections {
       connection = await this.#connect(address)
       const found = nodeIdOfPeer(connection.remotePeer)
       if (found !== id) {
-        throw new DialError(`the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`, true)
+        throw new DialError(
+          `the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`,
+          true,
+        )
       }
       await this.#sayHello(connection, id)
       return true
@@ -143,7 +146,11 @@ export class Connections {
       connection?.abort(error instanceof Error ? error : new Error(String(error)))
       if (this.#sessions.has(id)) return undefined
       if (error instanceof DialError) throw error
-      throw new DialError(`${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`, false, error)
+      throw new DialError(
+        `${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`,
+        false,
+        error,
+      )
     } finally {
       this.#dialling.delete(id)
     }
@@ -304,7 +311,8 @@ export class Connections {
     if (equalBytes(hello.instance, own.instance)) return 'it is this node'
     const validatorAddress =
       hello.validator && provenValidator(hello.validator, remotePeer.publicKey!.raw, own.genesisHash)
-    if (hello.validator !== undefined && validatorAddress === undefined) return 'its proof of being a validator is wrong'
+    if (hello.validator !== undefined && validatorAddress === undefined)
+      return 'its proof of being a validator is wrong'
     return {
       id,
       handle: ++this.#lastHandle,

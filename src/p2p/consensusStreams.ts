@@ -3,8 +3,8 @@ import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { type MessageKind, peekMessage } from '../consensus/messageCodec.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
-import { encodeFrame, FrameError } from './frames.ts'
 import { listenToFrames } from './frameStream.ts'
+import { encodeFrame, FrameError } from './frames.ts'
 import { LIMITS } from './limits.ts'
 import { PROTOCOLS } from './protocols.ts'
 import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
@@ -70,7 +70,10 @@ export class ConsensusStreams {
    * @throws Error when the peer does not take them
    */
   async open(session: Session): Promise<void> {
-    const [consensus, parts] = await Promise.all([this.#openQueue(session, 'consensus'), this.#openQueue(session, 'parts')])
+    const [consensus, parts] = await Promise.all([
+      this.#openQueue(session, 'consensus'),
+      this.#openQueue(session, 'parts'),
+    ])
     session.queues = { consensus, parts }
   }
 

@@ -67,7 +67,8 @@ export class FrameReader {
     if (this.#prefixLength < PREFIX) return used
     const length = new DataView(this.#prefix.buffer).getUint32(0)
     if (length === 0) throw new FrameError('an empty frame')
-    if (length > this.#maxBytes) throw new FrameError(`a frame of ${length} bytes, at most ${this.#maxBytes} are allowed`)
+    if (length > this.#maxBytes)
+      throw new FrameError(`a frame of ${length} bytes, at most ${this.#maxBytes} are allowed`)
     this.#body = new Uint8Array(length)
     return used
   }

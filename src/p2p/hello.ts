@@ -98,7 +98,9 @@ function readHello(fields: ProtobufFields): Hello {
     base: readNumber(fields, 9),
     height: readNumber(fields, 10),
     validator:
-      publicKey.length === 0 ? undefined : { publicKey: readBytes(fields, 11, 32), signature: readBytes(fields, 12, 64) },
+      publicKey.length === 0
+        ? undefined
+        : { publicKey: readBytes(fields, 11, 32), signature: readBytes(fields, 12, 64) },
     instance: readBytes(fields, 13, INSTANCE_BYTES),
   }
 }
@@ -129,4 +131,3 @@ function readNumber(fields: ProtobufFields, field: number, max = Number.MAX_SAFE
   if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
   return Number(value)
 }
-

@@ -1,5 +1,5 @@
-import { type GossipSub, gossipsub, StrictNoSign } from '@libp2p/gossipsub'
 import { generateKeyPairFromSeed } from '@libp2p/crypto/keys'
+import { type GossipSub, gossipsub, StrictNoSign } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
 import type { ConnectionGater, Libp2p } from '@libp2p/interface'
 import { noise } from '@libp2p/noise'

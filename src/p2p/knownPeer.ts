@@ -13,7 +13,10 @@ export interface KnownPeer {
 const MAX_ADDRESS = 262
 
 export function writeKnownPeer(writer: ProtobufWriter, { id, address, isValidator }: KnownPeer): void {
-  writer.string(1, id).string(2, address).varint(3, isValidator ? 1 : 0)
+  writer
+    .string(1, id)
+    .string(2, address)
+    .varint(3, isValidator ? 1 : 0)
 }
 
 /** @throws ProtobufError */

@@ -102,7 +102,11 @@ export class Network {
       unhandled: options.unhandled,
       onMessage: (session, body) => events.message(session, body),
     })
-    this.#transactions = new TransactionGossip({ metrics, now, admit: (transactions) => events.transactions(transactions) })
+    this.#transactions = new TransactionGossip({
+      metrics,
+      now,
+      admit: (transactions) => events.transactions(transactions),
+    })
     this.#gossip = new Gossip({
       connections,
       genesisHash,
@@ -258,8 +262,14 @@ export class Network {
     this.#gossip.prepare()
     await this.#streams.start()
     await serveRequests(context, blockHandler(blocks))
-    await serveRequests(context, peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)))
-    await serveRequests(context, statusHandler(() => this.#standing()))
+    await serveRequests(
+      context,
+      peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)),
+    )
+    await serveRequests(
+      context,
+      statusHandler(() => this.#standing()),
+    )
   }
 
   #standing(): { readonly base: number; readonly height: number } {

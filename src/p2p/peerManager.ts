@@ -223,7 +223,12 @@ export class PeerManager {
         const isProven = this.#isValidator(session?.validatorAddress)
         book.reached({ id, address: formatPeerAddress(address), isValidator: isProven }, Date.now())
         // Places are given to validators, not to those that others call so.
-        if (isValidator && !isProven && session !== undefined && this.#sessions().length > this.#options.counts.wanted) {
+        if (
+          isValidator &&
+          !isProven &&
+          session !== undefined &&
+          this.#sessions().length > this.#options.counts.wanted
+        ) {
           connections.disconnect(session, 'it is not the validator that it was said to be')
         }
       })

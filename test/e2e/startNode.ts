@@ -114,7 +114,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 async function isServing(url: string): Promise<boolean> {
   try {
-    return (await fetch(new URL('/health', url), { signal: AbortSignal.timeout(START_TIMEOUT_MS) })).ok
+    return (await fetch(new URL('/rpc/health', url), { signal: AbortSignal.timeout(START_TIMEOUT_MS) })).ok
   } catch {
     // Nobody listens yet.
     return false

@@ -162,6 +162,7 @@ export class SimNode {
     }
   }
 
+  isRestored = false
   #pool: EvidencePool | undefined
   #guard: SigningGuard | undefined
   #signer: ConsensusSigner | undefined
@@ -295,6 +296,7 @@ export class SimNode {
   /** Puts a copy in the place of what there is; the process must be down. */
   restore({ disk, application, evidenceTexts }: Backup): void {
     this.#expected = undefined
+    this.isRestored = true
     this.disk = disk.copy()
     this.application = application.copy()
     this.evidenceTexts.clear()
@@ -509,6 +511,8 @@ export class SimNode {
     if (crashAt === undefined || this.calls !== crashAt.call) return false
     this.crashAt = undefined
     this.crash(crashAt.kind)
+    // In the middle of an input the log is behind the memory.
+    this.#expected = undefined
     return true
   }
 
@@ -615,7 +619,8 @@ export class SimNode {
   #checkSent(message: ConsensusMessage): void {
     const { simulation, key, log } = this
     const { monitor } = simulation
-    if (key === undefined || (message.kind !== 'vote' && message.kind !== 'proposal')) return
+    // Twins sign against each other, and pass on what the other one signed.
+    if (key === undefined || simulation.isTwin(this.index) || (message.kind !== 'vote' && message.kind !== 'proposal')) return
     const signed = message.kind === 'vote' ? message.vote : message.proposal
     const { height, round, signature } = signed
     const validators = this.application.validatorsAt(height)
@@ -623,8 +628,6 @@ export class SimNode {
     if (message.kind === 'vote') {
       const { vote } = message
       if (!equalBytes(vote.validatorAddress, key.address)) return
-      // A twin's vote that came from outside is passed on like anybody's.
-      if (simulation.isTwin(this.index) && !log!.isDurable(height, signature)) return
       // What was sent once, it had from its own log or from the last commit that the application keeps.
       const known = monitor.emittedVote(key.address, height, round, vote.type)
       const isOld = known !== undefined && equalBytes(known.signature, signature)
@@ -636,7 +639,6 @@ export class SimNode {
     }
     const { proposal } = message
     if (!equalBytes(simulation.proposerOf(validators, round).address, key.address)) return
-    if (simulation.isTwin(this.index) && !log!.isDurable(height, signature)) return
     if (!log!.isDurable(height, signature)) {
       monitor.report('sent before it was durable', `proposal ${height}/${round} of node ${this.index}`)
     }

@@ -229,7 +229,7 @@ export class Simulation {
 
   /** Votes with a node's key turn up that its log does not know. */
   unknownSignature(node: SimNode, vote: Vote): void {
-    if (node.isHonest && this.isHonestKey(vote.validatorAddress)) {
+    if (node.isHonest && !node.isRestored && this.isHonestKey(vote.validatorAddress)) {
       this.monitor.report('forgot a signature', `node ${node.index}: ${describeVote(vote)}`)
     }
   }

@@ -22,7 +22,10 @@ export function world(options: Partial<SimulationOptions> & { readonly validator
 }
 
 export function expectClean(simulation: Simulation): void {
-  expect(simulation.violations).toEqual([])
+  const [first] = simulation.violations
+  if (first !== undefined) {
+    throw new Error(`seed ${simulation.options.seed}: ${first.atMs} ms ${first.rule}: ${first.details}`)
+  }
 }
 
 /** All of them get to that height in time, without a violation. */

@@ -1,10 +1,10 @@
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
-import { lockHome } from '../../../src/app/homeLock.ts'
 import { DEVNET_ACCOUNTS } from '../../../src/cli/devnet/accounts.ts'
 import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
 import { runCommand } from '../../../src/cli/program.ts'
@@ -210,11 +210,22 @@ describe('coind reset', () => {
     expect(missing.errors).toEqual([expect.stringMatching(/none does not exist/)])
     expect(existsSync(join(directory, 'none'))).toBe(false)
     const path = home()
-    const lock = await lockHome(dataPaths(path), process.pid)
+    // Within one process the lock can be taken twice.
+    const module = new URL('../../../src/app/homeLock.ts', import.meta.url).href
+    const holder = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { lockHome } from '${module}'
+      await lockHome(${JSON.stringify(dataPaths(path))}, process.pid)
+      console.log('locked')
+      setInterval(() => undefined, 1000)`,
+    ])
+    await new Promise((resolve) => holder.stdout.once('data', resolve))
     const busy = await run(`reset --yes --homedir ${path}`)
     expect([busy.code, busy.errors]).toEqual([64, [expect.stringMatching(/^another coind .* is using HOMEDIR/)]])
     expect(existsSync(join(path, 'config/genesis.json'))).toBe(true)
-    await lock.release()
+    holder.kill('SIGKILL')
+    await new Promise((resolve) => holder.once('exit', resolve))
   })
 })
 

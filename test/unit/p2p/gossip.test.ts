@@ -41,7 +41,7 @@ const numbered = (i: number): Uint8Array => Uint8Array.of(i >> 16, i >> 8, i, 1)
 describe('hostile gossip', () => {
   test.each([
     ['no batch', TOPIC, Uint8Array.of(9, 9, 9)],
-    ['an empty batch', TOPIC, batch(1, []), ],
+    ['an empty batch', TOPIC, batch(1, [])],
     ['a cut-off batch', TOPIC, batch(1, [new Uint8Array(100)]).subarray(0, 50)],
     ['a batch that is too long', TOPIC, batch(1, [new Uint8Array(LIMITS.batchBytes), new Uint8Array(1)])],
     ['a transaction that is too long', TOPIC, batch(1, [new Uint8Array(LIMITS.transactionBytes + 1)])],
@@ -117,7 +117,10 @@ describe('hostile gossip', () => {
 test('a repeated batch reaches nodes that know nothing of it, through nodes that know it', async () => {
   const a = await startNode()
   const b = await startNode({ persistentPeers: [a.peer] })
-  await until('connected', () => b.network.neighbours('transactions') === 1 && a.network.neighbours('transactions') === 1)
+  await until(
+    'connected',
+    () => b.network.neighbours('transactions') === 1 && a.network.neighbours('transactions') === 1,
+  )
   const transactions = [Uint8Array.of(1, 1), Uint8Array.of(2, 2)]
   await a.network.publishTransactions(batch(1, transactions))
   await until('it arrives', () => b.transactions.length === 2)

@@ -54,7 +54,10 @@ test('connections that say nothing, or nonsense, are closed, and honest nodes co
   const speechless = await attacker.connect(a)
   const b = await startNode({ persistentPeers: [a.peer] })
   await until('an honest node connects', () => a.sessions.has(b.network.id))
-  await until('the others are closed', () => [...silent, ...noisy].every(({ closed }) => closed) && isClosed(speechless))
+  await until(
+    'the others are closed',
+    () => [...silent, ...noisy].every(({ closed }) => closed) && isClosed(speechless),
+  )
   expect([...a.sessions.keys()]).toEqual([b.network.id])
   await expectHealthy(a, b)
 })
@@ -228,7 +231,8 @@ test('a peer that reads nothing costs bounded memory, and is disconnected', asyn
     stream.pause()
     taken.push(stream)
   }
-  for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await attacker.host.handle(protocol, pause, { force: true })
+  for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts])
+    await attacker.host.handle(protocol, pause, { force: true })
   await attacker.join(a)
   await until('it took the streams', () => taken.length === 2)
   const session = a.sessions.get(attacker.id)!

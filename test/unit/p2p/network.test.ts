@@ -11,7 +11,10 @@ const handlesOf = (node: TestNode): number[] => [...node.sessions.values()].map(
 describe('two nodes', () => {
   test('say who they are', async () => {
     const validatorKey = randomKey()
-    const [a, b] = await connectedPair({ validatorKey, height: 12, base: 3 }, { externalAddress: 'node-b.example:26656' })
+    const [a, b] = await connectedPair(
+      { validatorKey, height: 12, base: 3 },
+      { externalAddress: 'node-b.example:26656' },
+    )
     const seen = b.sessions.get(a.network.id)!
     expect(seen).toMatchObject({ isOutbound: true, isPersistent: true })
     expect(seen.hello).toMatchObject({ moniker: 'test', version: '1.2.3', height: 12, base: 3, chainId: 'coin_7-1' })
@@ -55,7 +58,11 @@ describe('two nodes', () => {
     })
     const [a, b] = await connectedPair({ blocks, height: 200, base: 50 })
     const some = await b.network.fetchBlocks(a.network.id, { from: 190, count: 20, maxBytes: 10_000_000 })
-    expect({ base: some.base, height: some.height, count: some.blocks.length }).toEqual({ base: 50, height: 200, count: 11 })
+    expect({ base: some.base, height: some.height, count: some.blocks.length }).toEqual({
+      base: 50,
+      height: 200,
+      count: 11,
+    })
     expect(some.blocks.map(({ block, commit }) => [block[0], block.length, ...commit])).toEqual(
       Array.from({ length: 11 }, (_, i) => [190 + i, 100_000, 190 + i, 1, 2]),
     )
@@ -67,7 +74,9 @@ describe('two nodes', () => {
     expect(capped.blocks).toHaveLength(42)
     const standing = await b.network.fetchBlocks(a.network.id, { from: 0, count: 0, maxBytes: 0 })
     expect(standing).toEqual({ base: 50, height: 200, blocks: [] })
-    await expect(b.network.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow('not connected')
+    await expect(b.network.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow(
+      'not connected',
+    )
   })
 
   test('gossip transactions and evidence', async () => {

@@ -39,7 +39,8 @@ export interface TestNode {
   close(): Promise<void>
 }
 
-export interface TestNodeOptions extends Partial<Pick<NetworkOptions, 'chainId' | 'genesisHash' | 'counts' | 'externalAddress'>> {
+export interface TestNodeOptions
+  extends Partial<Pick<NetworkOptions, 'chainId' | 'genesisHash' | 'counts' | 'externalAddress'>> {
   readonly key?: Ed25519Key
   readonly persistentPeers?: readonly PersistentPeer[]
   readonly validatorKey?: Ed25519Key
@@ -160,6 +161,8 @@ export async function connectedPair(
 /** The value of a counter with these labels. */
 export async function counter(node: TestNode, name: string, labels: Readonly<Record<string, string>>): Promise<number> {
   const metric = await node.registry.getSingleMetric(name)?.get()
-  const found = metric?.values.find((value) => Object.entries(labels).every(([key, text]) => value.labels[key] === text))
+  const found = metric?.values.find((value) =>
+    Object.entries(labels).every(([key, text]) => value.labels[key] === text),
+  )
   return found?.value ?? 0
 }

@@ -32,7 +32,8 @@ const checks: fc.Arbitrary<CommitCheck> = fc
   .map(({ height, absent, forged, foreign, known }) => {
     let commit = seen(height)
     if (absent !== undefined) commit = withSig(commit, absent, () => ABSENT_COMMIT_SIG)
-    if (forged !== undefined) commit = withSig(commit, forged, (sig) => ({ ...sig, timestampMs: sig.timestampMs + 1 }))
+    if (forged !== undefined && forged !== absent)
+      commit = withSig(commit, forged, (sig) => ({ ...sig, timestampMs: sig.timestampMs + 1 }))
     if (foreign) commit = { ...commit, blockId: chain.decided[height % 40]!.blockId }
     const before = known === 'none' ? undefined : known === 'same' ? seen(height) : seen((height % 40) + 1)
     return checkOf(height, commit, before)

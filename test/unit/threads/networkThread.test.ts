@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { afterEach, expect, test } from 'vitest'
-import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
 import { encodeCommit } from '../../../src/chain/consensus/commitCodec.ts'
+import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import type { Evidence, Vote } from '../../../src/chain/consensus/types.ts'
 import type { ConsensusMessage } from '../../../src/consensus/message.ts'
 import type { PeerDescription, TransportEvents } from '../../../src/consensus/transport.ts'
@@ -40,7 +40,7 @@ interface ThreadedNode {
   peers: number
 }
 
-const undo: (() => Promise<unknown> | void)[] = []
+const undo: (() => unknown)[] = []
 
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
@@ -53,7 +53,13 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   const key = randomKey()
   const directory = mkdtempSync(join(tmpdir(), 'coind-network-'))
   undo.push(() => rmSync(directory, { recursive: true, force: true }))
-  const [reports, evidencePort, admissions, announcements, view] = [channel(), channel(), channel(), channel(), channel()]
+  const [reports, evidencePort, admissions, announcements, view] = [
+    channel(),
+    channel(),
+    channel(),
+    channel(),
+    channel(),
+  ]
   const databaseGate = createGate()
   openGate(databaseGate)
   const publishedHeight = createPublishedHeight()
@@ -157,9 +163,7 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   const { listeners } = await a.remote.netInfo()
   const b = await startThreadedNode(chain, { id: a.id, port: Number(listeners[0]!.split(':')[1]) })
   await until('both have a peer', () => a.peers === 1 && b.peers === 1)
-  expect(b.joined).toEqual([
-    { id: a.id, validatorAddress: ed25519Address(VALIDATOR.publicKey), base: 1, height: 3 },
-  ])
+  expect(b.joined).toEqual([{ id: a.id, validatorAddress: ed25519Address(VALIDATOR.publicKey), base: 1, height: 3 }])
 
   const sent: ConsensusMessage[] = Array.from({ length: 200 }, (_, round) => ({ kind: 'vote', vote: vote(4, round) }))
   for (const message of sent) a.transport.send([b.id, 'f'.repeat(40)], message)
@@ -174,7 +178,9 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   expect(fetched.blocks).toEqual(
     decided.slice(1).map(({ block, seenCommit }) => ({ block: encodeBlock(block), commit: encodeCommit(seenCommit) })),
   )
-  await expect(b.transport.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow('not connected')
+  await expect(b.transport.fetchBlocks('0'.repeat(40), { from: 1, count: 1, maxBytes: 1 })).rejects.toThrow(
+    'not connected',
+  )
 
   const evidence: Evidence = {
     kind: 'duplicateVote',
@@ -197,7 +203,9 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   expect(b.offered).toEqual(raws.map((raw) => ({ raw, sender: SENDER, hash: keccak256(raw) })))
 
   const info = await b.remote.netInfo()
-  expect(info.peers.map(({ node, isOutbound }) => [node.id, node.moniker, isOutbound])).toEqual([[a.id, 'threaded', true]])
+  expect(info.peers.map(({ node, isOutbound }) => [node.id, node.moniker, isOutbound])).toEqual([
+    [a.id, 'threaded', true],
+  ])
 
   b.transport.punish(a.id, 'bad signature', 'a test')
   await until('the peer is gone', () => b.peers === 0 && a.peers === 0)

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { formatGenesis } from '../../src/chain/genesis.ts'
+import { advanceState } from '../../src/consensus/consensusState.ts'
+import { createNodeKey } from '../../src/p2p/nodeKey.ts'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { keccak256 } from '../../src/primitives/hash.ts'
+import { rpc } from '../../test/e2e/rpc.ts'
+import { freePort, startNode, type TestNode } from '../../test/e2e/startNode.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../../test/unit/app/testNetwork.ts'
+import { accountOf, GWEI, sign } from '../load/sign.ts'
+import type { Row } from '../report.ts'
+
+const VALIDATORS = 4
+const SENDERS = 200
+const RECIPIENTS = 20_000
+const SEEDS = 2
+const POLL_MS = 100
+
+/**
+ * A node that joins a network of four validators with that much behind it: how fast it catches up, from peers of this machine. First
+ * comes a stretch of empty blocks, then full ones; at the end the state roots are compared.
+ */
+export async function measureJoin(emptyBlocks: number, fullBlocks: number, transfers: number): Promise<readonly Row[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'coind-bench-join-'))
+  const running: TestNode[] = []
+  try {
+    const genesis = await produce(join(directory, 'chain'), emptyBlocks, fullBlocks, transfers)
+    const seeds = []
+    for (let index = 0; index < SEEDS; index++) {
+      const home = join(directory, `seed${index}`)
+      makeHome(home, genesis)
+      cpSync(join(directory, 'chain', 'db'), dataPaths(home).db, { recursive: true })
+      const { id } = createNodeKey(dataPaths(home).nodeKey, randomBytes(32))
+      const p2pPort = await freePort()
+      const node = await start(home, { P2P_PORT: String(p2pPort) })
+      running.push(node)
+      seeds.push({ id, peer: `127.0.0.1:${p2pPort}`, node })
+    }
+    const home = join(directory, 'joining')
+    makeHome(home, genesis)
+    const begin = performance.now()
+    const joining = await start(home, {
+      PERSISTENT_PEERS: seeds.map(({ id, peer }) => `${id}@${peer}`).join(','),
+    })
+    running.push(joining)
+    const emptyDone = await reached(joining, emptyBlocks)
+    const allDone = await reached(joining, emptyBlocks + fullBlocks)
+    const [own, theirs] = await Promise.all(
+      [joining, seeds[0]!.node].map(async ({ url }) =>
+        rpc<{ stateRoot: string }>(url, 'eth_getBlockByNumber', 'latest', false),
+      ),
+    )
+    if (own!.stateRoot !== theirs!.stateRoot)
+      throw new Error(`the roots differ: ${own!.stateRoot} ${theirs!.stateRoot}`)
+    const fullSeconds = (allDone - emptyDone) / 1000
+    return [
+      { name: 'join: from the start to all blocks', unit: 's', value: (allDone - begin) / 1000 },
+      { name: 'join: empty blocks', unit: 'a second', value: synced(joining, 'blocksPerSecond') },
+      { name: 'join: transfers in full blocks', unit: 'a second', value: transfers / fullSeconds },
+    ]
+  } finally {
+    for (const node of running) await node.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** The chain to catch up with, in a database that nobody holds open afterwards. */
+async function produce(directory: string, emptyBlocks: number, fullBlocks: number, transfers: number) {
+  const senders = Array.from({ length: SENDERS }, (_, index) => accountOf(`join ${index}`))
+  const recipients = Array.from({ length: RECIPIENTS }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
+  const genesis = networkGenesis(VALIDATORS, {
+    blockGasLimit: 150_000_000n,
+    fundedAccounts: senders.map(({ address }) => ({ address, balanceAcoin: 10n ** 21n })),
+  })
+  mkdirSync(directory, { recursive: true })
+  const node = await openNetworkNode(genesis, { directory, pruning: 50_000 })
+  let state = await node.state()
+  const perBlock = Math.ceil(transfers / fullBlocks)
+  for (let block = 0; block < emptyBlocks + fullBlocks; block++) {
+    const first = (block - emptyBlocks) * perBlock
+    const raws = Array.from({ length: block < emptyBlocks ? 0 : Math.min(perBlock, transfers - first) }, (_, at) => {
+      const index = first + at
+      const to = recipients[index % RECIPIENTS]!
+      const nonce = BigInt(Math.floor(index / SENDERS))
+      return hexToBytes(sign(senders[index % SENDERS]!, { nonce, to, value: 1n, maxFeePerGas: 500n * GWEI }).raw)
+    })
+    const decided = await proposeBlock(node, state, { raws })
+    const { application } = node.executor
+    state = advanceState(state, decided, await application.finalizeBlock({ ...decided, catchingUp: true }))
+  }
+  await node.close()
+  return genesis
+}
+
+function makeHome(home: string, genesis: Parameters<typeof formatGenesis>[0]): void {
+  mkdirSync(dataPaths(home).config, { recursive: true, mode: 0o700 })
+  writeFileSync(dataPaths(home).genesis, formatGenesis(genesis))
+}
+
+async function start(homedir: string, environment: Readonly<Record<string, string>>): Promise<TestNode> {
+  const rpcPort = await freePort()
+  const common = { NETWORK: 'devnet', P2P_HOST: '127.0.0.1', LOG_FORMAT: 'json' }
+  return startNode({ command: 'start', homedir, rpcPort, environment: { ...common, ...environment } })
+}
+
+/** When the node has this block. */
+async function reached(node: TestNode, height: number): Promise<number> {
+  while (Number(await rpc<string>(node.url, 'eth_blockNumber')) < height) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  return performance.now()
+}
+
+/** The best rate that the node logged while it synced. */
+function synced(node: TestNode, field: string): number {
+  const rates = node
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"part":"sync"'))
+    .map((line) => Number((JSON.parse(line) as Record<string, unknown>)[field] ?? 0))
+  return Math.max(...rates)
+}
