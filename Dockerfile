@@ -19,6 +19,7 @@ COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 COPY package.json LICENSE /app/
 COPY bin /app/bin
+COPY assembly /app/assembly
 COPY docker/healthCheck.js /app/docker/
 COPY src /app/src
 RUN mkdir -m 0700 "$HOMEDIR" && chown node:node "$HOMEDIR" && ln -s /app/bin/coind.js /usr/local/bin/coind

@@ -69,7 +69,7 @@ async function hashOf(container: string, height: number): Promise<string | undef
   return block?.hash
 }
 
-/** Waits until `condition` holds; a container that does not answer yet does not hold it. */
+/** Waits until `condition` holds; a container that does not answer yet does not hold it. One that has ended ends the wait. */
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   let problem: unknown
@@ -79,6 +79,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
       problem = undefined
     } catch (error) {
       problem = error
+      if (/is not running/.test((error as Error).message)) break
     }
     await sleep(500)
   }
@@ -124,6 +125,9 @@ async function testValidator(): Promise<void> {
     await until('a new container goes on with its volume', async () => (await heightOf(name)) > height)
     check((await hashOf(name, 1)) === hash, 'the new container began another chain')
     await stop(name)
+  } catch (error) {
+    console.log(await lastLines(name))
+    throw error
   } finally {
     await remove([name], [volume])
   }
@@ -234,7 +238,7 @@ async function lastLines(container: string): Promise<string> {
 }
 
 async function remove(containers: readonly string[], volumes: readonly string[]): Promise<void> {
-  await docker('rm', '--force', ...containers)
+  await docker('rm', '--force', '--volumes', ...containers)
   await docker('volume', 'rm', '--force', ...volumes)
 }
 

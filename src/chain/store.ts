@@ -14,8 +14,8 @@ import { indexedLogHeights } from './logIndex.ts'
 import type { ChainReader } from './reader.ts'
 import type { SignedTransaction } from './transaction.ts'
 import { decodeTransaction } from './transactionCodec.ts'
-import { consensusHashKey } from './writeBlock.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
+import { consensusHashKey } from './writeBlock.ts'
 
 /** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
 const CACHED_BLOCKS = 32

@@ -85,16 +85,12 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
   const { application, chain, key, clock, onDecided, wal: walOptions } = options
   const info = await application.info()
   const recovery = new Recovery(chain.chainId, info.height)
-  let isLogNew = true
-  const wal = await openWal({ ...walOptions, genesisHash: chain.genesisHash }, (entry) => {
-    isLogNew = false
-    recovery.add(entry)
-  })
+  const wal = await openWal({ ...walOptions, genesisHash: chain.genesisHash }, (entry) => recovery.add(entry))
   try {
     const start = stateFromInfo(chain, info)
     const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, warn: walOptions.warn }
     checkRecovery(context, start)
-    const guard = new SigningGuard(key.address, recovery, isLogNew && info.height > 0)
+    const guard = new SigningGuard(key.address, recovery, recovery.isBlank && info.height > 0)
     guard.see(start.lastSeenCommit)
     const evidence = new EvidencePool({
       genesisHash: chain.genesisHash,
@@ -201,7 +197,10 @@ class Service implements ConsensusService {
     const { validators } = this.#state.validators
     const fields = { height: throughHeight, why }
     if (mayEnd && validators.length === 1 && decidesAlone(this.#state.validators, key.publicKey)) {
-      wal.warn('this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed', fields)
+      wal.warn(
+        'this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed',
+        fields,
+      )
       return
     }
     wal.warn('this validator signs nothing until a height is decided that it may have signed already', fields)

@@ -10,15 +10,15 @@ import { Decision } from './engineDecision.ts'
 import { Inbox } from './engineInbox.ts'
 import { Outbox } from './engineOutbox.ts'
 import { BlockProposer } from './engineProposer.ts'
-import { replayInputs, Unanswered } from './engineReplay.ts'
+import { entryOf, replayHeight } from './engineReplay.ts'
 import { OwnMessages } from './engineSigning.ts'
 import { StepTimers } from './engineTimers.ts'
-import type { EvidencePool } from './evidencePool.ts'
 import type { ConsensusEnvironment, ConsensusSigner, VerifySignature } from './environment.ts'
+import type { EvidencePool } from './evidencePool.ts'
 import { Gossip, type Send, SWEEP_MS } from './gossip.ts'
 import type { Input, PeerId, Timeout } from './input.ts'
 import type { ConsensusMessage } from './message.ts'
-import { beginHeight, createRoundState, step } from './reducer.ts'
+import { createRoundState, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
 import type { RoundStateView } from './roundStateView.ts'
 import type { WalEntry } from './walEntry.ts'
@@ -94,20 +94,9 @@ export class ConsensusEngine {
     if (this.#phase !== 'new') throw new Error('the engine was started already')
     this.#phase = 'running'
     this.#guarded(() => {
-      const effects = this.#replay()
-      for (const effect of effects) this.#carryOut(effect)
+      for (const effect of replayHeight(this.#rounds, this.#options.replay)) this.#carryOut(effect)
     })
     this.#scheduleSweep()
-  }
-
-  #replay(): readonly Effect[] {
-    const unanswered = new Unanswered()
-    unanswered.add(beginHeight(this.#rounds))
-    for (const input of replayInputs(this.#options.replay)) {
-      unanswered.answer(input)
-      unanswered.add(step(this.#rounds, input))
-    }
-    return unanswered.remaining(this.#rounds.round)
   }
 
   /** Nothing is signed or sent afterwards. A decision that is in the log already is still handed to `finalize`. */
@@ -250,7 +239,8 @@ export class ConsensusEngine {
   }
 
   #apply(input: Input): void {
-    if (input.kind === 'timeout' || input.kind === 'validated') this.#logObserved(input)
+    const isLogged = input.kind === 'timeout' || input.kind === 'validated'
+    if (isLogged && this.#rounds.isValidator) this.#environment.log.append(input)
     const effects = step(this.#rounds, input)
     if (input.kind === 'built' && this.#isAlone() && !effects.some(({ kind }) => kind === 'signProposal')) {
       // Nobody else will propose another one.
@@ -265,29 +255,38 @@ export class ConsensusEngine {
   #carryOut(effect: Effect): void {
     switch (effect.kind) {
       case 'schedule':
-        return this.#schedule(effect)
+        this.#schedule(effect)
+        break
       case 'build':
-        return this.#proposer?.build(effect, this.#rounds, this.#state, () => this.#pendingEvidence())
+        this.#proposer?.build(effect, this.#rounds, this.#state, () => this.#pendingEvidence())
+        break
       case 'validate':
-        return this.#environment.validate(effect.block)
+        this.#environment.validate(effect.block)
+        break
       case 'signProposal':
       case 'signVote':
-        return this.#sign(effect)
+        this.#sign(effect)
+        break
       case 'finalize':
-        return this.#finalize(effect)
+        this.#finalize(effect)
+        break
       case 'equivocation':
-        return this.#equivocation(effect)
+        this.#equivocation(effect)
+        break
       case 'accepted':
-        return this.#accepted(effect.input)
+        this.#accepted(effect.input)
+        break
       case 'entered':
         this.#ownMessages.entered(effect.height, effect.round)
-        return this.#send(this.#gossip.onEntered(this.#rounds))
+        this.#send(this.#gossip.onEntered(this.#rounds))
+        break
       case 'misbehaviour':
-        return this.#misbehaviour(effect)
+        this.#misbehaviour(effect)
+        break
       case 'halt':
         throw new Error(effect.reason)
       case 'note':
-        return this.#environment.note(effect.message, effect.fields)
+        this.#environment.note(effect.message, effect.fields)
     }
   }
 
@@ -331,24 +330,16 @@ export class ConsensusEngine {
     this.#outbox.push(() => this.#environment.finalize(effect.decided), true)
   }
 
+  /** A peer's message is logged when it has proved to matter, so that a flood of others never reaches the disk. */
   #accepted(input: EffectOf<'accepted'>['input']): void {
     if (input.from !== undefined) {
-      if (input.kind === 'proposal') {
-        this.#logObserved({ kind: 'receivedProposal', proposal: input.proposal, receivedMs: input.receivedMs })
-      } else if (input.kind === 'vote') {
-        this.#logObserved({ kind: 'receivedVote', vote: input.vote })
-        if (this.#isOwn(input.vote.validatorAddress)) this.#environment.onUnknownSignature(input.vote)
-      } else {
-        const { height, round, part } = input
-        this.#environment.log.append({ kind: 'part', height, round, part })
+      // Whoever does not vote has nothing to come back to, but will execute the block.
+      if (input.kind === 'part' || this.#rounds.isValidator) this.#environment.log.append(entryOf(input))
+      if (input.kind === 'vote' && this.#isOwn(input.vote.validatorAddress)) {
+        this.#environment.onUnknownSignature(input.vote)
       }
     }
     this.#send(this.#gossip.onAccepted(input, this.#rounds))
-  }
-
-  /** What brought the reducer where it is; a node without a signer has nothing to come back to. */
-  #logObserved(entry: WalEntry): void {
-    if (this.#options.signer !== undefined) this.#environment.log.append(entry)
   }
 
   #equivocation({ first, second }: EffectOf<'equivocation'>): void {

@@ -1,16 +1,46 @@
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Effect } from './effect.ts'
-import type { Input } from './input.ts'
+import type { Input, MessageInput } from './input.ts'
+import { beginHeight, step } from './reducer.ts'
+import type { RoundState } from './roundState.ts'
 import type { WalEntry } from './walEntry.ts'
 
 /** Whoever sent what the log holds: it is checked like anybody's. */
 const REPLAY_PEER = 'replay'
 
+/** What the log remembers of a message that a peer sent. */
+export function entryOf(input: MessageInput): WalEntry {
+  switch (input.kind) {
+    case 'proposal':
+      return { kind: 'receivedProposal', proposal: input.proposal, receivedMs: input.receivedMs }
+    case 'vote':
+      return { kind: 'receivedVote', vote: input.vote }
+    case 'part': {
+      const { height, round, part } = input
+      return { kind: 'part', height, round, part }
+    }
+  }
+}
+
+/**
+ * Brings a new height to where the log's entries of it end.
+ * @returns what is to be done then
+ */
+export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): readonly Effect[] {
+  const unanswered = new Unanswered()
+  unanswered.add(beginHeight(rounds))
+  for (const input of replayInputs(entries)) {
+    unanswered.answer(input)
+    unanswered.add(step(rounds, input))
+  }
+  return unanswered.remaining(rounds.round)
+}
+
 /**
  * The inputs that the log's entries of the open height once were, in their order. The parts of an own block are logged before
  * its proposal, but mean something only after it.
  */
-export function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
+function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
   const parts: Extract<Input, { kind: 'part' }>[] = []
   for (const entry of entries) {
     switch (entry.kind) {
@@ -47,7 +77,7 @@ export function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
  * What a replay's effects ask for and the log does not answer: it is done when the replay is over, in the order in which it
  * was asked for. What others were to be told is not said again; gossip finds out what they lack.
  */
-export class Unanswered {
+class Unanswered {
   readonly #effects = new Map<string, Effect>()
   /** of the newest own message in the log */
   #signed = { round: -1, step: 0 }

@@ -1,5 +1,5 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { UnsignedProposal, UnsignedVote, Proposal, Vote, Evidence } from '../chain/consensus/types.ts'
+import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
 import type { DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import type { Misbehaviour } from './effect.ts'
 import type { PeerId } from './input.ts'

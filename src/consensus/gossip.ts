@@ -69,6 +69,7 @@ export class Gossip {
     this.#pull.left(peer)
     const joined = new GossipPeer(peer, validatorAddress)
     joined.statusTick = this.#tick
+    joined.heardTick = this.#tick
     joined.direct = createBitSet(this.#validators.length)
     this.#peers.set(peer, joined)
     this.#updateDirect()
@@ -132,6 +133,7 @@ export class Gossip {
     const tick = Math.floor((nowMs - this.#startMs) / SWEEP_MS)
     if (tick <= this.#tick) return []
     this.#tick = tick
+    this.#updateDirect()
     const sends: Send[] = []
     if (this.#sweptHeight === view.height) {
       sends.push(...this.#announce(view, tick - this.#statusTick >= STATUS_TICKS))
@@ -281,7 +283,7 @@ export class Gossip {
   #updateDirect(): void {
     const direct = createBitSet(this.#validators.length)
     const addresses = [this.#ownAddress]
-    for (const { validatorAddress } of this.#peers.values()) addresses.push(validatorAddress)
+    for (const peer of this.#peers.values()) if (peer.isHeard(this.#tick)) addresses.push(peer.validatorAddress)
     for (const address of addresses) {
       const index = address === undefined ? -1 : validatorIndexOf({ validators: this.#validators }, address)
       if (index >= 0) addBit(direct, index)

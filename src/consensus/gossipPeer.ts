@@ -21,6 +21,9 @@ const MAX_DELIVERIES = 24
 const MESSAGES_PER_TICK = 256
 const BYTES_PER_TICK = 512 * 1024
 
+/** A live peer says something more often than that. */
+const DEAD_TICKS = 5
+
 /** What is decided usually comes as votes, not much later than to others. */
 const LEAD_TICKS = 2
 
@@ -35,6 +38,8 @@ export class GossipPeer {
   status: StatusMessage | undefined
   /** when its last status came */
   statusTick = 0
+  /** when it last sent anything, or joined */
+  heardTick = 0
   /** since when it has been ahead of us; undefined: it is not */
   #aheadTick: number | undefined
   /** validators of the present set that it exchanges messages with directly */
@@ -98,7 +103,13 @@ export class GossipPeer {
     return this.#last
   }
 
+  /** Whether messages come from it: a dead connection may take long to break. */
+  isHeard(tick: number): boolean {
+    return tick - this.heardTick < DEAD_TICKS
+  }
+
   receiveStatus(status: StatusMessage, tick: number): void {
+    this.heardTick = tick
     this.status = status
     if (tick - this.statusTick >= SILENCE_TICKS) this.#forgive(tick)
     this.statusTick = tick
@@ -151,6 +162,7 @@ export class GossipPeer {
 
   /** Remembers that it has what it has sent. */
   remember(message: ConsensusMessage, view: RoundStateView, tick: number): void {
+    this.heardTick = tick
     const size = view.validators.validators.length
     if (message.kind === 'proposal') {
       const { height, round } = message.proposal

@@ -73,6 +73,9 @@ function serveHeight(server: Server, status: StatusMessage, view: RoundStateView
   if (view.round > round && (view.round === round + 1 || isRoundCertificate(view))) {
     if (view.round !== view.commitRound) server.votes(view.round, precommit)
     server.votes(view.round, prevote)
+  } else if (view.round > round) {
+    // While a proposer is waited for, a round has no votes yet; what ended the round before leads to it as well.
+    server.votes(view.round - 1, precommit)
   }
 }
 

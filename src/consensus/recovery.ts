@@ -43,6 +43,11 @@ export class Recovery {
     return this.#lastSigned
   }
 
+  /** The log knows neither of a signature nor of a height that was decided while it was there. */
+  get isBlank(): boolean {
+    return this.#lastSigned === undefined && this.#ended === 0
+  }
+
   /** The highest height in the log; 0 when there is none. */
   get highest(): number {
     return this.#highest

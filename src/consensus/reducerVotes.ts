@@ -87,7 +87,7 @@ function restoreStep(rs: RoundState, { type, round, blockId }: Vote): void {
   if (round > rs.round || rs.step === STEPS.newHeight) startRound(rs, round)
   const step = type === SIGNED_MESSAGE_TYPES.prevote ? STEPS.prevote : STEPS.precommit
   if (rs.step < step) rs.enter(round, step)
-  if (step === STEPS.prevote || isNilBlockId(blockId) || rs.lockedRound >= round) return
+  if (step === STEPS.prevote || isNilBlockId(blockId)) return
   rs.lockedRound = round
   rs.lockedBlockId = blockId
 }

@@ -1,8 +1,8 @@
 import { BLOCK_ID_FLAGS, type Commit, type ValidatorSet } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusState } from './consensusState.ts'
-import { hasOwnEntry } from './recoveryReplay.ts'
 import type { Recovery } from './recovery.ts'
+import { hasOwnEntry } from './recoveryReplay.ts'
 
 /** Why the signer has to keep still for a while, and up to which height. */
 export interface Abstention {

@@ -17,8 +17,10 @@ import { PROTOCOLS } from './protocols.ts'
 import { createBudgets, type Session } from './session.ts'
 import { provenValidator } from './validatorProof.ts'
 
-/** Two nodes that dial each other at the same time: the connection of the one with the lower ID is kept. */
-const SIMULTANEOUS_MS = 5_000
+/** Two nodes that dial each other do it within such a time. Whoever dials later, although it is connected, has lost its end. */
+const SIMULTANEOUS_MS = 15_000
+/** How long a node waits for the end of its own dial before it takes the connection of a peer that dials it. */
+const OWN_DIAL_MS = 2_000
 /** Time for a last message to leave before a connection is closed. */
 const FAREWELL_MS = 1_000
 
@@ -69,7 +71,9 @@ export class Connections {
   readonly #pending = new Map<Connection, NodeJS.Timeout>()
   /** resolves when a connection has become a session, or will not */
   readonly #greeted = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
-  readonly #dialling = new Set<string>()
+  /** peers that are being dialled, each with what resolves when it is over */
+  readonly #dialling = new Map<string, Promise<void>>()
+  readonly #ending = new WeakSet<Connection>()
   #host: Host | undefined
   #lastHandle = 0
 
@@ -84,7 +88,6 @@ export class Connections {
     const host = await createHost({ ...options, gater: connections.#gater() })
     connections.#host = host
     host.addEventListener('connection:open', ({ detail }) => connections.#opened(detail))
-    host.addEventListener('connection:close', ({ detail }) => connections.#closed(detail))
     await host.handle(PROTOCOLS.hello, (stream, connection) => connections.#answerHello(stream, connection), {
       maxInboundStreams: 1,
       maxOutboundStreams: 1,
@@ -118,8 +121,11 @@ export class Connections {
     return session ?? this.#greeted.get(connection)?.promise
   }
 
+  /** Whether a peer is connected, or about to be. */
   isConnected(id: string): boolean {
-    return this.#sessions.has(id) || this.#dialling.has(id)
+    if (this.#sessions.has(id) || this.#dialling.has(id)) return true
+    for (const { remotePeer } of this.#pending.keys()) if (nodeIdOfPeer(remotePeer) === id) return true
+    return false
   }
 
   /**
@@ -129,7 +135,8 @@ export class Connections {
    */
   async dial(id: string, address: PeerAddress): Promise<true | undefined> {
     if (this.isConnected(id)) return undefined
-    this.#dialling.add(id)
+    const isOver = Promise.withResolvers<void>()
+    this.#dialling.set(id, isOver.promise)
     let connection: Connection | undefined
     try {
       connection = await this.#connect(address)
@@ -153,13 +160,13 @@ export class Connections {
       )
     } finally {
       this.#dialling.delete(id)
+      isOver.resolve()
     }
   }
 
   /** Ends a session; its peer may come back. */
   disconnect(session: Session, reason: string): void {
-    this.#options.log.info({ peer: session.id, reason }, 'peer disconnected')
-    session.connection.abort(new Error(reason))
+    this.#end(session.connection, reason)
   }
 
   /** Ends a session and keeps its peer away. */
@@ -178,6 +185,13 @@ export class Connections {
     this.#options.log.warn({ peer: id, address: formatPeerAddress(remote), reason }, 'peer banned')
     this.#options.metrics.bansTotal.inc()
     this.bans.ban(id, remote.host, this.#options.isPersistent(id) ? BAN_MS.persistent : BAN_MS.stranger)
+    this.#end(connection, reason)
+  }
+
+  /** Closes a connection at once. Its streams, which end first, do not make up reasons of their own. */
+  #end(connection: Connection, reason: string): void {
+    if (this.#ending.has(connection)) return
+    this.#ending.add(connection)
     connection.abort(new Error(reason))
   }
 
@@ -191,15 +205,12 @@ export class Connections {
     return session?.connection === connection ? session : undefined
   }
 
-  /** Decides by the key that noise has proved, before anything else is negotiated: one connection a peer. */
   #gater(): ConnectionGater {
     const isUnwanted = (peer: PeerId): boolean => {
       const id = nodeIdOfPeer(peer)
       return id === undefined || this.bans.isBanned(id)
     }
     return {
-      // What peers say of themselves is never dialled by libp2p.
-      denyDialMultiaddr: () => false,
       denyInboundConnection: ({ remoteAddr }) => {
         const host = fromMultiaddr(remoteAddr)?.host
         if (host === undefined || this.bans.isAddressBanned(host)) return true
@@ -207,34 +218,27 @@ export class Connections {
         for (const pending of this.#pending.keys()) if (fromMultiaddr(pending.remoteAddr)?.host === host) count++
         return count >= LIMITS.pendingPerAddress
       },
-      denyInboundEncryptedConnection: (peer) => {
-        if (isUnwanted(peer)) return true
-        const id = nodeIdOfPeer(peer)!
-        const ownWins = this.#options.id < id
-        if (this.#dialling.has(id) && ownWins) return true
-        const existing = this.host.getConnections(peer).filter(({ status }) => status === 'open')
-        const isRecent = existing.some(({ timeline }) => Date.now() - timeline.open < SIMULTANEOUS_MS)
-        const isKept = existing.some(({ direction }) => direction === 'inbound' || ownWins)
-        if (isRecent && isKept) return true
-        // A peer that dials although it is connected has lost its end of the old connection.
-        for (const connection of existing) connection.abort(new Error('the peer has connected anew'))
-        return false
-      },
-      denyOutboundEncryptedConnection: (peer) => isUnwanted(peer) || this.host.getConnections(peer).length > 0,
+      denyInboundEncryptedConnection: isUnwanted,
+      denyOutboundEncryptedConnection: isUnwanted,
+      // Loopback and private addresses are as good as others.
+      denyDialMultiaddr: () => false,
     }
   }
 
   #opened(connection: Connection): void {
     this.#greeted.set(connection, Promise.withResolvers())
+    connection.addEventListener('close', ({ error, local }) => this.#closed(connection, error, local === true))
     if (connection.direction === 'outbound') return
     const timer = setTimeout(() => connection.abort(new Error('no hello in time')), LIMITS.helloMs)
     this.#pending.set(connection, timer)
   }
 
-  #closed(connection: Connection): void {
+  #closed(connection: Connection, error: Error | undefined, isOwn: boolean): void {
     this.#settle(connection, undefined)
     const session = this.#find(connection)
     if (session === undefined) return
+    const reason = error === undefined ? 'the peer has closed the connection' : error.message
+    this.#options.log.info({ peer: session.id, reason, by: isOwn ? 'this node' : 'the peer' }, 'peer disconnected')
     this.#sessions.delete(session.id)
     this.#options.onLeft(session)
   }
@@ -248,9 +252,10 @@ export class Connections {
   async #sayHello(connection: Connection, id: string): Promise<void> {
     const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
     const own = this.#options.hello()
-    const answer = readGreeting(stream)
-    await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }))
-    const greeting = await answer
+    const [greeting] = await Promise.all([
+      readGreeting(stream),
+      sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), AbortSignal.timeout(LIMITS.helloMs)),
+    ])
     void stream.close().catch(() => stream.abort(new Error('not closed in time')))
     if (greeting.kind === 'refusal') {
       this.#options.onPeersNamed(addressOf(connection).host, greeting.refusal.peers)
@@ -274,16 +279,18 @@ export class Connections {
         await this.#farewell(stream, connection, { kind: 'hello', hello: own }, session)
         return
       }
-      const reason = this.#options.refuse(session)
+      await this.#endOwnDial(id)
+      const reason = this.#isSuperfluous(session) ? 'it is connected already' : this.#options.refuse(session)
       if (reason !== undefined) {
         this.#options.log.debug({ peer: id, address, reason }, 'peer refused')
         const refusal = { reason, peers: this.#options.others() }
         await this.#farewell(stream, connection, { kind: 'refusal', refusal }, reason)
         return
       }
-      await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }))
+      const signal = AbortSignal.timeout(LIMITS.helloMs)
+      await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), signal)
       await this.#establish(session)
-      await stream.close()
+      await stream.close({ signal })
     } catch (error) {
       if (error instanceof ProtobufError || error instanceof FrameError) {
         this.#ban(connection, `malformed hello: ${error.message}`)
@@ -291,6 +298,28 @@ export class Connections {
       }
       connection.abort(error instanceof Error ? error : new Error(String(error)))
     }
+  }
+
+  /** Of two nodes that dial each other, the one whose connection will be kept waits for it. */
+  async #endOwnDial(id: string): Promise<void> {
+    const dial = this.#dialling.get(id)
+    if (dial === undefined || this.#options.id > id) return
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(timeout.resolve, OWN_DIAL_MS)
+    await Promise.race([dial, timeout.promise])
+    clearTimeout(timer)
+  }
+
+  /**
+   * Whether the peer's other connection is the one to keep. Both ends decide the same: that of a former process or a lost one goes,
+   * and of two that were dialled at the same time the one that the node with the higher ID has dialled.
+   */
+  #isSuperfluous(session: Session): boolean {
+    const other = this.#sessions.get(session.id)
+    if (other === undefined || other.connection.status !== 'open') return false
+    const isOther = other.isOutbound !== session.isOutbound && equalBytes(other.hello.instance, session.hello.instance)
+    if (!isOther || this.#options.now() - other.meter.openedMs > SIMULTANEOUS_MS) return false
+    return session.isOutbound !== this.#options.id < session.id
   }
 
   /** Tells the other end why, then closes. */
@@ -331,14 +360,15 @@ export class Connections {
 
   async #establish(session: Session): Promise<void> {
     const { connection, id } = session
-    const former = this.#sessions.get(id)
-    if (former !== undefined && former.connection !== connection) {
-      // Gossip has tied itself to one of the two; which one is not known. Both nodes start again.
-      former.connection.abort(new Error('two connections with one peer'))
-      throw new DialError('two connections with one peer', false)
-    }
     if (connection.status !== 'open') throw new DialError('the connection was closed', false)
+    if (this.#isSuperfluous(session)) throw new DialError('it is connected already', false)
+    const former = this.#sessions.get(id)
     this.#sessions.set(id, session)
+    session.meter.isKnown = true
+    if (former !== undefined) {
+      this.#options.onLeft(former)
+      this.#end(former.connection, 'replaced by another connection')
+    }
     this.#settle(connection, session)
     this.#options.log.info(
       {

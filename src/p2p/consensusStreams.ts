@@ -31,6 +31,8 @@ export interface ConsensusStreamsOptions {
   readonly height: () => number
   /** how many messages of a session nobody has handled yet */
   readonly unhandled: (session: Session) => number
+  /** a peer that is not disconnected for being too loud */
+  readonly isReserved: (session: Session) => boolean
   readonly now: () => number
   /** a message that is within its sender's budget; not decoded */
   readonly onMessage: (session: Session, body: Uint8Array) => void
@@ -108,11 +110,15 @@ export class ConsensusStreams {
         metrics.receivedBytesTotal.inc({ protocol: role }, body.length)
         const { kind, height } = peekMessage(body)
         if ((kind === 'part') !== (role === 'parts')) throw new ConsensusDecodingError(`a ${kind} on the other stream`)
+        if (connections.sessions.get(session.id) !== session) return 0
         if (this.#isWanted(session, kind, height)) this.#options.onMessage(session, body)
         else metrics.droppedTotal.inc({ reason: 'other height' })
         const { messages, parts } = session.budgets
         const nowMs = this.#options.now()
         const waitMs = role === 'parts' ? parts.draw(body.length, nowMs) : messages.draw(1, nowMs)
+        if (waitMs > 0 && !session.budgets.waiting.take(waitMs, nowMs) && !this.#options.isReserved(session)) {
+          connections.disconnect(session, 'it sends more than it may')
+        }
         return this.#options.unhandled(session) < LIMITS.unhandled ? waitMs : Math.max(waitMs, UNHANDLED_MS)
       },
       ended: (error) => {

@@ -1,5 +1,6 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { encodeFrame, FrameReader } from './frames.ts'
+import { ReadingPause } from './readingPause.ts'
 
 /** A peer that answered too late, too much, or not at all. */
 export class PeerTimeout extends Error {
@@ -19,30 +20,21 @@ export interface FrameListener {
  */
 export function listenToFrames(stream: Stream, maxFrameBytes: number, listener: FrameListener): void {
   const reader = new FrameReader(maxFrameBytes)
-  let timer: NodeJS.Timeout | undefined
   let hasEnded = false
 
   const end = (error: Error | undefined): void => {
     if (hasEnded) return
     hasEnded = true
-    clearTimeout(timer)
+    pause.stop()
     listener.ended(error)
-  }
-  const wait = (milliseconds: number): void => {
-    if (stream.readStatus === 'readable') stream.pause()
-    timer = setTimeout(() => {
-      timer = undefined
-      read()
-      if (timer === undefined && !hasEnded && stream.readStatus === 'paused') stream.resume()
-    }, milliseconds)
   }
   const read = (): void => {
     try {
-      while (!hasEnded && timer === undefined) {
+      while (!hasEnded && !pause.isPaused) {
         const body = reader.next()
         if (body === undefined) return
         const waitMs = listener.frame(body)
-        if (waitMs > 0) wait(waitMs)
+        if (waitMs > 0) pause.pauseFor(waitMs)
       }
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error))
@@ -51,9 +43,10 @@ export function listenToFrames(stream: Stream, maxFrameBytes: number, listener: 
       stream.abort(failure)
     }
   }
+  const pause = new ReadingPause(stream, read)
   stream.addEventListener('message', ({ data }: StreamMessageEvent) => {
     reader.push(data.subarray())
-    if (timer === undefined) read()
+    read()
   })
   stream.addEventListener('end', () => end(undefined))
   stream.addEventListener('close', ({ error }: StreamCloseEvent) => end(error))

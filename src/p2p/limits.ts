@@ -35,7 +35,9 @@ export const LIMITS = {
   messages: { perSecond: 400, burst: 800 },
   /** bytes of a peer on the parts stream; more have to wait */
   parts: { perSecond: 8 * MIB, burst: 16 * MIB },
-  /** of those, votes, proposals and parts of other heights than the present one; more are dropped */
+  /** milliseconds that a peer has to wait for its budgets: one that is always over them is disconnected */
+  waiting: { perSecond: 300, burst: 10_000 },
+  /** votes, proposals and parts of other heights than the present one; more are dropped */
   otherHeights: { perSecond: 50, burst: 200 },
   /** messages of a peer that the main thread has not handled yet; more have to wait */
   unhandled: 256,
@@ -50,6 +52,8 @@ export const LIMITS = {
   failures: { perSecond: 0.02, burst: 5 },
   /** batches that tell known transactions again and are passed on, of all peers */
   repeatedBatches: { perSecond: 5, burst: 20 },
+  /** bytes on a connection before it has said hello */
+  bytesBeforeHello: 256 * KIB,
   /** bytes of a peer on all its streams; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; one that opens more is disconnected */
@@ -69,12 +73,12 @@ export const LIMITS = {
   streamWindow: MIB,
 
   /** until a connection must have said hello */
-  helloMs: 5_000,
+  helloMs: 10_000,
   /** a peer that takes nothing of what waits for it for so long is disconnected */
-  stalledMs: 20_000,
+  stalledMs: 15_000,
   /** a connection on which nothing arrives for so long, not even an answer to a ping, is dead */
-  silentMs: 60_000,
-  keepAliveMs: 15_000,
+  silentMs: 20_000,
+  keepAliveMs: 5_000,
   requestMs: 10_000,
   dialMs: 8_000,
 } as const

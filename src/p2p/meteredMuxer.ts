@@ -1,6 +1,7 @@
 import type { Connection, MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import { yamux } from '@libp2p/yamux'
 import { LIMITS } from './limits.ts'
+import { ReadingPause } from './readingPause.ts'
 import { TokenBucket } from './tokenBucket.ts'
 
 /** What went over a connection. */
@@ -10,6 +11,8 @@ export interface ConnectionMeter {
   sent: number
   /** when anything last arrived, answers to pings included */
   lastReceivedMs: number
+  /** who is at the other end is known: before that it may send little */
+  isKnown: boolean
 }
 
 const meters = new WeakMap<StreamMuxer, ConnectionMeter>()
@@ -56,24 +59,25 @@ export function meteredYamux(now: () => number): () => StreamMuxerFactory {
 
 function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number): ConnectionMeter {
   const startMs = now()
-  const counted: ConnectionMeter = { openedMs: startMs, received: 0, sent: 0, lastReceivedMs: startMs }
+  const counted: ConnectionMeter = { openedMs: startMs, received: 0, sent: 0, lastReceivedMs: startMs, isKnown: false }
   const bytes = new TokenBucket(LIMITS.connection, startMs)
   const streams = new TokenBucket(LIMITS.streams, startMs)
-  let timer: NodeJS.Timeout | undefined
+  const pause = new ReadingPause(connection)
+  const end = (error: Error): void => {
+    muxer.abort(error)
+    connection.abort(error)
+  }
 
   connection.addEventListener('message', ({ data }) => {
     const nowMs = now()
     counted.received += data.byteLength
     counted.lastReceivedMs = nowMs
+    if (!counted.isKnown && counted.received > LIMITS.bytesBeforeHello)
+      return end(new Error('it sends too much before its hello'))
     const waitMs = bytes.draw(data.byteLength, nowMs)
-    if (waitMs === 0 || timer !== undefined || connection.status !== 'open') return
-    connection.pause()
-    timer = setTimeout(() => {
-      timer = undefined
-      if (connection.status === 'open') connection.resume()
-    }, waitMs)
+    if (waitMs > 0) pause.pauseFor(waitMs)
   })
-  connection.addEventListener('close', () => clearTimeout(timer))
+  connection.addEventListener('close', () => pause.stop())
 
   const send = connection.send.bind(connection)
   connection.send = (data) => {
@@ -87,9 +91,7 @@ function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number)
   const dispatch = muxer.dispatchEvent.bind(muxer)
   muxer.dispatchEvent = (event) => {
     if (event.type === 'stream' && !streams.take(1, now())) {
-      const error = new Error('it opens too many streams')
-      muxer.abort(error)
-      connection.abort(error)
+      end(new Error('it opens too many streams'))
       return false
     }
     return dispatch(event)

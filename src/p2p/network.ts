@@ -100,6 +100,7 @@ export class Network {
       now,
       height: options.height,
       unhandled: options.unhandled,
+      isReserved: (session) => this.#peers.isReserved(session),
       onMessage: (session, body) => events.message(session, body),
     })
     this.#transactions = new TransactionGossip({

@@ -14,7 +14,8 @@ const DIALS_AT_ONCE = 8
 const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
 const BACK_OFF = {
-  persistent: { firstMs: 500, factor: 1.7, maxMs: 20_000 },
+  // Those that consensus waits for are soon found when a line comes back.
+  needed: { firstMs: 500, factor: 1.5, maxMs: 5_000 },
   other: { firstMs: 5_000, factor: 2, maxMs: 600_000 },
 } as const
 /** More validators than a chain has: for them there is always a place. */
@@ -92,10 +93,15 @@ export class PeerManager {
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
       // A validator that runs many nodes has one place for each key, and the others compete with everybody.
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
-      if (!isTaken && inbound.filter((session) => this.#isReserved(session)).length < MAX_VALIDATORS) return undefined
+      if (!isTaken && inbound.filter((session) => this.isReserved(session)).length < MAX_VALIDATORS) return undefined
     }
-    const taken = inbound.filter((session) => !this.#isReserved(session)).length
+    const taken = inbound.filter((session) => !this.isReserved(session)).length
     return taken < this.#options.counts.inbound ? undefined : 'it has no free place'
+  }
+
+  /** Whether it has a place in any case: a persistent peer or a validator of the present set. */
+  isReserved(session: Session): boolean {
+    return session.isPersistent || this.#isValidator(session.validatorAddress)
   }
 
   joined(session: Session): void {
@@ -125,10 +131,6 @@ export class PeerManager {
 
   #sessions(): readonly Session[] {
     return [...this.#options.connections.sessions.values()]
-  }
-
-  #isReserved(session: Session): boolean {
-    return session.isPersistent || this.#isValidator(session.validatorAddress)
   }
 
   #isValidator(address: Uint8Array | undefined): boolean {
@@ -183,7 +185,7 @@ export class PeerManager {
     const { book, counts, ownAddress } = this.#options
     const isValidator = this.#isValidator(ownAddress)
     const sessions = this.#sessions()
-    const outbound = sessions.filter((session) => session.isOutbound && !this.#isReserved(session)).length
+    const outbound = sessions.filter((session) => session.isOutbound && !this.isReserved(session)).length
     let wanted = Math.min(counts.wanted - sessions.length, counts.outbound - outbound) - this.#dialling.size
     for (const peer of shuffled([...book.peers()])) {
       if (this.#dialling.size >= DIALS_AT_ONCE) return
@@ -238,9 +240,12 @@ export class PeerManager {
         metrics.dialsTotal.inc({ result: 'failed' })
         book.failed(id, error.isPermanent)
         const isPersistent = this.#persistentIds.has(id)
-        const failures = this.#postpone(id, isPersistent)
+        const failures = this.#postpone(
+          id,
+          isPersistent || (isValidator && this.#isValidator(this.#options.ownAddress)),
+        )
         // The operator named these peers and should hear of it, but not every few seconds.
-        const isLoud = isPersistent && (error.isPermanent || failures === 3 || failures % 30 === 0)
+        const isLoud = isPersistent && (error.isPermanent || failures === 3 || failures % 60 === 0)
         const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
         if (isLoud) log.warn(fields, 'peer cannot be reached')
         else log.debug(fields, 'peer cannot be reached')
@@ -249,10 +254,11 @@ export class PeerManager {
   }
 
   /** Sets when the peer is tried again; with jitter, so that nodes that lost one another do not all return at once. */
-  #postpone(id: string, isPersistent: boolean): number {
-    const { firstMs, factor, maxMs } = isPersistent ? BACK_OFF.persistent : BACK_OFF.other
+  #postpone(id: string, isNeeded: boolean): number {
+    const { firstMs, factor, maxMs } = isNeeded ? BACK_OFF.needed : BACK_OFF.other
     const failures = (this.#attempts.get(id)?.failures ?? 0) + 1
-    const waitMs = Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
+    const yieldMs = this.#options.id > id ? YIELD_MS : 0
+    const waitMs = yieldMs + Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
     this.#attempts.set(id, { failures, nextMs: this.#options.now() + waitMs })
     // Strangers whose addresses have gone need not be remembered for ever.
     for (const oldest of this.#attempts.keys()) {

@@ -33,6 +33,7 @@ export interface SessionBudgets {
   readonly messages: TokenBucket
   readonly parts: TokenBucket
   readonly otherHeights: TokenBucket
+  readonly waiting: TokenBucket
   readonly gossip: TokenBucket
   readonly gossipDropped: TokenBucket
   readonly refusedTransactions: TokenBucket
@@ -46,6 +47,7 @@ export function createBudgets(nowMs: number): SessionBudgets {
     messages: new TokenBucket(LIMITS.messages, nowMs),
     parts: new TokenBucket(LIMITS.parts, nowMs),
     otherHeights: new TokenBucket(LIMITS.otherHeights, nowMs),
+    waiting: new TokenBucket(LIMITS.waiting, nowMs),
     gossip: new TokenBucket(LIMITS.gossip, nowMs),
     gossipDropped: new TokenBucket(LIMITS.gossipDropped, nowMs),
     refusedTransactions: new TokenBucket(LIMITS.refusedTransactions, nowMs),

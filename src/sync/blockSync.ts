@@ -1,46 +1,12 @@
-import type { ValidatorSet } from '../chain/consensus/types.ts'
-import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
-import type { DecidedBlock } from '../consensus/application.ts'
 import { type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
 import type { Misbehaviour } from '../consensus/effect.ts'
 import type { PeerId } from '../consensus/input.ts'
-import type { BlockRequest, FetchedBlocks } from '../consensus/transport.ts'
-import { bytesKey } from '../primitives/bytes.ts'
-import { type CommitCheck, isCovered } from './commitCheck.ts'
+import type { FetchedBlocks } from '../consensus/transport.ts'
+import { HeldBlocks } from './heldBlocks.ts'
 import { HEIGHT_SLACK, type SyncLimits } from './limits.ts'
-import { type ReadBlock, readBlock } from './readBlock.ts'
+import { readBlock } from './readBlock.ts'
+import type { SyncEffect } from './syncEffect.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
-
-/** What block sync wants done; answers come back through its functions. */
-export type SyncEffect =
-  /** answered by `answered` or `failed` */
-  | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
-  /** answered by `verified` */
-  | { readonly kind: 'verify'; readonly id: number; readonly checks: readonly CommitCheck[] }
-  /** the block was decided; it will be applied when its turn comes */
-  | { readonly kind: 'prepare'; readonly decided: DecidedBlock }
-  /** answered by `applied` */
-  | { readonly kind: 'apply'; readonly decided: DecidedBlock }
-  | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
-  /** the network decided a block that cannot follow on this node's chain */
-  | { readonly kind: 'halt'; readonly reason: string }
-
-/** A block that waits for its turn. */
-interface Slot {
-  readonly peer: PeerId
-  readonly read: ReadBlock
-  commit: 'unchecked' | 'checking' | 'valid'
-  lastCommit: 'unchecked' | 'checking' | 'valid' | 'invalid'
-  /** hash of the validators that the last commit was checked with */
-  lastSet: string
-  /** why the last commit is invalid */
-  reason: string
-}
-
-interface PendingCheck {
-  readonly slot: Slot
-  readonly what: 'commit' | 'lastCommit'
-}
 
 /** Requests in all; with what each may bring, a bound on memory. */
 const MAX_OPEN_REQUESTS = 16
@@ -57,21 +23,13 @@ const HEDGE_FACTOR = 4
 export class BlockSync {
   readonly #limits: SyncLimits
   readonly #peers: SyncPeers
-  readonly #slots = new Map<number, Slot>()
+  readonly #held: HeldBlocks
   readonly #requests = new Map<number, OpenRequest>()
-  readonly #checks = new Map<number, readonly PendingCheck[]>()
-  /** heights of slots with a commit or last commit that waits for its check */
-  readonly #unchecked = new Set<number>()
   readonly #banned = new Set<PeerId>()
-  /** validator sets that are certain, by hash */
-  readonly #sets = new Map<string, ValidatorSet>()
   #state: ConsensusState
   #applying = false
   #halted = false
   readonly #nextId: () => number
-  #heldBytes = 0
-  /** of recent blocks, bytes */
-  #blockBytes = 1024
   #progressMs: number
   #nearHeadMs: number | undefined
   #effects: SyncEffect[] = []
@@ -86,7 +44,15 @@ export class BlockSync {
     this.#limits = limits
     this.#peers = new SyncPeers(limits)
     this.#progressMs = nowMs
-    this.#learnSets()
+    this.#held = new HeldBlocks(state, {
+      emit: (effect) => this.#effects.push(effect),
+      ban: (peer, what, reason) => this.#ban(peer, what, reason),
+      delivered: (id) => {
+        const peer = this.#peers.get(id)
+        if (peer !== undefined) peer.delivered++
+      },
+      nextId,
+    })
   }
 
   /** of the newest executed block */
@@ -96,6 +62,11 @@ export class BlockSync {
 
   get isApplying(): boolean {
     return this.#applying
+  }
+
+  /** Whether the peer's next answer is on its way, which says where it stands. */
+  isAsked(peer: PeerId): boolean {
+    return (this.#peers.get(peer)?.requests.size ?? 0) > 0
   }
 
   /** The greatest height that a believed peer has. */
@@ -127,7 +98,7 @@ export class BlockSync {
       const lie = lieIn(request, answer)
       if (lie !== undefined) this.#ban(peer.id, lie[0], lie[1])
       else this.#take(request, peer, answer, nowMs)
-      this.#check()
+      this.#held.check()
       this.#schedule(nowMs)
     }
     return this.#flush()
@@ -145,10 +116,9 @@ export class BlockSync {
 
   /** @param reasons for each check of the effect, why the commit is invalid; undefined for a valid one */
   verified(id: number, reasons: readonly (string | undefined)[], nowMs: number): readonly SyncEffect[] {
-    const pending = this.#checks.get(id)
-    this.#checks.delete(id)
-    for (const [index, check] of (pending ?? []).entries()) this.#settle(check, reasons[index], nowMs)
-    this.#check()
+    this.#held.verified(id, reasons)
+    if (reasons.includes(undefined)) this.#progressMs = nowMs
+    this.#held.check()
     this.#apply()
     this.#schedule(nowMs)
     return this.#flush()
@@ -156,13 +126,11 @@ export class BlockSync {
 
   /** @param state after the block of the `apply` effect */
   applied(state: ConsensusState, nowMs: number): readonly SyncEffect[] {
-    const slot = this.#slots.get(state.lastHeight)
-    if (slot !== undefined) this.#drop(state.lastHeight, slot)
+    this.#held.advance(state)
     this.#state = state
     this.#applying = false
     this.#progressMs = nowMs
-    this.#learnSets()
-    this.#check()
+    this.#held.check()
     this.#apply()
     this.#schedule(nowMs)
     return this.#flush()
@@ -242,12 +210,6 @@ export class BlockSync {
     return this.#halted ? effects.filter(({ kind }) => kind === 'halt' || kind === 'punish') : effects
   }
 
-  #learnSets(): void {
-    const { lastValidators, validators, nextValidators } = this.#state
-    this.#sets.clear()
-    for (const set of [lastValidators, validators, nextValidators]) this.#sets.set(setKey(set), set)
-  }
-
   // Requests
 
   #schedule(nowMs: number): void {
@@ -256,23 +218,22 @@ export class BlockSync {
     let top = 0
     for (const peer of this.#peers.all()) top = Math.max(top, peer.height)
     top = Math.min(top, this.height + aheadBlocks)
-    let reserved = this.#heldBytes
-    for (const { count } of this.#requests.values()) reserved += count * this.#blockBytes
-    let isFirstMissing = true
+    let reserved = this.#held.bytes
+    for (const { count } of this.#requests.values()) reserved += count * this.#held.blockBytes
     for (let height = next; height <= top && this.#requests.size < MAX_OPEN_REQUESTS; height++) {
-      if (this.#slots.has(height)) continue
-      const isFirst = isFirstMissing
-      isFirstMissing = false
+      if (this.#held.has(height)) continue
       if (this.#isRequested(height)) continue
-      if (!isFirst && reserved >= heldBytes) return
+      const room = Math.floor((heldBytes - reserved) / this.#held.blockBytes)
+      // Without the block that is next in turn nothing would ever leave.
+      if (room < 1 && height > next) return
       const peer = this.#peers.choose(height, nowMs)
       if (peer === undefined) continue
-      const byBytes = Math.max(1, Math.floor(requestBytes / this.#blockBytes))
-      const most = Math.min(peer.batch, byBytes, peer.height - height + 1, top - height + 1)
+      const byBytes = Math.max(1, Math.floor(requestBytes / this.#held.blockBytes))
+      const most = Math.min(peer.batch, byBytes, Math.max(1, room), peer.height - height + 1, top - height + 1)
       let count = 1
-      while (count < most && !this.#slots.has(height + count) && !this.#isRequested(height + count)) count++
+      while (count < most && !this.#held.has(height + count) && !this.#isRequested(height + count)) count++
       this.#request(peer, height, count, nowMs)
-      reserved += count * this.#blockBytes
+      reserved += count * this.#held.blockBytes
     }
   }
 
@@ -301,7 +262,7 @@ export class BlockSync {
   /** Asks another peer for the block that all others wait for, when the one that was asked takes long. */
   #hedge(nowMs: number): void {
     let height = this.height + 1
-    while (this.#slots.has(height)) height++
+    while (this.#held.has(height)) height++
     const asked = [...this.#requests.values()].filter(({ from, count }) => height >= from && height < from + count)
     const newest = asked.at(-1)
     if (newest === undefined || asked.length >= MAX_ASKED) return
@@ -344,23 +305,13 @@ export class BlockSync {
     peer.height = peer.height > request.claimedHeight ? Math.max(peer.height, answer.height) : answer.height
     for (const [index, fetched] of answer.blocks.entries()) {
       const height = request.from + index
-      if (height <= this.height || this.#slots.has(height)) continue
+      if (height <= this.height || this.#held.has(height)) continue
       const read = readBlock(fetched, height, this.#state.params.maxBytes)
       if (typeof read === 'string') {
         this.#ban(peer.id, 'malformed', read)
         return
       }
-      this.#heldBytes += read.size
-      this.#blockBytes = Math.max(256, (this.#blockBytes * 7 + read.size) >> 3)
-      this.#slots.set(height, {
-        peer: peer.id,
-        read,
-        commit: 'unchecked',
-        lastCommit: 'unchecked',
-        lastSet: '',
-        reason: '',
-      })
-      this.#unchecked.add(height)
+      this.#held.add(peer.id, height, read)
     }
   }
 
@@ -374,131 +325,17 @@ export class BlockSync {
   #forget(id: PeerId): void {
     for (const request of this.#peers.get(id)?.requests.values() ?? []) this.#requests.delete(request.id)
     this.#peers.delete(id)
-    for (const [height, slot] of this.#slots) {
-      if (slot.peer === id && slot.commit !== 'valid') this.#drop(height, slot)
-    }
-  }
-
-  #drop(height: number, slot: Slot): void {
-    this.#slots.delete(height)
-    this.#unchecked.delete(height)
-    this.#heldBytes -= slot.read.size
-  }
-
-  // Checks
-
-  /** Sends off the checks whose validators are known. */
-  #check(): void {
-    const pending: PendingCheck[] = []
-    const checks: CommitCheck[] = []
-    this.#banForeign()
-    for (const height of this.#unchecked) {
-      const slot = this.#slots.get(height)!
-      if (slot.commit === 'unchecked') {
-        const check = this.#commitCheck(height, slot)
-        if (check !== undefined) {
-          slot.commit = 'checking'
-          pending.push({ slot, what: 'commit' })
-          checks.push(check)
-        }
-      }
-      if (slot.commit === 'valid' && slot.lastCommit === 'unchecked') this.#checkLast(height, slot, pending, checks)
-      if (slot.commit !== 'unchecked' && slot.lastCommit !== 'unchecked') this.#unchecked.delete(height)
-    }
-    if (checks.length === 0) return
-    const id = this.#nextId()
-    this.#checks.set(id, pending)
-    this.#effects.push({ kind: 'verify', id, checks })
-  }
-
-  /** The validators of the next two blocks are certain: whoever names others made the block up. */
-  #banForeign(): void {
-    const { validators, nextValidators } = this.#state
-    for (const [ahead, set] of [validators, nextValidators].entries()) {
-      const height = this.height + 1 + ahead
-      const slot = this.#slots.get(height)
-      if (slot === undefined || bytesKey(slot.read.block.header.validatorsHash) === setKey(set)) continue
-      this.#drop(height, slot)
-      this.#ban(slot.peer, 'invalid block', `block ${height} is signed by validators of another height`)
-    }
-  }
-
-  #commitCheck(height: number, { read }: Slot): CommitCheck | undefined {
-    const validators = this.#sets.get(bytesKey(read.block.header.validatorsHash))
-    if (validators === undefined) return undefined
-    const { chainId } = this.#state
-    return { chainId, height, blockId: read.blockId, validators, commit: read.commit, known: undefined }
-  }
-
-  /** The last commit of a block, as soon as the block before is known to be decided: most signatures are its commit's. */
-  #checkLast(height: number, slot: Slot, pending: PendingCheck[], checks: CommitCheck[]): void {
-    const { header, lastCommit } = slot.read.block
-    const before = this.#slots.get(height - 1)
-    let validators: ValidatorSet | undefined
-    let known = this.#state.lastSeenCommit
-    if (height - 1 === this.height) {
-      validators = this.#state.lastValidators
-    } else if (before?.commit === 'valid') {
-      validators = this.#sets.get(bytesKey(before.read.block.header.validatorsHash))
-      known = before.read.commit
-    }
-    if (validators === undefined) return
-    slot.lastSet = setKey(validators)
-    const { chainId } = this.#state
-    const check: CommitCheck = {
-      chainId,
-      height: height - 1,
-      blockId: header.lastBlockId,
-      validators,
-      commit: lastCommit,
-      known,
-    }
-    if (isCovered(check)) {
-      slot.lastCommit = 'valid'
-      return
-    }
-    slot.lastCommit = 'checking'
-    pending.push({ slot, what: 'lastCommit' })
-    checks.push(check)
-  }
-
-  #settle({ slot, what }: PendingCheck, reason: string | undefined, nowMs: number): void {
-    const { block, blockId, commit } = slot.read
-    const { height } = block.header
-    if (this.#slots.get(height) !== slot) return
-    if (what === 'lastCommit') {
-      slot.lastCommit = reason === undefined ? 'valid' : 'invalid'
-      slot.reason = reason ?? ''
-      return
-    }
-    if (reason !== undefined) {
-      this.#drop(height, slot)
-      this.#ban(slot.peer, 'bad signature', `commit of block ${height}: ${reason}`)
-      return
-    }
-    slot.commit = 'valid'
-    this.#unchecked.add(height)
-    if (this.#slots.has(height + 1)) this.#unchecked.add(height + 1)
-    this.#progressMs = nowMs
-    const peer = this.#peers.get(slot.peer)
-    if (peer !== undefined) peer.delivered++
-    this.#effects.push({ kind: 'prepare', decided: { block, blockId, seenCommit: commit } })
+    this.#held.dropUndecided(id)
   }
 
   // Application
 
   #apply(): void {
+    if (this.#applying || this.#halted) return
+    const slot = this.#held.ready()
+    if (slot === undefined) return
     const height = this.height + 1
-    const slot = this.#slots.get(height)
-    if (this.#applying || this.#halted || slot === undefined || slot.commit !== 'valid') return
-    if (slot.lastCommit === 'unchecked' || slot.lastCommit === 'checking') return
     const { block, blockId, commit } = slot.read
-    if (slot.lastSet !== setKey(this.#state.lastValidators)) {
-      slot.lastCommit = 'unchecked'
-      this.#unchecked.add(height)
-      this.#check()
-      if (slot.lastCommit === 'unchecked' || slot.lastCommit === 'checking') return
-    }
     const problem =
       slot.lastCommit === 'invalid' ? `last commit: ${slot.reason}` : checkBlock(this.#state, block, () => true)
     if (problem !== undefined) {
@@ -509,20 +346,9 @@ export class BlockSync {
     }
     this.#applying = true
     // The next one can follow at once: blocks may be written together.
-    const catchingUp = this.#slots.get(height + 1)?.commit === 'valid'
+    const catchingUp = this.#held.get(height + 1)?.commit === 'valid'
     this.#effects.push({ kind: 'apply', decided: { block, blockId, seenCommit: commit, catchingUp } })
   }
-}
-
-/** Sets are few and long-lived; their hashes are not computed for each block. */
-const setKeys = new WeakMap<ValidatorSet['validators'], string>()
-
-function setKey(set: ValidatorSet): string {
-  const known = setKeys.get(set.validators)
-  if (known !== undefined) return known
-  const key = bytesKey(validatorSetHash(set))
-  setKeys.set(set.validators, key)
-  return key
 }
 
 /** What no honest peer answers. */

@@ -1,41 +1,16 @@
 import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
-import type { DecidedBlock } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
 import type { PeerId } from '../consensus/input.ts'
-import type { BlockRequest, FetchedBlocks, PeerDescription } from '../consensus/transport.ts'
+import type { FetchedBlocks, PeerDescription } from '../consensus/transport.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { BlockSync, type SyncEffect } from './blockSync.ts'
-import type { CommitCheck } from './commitCheck.ts'
-import { lagProofOf, PROOF_DISTANCE } from './lagProof.ts'
+import { BlockSync } from './blockSync.ts'
+import type { FollowEnvironment } from './followEnvironment.ts'
+import { PROOF_DISTANCE } from './lagProof.ts'
+import { LagSearch } from './lagSearch.ts'
 import { SYNC_LIMITS, type SyncLimits } from './limits.ts'
+import type { SyncEffect } from './syncEffect.ts'
 import { SyncProgress } from './syncProgress.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
-
-/** Everything that the follower does outside of itself; answers come back through its functions, at once or later. */
-export interface FollowEnvironment {
-  /** milliseconds, never going back */
-  nowMs(): number
-  /** @returns how to cancel it */
-  setTimer(delayMs: number, run: () => void): () => void
-  /** answered by `answered` or `failed` */
-  request(id: number, peer: PeerId, request: BlockRequest): void
-  /** answered by `verified` */
-  verify(id: number, checks: readonly CommitCheck[]): void
-  /** The block was decided and will be applied soon: what can be computed ahead may be. */
-  prepare(decided: DecidedBlock): void
-  /** answered by `applied` */
-  apply(decided: DecidedBlock): void
-  /** From the state after the newest block on; the node votes from now on. */
-  startEngine(): void
-  /** answered by `engineStopped` */
-  stopEngine(): void
-  punish(peer: PeerId, what: Misbehaviour, reason: string): void
-  publish(status: SyncStatus): void
-  /** The node cannot go on. */
-  halt(reason: string): void
-  log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
-}
 
 export interface FollowerOptions {
   readonly environment: FollowEnvironment
@@ -55,12 +30,6 @@ interface KnownPeer {
   readonly height: number
 }
 
-interface ProofRequest {
-  readonly id: number
-  readonly peer: PeerId
-  readonly height: number
-}
-
 const TICK_MS = 100
 /** Peers that are not in consensus say nothing of their own accord. */
 const POLL_MS = 2_000
@@ -68,9 +37,6 @@ const POLL_MS = 2_000
 const SETTLE_MS = 500
 /** A node without any peer starts consensus after this time, so that it serves whoever comes. */
 const WAIT_MS = 30_000
-/** A next block that this node lacks proves that it does not keep up when it has decided nothing for this long. */
-const STUCK_MS = 5_000
-const PROOF_PEERS = 8
 /** Between attempts to prove that the node is behind, and after a sync that brought nothing; the latter doubles. */
 const RETRY_MS = 2_000
 const MAX_RETRY_MS = 300_000
@@ -94,7 +60,7 @@ export class Follower {
   #startingHeight: number
   #sync: BlockSync | undefined
   #progress: SyncProgress | undefined
-  #proof: readonly ProofRequest[] = []
+  #search: LagSearch | undefined
   #isDraining = false
   #lastId = 0
   #cancelTick: (() => void) | undefined
@@ -156,7 +122,7 @@ export class Follower {
     this.#cancelTick?.()
     this.#cancelTick = undefined
     this.#sync = undefined
-    this.#proof = []
+    this.#search = undefined
     this.#queue.length = 0
   }
 
@@ -191,13 +157,14 @@ export class Follower {
       this.#onPoll(polled, answer)
       return
     }
-    if (this.#proof.some((request) => request.id === id)) this.#onProof(id, answer)
-    else if (this.#sync !== undefined) this.#do(this.#sync.answered(id, answer, this.#environment.nowMs()))
+    if (this.#search?.isOpen(id) === true) {
+      if (this.#search.answered(id, answer, this.#state)) this.#leaveConsensus(answer.height)
+    } else if (this.#sync !== undefined) this.#do(this.#sync.answered(id, answer, this.#environment.nowMs()))
   }
 
   failed(id: number): void {
     if (this.#polls.delete(id)) return
-    if (this.#proof.some((request) => request.id === id)) this.#onProof(id, undefined)
+    if (this.#search?.isOpen(id) === true) this.#search.failed(id)
     else if (this.#sync !== undefined) this.#do(this.#sync.failed(id, this.#environment.nowMs()))
   }
 
@@ -232,9 +199,17 @@ export class Follower {
   /** The engine sees peers far ahead; to be called again while it does. */
   onBehind(peerHeight: number): void {
     const nowMs = this.#environment.nowMs()
-    if (this.#phase !== 'consensus' || this.#proof.length > 0 || nowMs < this.#notBeforeMs) return
+    if (this.#phase !== 'consensus' || this.#search?.isOver === false || nowMs < this.#notBeforeMs) return
     this.#notBeforeMs = nowMs + RETRY_MS
-    this.#seekProof(peerHeight)
+    const search = new LagSearch(this.#state, nowMs - this.#decidedMs, this.#options.verify)
+    this.#search = search
+    const fields = { height: this.#state.lastHeight, peerHeight }
+    this.#environment.log('info', 'peers say that they are far ahead: asking for proof', fields)
+    const peers = [...this.#peers].filter(([id]) => !this.#liars.has(id)).map(([id, peer]) => ({ id, ...peer }))
+    const requests = search.begin(peers, () => ++this.#lastId)
+    for (const { id, peer, height } of requests) {
+      this.#environment.request(id, peer, { from: height, count: 1, maxBytes: this.#limits.requestBytes })
+    }
   }
 
   engineStopped(state: ConsensusState): void {
@@ -247,6 +222,7 @@ export class Follower {
 
   #enterConsensus(): void {
     this.#phase = 'consensus'
+    this.#search = undefined
     this.#startingHeight = this.#state.lastHeight
     this.#decidedMs = this.#environment.nowMs()
     this.#cancelTick?.()
@@ -258,7 +234,7 @@ export class Follower {
   }
 
   #leaveConsensus(peerHeight: number): void {
-    this.#proof = []
+    this.#search = undefined
     this.#phase = 'stopping'
     const { lastHeight } = this.#state
     this.#environment.log('warn', 'behind the network: leaving consensus to sync', { height: lastHeight, peerHeight })
@@ -356,7 +332,7 @@ export class Follower {
     this.#polledMs = nowMs
     const waiting = new Set(this.#polls.values())
     for (const peer of this.#peers.keys()) {
-      if (waiting.has(peer)) continue
+      if (waiting.has(peer) || this.#sync?.isAsked(peer) === true) continue
       const id = ++this.#lastId
       this.#polls.set(id, peer)
       this.#environment.request(id, peer, { from: 0, count: 0, maxBytes: 0 })
@@ -368,37 +344,6 @@ export class Follower {
     if (known === undefined) return
     this.#peers.set(id, { base, height: Math.max(height, known.height) })
     this.#onClaim(id)
-  }
-
-  // Proof
-
-  /** Asks peers that say to be ahead for a block that proves it. */
-  #seekProof(peerHeight: number): void {
-    const { lastHeight } = this.#state
-    const far = lastHeight + PROOF_DISTANCE
-    const isStuck = this.#environment.nowMs() - this.#decidedMs >= STUCK_MS
-    const requests: ProofRequest[] = []
-    const ahead = [...this.#peers].filter(([id, peer]) => peer.height >= far && !this.#liars.has(id))
-    for (const [peer, { base }] of ahead.slice(0, PROOF_PEERS)) {
-      const height = base <= far ? far : base
-      requests.push({ id: ++this.#lastId, peer, height })
-      if (isStuck && base <= lastHeight + 1) requests.push({ id: ++this.#lastId, peer, height: lastHeight + 1 })
-    }
-    this.#proof = requests
-    const fields = { height: lastHeight, peerHeight, peers: ahead.length }
-    this.#environment.log('info', 'peers say that they are far ahead: asking for proof', fields)
-    for (const { id, peer, height } of requests) {
-      this.#environment.request(id, peer, { from: height, count: 1, maxBytes: this.#limits.requestBytes })
-    }
-  }
-
-  #onProof(id: number, answer: FetchedBlocks | undefined): void {
-    const request = this.#proof.find((entry) => entry.id === id)!
-    this.#proof = this.#proof.filter((entry) => entry !== request)
-    if (answer === undefined || this.#phase !== 'consensus' || request.height <= this.#state.lastHeight) return
-    const proof = lagProofOf(this.#state, request.height, answer, this.#options.verify)
-    const isStuck = this.#environment.nowMs() - this.#decidedMs >= STUCK_MS
-    if (proof === 'behind' || (proof === 'next' && isStuck)) this.#leaveConsensus(answer.height)
   }
 
   // Effects

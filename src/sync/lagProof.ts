@@ -9,32 +9,26 @@ import { readBlock } from './readBlock.ts'
 export const PROOF_DISTANCE = 10
 
 /**
- * - `behind`: the network has decided a block this far ahead
- * - `next`: the network has decided the next block, which says little about how far ahead it is
- */
-export type LagProof = 'behind' | 'next' | 'none'
-
-/**
- * What a block proves that a peer served, which may have made it up. A block further ahead counts when more than a third
- * of this node's validators signed it, since an honest one is among them, whoever else has joined since; the next block when its
- * own validators decided it.
+ * Whether a block that a peer served, and may have made up, proves that the network is ahead. One further ahead does when more
+ * than a third of this node's validators signed it, since an honest one is among them, whoever else has joined since; the next
+ * block when its own validators decided it.
  * @param height that was asked for
  */
-export function lagProofOf(
+export function isLagProof(
   state: ConsensusState,
   height: number,
   { blocks: [fetched] }: FetchedBlocks,
   verify: VerifySignature = verifyEd25519,
-): LagProof {
-  if (fetched === undefined) return 'none'
+): boolean {
+  if (fetched === undefined) return false
   const read = readBlock(fetched, height, state.params.maxBytes)
-  if (typeof read === 'string') return 'none'
+  if (typeof read === 'string') return false
   const { chainId, validators, nextValidators } = state
   const { blockId, commit } = read
   if (height === state.lastHeight + 1) {
     const [problem] = checkCommits([{ chainId, height, blockId, validators, commit, known: undefined }], verify)
-    return problem === undefined ? 'next' : 'none'
+    return problem === undefined
   }
   const power = trustedPower(chainId, commit, nextValidators, verify)
-  return power * 3n > nextValidators.totalPower ? 'behind' : 'none'
+  return power * 3n > nextValidators.totalPower
 }

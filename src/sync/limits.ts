@@ -8,7 +8,7 @@ export interface SyncLimits {
   readonly requestBlocks: number
   /** bytes after which an answer ends */
   readonly requestBytes: number
-  /** requests that one peer is given at a time */
+  /** requests that one peer is given at a time; one less than peers accept, which leaves one for polls and proofs */
   readonly peerRequests: number
   /** a request that takes longer has failed, whatever the peer has sent of the answer */
   readonly requestMs: number
@@ -28,7 +28,7 @@ export const SYNC_LIMITS: SyncLimits = {
   heldBytes: 64 << 20,
   requestBlocks: 64,
   requestBytes: 1 << 20,
-  peerRequests: 4,
+  peerRequests: 3,
   requestMs: 10_000,
   hedgeMs: 250,
   failures: 2,

@@ -58,6 +58,13 @@ function logDecision(log: Logger, { decided, result, source, timings }: DecidedE
     buildMs: Math.round(timings.buildMs),
     finalizeMs: Math.round(timings.finalizeMs),
   }
+  for (const { voteA } of decided.block.evidence) {
+    const validator = bytesToHex(voteA.validatorAddress).slice(2).toUpperCase()
+    log.warn(
+      { height: header.height, validator, faultHeight: voteA.height },
+      'block reports a validator that signed twice',
+    )
+  }
   if (source === 'log' || (source === 'consensus' && txs.length > 0)) log.info(fields, 'block decided')
   else log.debug(fields, 'block decided')
 }

@@ -82,6 +82,9 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
   return { admitted, refused: signed.length - admitted, invalid: transactions.length - signed.length }
 }
 
+const metrics = createNetworkMetrics(threadMetrics.registry)
+const log = createLogger(data.log, { thread: 'network' }).child({ part: 'p2p' })
+
 const network = await Network.start(
   {
     seed: data.seed,
@@ -99,8 +102,8 @@ const network = await Network.start(
     blocks: databaseBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
-    metrics: createNetworkMetrics(threadMetrics.registry),
-    log: createLogger(data.log, { thread: 'network' }).child({ part: 'p2p' }),
+    metrics,
+    log,
     now: () => performance.now(),
   },
   {
@@ -111,6 +114,17 @@ const network = await Network.start(
     transactions: admit,
   },
 )
+
+/**
+ * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. Whatever it is, a peer has
+ * caused it, and no peer may end the node.
+ */
+function survive(error: unknown): void {
+  metrics.errorsTotal.inc()
+  log.error({ error }, 'an error that a peer has caused')
+}
+process.on('uncaughtException', survive)
+process.on('unhandledRejection', survive)
 
 const service = {
   fetchBlocks: async (peer: string, request: BlockRequest) => {

@@ -17,7 +17,7 @@ import {
 } from '../../src/chain/consensus/types.ts'
 import type { VerifySignature } from '../../src/consensus/environment.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
-import type { ExecutedBlock } from './simApplication.ts'
+import { type ExecutedBlock, INVALID_TX } from './simApplication.ts'
 import type { SimChain } from './simChain.ts'
 
 /** Something happened that must not. */
@@ -226,6 +226,7 @@ export class Monitor {
       const fault = this.#commitFault(height - 1, parent!.blockId, block.lastCommit, parent!.validators)
       if (fault !== undefined) this.report('validity', `last commit of ${height}: ${fault}`)
     }
+    if (block.txs.some((tx) => tx[0] === INVALID_TX)) this.report('validity', `invalid transaction in ${height}`)
     for (const item of block.evidence) this.#checkEvidence(height, item)
     this.#canonical.push({ blockId, appHash: result.appHash, validators, timeMs: header.timeMs })
     if (seenCommit.round > 0) this.laterRounds++

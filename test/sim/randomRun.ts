@@ -111,7 +111,7 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
     -1,
     `seed ${seed}: ${JSON.stringify({ powers, plan, churns, byzantine: [...byzantine].map(([index, { name }]) => `${index} ${name}`) })}`,
   )
-  if (validators > 8 || random.oneIn(5)) simulation.thinOut(random, Math.max(3, Math.ceil(validators / 3)))
+  if (random.oneIn(validators > 8 ? 2 : 5)) simulation.thinOut(random, Math.max(3, Math.ceil(validators / 3)))
   for (const node of simulation.nodes) {
     node.work.buildMs = random.between(0, 40)
     node.work.validateMs = random.between(0, 40)

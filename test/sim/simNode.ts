@@ -4,6 +4,7 @@ import { decodeCommit } from '../../src/chain/consensus/commitCodec.ts'
 import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidenceCodec.ts'
 import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
 import type { BlockId, Commit, Evidence, UnsignedProposal, UnsignedVote } from '../../src/chain/consensus/types.ts'
+import { validatorIndexOf } from '../../src/chain/consensus/validatorPriorities.ts'
 import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
 import type { DecidedBlock, FinalizeResult } from '../../src/consensus/application.ts'
 import { type ConsensusState, checkBlock, stateFromInfo } from '../../src/consensus/consensusState.ts'
@@ -266,11 +267,7 @@ export class SimNode {
     if (options.writes === true && kind === 'process' && this.disk.faults.failure === undefined)
       this.log?.writePending()
     const isComplete = this.log?.isComplete === true && kind === 'process' && this.engine !== undefined
-    // A node without a key logs nothing but decisions.
-    this.#expected =
-      isComplete && this.isHonest && this.key !== undefined && this.halted === undefined
-        ? this.#fingerprintNow()
-        : undefined
+    this.#expected = isComplete && this.isHonest && this.halted === undefined ? this.#fingerprintNow() : undefined
     this.#catchUp.stop()
     this.stopEngine()
     this.log?.close()
@@ -303,12 +300,14 @@ export class SimNode {
     for (const [name, text] of evidenceTexts) this.evidenceTexts.set(name, text)
   }
 
+  /** What a restart has to come back to; undefined: it will be elsewhere. */
   #fingerprintNow(): string | undefined {
     const { roundState } = this.engine!
     // A decided block is executed at the restart, which then is at the next height.
-    return roundState.commitRound >= 0 || roundState.height !== this.application.height + 1
-      ? undefined
-      : fingerprint(roundState)
+    const isOpen = roundState.commitRound < 0 && roundState.height === this.application.height + 1
+    // Who has no vote logs nothing but decisions.
+    const votes = this.key !== undefined && validatorIndexOf(roundState.validators, this.key.address) >= 0
+    return isOpen && votes ? fingerprint(roundState) : undefined
   }
 
   stopEngine(): void {
@@ -620,7 +619,8 @@ export class SimNode {
     const { simulation, key, log } = this
     const { monitor } = simulation
     // Twins sign against each other, and pass on what the other one signed.
-    if (key === undefined || simulation.isTwin(this.index) || (message.kind !== 'vote' && message.kind !== 'proposal')) return
+    if (key === undefined || simulation.isTwin(this.index) || (message.kind !== 'vote' && message.kind !== 'proposal'))
+      return
     const signed = message.kind === 'vote' ? message.vote : message.proposal
     const { height, round, signature } = signed
     const validators = this.application.validatorsAt(height)

@@ -13,6 +13,8 @@ export interface NetworkMetrics {
   /** bytes that wait for slow peers, by stream (consensus, parts), or for other threads (transactions) */
   readonly queuedBytes: Gauge<'queue'>
   readonly bansTotal: Counter
+  /** errors that should not happen, and that the node survived */
+  readonly errorsTotal: Counter
   /** `result`: connected, or failed */
   readonly dialsTotal: Counter<'result'>
   readonly dialSeconds: Histogram
@@ -59,6 +61,11 @@ export function createNetworkMetrics(registry: Registry): NetworkMetrics {
       registers,
     }),
     bansTotal: new Counter({ name: 'coind_p2p_bans_total', help: 'Bans of peers', registers }),
+    errorsTotal: new Counter({
+      name: 'coind_p2p_errors_total',
+      help: 'Unexpected errors on connections with peers',
+      registers,
+    }),
     dialsTotal: new Counter({
       name: 'coind_p2p_dials_total',
       help: 'Attempts to connect to a peer, by result',

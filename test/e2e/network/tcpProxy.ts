@@ -72,14 +72,25 @@ export async function startTcpProxy(targetPort: number, quality: LinkQuality = P
 /** Passes chunks on in order, each when its time has come. */
 function forward(from: Socket, to: Socket, quality: LinkQuality): void {
   let dueMs = 0
+  /** undefined: the end */
+  const waiting: (Buffer | undefined)[] = []
+  // Timers that are due at the same time fire in any order, so each passes on what has waited longest.
+  const passOn = (): void => {
+    const chunk = waiting.shift()
+    if (to.destroyed) return
+    if (chunk === undefined) to.end()
+    else to.write(chunk)
+  }
   from.on('data', (chunk) => {
     const now = performance.now()
     const isStalled = Math.random() < quality.stallShare
     const jitterMs = (Math.random() * 2 - 1) * quality.jitterMs
     dueMs = Math.max(dueMs, now + quality.delayMs + jitterMs + (isStalled ? quality.stallMs : 0))
-    const waitMs = dueMs - now
-    if (waitMs < 1) to.write(chunk)
-    else setTimeout(() => !to.destroyed && to.write(chunk), waitMs)
+    waiting.push(chunk)
+    setTimeout(passOn, dueMs - now)
   })
-  from.on('end', () => setTimeout(() => to.end(), Math.max(0, dueMs - performance.now())))
+  from.on('end', () => {
+    waiting.push(undefined)
+    setTimeout(passOn, Math.max(0, dueMs - performance.now()))
+  })
 }

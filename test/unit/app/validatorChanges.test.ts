@@ -149,6 +149,12 @@ describe('applications of several validators', () => {
       }
       expect(reader.validatorsAt(16)).toEqual(state.nextValidators)
       expect([reader.validatorsAt(0), reader.validatorsAt(17)]).toEqual([undefined, undefined])
+      expect(decisions.map(({ blockId }) => reader.heightOfConsensusHash(blockId.hash))).toEqual(
+        decisions.map(({ block }) => block.header.height),
+      )
+      const { hash } = decisions[3]!.blockId
+      expect(reader.heightOfConsensusHash(Uint8Array.of(...hash.subarray(0, 31), hash[31]! ^ 1))).toBeUndefined()
+      expect(reader.heightOfConsensusHash(new Uint8Array(32))).toBeUndefined()
       const [item] = decisions[6]!.block.evidence
       const native = openView(database, createViewCaches()).stateAt(7)
       const store = { get: (key: Uint8Array) => native.getNative(key) }

@@ -403,7 +403,8 @@ function highestEnd(disk: MemoryDisk): number {
     const bytes = Buffer.from(disk.content(path))
     // A record of 7 bytes, of kind 7, with the height in 6.
     for (let at = HEADER_LENGTH; at + 15 <= bytes.length; at++) {
-      if (bytes.readUInt32LE(at + 4) === 7 && bytes[at + 8] === 7) highest = Math.max(highest, bytes.readUIntBE(at + 9, 6))
+      if (bytes.readUInt32LE(at + 4) === 7 && bytes[at + 8] === 7)
+        highest = Math.max(highest, bytes.readUIntBE(at + 9, 6))
     }
   }
   return highest

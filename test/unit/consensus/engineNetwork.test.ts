@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { SIGNED_MESSAGE_TYPES } from '../../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
 import type { RoundStateView } from '../../../src/consensus/roundStateView.ts'
+import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { checkChain } from './checkChain.ts'
-import { createNetwork, settle, type TestNetwork, type TestNode } from './consensusHarness.ts'
+import { createNetwork, KEYS, settle, TestNetwork, TestNode } from './consensusHarness.ts'
+import { MemoryDisk } from './memoryDisk.ts'
 import { seededRandom } from './seededRandom.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
@@ -99,9 +101,11 @@ describe('four validators', () => {
     const own = last!.settings.key.address
     const { seenCommit } = network.nodes[0]!.application.blocks[height + 7]!
     const { lastCommit } = network.nodes[0]!.application.blocks[height + 8]!.block
-    expect([seenCommit, lastCommit].some(({ signatures }) =>
-      signatures.some(({ flag, validatorAddress }) => flag === 2 && bytesToHex(validatorAddress) === bytesToHex(own)),
-    )).toBe(true)
+    expect(
+      [seenCommit, lastCommit].some(({ signatures }) =>
+        signatures.some(({ flag, validatorAddress }) => flag === 2 && bytesToHex(validatorAddress) === bytesToHex(own)),
+      ),
+    ).toBe(true)
   })
 
   it('that are far behind say so', async () => {
@@ -204,3 +208,108 @@ describe('crashes', () => {
     expect(seen.laterRound).toBeGreaterThan(5)
   })
 })
+
+describe('a disk that fails', () => {
+  /**
+   * Runs four validators with a disk of the first one that fails from its n-th operation on; 0: never.
+   * @returns how many operations there were
+   */
+  async function runWithFailure(failing: number): Promise<number> {
+    const network = createNetwork(4, { segmentBytes: 6000 })
+    const node = network.nodes[0]!
+    node.disk.before = () => {
+      if (failing > 0 && node.disk.operations >= failing) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    }
+    // What leaves the process with its signature is on the disk as a loss of power would leave it.
+    let checked = 0
+    network.loses = (from, _to, message) => {
+      if (from !== node || message.kind !== 'vote' || !isOwn(node, message.vote)) return false
+      if (message.vote.height !== node.height + 1) return false
+      const disk = node.disk.copy('durable')
+      const durable = Buffer.concat(disk.names().map((path) => disk.content(path)))
+      expect(durable.includes(Buffer.from(message.vote.signature))).toBe(true)
+      checked++
+      return false
+    }
+    let sentWhenHalted: number | undefined
+    for (const each of network.nodes) {
+      await each.start().catch((error: Error) => {
+        each.halted = error
+      })
+    }
+    await network.until(() => {
+      if (node.halted !== undefined) sentWhenHalted ??= node.sent.length
+      return network.nodes.every((each) => each.halted !== undefined || each.height >= 8)
+    })
+    if (failing === 0) expect(checked).toBeGreaterThan(40)
+    else {
+      expect(node.halted?.message).toMatch(/EIO/)
+      expect(node.sent.length).toBe(sentWhenHalted ?? 0)
+    }
+    expect(network.signed.conflicts).toEqual([])
+    const { operations } = node.disk
+    node.kill('durable')
+    node.disk.before = () => {}
+    network.loses = () => false
+    await node.start()
+    await network.until(() => network.nodes.every((each) => each.height >= 11))
+    checkNetwork(network)
+    return operations
+  }
+
+  it('at any operation halts its validator before anything leaves, and the others go on', async () => {
+    const operations = await runWithFailure(0)
+    expect(operations).toBeGreaterThan(50)
+    for (let failing = 1; failing <= operations; failing += 5) await runWithFailure(failing)
+  }, 120_000)
+})
+
+describe('a log cut short', () => {
+  it('at any byte of its last batch, and at every record, is gone on with', async () => {
+    const network = createNetwork(4)
+    const random = seededRandom(5)
+    network.loses = (_from, _to, message) =>
+      random() < (message.kind === 'vote' && message.vote.type === precommit ? 0.7 : 0.1)
+    for (const node of network.nodes) await node.start()
+    const node = network.nodes[0]!
+    // Locked, without a decision, in a later round.
+    await network.until(() => {
+      const { round, lockedRound } = node.service!.engine!.roundState
+      return lockedRound >= 0 && round > lockedRound
+    })
+    await node.stop()
+    const [path] = node.disk.names()
+    const bytes = node.disk.content(path!)
+    const starts = recordStarts(bytes)
+    const batch = starts.at(-3)!
+    const cuts = [...starts, ...Array.from({ length: bytes.length - batch }, (_, index) => batch + index)]
+    let lockedRound = -1
+    for (const length of cuts) {
+      const disk = new MemoryDisk()
+      disk.put(path!, bytes.subarray(0, length))
+      const lone = new TestNetwork(KEYS.slice(0, 4))
+      const again = new TestNode({ key: node.settings.key, network: lone, disk })
+      await again.start()
+      const { roundState } = again.service!.engine!
+      // The longer the log, the further the state.
+      expect(roundState.lockedRound).toBeGreaterThanOrEqual(length > batch ? lockedRound : -1)
+      lockedRound = Math.max(lockedRound, roundState.lockedRound)
+      await pass(lone, 3000)
+      expect(again.halted).toBeUndefined()
+      expect(lone.signed.conflicts).toEqual([])
+      await again.stop()
+    }
+    expect(lockedRound).toBeGreaterThanOrEqual(0)
+  }, 60_000)
+})
+
+function isOwn(node: TestNode, { validatorAddress }: Vote): boolean {
+  return bytesToHex(validatorAddress) === bytesToHex(node.settings.key.address)
+}
+
+/** Where the records of a segment begin. */
+function recordStarts(bytes: Uint8Array): number[] {
+  const starts: number[] = []
+  for (let at = HEADER_LENGTH; at < bytes.length; at += 8 + Buffer.from(bytes).readUInt32LE(at + 4)) starts.push(at)
+  return starts
+}

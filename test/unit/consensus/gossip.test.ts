@@ -233,6 +233,26 @@ describe('status', () => {
     expect(later?.message.kind === 'status' && bitIndices(later.message.directValidators)).toEqual([0, 2])
   })
 
+  it('does not count a peer as connected that is silent, until it is heard again', () => {
+    join('a', 4)
+    join('b', 2)
+    const direct = () => {
+      const { message } = gossip.peerJoined('new', undefined, view)[0]!
+      return message.kind === 'status' ? bitIndices(message.directValidators) : undefined
+    }
+    const seen: unknown[] = []
+    for (let tick = 0; tick < 6; tick++) {
+      sweep()
+      gossip.onMessage('b', { kind: 'vote', vote: voteOf(validators, 2) }, view)
+      seen.push(direct())
+    }
+    const both = [0, 2, 4]
+    expect(seen).toEqual([both, both, both, both, [0, 2], [0, 2]])
+    gossip.onStatus('a', statusOf(), view)
+    sweep()
+    expect(direct()).toEqual(both)
+  })
+
   it('goes to all for each height and round, and when a quorum does not come together', () => {
     join('a')
     const steps: [Partial<FakeView>, number][] = [
@@ -348,6 +368,15 @@ describe('what a peer lacks', () => {
     const sends = [...sweep(3), ...gossip.onStatus('a', status, view)]
     const votes = ['precommit:1/4/1', 'precommit:1/4/2', 'prevote:1/4/3']
     expect(told(sends)['a']).toEqual(expect.arrayContaining(votes))
+  })
+
+  it('is the precommits that ended the round before ours, while ours has no votes', () => {
+    join('a')
+    for (let index = 1; index < 6; index++) accept(voteOf(validators, index, { round: 59, type: precommit }), 'x')
+    view.enterRound(60)
+    sweep(3)
+    const sends = gossip.onStatus('a', statusOf({ round: 2 }), view)
+    expect(told(sends)['a']).toEqual([1, 2, 3, 4, 5].map((index) => `precommit:1/59/${index}`))
   })
 
   it('is any vote of the next round', () => {

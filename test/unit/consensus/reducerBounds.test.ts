@@ -130,9 +130,10 @@ describe('a flood', () => {
     scene.proposeWhole(block, 200, { polRound: 5 })
     expect(scene.votes()).toEqual(['prevote 200 block'])
     scene.prevotes(7, undefined, 0)
+    scene.precommits(8, block.blockId, 0)
     scene.prevotes(202, undefined, 0, 1)
     // Round 7 says nothing that could matter any more.
-    expect(scene.rs.heightVotes.rounds()).toEqual([5, 200, 201, 202, 203])
+    expect(scene.rs.heightVotes.rounds()).toEqual([5, 8, 200, 201, 202, 203])
     scene.precommits(6, block.blockId, 0, 1, 2)
     expect(scene.rs).toMatchObject({ commitRound: 6, step: STEPS.commit })
   })

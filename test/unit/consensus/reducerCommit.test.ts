@@ -136,6 +136,14 @@ describe('a decided block from a peer', () => {
     expect(scene.all('finalize')).toHaveLength(1)
   })
 
+  it('is preferred to the same block whose parts are still missing', () => {
+    const scene = started()
+    const block = scene.candidate(1)
+    scene.propose(block, 1)
+    scene.input({ kind: 'decision', block: block.block!, commit: scene.commitOf(block, 1, 0, 1, 2), from: 'peer' })
+    expect(scene.all('finalize')).toHaveLength(1)
+  })
+
   it('counts for validators that have voted differently here', () => {
     const { scene, block, commit } = withDecision()
     scene.precommits(5, scene.candidate(0, { tag: 3 }).blockId, 0)
@@ -216,6 +224,7 @@ describe('the height after', () => {
   it('takes late precommits into its last commit', () => {
     const { scene, late } = atHeight2()
     expect(flags(scene.rs.lastPrecommits!.commit())).toEqual([forBlock, forBlock, absent, forBlock])
+    scene.receive(late)
     scene.receive(late)
     expect(scene.all('accepted')).toHaveLength(1)
     expect(flags(scene.rs.lastPrecommits!.commit())).toEqual([forBlock, forBlock, forBlock, forBlock])

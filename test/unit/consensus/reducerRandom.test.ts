@@ -217,7 +217,7 @@ function run(seed: number, faulty: number): World {
 }
 
 describe('whatever arrives, in whatever order', () => {
-  it('no validator signs twice or against its lock, and all decide the same', () => {
+  it('no validator signs twice or against its lock, and all decide the same', { timeout: 300_000 }, () => {
     let [decided, locked, rounds] = [0, 0, 0]
     fc.assert(
       fc.property(fc.nat(3), fc.nat(), (faulty, seed) => {
@@ -238,7 +238,7 @@ describe('whatever arrives, in whatever order', () => {
     expect(rounds).toBeGreaterThan(100)
   })
 
-  it('the same inputs give the same effects', () => {
+  it('the same inputs give the same effects', { timeout: 300_000 }, () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         expect(run(seed, 0).messages).toEqual(run(seed, 0).messages)

@@ -187,6 +187,67 @@ describe('a new proposal [L22-L27]', () => {
   })
 })
 
+describe('a proposal that is not of the present round', () => {
+  it('is forgotten when its round is skipped', () => {
+    const scene = started()
+    scene.proposeWhole(scene.candidate(1), 1)
+    scene.prevotes(4, undefined, 0, 1)
+    expect(scene.rs.round).toBe(4)
+    expect(scene.rs.proposal).toBeUndefined()
+    expect(scene.rs.parts).toBeUndefined()
+    expect(scene.rs.upcoming).toBeUndefined()
+  })
+
+  it('stays when a round before it begins', () => {
+    const scene = new Scene({ me: ME })
+    scene.proposeWhole(scene.candidate(1), 1)
+    scene.start()
+    expect(scene.rs.upcoming).toBeDefined()
+  })
+})
+
+describe('a block that has the prevotes', () => {
+  it('stays the one to collect when its proposer has sent another one here', () => {
+    const scene = started()
+    const [here, there] = [scene.candidate(0, { tag: 1 }), scene.candidate(0, { tag: 2 })]
+    scene.prevotes(0, there.blockId, 0, 1, 2)
+    scene.proposeWhole(here, 0)
+    expect(scene.rs.parts?.header).toEqual(there.header)
+    scene.parts(there)
+    scene.timeout('propose')
+    expect(scene.votedFor(PREVOTE, 0)?.hash).toHaveLength(0)
+    expect(scene.votedFor(PRECOMMIT, 0)).toEqual(there.blockId)
+  })
+})
+
+describe('an own proposal from the log', () => {
+  it('is not made again', () => {
+    const first = started(0)
+    const [accepted] = first.all('accepted').flatMap(({ input }) => (input.kind === 'proposal' ? [input] : []))
+    const scene = new Scene({ me: 0 })
+    scene.input(accepted!)
+    scene.start()
+    expect(scene.all('build')).toEqual([])
+    scene.parts(first.rs.candidate!)
+    expect(scene.all('validate')).toEqual([])
+    expect(scene.votes()).toEqual(['prevote 0 block'])
+  })
+
+  it("of somebody else's block is judged by the application", () => {
+    const scene = new Scene({ me: 1, validate: false })
+    const block = scene.candidate(0)
+    scene.start()
+    scene.prevotes(0, block.blockId, 0, 2, 3)
+    scene.timeout('propose')
+    const proposal = scene.proposal(block, 1, { polRound: 0 })
+    scene.input({ kind: 'proposal', proposal, receivedMs: 0, from: undefined })
+    scene.precommits(0, undefined, 0, 2, 3)
+    scene.parts(block)
+    expect(scene.all('validate')).toHaveLength(1)
+    expect(scene.votes()).toEqual(['prevote 0 nil'])
+  })
+})
+
 describe('a proposal with a proof of lock [L28-L33]', () => {
   /** In round 1, after a round 0 of which nothing came here. */
   function inRound1() {

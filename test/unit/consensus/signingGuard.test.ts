@@ -71,7 +71,9 @@ describe('a validator on an old copy of its directory', () => {
     const tip = Math.max(...network.nodes.map((other) => other.height))
     // The blocks between come as block sync brings them.
     const service = await node.open()
-    for (const { block, blockId, seenCommit } of network.nodes[0]!.application.blocks.slice(application.blocks.length)) {
+    for (const { block, blockId, seenCommit } of network.nodes[0]!.application.blocks.slice(
+      application.blocks.length,
+    )) {
       await service.applyDecided({ block, blockId, seenCommit })
     }
     service.startEngine()

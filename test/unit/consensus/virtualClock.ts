@@ -66,7 +66,11 @@ export class VirtualClock implements Clock {
   #next(): Timer | undefined {
     let next: Timer | undefined
     for (const timer of this.#timers) {
-      if (next === undefined || timer.atMs < next.atMs || (timer.atMs === next.atMs && timer.sequence < next.sequence)) {
+      if (
+        next === undefined ||
+        timer.atMs < next.atMs ||
+        (timer.atMs === next.atMs && timer.sequence < next.sequence)
+      ) {
         next = timer
       }
     }

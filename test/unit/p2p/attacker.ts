@@ -4,6 +4,7 @@ import type { Ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { decodeGreeting, encodeGreeting, type Greeting, type Hello } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
+import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
@@ -57,7 +58,12 @@ export async function startAttacker(options: { topics?: readonly string[]; key?:
     id,
     host,
     hello,
-    connect: (target) => host.dial(toMultiaddr(target.peer.address)),
+    connect: async (target) => {
+      const connection = await host.dial(toMultiaddr(target.peer.address))
+      // It runs with our muxer, whose limits are not for it.
+      meterOf(connection).isKnown = true
+      return connection
+    },
     greet: async (target, greeting = encodeGreeting({ kind: 'hello', hello })) => {
       const connection = await attacker.connect(target)
       const stream = await connection.newStream(PROTOCOLS.hello)

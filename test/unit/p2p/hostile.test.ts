@@ -158,6 +158,18 @@ describe('malformed input is answered with a ban', () => {
 })
 
 describe('floods', () => {
+  test('a connection that sends much before its hello is closed', async () => {
+    const a = await startNode()
+    const attacker = await startAttacker()
+    const connection = await attacker.connect(a)
+    const stream = await openStream(connection, PROTOCOLS.consensus)
+    stream.send(new Uint8Array(2 * LIMITS.bytesBeforeHello))
+    const startMs = performance.now()
+    await until('it is closed', () => isClosed(connection))
+    // Not because its time to say hello was over.
+    expect(performance.now() - startMs).toBeLessThan(LIMITS.helloMs)
+  })
+
   test('10,000 votes a second reach nobody but for the budget, and an honest peer does not feel it', async () => {
     const [a, b] = await connectedPair()
     const attacker = await startAttacker()
@@ -165,18 +177,28 @@ describe('floods', () => {
     const stream = await openStream(connection, PROTOCOLS.consensus)
     const burst = concatBytes(...Array.from({ length: 1_000 }, (_, round) => encodeFrame(encodedVote(11, round))))
     const startMs = performance.now()
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 40; i++) {
       if (stream.status === 'open') stream.send(burst)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 80))
       await expectHealthy(b, a)
     }
     const seconds = (performance.now() - startMs) / 1000
     const passed = a.messages.filter(({ from }) => from === attacker.id).length
     expect(passed).toBeGreaterThan(LIMITS.messages.burst)
     expect(passed).toBeLessThanOrEqual(LIMITS.messages.burst + LIMITS.messages.perSecond * (seconds + 1))
-    // What it sends beyond that waits on its own side, but for one window.
+    // What it sends beyond that waits on its own side, but for one window; it is not tolerated for ever.
     expect(a.sessions.has(attacker.id)).toBe(true)
-  })
+    await until(
+      'it is disconnected',
+      () => {
+        if (stream.status === 'open' && stream.writeBufferLength < burst.length) stream.send(burst)
+        return !a.sessions.has(attacker.id)
+      },
+      60_000,
+    )
+    expect(a.log.some(({ reason }) => reason === 'it sends more than it may')).toBe(true)
+    await expectHealthy(b, a)
+  }, 90_000)
 
   test('votes of far heights are dropped', async () => {
     const [a, b] = await connectedPair()

@@ -74,7 +74,21 @@ describe('syncing', () => {
     world.run(9_000)
     expect(world.applied).toEqual([])
     expect(Math.max(...world.prepared)).toBe(1024)
-    expect(world.mostOpenRequests).toBeLessThanOrEqual(8 + 2)
+    expect(world.mostOpenRequests).toBeLessThanOrEqual(6 + 2)
+  })
+
+  it('holds no more bytes of blocks than it may, big ones included', () => {
+    const big = servedChain({ blocks: 60, txsAt: () => [new Uint8Array(20_000)] })
+    const limits = { heldBytes: 200_000, requestBytes: 50_000 }
+    const world = new SyncWorld({ chain: big, applyMs: () => 10_000, limits })
+    world.connect(honestPeer('a', big, () => 60))
+    world.follower.start()
+    world.run(9_000)
+    // Before the first answer nobody knows how big they are.
+    expect(world.prepared.length).toBeGreaterThan(8)
+    expect(world.prepared.length).toBeLessThan(20)
+    world.runToConsensus()
+    expect(world.applied).toHaveLength(60)
   })
 
   it('follows a chain that grows meanwhile', () => {
@@ -254,9 +268,21 @@ describe('peers that hold up', () => {
     const world = new SyncWorld({ chain })
     for (const id of ['slow-1', 'slow-2', 'slow-3']) world.connect({ ...liar(react), id })
     world.connect(honestPeer('honest', chain, () => BLOCKS))
-    syncedWorld(world, 20_000)
+    // No request has run out by then.
+    syncedWorld(world, 8_000)
     expect(world.applied).toEqual(ALL)
     for (const [, what] of world.punished) expect(what).toBe('unresponsive')
+  })
+
+  it('ignores what a slow peer still sends when another one was quicker', () => {
+    const world = new SyncWorld({ chain, applyMs: () => 10 })
+    world.connect(honestPeer('slow', chain, () => BLOCKS, 1_000))
+    world.at(100, () => world.connect(honestPeer('quick', chain, () => BLOCKS)))
+    syncedWorld(world)
+    const asked = Map.groupBy(world.requests, ({ from }) => from)
+    expect(asked.get(1)?.map(({ peer }) => peer)).toEqual(['slow', 'quick'])
+    expect(world.applied).toEqual(ALL)
+    expect(world.prepared.toSorted((a, b) => a - b)).toEqual(ALL)
   })
 
   it('counts requests, not bytes: small blocks over a slow line arrive', () => {
@@ -389,6 +415,14 @@ describe('a lie about a height', () => {
     world.follower.start()
     world.runToConsensus(35_000)
     expect(head - world.state.lastHeight).toBeLessThanOrEqual(1)
+  })
+
+  it('of one peer beside others is not believed when two of its requests have run out', () => {
+    const world = new SyncWorld({ chain, state: chain.states[280]!, ownAddress: addressOf(0) })
+    world.connect(honestPeer('honest', chain, () => 281))
+    world.connect({ id: 'liar', height: () => 1e6, react: silent })
+    syncedWorld(world, 25_000)
+    expect(world.punished).toEqual([['liar', 'unresponsive', '2 requests for blocks ran out']])
   })
 
   it('of the only peer ends when nothing has come for a while', () => {
@@ -547,6 +581,7 @@ describe('any peers', () => {
         syncedWorld(world, 60_000)
         expect(world.applied).toEqual(ALL.slice(0, 90))
         expect(world.halts).toEqual([])
+        expect(world.prepared.toSorted((a, b) => a - b)).toEqual(ALL.slice(0, 90))
         expect(world.mostOpenRequests).toBeLessThanOrEqual(16 + 7)
         for (const [id, what] of world.punished) {
           if (what !== 'unresponsive') expect(id).toMatch(/^garbage/)

@@ -2,7 +2,9 @@ import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { checkCommits } from '../../../src/sync/commitCheck.ts'
-import { type FollowEnvironment, Follower } from '../../../src/sync/follower.ts'
+import type { FollowEnvironment } from '../../../src/sync/followEnvironment.ts'
+import { Follower } from '../../../src/sync/follower.ts'
+import { SYNC_LIMITS, type SyncLimits } from '../../../src/sync/limits.ts'
 import type { SyncStatus } from '../../../src/sync/syncStatus.ts'
 import { type ServedChain, verifyFake } from './servedChain.ts'
 
@@ -30,6 +32,7 @@ export interface SyncWorldOptions {
   readonly chain: ServedChain
   readonly state?: ConsensusState
   readonly ownAddress?: Uint8Array
+  readonly limits?: Partial<SyncLimits>
   readonly verifyMs?: () => number
   readonly applyMs?: () => number
   /** the engine of this node: called when it starts */
@@ -87,8 +90,13 @@ export class SyncWorld {
       halt: (reason) => this.halts.push(reason),
       log: (level, message, fields) => this.logs.push([level, message, fields]),
     }
-    const address = ownAddress
-    this.follower = new Follower({ environment, state: this.state, ownAddress: address, verify: verifyFake })
+    this.follower = new Follower({
+      environment,
+      state: this.state,
+      ownAddress,
+      verify: verifyFake,
+      limits: { ...SYNC_LIMITS, ...options.limits },
+    })
   }
 
   connect(peer: FakePeer): void {

@@ -139,8 +139,8 @@ describe('createTestnet', () => {
     expect(() => create({ directory })).toThrow(/is not empty/)
   })
 
-  it('quotes a path that a line of .env cannot hold as it is', () => {
-    const odd = join(directory, 'a #b c')
+  it.each(['a #b c', "it's", 'say "x"', 'a=b'])('a path may be odd: %s', (name) => {
+    const odd = join(directory, name)
     const { nodes } = create({ directory: odd })
     expect(configOf(nodes[1]!.home).homedir).toBe(join(odd, 'node1'))
   })

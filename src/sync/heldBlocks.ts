@@ -1,0 +1,249 @@
+import type { ValidatorSet } from '../chain/consensus/types.ts'
+import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
+import type { ConsensusState } from '../consensus/consensusState.ts'
+import type { Misbehaviour } from '../consensus/effect.ts'
+import type { PeerId } from '../consensus/input.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import { type CommitCheck, isCovered } from './commitCheck.ts'
+import type { ReadBlock } from './readBlock.ts'
+import type { SyncEffect } from './syncEffect.ts'
+
+/** A block that waits for its turn. */
+export interface Slot {
+  readonly peer: PeerId
+  readonly read: ReadBlock
+  commit: 'unchecked' | 'checking' | 'valid'
+  lastCommit: 'unchecked' | 'checking' | 'valid' | 'invalid'
+  /** hash of the validators that the last commit was checked with */
+  lastSet: string
+  /** why the last commit is invalid */
+  reason: string
+}
+
+interface PendingCheck {
+  readonly slot: Slot
+  readonly what: 'commit' | 'lastCommit'
+}
+
+/** What block sync does when blocks turn out to be right or wrong. */
+export interface HeldBlocksEvents {
+  readonly emit: (effect: SyncEffect) => void
+  readonly ban: (peer: PeerId, what: Misbehaviour, reason: string) => void
+  /** a block of the peer was decided */
+  readonly delivered: (peer: PeerId) => void
+  readonly nextId: () => number
+}
+
+const FIRST_BLOCK_BYTES = 1024
+const LEAST_BLOCK_BYTES = 256
+
+/**
+ * Blocks that were fetched and wait for their turn, and the checks of their commits. A commit is checked with the validators that
+ * its block's header names as soon as these are known, and the last commit in a block when the block before is known to be
+ * decided; what both have in common is verified once.
+ */
+export class HeldBlocks {
+  readonly #events: HeldBlocksEvents
+  readonly #slots = new Map<number, Slot>()
+  readonly #checks = new Map<number, readonly PendingCheck[]>()
+  /** heights of slots with a commit or last commit that waits for its check */
+  readonly #unchecked = new Set<number>()
+  /** validator sets that are certain, by hash */
+  readonly #sets = new Map<string, ValidatorSet>()
+  #state: ConsensusState
+  #bytes = 0
+  #blockBytes = FIRST_BLOCK_BYTES
+
+  constructor(state: ConsensusState, events: HeldBlocksEvents) {
+    this.#state = state
+    this.#events = events
+    this.#learnSets()
+  }
+
+  /** of all held blocks */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** of recent blocks on average */
+  get blockBytes(): number {
+    return this.#blockBytes
+  }
+
+  has(height: number): boolean {
+    return this.#slots.has(height)
+  }
+
+  get(height: number): Slot | undefined {
+    return this.#slots.get(height)
+  }
+
+  add(peer: PeerId, height: number, read: ReadBlock): void {
+    this.#bytes += read.size
+    this.#blockBytes = Math.max(LEAST_BLOCK_BYTES, (this.#blockBytes * 7 + read.size) >> 3)
+    this.#slots.set(height, {
+      peer,
+      read,
+      commit: 'unchecked',
+      lastCommit: 'unchecked',
+      lastSet: '',
+      reason: '',
+    })
+    this.#unchecked.add(height)
+  }
+
+  /** Without what came from this peer and is not known to be decided. */
+  dropUndecided(peer: PeerId): void {
+    for (const [height, slot] of this.#slots) {
+      if (slot.peer === peer && slot.commit !== 'valid') this.#drop(height, slot)
+    }
+  }
+
+  /** The block after the old state was applied. */
+  advance(state: ConsensusState): void {
+    const slot = this.#slots.get(state.lastHeight)
+    if (slot !== undefined) this.#drop(state.lastHeight, slot)
+    this.#state = state
+    this.#learnSets()
+  }
+
+  /** @param reasons for each check of a `verify` effect, why the commit is invalid */
+  verified(id: number, reasons: readonly (string | undefined)[]): void {
+    const pending = this.#checks.get(id)
+    this.#checks.delete(id)
+    for (const [index, check] of (pending ?? []).entries()) this.#settle(check, reasons[index])
+  }
+
+  /** The next block, when it is known to be decided and its last commit is checked, whatever came of that. */
+  ready(): Slot | undefined {
+    const height = this.#state.lastHeight + 1
+    const slot = this.#slots.get(height)
+    if (slot === undefined || slot.commit !== 'valid') return undefined
+    if (slot.lastCommit !== 'checking' && slot.lastSet !== setKey(this.#state.lastValidators)) {
+      // The block before was another one then.
+      slot.lastCommit = 'unchecked'
+      this.#unchecked.add(height)
+      this.check()
+    }
+    return slot.lastCommit === 'unchecked' || slot.lastCommit === 'checking' ? undefined : slot
+  }
+
+  #learnSets(): void {
+    const { lastValidators, validators, nextValidators } = this.#state
+    this.#sets.clear()
+    for (const set of [lastValidators, validators, nextValidators]) this.#sets.set(setKey(set), set)
+  }
+
+  /** Sends off the checks whose validators are known. */
+  check(): void {
+    const pending: PendingCheck[] = []
+    const checks: CommitCheck[] = []
+    this.#banForeign()
+    for (const height of this.#unchecked) {
+      const slot = this.#slots.get(height)!
+      if (slot.commit === 'unchecked') {
+        const check = this.#commitCheck(height, slot)
+        if (check !== undefined) {
+          slot.commit = 'checking'
+          pending.push({ slot, what: 'commit' })
+          checks.push(check)
+        }
+      }
+      if (slot.commit === 'valid' && slot.lastCommit === 'unchecked') this.#checkLast(height, slot, pending, checks)
+      if (slot.commit !== 'unchecked' && slot.lastCommit !== 'unchecked') this.#unchecked.delete(height)
+    }
+    if (checks.length === 0) return
+    const id = this.#events.nextId()
+    this.#checks.set(id, pending)
+    this.#events.emit({ kind: 'verify', id, checks })
+  }
+
+  /** The validators of the next two blocks are certain: whoever names others made the block up. */
+  #banForeign(): void {
+    const { validators, nextValidators } = this.#state
+    for (const [ahead, set] of [validators, nextValidators].entries()) {
+      const height = this.#state.lastHeight + 1 + ahead
+      const slot = this.#slots.get(height)
+      if (slot === undefined || bytesKey(slot.read.block.header.validatorsHash) === setKey(set)) continue
+      this.#drop(height, slot)
+      this.#events.ban(slot.peer, 'invalid block', `block ${height} is signed by validators of another height`)
+    }
+  }
+
+  #commitCheck(height: number, { read }: Slot): CommitCheck | undefined {
+    const validators = this.#sets.get(bytesKey(read.block.header.validatorsHash))
+    if (validators === undefined) return undefined
+    const { chainId } = this.#state
+    return { chainId, height, blockId: read.blockId, validators, commit: read.commit, known: undefined }
+  }
+
+  /** The last commit of a block, as soon as the block before is known to be decided: most signatures are its commit's. */
+  #checkLast(height: number, slot: Slot, pending: PendingCheck[], checks: CommitCheck[]): void {
+    const { header, lastCommit } = slot.read.block
+    const before = this.#slots.get(height - 1)
+    let validators: ValidatorSet | undefined
+    let known = this.#state.lastSeenCommit
+    if (height - 1 === this.#state.lastHeight) {
+      validators = this.#state.lastValidators
+    } else if (before?.commit === 'valid') {
+      validators = this.#sets.get(bytesKey(before.read.block.header.validatorsHash))
+      known = before.read.commit
+    }
+    if (validators === undefined) return
+    slot.lastSet = setKey(validators)
+    const { chainId } = this.#state
+    const check: CommitCheck = {
+      chainId,
+      height: height - 1,
+      blockId: header.lastBlockId,
+      validators,
+      commit: lastCommit,
+      known,
+    }
+    if (isCovered(check)) {
+      slot.lastCommit = 'valid'
+      return
+    }
+    slot.lastCommit = 'checking'
+    pending.push({ slot, what: 'lastCommit' })
+    checks.push(check)
+  }
+
+  #settle({ slot, what }: PendingCheck, reason: string | undefined): void {
+    const { block, blockId, commit } = slot.read
+    const { height } = block.header
+    if (this.#slots.get(height) !== slot) return
+    if (what === 'lastCommit') {
+      slot.lastCommit = reason === undefined ? 'valid' : 'invalid'
+      slot.reason = reason ?? ''
+      return
+    }
+    if (reason !== undefined) {
+      this.#drop(height, slot)
+      this.#events.ban(slot.peer, 'bad signature', `commit of block ${height}: ${reason}`)
+      return
+    }
+    slot.commit = 'valid'
+    this.#unchecked.add(height)
+    if (this.#slots.has(height + 1)) this.#unchecked.add(height + 1)
+    this.#events.delivered(slot.peer)
+    this.#events.emit({ kind: 'prepare', decided: { block, blockId, seenCommit: commit } })
+  }
+
+  #drop(height: number, slot: Slot): void {
+    this.#slots.delete(height)
+    this.#unchecked.delete(height)
+    this.#bytes -= slot.read.size
+  }
+}
+
+/** Sets are few and long-lived; their hashes are not computed for each block. */
+const setKeys = new WeakMap<ValidatorSet['validators'], string>()
+
+function setKey(set: ValidatorSet): string {
+  const known = setKeys.get(set.validators)
+  if (known !== undefined) return known
+  const key = bytesKey(validatorSetHash(set))
+  setKeys.set(set.validators, key)
+  return key
+}

@@ -1,0 +1,78 @@
+import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { ConsensusState } from '../consensus/consensusState.ts'
+import type { PeerId } from '../consensus/input.ts'
+import type { FetchedBlocks } from '../consensus/transport.ts'
+import { isLagProof, PROOF_DISTANCE } from './lagProof.ts'
+
+/** A request for one block that would prove that this node is behind. */
+export interface ProofRequest {
+  readonly id: number
+  readonly peer: PeerId
+  readonly height: number
+}
+
+/** A peer that may have such a block, as it says. */
+export interface ProofPeer {
+  readonly id: PeerId
+  readonly base: number
+  readonly height: number
+}
+
+/** A next block that this node lacks proves that it does not keep up when it has decided nothing for this long. */
+const STUCK_MS = 5_000
+const MAX_PEERS = 8
+
+/** Asks peers that say to be far ahead for a block that proves it. */
+export class LagSearch {
+  readonly #beganAt: ConsensusState
+  readonly #isStuck: boolean
+  readonly #verify: VerifySignature | undefined
+  readonly #open = new Map<number, ProofRequest>()
+
+  /** @param idleMs since this node decided a block */
+  constructor(state: ConsensusState, idleMs: number, verify: VerifySignature | undefined) {
+    this.#beganAt = state
+    this.#isStuck = idleMs >= STUCK_MS
+    this.#verify = verify
+  }
+
+  /** Every request was answered or has failed. */
+  get isOver(): boolean {
+    return this.#open.size === 0
+  }
+
+  isOpen(id: number): boolean {
+    return this.#open.has(id)
+  }
+
+  /** @returns the requests to make, each once */
+  begin(peers: readonly ProofPeer[], nextId: () => number): readonly ProofRequest[] {
+    const { lastHeight } = this.#beganAt
+    const far = lastHeight + PROOF_DISTANCE
+    const ask = (peer: PeerId, height: number): void => {
+      const id = nextId()
+      this.#open.set(id, { id, peer, height })
+    }
+    for (const { id, base } of peers.filter(({ height }) => height >= far).slice(0, MAX_PEERS)) {
+      ask(id, Math.max(base, far))
+      // While it decides blocks itself, a next one that others have first proves nothing.
+      if (this.#isStuck && base <= lastHeight + 1) ask(id, lastHeight + 1)
+    }
+    return [...this.#open.values()]
+  }
+
+  /** @returns whether the answer proves that the network is ahead of `state` */
+  answered(id: number, answer: FetchedBlocks, state: ConsensusState): boolean {
+    const request = this.#open.get(id)
+    this.#open.delete(id)
+    return (
+      request !== undefined &&
+      request.height > state.lastHeight &&
+      isLagProof(state, request.height, answer, this.#verify)
+    )
+  }
+
+  failed(id: number): void {
+    this.#open.delete(id)
+  }
+}

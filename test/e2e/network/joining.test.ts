@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rpc } from '../rpc.ts'
+import { runCoind } from '../runCoind.ts'
+import { freePort, startNode, type TestNode } from '../startNode.ts'
+import { type LocalNetwork, makeNetwork, waitForHeight } from './localNetwork.ts'
+import { startTransfers } from './transfers.ts'
+
+interface Status {
+  readonly result: { readonly sync_info: { readonly latest_block_height: string; readonly catching_up: boolean } }
+}
+
+const BLOCKS_BEFORE = 60
+
+let network: LocalNetwork
+let directory: string
+const joiners: TestNode[] = []
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-joining-'))
+  network = await makeNetwork({ validators: 2 })
+  await network.start()
+  const transfers = startTransfers(network.nodes, 20)
+  await waitForHeight(network.seed, BLOCKS_BEFORE)
+  await transfers.stop()
+})
+
+afterAll(async () => {
+  for (const node of joiners) if (node.process.exitCode === null) await node.kill('SIGKILL')
+  await network.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+function seedVariables(): Record<string, string> {
+  const { rpcUrl, nodeId, peerAddress } = network.seed
+  return {
+    NETWORK: 'testnet',
+    JOIN_NETWORK: 'true',
+    SEED_NODE_URL: rpcUrl,
+    SEED_NODE_ID: nodeId,
+    SEED_PEER_HOST: peerAddress,
+    P2P_HOST: '127.0.0.1',
+  }
+}
+
+async function joinNetwork(name: string, variables: Record<string, string> = {}): Promise<TestNode> {
+  const node = await startNode({
+    command: 'start',
+    homedir: join(directory, name),
+    environment: { ...seedVariables(), ...variables },
+  })
+  joiners.push(node)
+  return node
+}
+
+async function statusOf(node: TestNode): Promise<Status['result']['sync_info']> {
+  return ((await (await fetch(`${node.url}rpc/status`)).json()) as Status).result.sync_info
+}
+
+const heightOf = async (node: TestNode): Promise<number> => Number(await rpc<string>(node.url, 'eth_blockNumber'))
+
+async function until(what: string, node: TestNode, test: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await test())) {
+    if (performance.now() > deadline) throw new Error(`never ${what}:\n${node.output().slice(-6_000)}`)
+    await sleep(100)
+  }
+}
+
+/** The node has what the network has, now and a few blocks later. */
+async function expectInStep(node: TestNode): Promise<void> {
+  const target = (await network.seed.height()) + 5
+  await until(`at height ${target}`, node, async () => (await heightOf(node)) >= target)
+  for (const height of [1, BLOCKS_BEFORE >> 1, BLOCKS_BEFORE, target]) {
+    const tag = `0x${height.toString(16)}`
+    const { hash } = await rpc<{ readonly hash: string }>(node.url, 'eth_getBlockByNumber', tag, false)
+    expect(hash).toBe(await network.seed.blockHash(height))
+  }
+  expect((await statusOf(node)).catching_up).toBe(false)
+  expect(await rpc(node.url, 'eth_syncing')).toBe(false)
+}
+
+describe('a node that joins', () => {
+  it('takes the genesis and the blocks from the network and stays in step, also after kill -9 with the seed’s RPC gone', async () => {
+    const first = await joinNetwork('full')
+    await expectInStep(first)
+    expect(first.output()).toMatch(/taken on trust: set GENESIS_HASH=[0-9a-f]{64}/)
+    expect(first.output()).toContain('synced')
+    await first.kill('SIGKILL')
+    await waitForHeight(network.seed, (await network.seed.height()) + 40)
+    const again = await joinNetwork('full', { SEED_NODE_URL: 'http://127.0.0.1:1' })
+    await expectInStep(again)
+    expect(again.output()).toContain('synced')
+    expect(await again.kill('SIGTERM')).toBe(0)
+  })
+
+  it('leaves consensus when it has fallen behind, syncs and returns', async () => {
+    const node = await joinNetwork('stopped')
+    await expectInStep(node)
+    node.process.kill('SIGSTOP')
+    await waitForHeight(network.seed, (await network.seed.height()) + 60)
+    node.process.kill('SIGCONT')
+    await expectInStep(node)
+    expect(node.output()).toContain('leaving consensus to sync')
+    await node.kill('SIGTERM')
+  })
+
+  it.each<[string, () => Record<string, string>, RegExp]>([
+    [
+      'another chain',
+      () => ({ CHAIN_ID: 'coin_9001-1' }),
+      /coind: .*belongs to the network coin_76287-1, but CHAIN_ID is coin_9001-1/,
+    ],
+    [
+      'another genesis',
+      () => ({ GENESIS_HASH: '00'.repeat(32) }),
+      /coind: .*hash [0-9a-f]{64}, but GENESIS_HASH is 0{64}/,
+    ],
+    ['a seed that is no node', () => ({ SEED_NODE_URL: `${network.seed.rpcUrl}/wallet` }), /coind: .*SEED_NODE_URL/],
+  ])('ends with one line when it is to join %s', async (_, variables, line) => {
+    const environment = { ...seedVariables(), ...variables(), RPC_PORT: String(await freePort()) }
+    const homedir = join(directory, 'refused')
+    const { code, output } = await runCoind(['start', '--homedir', homedir], { environment, killAfterMs: 30_000 })
+    expect({ code, output }).toEqual({ code: 65, output: expect.stringMatching(line) })
+    expect(output.trim()).not.toContain('\n')
+  })
+
+  it('waits for a seed that is not there yet, and ends at once when it is told to', async () => {
+    let output = ''
+    const url = `http://127.0.0.1:${await freePort()}`
+    const starting = startNode({
+      command: 'start',
+      homedir: join(directory, 'waiting'),
+      environment: { ...seedVariables(), SEED_NODE_URL: url },
+      onSpawn: (child) => {
+        child.stdout!.on('data', (chunk: Buffer) => {
+          output += chunk.toString()
+          if (output.includes('waiting for the seed node')) child.kill('SIGTERM')
+        })
+      },
+    })
+    await expect(starting).rejects.toThrow('did not start')
+    expect(output).toContain(`${url}/rpc/genesis cannot be reached (ECONNREFUSED)`)
+  })
+})

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { BROKEN_ENGINES } from './brokenEngines.ts'
+import { colluders } from './byzantine/colluders.ts'
+import { amnesiac } from './byzantine/voters.ts'
+import { randomRun } from './randomRun.ts'
+import { Simulation } from './simulation.ts'
+
+/** First seed whose run breaks a rule, with the rule; undefined: none of them. */
+function firstViolation(seeds: number, run: (seed: number) => Simulation): { seed: number; rule: string } | undefined {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const [violation] = run(seed).violations
+    if (violation !== undefined) return { seed, rule: violation.rule }
+  }
+  return undefined
+}
+
+const isEven = (node: number): boolean => node % 2 === 0
+
+function collusion(seed: number, validators: number, bad: readonly number[]): Simulation {
+  const strategies = colluders(bad.length, isEven)
+  const byzantine = new Map(bad.map((index, position) => [index, strategies[position]!]))
+  const simulation = new Simulation({ seed, validators, byzantine })
+  simulation.startAll()
+  simulation.connectAll()
+  simulation.run(20_000)
+  return simulation
+}
+
+function forgetfulness(seed: number, validators: number, bad: readonly number[]): Simulation {
+  const byzantine = new Map(bad.map((index) => [index, amnesiac()]))
+  const simulation = new Simulation({ seed, validators, byzantine })
+  // Honest nodes of one half hear nothing of those of the other.
+  simulation.network.setLinks(
+    { blocked: true },
+    (from, to) => !bad.includes(from) && !bad.includes(to) && isEven(from) !== isEven(to),
+  )
+  simulation.startAll()
+  simulation.connectAll()
+  simulation.run(20_000)
+  return simulation
+}
+
+describe('the checks find', () => {
+  test('a fork that more than a third make by voting twice, and none by a third', () => {
+    expect(firstViolation(5, (seed) => collusion(seed, 4, [1, 2]))?.rule).toBe('agreement')
+    expect(firstViolation(5, (seed) => collusion(seed, 7, [1, 2, 3]))?.rule).toBe('agreement')
+    expect(firstViolation(5, (seed) => collusion(seed, 4, [1]))).toBe(undefined)
+    expect(firstViolation(5, (seed) => collusion(seed, 7, [1, 2]))).toBe(undefined)
+  })
+
+  test('10: a fork that more than a third make by forgetting their locks, and none by a third', () => {
+    expect(firstViolation(20, (seed) => forgetfulness(seed, 4, [1, 2]))?.rule).toBe('agreement')
+    expect(firstViolation(20, (seed) => forgetfulness(seed, 4, [1]))).toBe(undefined)
+  })
+
+  for (const [fault, createEngine] of Object.entries(BROKEN_ENGINES)) {
+    test(`an engine that ${fault}`, () => {
+      let found: string | undefined
+      for (let seed = 1; seed <= 400 && found === undefined; seed++) {
+        found = randomRun({ seed, validators: 4, mode: 'safety', overrides: { createEngine } }).violations[0]?.rule
+      }
+      expect(found).toBeDefined()
+    })
+  }
+})

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { packHashes, packSenders, unpackSenders } from '../../../src/mempool/packedSenders.ts'
+
+const hash = (index: number) => new Uint8Array(32).fill(index)
+const address = (index: number) => new Uint8Array(20).fill(index)
+
+it.each([[[]], [[1]], [[1, 2, 3, 4, 5]]])('the answer to %j names who is known, in order', (indices) => {
+  const known = new Map(indices.filter((index) => index % 2 === 1).map((index) => [hash(index)[0], address(index)]))
+  const answer = packSenders(packHashes(indices.map(hash)), (asked) => known.get(asked[31]))
+  expect(unpackSenders(answer)).toEqual(indices.map((index) => (index % 2 === 1 ? address(index) : undefined)))
+})
