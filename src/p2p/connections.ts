@@ -4,9 +4,9 @@ import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import { BAN_MS, Bans } from './bans.ts'
-import { readAnswer, sendFrame } from './frameStream.ts'
+import { sendFrame } from './frameStream.ts'
 import { FrameError } from './frames.ts'
-import { decodeGreeting, differenceOf, encodeGreeting, type Greeting, type Hello } from './hello.ts'
+import { differenceOf, encodeGreeting, type Greeting, type Hello } from './hello.ts'
 import { createHost, type Host } from './host.ts'
 import type { KnownPeer } from './knownPeer.ts'
 import { LIMITS } from './limits.ts'
@@ -14,6 +14,7 @@ import { meterOf } from './meteredMuxer.ts'
 import { formatPeerAddress, fromMultiaddr, type PeerAddress, toMultiaddr } from './peerAddress.ts'
 import { nodeIdOfPeer } from './peerId.ts'
 import { PROTOCOLS } from './protocols.ts'
+import { readGreeting } from './readGreeting.ts'
 import { createBudgets, type Session } from './session.ts'
 import { provenValidator } from './validatorProof.ts'
 
@@ -227,18 +228,18 @@ export class Connections {
 
   #opened(connection: Connection): void {
     this.#greeted.set(connection, Promise.withResolvers())
-    connection.addEventListener('close', ({ error, local }) => this.#closed(connection, error, local === true))
+    connection.addEventListener('close', ({ error }) => this.#closed(connection, error))
     if (connection.direction === 'outbound') return
     const timer = setTimeout(() => connection.abort(new Error('no hello in time')), LIMITS.helloMs)
     this.#pending.set(connection, timer)
   }
 
-  #closed(connection: Connection, error: Error | undefined, isOwn: boolean): void {
+  #closed(connection: Connection, error: Error | undefined): void {
     this.#settle(connection, undefined)
     const session = this.#find(connection)
     if (session === undefined) return
     const reason = error === undefined ? 'the peer has closed the connection' : error.message
-    this.#options.log.info({ peer: session.id, reason, by: isOwn ? 'this node' : 'the peer' }, 'peer disconnected')
+    this.#options.log.info({ peer: session.id, reason }, 'peer disconnected')
     this.#sessions.delete(session.id)
     this.#options.onLeft(session)
   }
@@ -383,21 +384,6 @@ export class Connections {
     )
     await this.#options.onEstablished(session)
   }
-}
-
-async function readGreeting(stream: Stream): Promise<Greeting> {
-  let greeting: Greeting | undefined
-  const bounds = {
-    frameBytes: LIMITS.helloBytes,
-    totalBytes: LIMITS.helloBytes,
-    idleMs: LIMITS.helloMs,
-    totalMs: LIMITS.helloMs,
-  }
-  await readAnswer(stream, bounds, (body) => {
-    greeting = decodeGreeting(body)
-    return true
-  })
-  return greeting!
 }
 
 function addressOf(connection: Connection): PeerAddress {

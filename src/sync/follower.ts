@@ -42,8 +42,8 @@ const RETRY_MS = 2_000
 const MAX_RETRY_MS = 300_000
 
 /**
- * Decides whether this node takes part in consensus or fetches blocks, and does the latter. A node with a third of the power
- * never waits, since nobody can go on without it; others hear a first peer before they start, and sync first when it is ahead. A
+ * Decides whether this node takes part in consensus or fetches blocks, and does the latter. A node with more than two thirds
+ * of the power never waits, since nobody can have gone on without it; others hear a first peer before they start, and sync first when it is ahead. A
  * node in consensus leaves it only for a proof that it is behind, which no peer can make up (see lagProof.ts).
  */
 export class Follower {
@@ -106,7 +106,8 @@ export class Follower {
     const { validators } = this.#state
     const { ownAddress } = this.#options
     const own = validators.validators.find(({ address }) => ownAddress !== undefined && equalBytes(address, ownAddress))
-    if (own !== undefined && own.power * 3n >= validators.totalPower) {
+    // Nobody else has decided anything. Any other validator first hears where the chain is: its directory may be an old copy.
+    if (own !== undefined && own.power * 3n > validators.totalPower * 2n) {
       this.#enterConsensus()
       return
     }

@@ -12,10 +12,10 @@ import { Database } from '../../src/storage/database.ts'
 import { WALLET_KEY } from '../unit/app/testChain.ts'
 import { networkGenesis, openNetworkNode, proposeBlock } from '../unit/app/testNetwork.ts'
 
-const BLOCKS = 1_200
+const BLOCKS = 800
 const KILLS = 4
 /** Blocks that a child follows before it is killed, more or less: not the same in each round. */
-const BLOCKS_BEFORE_KILL = [30, 210, 330, 170]
+const BLOCKS_BEFORE_KILL = [30, 150, 210, 90]
 
 let directory: string
 beforeEach(() => {
@@ -95,4 +95,4 @@ it('a node that is killed while it catches up has a whole chain, and goes on fro
   const node = await openNetworkNode(networkGenesis(2), { directory: home })
   expect(bytesToHex(node.executor.head().hash)).toBe(hashes[BLOCKS])
   await node.close()
-})
+}, 300_000)

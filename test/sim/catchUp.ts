@@ -1,5 +1,5 @@
-import { decodeBlock, encodeBlock } from '../../src/chain/consensus/blockCodec.ts'
-import { decodeCommit, encodeCommit } from '../../src/chain/consensus/commitCodec.ts'
+import { decodeBlock } from '../../src/chain/consensus/blockCodec.ts'
+import { decodeCommit } from '../../src/chain/consensus/commitCodec.ts'
 import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
 import { createPartSet } from '../../src/chain/consensus/partSet.ts'
 import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
@@ -83,17 +83,4 @@ export class CatchUp {
     node.execute({ block, blockId, seenCommit: commit })
     return true
   }
-}
-
-/** A block and its commit as they travel. */
-export interface EncodedBlock {
-  readonly block: Uint8Array
-  readonly commit: Uint8Array
-}
-
-export function encodeServed(served: {
-  block: Parameters<typeof encodeBlock>[0]
-  commit: Parameters<typeof encodeCommit>[0]
-}): EncodedBlock {
-  return { block: encodeBlock(served.block), commit: encodeCommit(served.commit) }
 }

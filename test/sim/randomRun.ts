@@ -85,6 +85,7 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
     powers,
     byzantine,
     realKeys: seed % 100 === 0,
+    followsSync: seed % 3 === 0,
     segmentBytes: random.pick([4 << 10, 16 << 10, 1 << 20]),
     durableEvery: random.between(1, 8),
     ...(churns

@@ -22,8 +22,10 @@ import { bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { Byzantine } from './byzantine/byzantine.ts'
 import { forgeProposal, forgeVote } from './byzantine/forge.ts'
-import { CatchUp, type EncodedBlock, encodeServed } from './catchUp.ts'
+import { CatchUp } from './catchUp.ts'
+import { type EncodedBlock, encodeServed } from './encodedBlock.ts'
 import { fingerprint } from './fingerprint.ts'
+import { FollowerSync } from './followerSync.ts'
 import { describeVote } from './monitor.ts'
 import type { SimKey } from './signatureScheme.ts'
 import { SimApplication } from './simApplication.ts'
@@ -136,7 +138,7 @@ export class SimNode {
   }
 
   get isSyncing(): boolean {
-    return this.#catchUp.isRunning
+    return this.#catchUp.isRunning || this.#follower?.isRunning === true
   }
 
   nowMs(): number {
@@ -165,6 +167,7 @@ export class SimNode {
 
   isRestored = false
   #pool: EvidencePool | undefined
+  #follower: FollowerSync | undefined
   #guard: SigningGuard | undefined
   #signer: ConsensusSigner | undefined
   #memory: Signer | undefined
@@ -188,7 +191,10 @@ export class SimNode {
     simulation.trace(this.index, 'starts')
     try {
       this.#recover()
-      this.startEngine()
+      if (simulation.followsSync) {
+        this.#follower = new FollowerSync(this)
+        this.#follower.start()
+      } else this.startEngine()
     } catch (error) {
       this.halted = error as Error
       simulation.trace(this.index, `cannot start: ${(error as Error).message}`)
@@ -196,13 +202,18 @@ export class SimNode {
         simulation.monitor.report('cannot start', `node ${this.index}: ${(error as Error).stack}`)
       }
     }
-    if (this.#expected !== undefined && this.halted === undefined) {
-      const found = fingerprint(this.engine!.roundState)
-      if (found !== this.#expected) {
-        simulation.monitor.report('replay', `node ${this.index}:\n  before ${this.#expected}\n  after  ${found}`)
-      }
-    }
+  }
+
+  /** A process that died with all its log written must find itself where it was. */
+  #checkReplay(): void {
+    const expected = this.#expected
     this.#expected = undefined
+    if (expected === undefined || this.halted !== undefined) return
+    const found = fingerprint(this.engine!.roundState)
+    const isSameHeight = found.slice(0, found.indexOf('/')) === expected.slice(0, expected.indexOf('/'))
+    // Blocks may have been synced before.
+    if (found === expected || (this.simulation.followsSync && !isSameHeight)) return
+    this.simulation.monitor.report('replay', `node ${this.index}:\n  before ${expected}\n  after  ${found}`)
   }
 
   /** Reads the log and executes the blocks in it that the application lacks. */
@@ -269,6 +280,8 @@ export class SimNode {
     const isComplete = this.log?.isComplete === true && kind === 'process' && this.engine !== undefined
     this.#expected = isComplete && this.isHonest && this.halted === undefined ? this.#fingerprintNow() : undefined
     this.#catchUp.stop()
+    this.#follower?.stop()
+    this.#follower = undefined
     this.stopEngine()
     this.log?.close()
     this.log = undefined
@@ -326,11 +339,18 @@ export class SimNode {
   joined(peer: number): void {
     if (!this.isUp) return
     const node = this.simulation.nodes[peer]!
-    this.guard(() => this.engine?.peerJoined(node.id, node.key?.address))
+    this.guard(() => {
+      this.engine?.peerJoined(node.id, node.key?.address)
+      this.#follower?.joined(peer)
+    })
   }
 
   left(peer: number): void {
-    if (this.isUp) this.guard(() => this.engine?.peerLeft(this.simulation.peerId(peer)))
+    if (!this.isUp) return
+    this.guard(() => {
+      this.engine?.peerLeft(this.simulation.peerId(peer))
+      this.#follower?.left(peer)
+    })
   }
 
   /** Takes a message as it comes from the wire. */
@@ -338,7 +358,10 @@ export class SimNode {
     if (!this.isUp) return
     const peer = this.simulation.peerId(from)
     this.byzantine?.onReceive?.(this, from, message)
-    this.guard(() => this.engine?.receive(peer, message))
+    this.guard(() => {
+      this.#follower?.message(from, message)
+      this.engine?.receive(peer, message)
+    })
   }
 
   /** Sends without looking: for the engine's messages go through {@link #send}. */
@@ -412,7 +435,11 @@ export class SimNode {
     const engine = simulation.createEngine(options, this)
     this.engine = engine
     engine.start()
-    for (const peer of simulation.network.peersOf(this.index)) this.joined(peer)
+    this.#checkReplay()
+    for (const peer of simulation.network.peersOf(this.index)) {
+      const { id, key: peerKey } = simulation.nodes[peer]!
+      engine.peerJoined(id, peerKey?.address)
+    }
     if (this.byzantine !== undefined && this.#startedByzantine !== this.incarnation) {
       this.#startedByzantine = this.incarnation
       this.byzantine.onStart?.(this)
@@ -556,11 +583,15 @@ export class SimNode {
         this.decidedSinceStart++
       },
       onBehind: (height, peerHeight) => {
-        simulation.trace(this.index, `is at ${height}, behind ${peerHeight}: syncs`)
+        simulation.trace(this.index, `is at ${height}, behind ${peerHeight}`)
+        if (this.#follower !== undefined) {
+          this.#follower.onBehind(peerHeight)
+          return
+        }
         this.syncs++
         this.later(0, () => this.#catchUp.start())
       },
-      onHalt: (error) => this.#halt(error),
+      onHalt: (error) => this.halt(error),
       note: (message, fields) => {
         if (simulation.traces) simulation.trace(this.index, `note: ${message} ${JSON.stringify(fields)}`)
         simulation.options.onNote?.(this, message, fields)
@@ -568,7 +599,7 @@ export class SimNode {
     }
   }
 
-  #halt(error: Error): void {
+  halt(error: Error): void {
     const { simulation } = this
     this.halted = error
     simulation.trace(this.index, `halts: ${error.message}`)
@@ -588,6 +619,7 @@ export class SimNode {
       this.#decided(decided, result)
       const engine = this.engine ?? this.#closing
       engine?.finalized(height, result)
+      this.#follower?.decided()
     })
   }
 
@@ -677,18 +709,29 @@ export class SimNode {
 
   /** Asks a peer for a decided block; `answer` is called with undefined when it has none, or never. */
   request(peer: number, height: number, answer: (served: EncodedBlock | undefined) => void): void {
+    const serve = () => {
+      const node = this.simulation.nodes[peer]!
+      const lie = node.byzantine?.serve?.(node, this.index, height)
+      if (lie === 'silent') return undefined
+      const known = node.application.block(height)
+      const served = lie ?? (known === undefined ? undefined : { block: known.block, commit: known.seenCommit })
+      if (served === undefined) return { answer: undefined, bytes: 20 }
+      const encoded = encodeServed(served)
+      return { answer: encoded, bytes: encoded.block.length + encoded.commit.length }
+    }
+    this.ask(peer, serve, answer)
+  }
+
+  /** Sends a request that `serve` answers at the peer (undefined: it does not); the answer may never come. */
+  ask<T>(peer: number, serve: () => { answer: T; bytes: number } | undefined, answered: (answer: T) => void): void {
     const { network, nodes } = this.simulation
     const { incarnation } = this
     network.send(this.index, peer, 40, () => {
-      const node = nodes[peer]!
-      if (!node.isUp) return
-      const lie = node.byzantine?.serve?.(node, this.index, height)
-      if (lie === 'silent') return
-      const known = node.application.block(height)
-      const served = lie ?? (known === undefined ? undefined : { block: known.block, commit: known.seenCommit })
-      const encoded = served === undefined ? undefined : encodeServed(served)
-      network.send(peer, this.index, encoded === undefined ? 20 : encoded.block.length + encoded.commit.length, () => {
-        if (this.incarnation === incarnation && this.isUp) this.guard(() => answer(encoded))
+      if (!nodes[peer]!.isUp) return
+      const served = serve()
+      if (served === undefined) return
+      network.send(peer, this.index, served.bytes, () => {
+        if (this.incarnation === incarnation && this.isUp) this.guard(() => answered(served.answer))
       })
     })
   }

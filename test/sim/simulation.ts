@@ -39,6 +39,8 @@ export interface SimulationOptions {
   readonly makeTxs?: (height: number, random: Random) => readonly Uint8Array[]
   /** node `index` runs with the key of node `twins.get(index)` */
   readonly twins?: ReadonlyMap<number, number>
+  /** block sync is production's, in place of a plain stand-in */
+  readonly followsSync?: boolean
   /** an engine that a test has damaged, for all honest nodes */
   readonly createEngine?: (options: EngineOptions, node: SimNode) => EngineLike
   readonly trace?: (line: string) => void
@@ -67,6 +69,7 @@ export class Simulation {
   readonly segmentBytes: number
   readonly durableEvery: number
   readonly jails: boolean
+  readonly followsSync: boolean
   readonly updatesAt: (height: number) => readonly ValidatorUpdate[]
   readonly makeTxs: (height: number, random: Random) => readonly Uint8Array[]
   /** heights by node and virtual time, for those who print intervals */
@@ -100,6 +103,7 @@ export class Simulation {
     const { updatesAt, makeTxs } = options
     this.updatesAt = (height) => updatesAt?.(height, this.keys) ?? []
     this.jails = options.jails ?? false
+    this.followsSync = options.followsSync ?? false
     this.makeTxs = makeTxs ?? ((_height, random) => [random.bytes(1 + random.below(60)).fill(7, 0, 1)])
     const size = validators + fullNodes
     this.network = new SimNetwork(this.queue, createRandom(seed, 2), size)
@@ -246,7 +250,7 @@ export class Simulation {
   punished(node: SimNode, peer: PeerId, what: string, reason: string): void {
     this.trace(node.index, `punishes ${peer}: ${what}, ${reason}`)
     const index = this.peerIndex(peer)
-    if (this.isFaulty(index) || this.isFaulty(node.index)) return
+    if (what === 'unresponsive' || this.isFaulty(index) || this.isFaulty(node.index)) return
     if (node.isHonest && this.nodes[index]?.isHonest === true) {
       this.monitor.report('honest peer punished', `node ${node.index} punishes ${index}: ${what}, ${reason}`)
     }

@@ -21,6 +21,8 @@ export interface Byzantine {
   onReceive?(node: SimNode, from: number, message: ConsensusMessage): void
   /** Called when its process starts, for what it does by itself. */
   onStart?(node: SimNode): void
+  /** Which height it says that it has, in place of `height`. */
+  claims?(height: number): number
   /** What it answers to who asks for a decided block: another one, nothing ('silent'), or undefined: the truth. */
   serve?(node: SimNode, from: number, height: number): ServedBlock | 'silent' | undefined
 }

@@ -141,6 +141,7 @@ export function liar(): Byzantine {
           node.transmit(to, message)
       }
     },
+    claims: (height) => (height % 3 === 0 ? height : height + 5_000),
     serve: (node, _from, height) => lie(node, height),
   }
 }

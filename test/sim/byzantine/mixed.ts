@@ -19,6 +19,10 @@ export function mixed(strategies: readonly Byzantine[]): Byzantine {
     onStart(node) {
       for (const strategy of strategies) strategy.onStart?.(node)
     },
+    claims(height) {
+      for (const strategy of strategies) if (strategy.claims !== undefined) return strategy.claims(height)
+      return height
+    },
     serve(node, from, height) {
       for (const strategy of strategies) {
         const served = strategy.serve?.(node, from, height)

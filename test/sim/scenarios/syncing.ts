@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { liar } from '../byzantine/floods.ts'
+import { Simulation } from '../simulation.ts'
 import { validatorScript } from '../validatorScript.ts'
 import { expectClean, expectHeight, restart, type Scenario, world } from './scenario.ts'
 
@@ -9,8 +10,8 @@ export const syncScenarios: readonly Scenario[] = [
     number: 26,
     name: `a node comes back ${behind} blocks behind: it catches up and votes again`,
     run: () => {
-      const simulation = world({ validators: 4 })
-      expectHeight(simulation, 3, 5_000)
+      const simulation = world({ validators: 4, followsSync: true })
+      expectHeight(simulation, 3, 15_000)
       const [away, ...rest] = simulation.nodes
       away!.crash('process')
       const height = away!.application.height
@@ -27,31 +28,71 @@ export const syncScenarios: readonly Scenario[] = [
         lastCommit.signatures.every(({ signature }) => signature.length > 0),
       )
       expect(isIn).toBe(true)
-      if (behind >= 20) expect(away!.syncs).toBeGreaterThan(0)
     },
   })),
   {
-    number: 27,
-    name: 'liars about heights, blocks and commits among the peers: the node catches up all the same',
+    number: 26,
+    name: 'a node is cut off while it runs, for 100 blocks: it leaves consensus, syncs and returns',
     run: () => {
-      for (const behind of [5, 12]) {
-        for (let seed = 1; seed <= 5; seed++) {
+      for (const followsSync of [false, true]) {
+        const simulation = world({ validators: 4, followsSync })
+        expectHeight(simulation, 5, 15_000)
+        const [away, ...rest] = simulation.nodes
+        simulation.network.partition([[0], [1, 2, 3]], 'silent')
+        const { height } = away!.application
+        expectHeight(simulation, height + 100, 120_000, rest)
+        expect(away!.application.height).toBeLessThan(height + 3)
+        simulation.network.setLinks({ blocked: false })
+        expectHeight(simulation, simulation.monitor.height + 2, 20_000)
+        expect(away!.syncs).toBeGreaterThan(0)
+        expectHeight(simulation, simulation.monitor.height + 6, 10_000)
+        expect(away!.isSyncing).toBe(false)
+      }
+    },
+  },
+  {
+    number: 26,
+    name: 'a full node that joins late syncs, follows, and syncs again',
+    run: () => {
+      const simulation = new Simulation({ seed: 1, validators: 4, fullNodes: 1, followsSync: true })
+      const joiner = simulation.nodes[4]!
+      for (const node of simulation.nodes) if (node !== joiner) node.start()
+      for (const node of simulation.nodes) {
+        for (let peer = 0; peer < node.index && node !== joiner; peer++) simulation.network.connect(node.index, peer)
+      }
+      for (const blocks of [150, 60]) {
+        const validators = simulation.nodes.slice(0, 4)
+        expectHeight(simulation, simulation.monitor.height + blocks, blocks * 600 + 10_000, validators)
+        restart(simulation, joiner)
+        expectHeight(simulation, simulation.monitor.height + 1, 15_000)
+        expectHeight(simulation, simulation.monitor.height + 5, 10_000)
+        expect(joiner.isSyncing).toBe(false)
+        joiner.crash('power')
+      }
+    },
+  },
+  ...[false, true].flatMap((followsSync) =>
+    [5, 12, 60].map((behind) => ({
+      number: 27,
+      name: `liars about heights, blocks and commits among the peers, ${behind} blocks behind (${followsSync ? 'production' : 'plain'} sync)`,
+      run: () => {
+        for (let seed = 1; seed <= 3; seed++) {
           const byzantine = new Map([
             [1, liar()],
             [2, liar()],
           ])
-          const simulation = world({ seed, validators: 7, byzantine })
-          expectHeight(simulation, 3, 5_000)
+          const simulation = world({ seed, validators: 7, byzantine, followsSync })
+          expectHeight(simulation, 3, 20_000)
           const away = simulation.nodes[0]!
           away.crash('process')
           const rest = simulation.honest.slice(1)
           expectHeight(simulation, away.application.height + behind, behind * 1_500 + 10_000, rest)
           restart(simulation, away)
-          expectHeight(simulation, simulation.monitor.height + 2, 40_000)
+          expectHeight(simulation, simulation.monitor.height + 2, 60_000)
         }
-      }
-    },
-  },
+      },
+    })),
+  ),
   {
     number: 28,
     name: 'validators change with every block',

@@ -346,13 +346,17 @@ describe('peers that hold up', () => {
 const addressOf = (index: number): Uint8Array => chain.states[0]!.validators.validators[index]!.address
 
 describe('the beginning', () => {
-  it('does not wait with a third of the power', () => {
-    const thirds = servedChain({ blocks: 1, powers: [1n, 1n, 1n] })
-    const ownAddress = thirds.states[0]!.validators.validators[1]!.address
-    const world = new SyncWorld({ chain: thirds, ownAddress })
+  it.each<[string, bigint[], 'consensus' | 'waiting']>([
+    ['does not wait with more than two thirds of the power', [7n, 2n, 1n], 'consensus'],
+    ['waits with two thirds, since its directory may be an old copy', [4n, 1n, 1n], 'waiting'],
+    ['waits with a third', [1n, 1n, 1n], 'waiting'],
+  ])('%s', (_, powers, mode) => {
+    const shared = servedChain({ blocks: 1, powers })
+    const ownAddress = shared.states[0]!.validators.validators[0]!.address
+    const world = new SyncWorld({ chain: shared, ownAddress })
     world.follower.start()
-    expect(world.engine).toEqual([[0, 'start']])
-    expect(world.follower.status.mode).toBe('consensus')
+    expect(world.follower.status.mode).toBe(mode)
+    expect(world.engine).toEqual(mode === 'consensus' ? [[0, 'start']] : [])
   })
 
   it.each<[string, (world: SyncWorld) => void, number, number]>([

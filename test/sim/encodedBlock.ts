@@ -1,0 +1,20 @@
+import type { ConsensusBlock } from '../../src/chain/consensus/block.ts'
+import { encodeBlock } from '../../src/chain/consensus/blockCodec.ts'
+import { encodeCommit } from '../../src/chain/consensus/commitCodec.ts'
+import type { Commit } from '../../src/chain/consensus/types.ts'
+
+/** A block and its commit as they travel. */
+export interface EncodedBlock {
+  readonly block: Uint8Array
+  readonly commit: Uint8Array
+}
+
+export function encodeServed({
+  block,
+  commit,
+}: {
+  readonly block: ConsensusBlock
+  readonly commit: Commit
+}): EncodedBlock {
+  return { block: encodeBlock(block), commit: encodeCommit(commit) }
+}

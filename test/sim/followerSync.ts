@@ -1,0 +1,146 @@
+import type { DecidedBlock } from '../../src/consensus/application.ts'
+import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../../src/consensus/transport.ts'
+import { checkCommits } from '../../src/sync/commitCheck.ts'
+import type { FollowEnvironment } from '../../src/sync/followEnvironment.ts'
+import { Follower } from '../../src/sync/follower.ts'
+import { encodeServed } from './encodedBlock.ts'
+import type { SimNode } from './simNode.ts'
+
+const REQUEST_MS = 10_000
+const VERIFY_MS = 1
+
+/** Block sync as production runs it, over the simulator's network and application. */
+export class FollowerSync {
+  readonly #node: SimNode
+  readonly #follower: Follower
+
+  constructor(node: SimNode) {
+    this.#node = node
+    this.#follower = new Follower({
+      environment: this.#environment(),
+      state: node.stateNow(),
+      ownAddress: node.key?.address,
+      verify: node.simulation.scheme.verify,
+    })
+  }
+
+  get isRunning(): boolean {
+    return this.#follower.status.mode !== 'consensus'
+  }
+
+  start(): void {
+    this.#follower.start()
+    for (const peer of this.#node.simulation.network.peersOf(this.#node.index)) this.joined(peer)
+  }
+
+  stop(): void {
+    this.#follower.stop()
+  }
+
+  joined(peer: number): void {
+    const { id, application, byzantine } = this.#node.simulation.nodes[peer]!
+    const height = byzantine?.claims?.(application.height) ?? application.height
+    this.#follower.peerJoined({ id, base: 1, height })
+  }
+
+  left(peer: number): void {
+    this.#follower.peerLeft(this.#node.simulation.peerId(peer))
+  }
+
+  message(from: number, message: ConsensusMessage): void {
+    if (message.kind === 'status') this.#follower.peerAt(this.#node.simulation.peerId(from), message.height - 1)
+  }
+
+  decided(): void {
+    this.#follower.decided(this.#node.stateNow())
+  }
+
+  onBehind(peerHeight: number): void {
+    this.#follower.onBehind(peerHeight)
+  }
+
+  #environment(): FollowEnvironment {
+    const node = this.#node
+    const { simulation } = node
+    return {
+      nowMs: () => simulation.queue.nowMs,
+      setTimer: (delayMs, run) => node.later(delayMs, run),
+      request: (id, peer, request) => this.#request(id, simulation.peerIndex(peer), request),
+      verify: (id, checks) => {
+        const reasons = checkCommits(checks, simulation.scheme.verify)
+        node.later(VERIFY_MS, () => this.#follower.verified(id, reasons))
+      },
+      prepare: () => undefined,
+      apply: (decided) => this.#apply(decided),
+      startEngine: () => node.startEngine(),
+      stopEngine: () => {
+        node.syncs++
+        node.stopEngine()
+        const wait = (): void => {
+          if (node.isClosing) node.later(1, wait)
+          else this.#follower.engineStopped(node.stateNow())
+        }
+        node.later(0, wait)
+      },
+      punish: (peer, what, reason) => simulation.punished(node, peer, what, reason),
+      publish: () => undefined,
+      halt: (reason) => node.halt(new Error(reason)),
+      log: (_level, message, fields) => {
+        if (simulation.traces) simulation.trace(node.index, `sync: ${message} ${JSON.stringify(fields)}`)
+      },
+    }
+  }
+
+  #apply(decided: DecidedBlock): void {
+    const node = this.#node
+    node.later(node.work.finalizeMs, () => {
+      node.execute(decided)
+      this.#follower.applied(node.stateNow(), decided.block.txs.length)
+    })
+  }
+
+  #request(id: number, peer: number, request: BlockRequest): void {
+    const node = this.#node
+    let isOpen = true
+    const close = (): boolean => {
+      const wasOpen = isOpen
+      isOpen = false
+      return wasOpen
+    }
+    node.later(REQUEST_MS, () => {
+      if (close()) this.#follower.failed(id)
+    })
+    node.ask(
+      peer,
+      () => serve(node.simulation.nodes[peer]!, node.index, request),
+      (answer) => {
+        if (close()) this.#follower.answered(id, answer)
+      },
+    )
+  }
+}
+
+/** What a node answers to a request; undefined: nothing. */
+function serve(
+  node: SimNode,
+  from: number,
+  request: BlockRequest,
+): { answer: FetchedBlocks; bytes: number } | undefined {
+  const { application, byzantine } = node
+  const blocks: FetchedBlock[] = []
+  let bytes = 0
+  for (let height = request.from; blocks.length < request.count && bytes <= request.maxBytes; height++) {
+    const lie = byzantine?.serve?.(node, from, height)
+    if (lie === 'silent') return undefined
+    const known = application.block(height)
+    if (lie === undefined && known === undefined) break
+    // Peers serve the commit that the next block holds, where there is one.
+    const commit = application.block(height + 1)?.block.lastCommit ?? known?.seenCommit
+    const encoded = encodeServed(lie ?? { block: known!.block, commit: commit! })
+    blocks.push(encoded)
+    bytes += encoded.block.length + encoded.commit.length
+  }
+  const height = byzantine?.claims?.(application.height) ?? application.height
+  return { answer: { base: 1, height, blocks }, bytes: bytes + 50 }
+}
