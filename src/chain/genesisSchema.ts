@@ -110,7 +110,8 @@ const validator = z.strictObject({
 const staking = z.strictObject({
   params: z.strictObject({
     unbonding_time: seconds,
-    max_validators: uint32.min(1),
+    /** messages of consensus and places for peers are sized for so many */
+    max_validators: uint32.min(1).max(50),
     max_entries: uint32,
     historical_entries: uint32,
     bond_denom: text,

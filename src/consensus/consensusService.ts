@@ -5,6 +5,7 @@ import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { headerHash } from '../chain/consensus/headerCodec.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
+import { CallQueue } from './callQueue.ts'
 import type { Clock } from './clock.ts'
 import { advanceState, type ConsensusState, stateFromInfo } from './consensusState.ts'
 import { ConsensusEngine } from './engine.ts'
@@ -14,9 +15,10 @@ import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
 import { dropSettledEvidence, executeDecided, tellDecided } from './executeDecided.ts'
 import type { PeerId } from './input.ts'
 import { Recovery } from './recovery.ts'
-import { checkRecovery, decidesAlone, replayDecided } from './recoveryReplay.ts'
+import { checkRecovery, replayDecided } from './recoveryReplay.ts'
 import { Signer } from './signer.ts'
 import { SigningGuard } from './signingGuard.ts'
+import { SigningWatch } from './signingWatch.ts'
 import type { PeerDescription, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKey } from './validatorKey.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
@@ -74,9 +76,6 @@ export interface ConsensusService {
   close(): Promise<void>
 }
 
-/** A validator that cannot know what it has signed waits so long for its own old votes to come back, or for a decision. */
-const OBSERVE_MS = 60_000
-
 /**
  * Opens the write-ahead log and executes the decided blocks that it holds and the application lacks. The engine is off.
  * @throws WalError, RecoveryError, or what the application throws
@@ -123,14 +122,14 @@ class Service implements ConsensusService {
   readonly #wal: Wal
   readonly #recovery: Recovery
   readonly #guard: SigningGuard
+  readonly #watch: SigningWatch
+  readonly #calls = new CallQueue()
   readonly #evidence: EvidencePool
   readonly #signer: Signer
   readonly #environment: ConsensusEnvironment
   readonly #peers = new Map<PeerId, PeerDescription>()
   #state: ConsensusState
   #engine: ConsensusEngine | undefined
-  #cancelObservation: (() => void) | undefined
-  #isObserving = false
   #whenIdle: PromiseWithResolvers<void> | undefined
   #hasHalted = false
   #timings = { buildMs: 0, logMs: 0 }
@@ -158,6 +157,7 @@ class Service implements ConsensusService {
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
+    this.#watch = new SigningWatch(guard, this.#signer, options.clock, options.wal.warn)
     this.events = this.#createEvents()
   }
 
@@ -172,7 +172,7 @@ class Service implements ConsensusService {
   startEngine(): void {
     if (this.#engine !== undefined || this.#hasHalted) return
     const { chain } = this.#options
-    this.#observe()
+    this.#watch.begin(this.#state, () => this.#engine?.resumeSigning())
     this.#engine = new ConsensusEngine({
       chain,
       state: this.#state,
@@ -186,43 +186,16 @@ class Service implements ConsensusService {
     for (const { id, validatorAddress } of this.#peers.values()) this.#engine?.peerJoined(id, validatorAddress)
   }
 
-  /** A key that may have signed elsewhere keeps still until the open height is decided, or nothing comes for long. */
-  #observe(): void {
-    const { key, clock, wal } = this.#options
-    const abstention = this.#guard.check(this.#state)
-    this.#signer.abstainThrough(0)
-    this.#isObserving = false
-    if (abstention === undefined) return
-    const { throughHeight, mayEnd, why } = abstention
-    const { validators } = this.#state.validators
-    const fields = { height: throughHeight, why }
-    if (mayEnd && validators.length === 1 && decidesAlone(this.#state.validators, key.publicKey)) {
-      wal.warn(
-        'this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed',
-        fields,
-      )
-      return
-    }
-    wal.warn('this validator signs nothing until a height is decided that it may have signed already', fields)
-    this.#signer.abstainThrough(throughHeight)
-    this.#isObserving = true
-    if (!mayEnd) return
-    this.#cancelObservation = clock.setTimer(OBSERVE_MS, () => {
-      wal.warn('nothing was decided for a minute: this validator signs again', fields)
-      this.#signer.abstainThrough(0)
-      this.#engine?.resumeSigning()
-    })
-  }
-
   async stopEngine(): Promise<void> {
     const engine = this.#engine
     if (engine === undefined) return
-    this.#cancelObservation?.()
+    this.#watch.pause()
     engine.stop()
     if (engine.isDeciding && !this.#hasHalted) {
       this.#whenIdle ??= Promise.withResolvers()
       await this.#whenIdle.promise
     }
+    await this.#calls.whenIdle()
     this.#engine = undefined
   }
 
@@ -231,7 +204,7 @@ class Service implements ConsensusService {
     const { clock, application, onDecided } = this.#options
     const { block, seenCommit } = decided
     const beginMs = clock.monotonicMs()
-    const result = await executeDecided(application, decided)
+    const result = await this.#calls.run(() => executeDecided(application, decided))
     this.#guard.see(block.lastCommit)
     this.#guard.see(seenCommit)
     tellDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
@@ -254,14 +227,13 @@ class Service implements ConsensusService {
     this.#state = state
     this.#recovery.finished(state.lastHeight)
     this.#signer.decided(state.lastHeight)
-    this.#cancelObservation?.()
-    this.#isObserving = false
+    this.#watch.decided(state.lastHeight)
   }
 
   #halt(cause: unknown): void {
     if (this.#hasHalted) return
     this.#hasHalted = true
-    this.#cancelObservation?.()
+    this.#watch.pause()
     this.#whenIdle?.resolve()
     this.#options.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
   }
@@ -287,10 +259,19 @@ class Service implements ConsensusService {
     }
   }
 
-  /** Runs `work` for the engine that is on now; its error stops consensus, unless the engine has been replaced meanwhile. */
-  #run(work: (engine: ConsensusEngine) => Promise<void>): void {
+  /**
+   * Asks the application about an open height when nothing else is asked of it. What is overtaken by a decision or a stop
+   * meanwhile is not asked, and its failure is none.
+   */
+  #ask(height: number, work: (engine: ConsensusEngine) => Promise<void>): void {
     const engine = this.#engine!
-    work(engine).catch((error: unknown) => engine.fail(error))
+    const asked = this.#calls.run(async () => {
+      if (engine.isOpen(height)) await work(engine)
+    })
+    asked.catch((error: unknown) => {
+      if (engine.isOpen(height)) engine.fail(error)
+      else this.#options.note('the application failed at what is not needed any more', { height, error })
+    })
   }
 
   #createEnvironment(): ConsensusEnvironment {
@@ -322,9 +303,9 @@ class Service implements ConsensusService {
       publishEvidence: (evidence) => transport.publishEvidence(evidence),
       punish: (peer, what, reason) => transport.punish(peer, what, reason),
       fetchDecided: (from, height) => void this.#fetchDecided(from, height),
-      build: (request, round) => this.#run((engine) => this.#build(engine, request, round)),
-      validate: (block) => this.#run((engine) => this.#validate(engine, block)),
-      finalize: (decided) => this.#run((engine) => this.#finalize(engine, decided)),
+      build: (request, round) => this.#ask(request.height, (engine) => this.#build(engine, request, round)),
+      validate: (block) => this.#ask(block.header.height, (engine) => this.#validate(engine, block)),
+      finalize: (decided) => this.#finalize(this.#engine!, decided),
       onUnknownSignature: (vote) => this.#onUnknownSignature(vote),
       onDecided: () => {
         // #finalize tells, with the durations.
@@ -348,18 +329,32 @@ class Service implements ConsensusService {
     engine.validated(block.header.height, headerHash(block.header), verdict.accepted ? undefined : verdict.reason)
   }
 
-  async #finalize(engine: ConsensusEngine, decided: DecidedBlock): Promise<void> {
-    const { clock, application, onDecided } = this.#options
+  #finalize(engine: ConsensusEngine, decided: DecidedBlock): void {
+    const { clock, application } = this.#options
+    const executed = this.#calls.run(async () => {
+      const beginMs = clock.monotonicMs()
+      const result = await executeDecided(application, decided)
+      this.#finalized(engine, decided, result, clock.monotonicMs() - beginMs)
+    })
+    executed.catch((error: unknown) => engine.fail(error))
+  }
+
+  #finalized(engine: ConsensusEngine, decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
     const { height } = decided.block.header
-    const beginMs = clock.monotonicMs()
-    const result = await executeDecided(application, decided)
-    const timings = { ...this.#timings, finalizeMs: clock.monotonicMs() - beginMs }
+    const timings = { ...this.#timings, finalizeMs }
     this.#timings = { buildMs: 0, logMs: 0 }
     this.#advance(advanceState(this.#state, decided, result))
-    onDecided({ decided, result, source: 'consensus', timings })
+    this.#options.onDecided({ decided, result, source: 'consensus', timings })
+    // The log has own messages of the next height, since the database was older: only a replay comes back to them.
+    const isReplayed = this.#recovery.lastSigned?.height === height + 1 && engine.isRunning
+    if (isReplayed) engine.stop()
     engine.finalized(height, result)
     this.#whenIdle?.resolve()
     this.#whenIdle = undefined
+    if (!isReplayed) return
+    this.#watch.pause()
+    this.#engine = undefined
+    this.startEngine()
   }
 
   async #fetchDecided(from: PeerId, height: number): Promise<void> {
@@ -367,8 +362,9 @@ class Service implements ConsensusService {
     try {
       const { blocks } = await transport.fetchBlocks(from, { from: height, count: 1, maxBytes: chain.params.maxBytes })
       const [fetched] = blocks
-      if (fetched === undefined) this.#engine?.fetchFailed(from, height)
-      else this.#engine?.receiveDecided(from, decodeBlock(fetched.block), decodeCommit(fetched.commit))
+      const block = fetched && decodeBlock(fetched.block)
+      if (block?.header.height !== height) this.#engine?.fetchFailed(from, height)
+      else this.#engine?.receiveDecided(from, block, decodeCommit(fetched!.commit))
     } catch (error) {
       this.#options.note('a decided block could not be fetched', { peer: from, height, error })
       this.#engine?.fetchFailed(from, height)
@@ -378,7 +374,7 @@ class Service implements ConsensusService {
   #onUnknownSignature(vote: Vote): void {
     if (this.#signer.knows(vote)) return
     // Whoever keeps still learns from its old votes. Otherwise it goes on: which of the two processes is wrong is not known.
-    if (this.#isObserving) this.#signer.observe(vote)
+    if (this.#watch.isObserving) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
   }
 }

@@ -32,7 +32,7 @@ export interface EngineOptions {
   readonly verify: VerifySignature
   /** of the open height, oldest first, from the log */
   readonly replay: readonly WalEntry[]
-  readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'addFromPeer' | 'decided'>
+  readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'decided'>
   readonly environment: ConsensusEnvironment
 }
 
@@ -89,11 +89,22 @@ export class ConsensusEngine {
     return this.#decision.isPending && this.#phase !== 'halted'
   }
 
+  get isRunning(): boolean {
+    return this.#phase === 'running'
+  }
+
+  /** It waits for what the application was asked about this height. */
+  isOpen(height: number): boolean {
+    return this.#phase === 'running' && this.#rounds.height === height && !this.#decision.isPending
+  }
+
   /** Replays the log's entries of the open height, then does what they leave to do. */
   start(): void {
     if (this.#phase !== 'new') throw new Error('the engine was started already')
     this.#phase = 'running'
     this.#guarded(() => {
+      // The sync of what an engine before this one signed may be under way.
+      if (this.#options.replay.length > 0) this.#outbox.hold()
       for (const effect of replayHeight(this.#rounds, this.#options.replay)) this.#carryOut(effect)
     })
     this.#scheduleSweep()
@@ -183,11 +194,6 @@ export class ConsensusEngine {
       this.#environment.log.prune(result.durableHeight)
       if (this.#phase === 'running') this.#inbox.push({ kind: 'finalized', height, result })
     })
-  }
-
-  /** Of a peer, valid as the application says. */
-  addEvidence(evidence: Evidence): void {
-    this.#options.evidence.addFromPeer(evidence)
   }
 
   /** The signer does not abstain any more: what it left out in the present round is signed. */

@@ -16,13 +16,13 @@ export class DoubleSignError extends Error {
 }
 
 /** Where in a height a signature belongs; each step is signed once. */
-const STEPS = { proposal: 1, prevote: 2, precommit: 3 } as const
+export const SIGNED_STEPS = { proposal: 1, prevote: 2, precommit: 3 } as const
 
 /** The newest signed message. */
 export interface LastSigned {
   readonly height: number
   readonly round: number
-  readonly step: (typeof STEPS)[keyof typeof STEPS]
+  readonly step: (typeof SIGNED_STEPS)[keyof typeof SIGNED_STEPS]
   readonly signBytes: Uint8Array
   readonly signature: Uint8Array
 }
@@ -47,7 +47,7 @@ export function lastSignedOf(chainId: string, entry: SignedEntry): LastSigned {
   if (entry.kind === 'proposal') {
     const { proposal } = entry
     const { height, round, signature } = proposal
-    return { height, round, step: STEPS.proposal, signBytes: proposalSignBytes(chainId, proposal), signature }
+    return { height, round, step: SIGNED_STEPS.proposal, signBytes: proposalSignBytes(chainId, proposal), signature }
   }
   const { vote } = entry
   const { height, round, signature } = vote
@@ -55,7 +55,7 @@ export function lastSignedOf(chainId: string, entry: SignedEntry): LastSigned {
 }
 
 function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
-  return vote.type === SIGNED_MESSAGE_TYPES.prevote ? STEPS.prevote : STEPS.precommit
+  return vote.type === SIGNED_MESSAGE_TYPES.prevote ? SIGNED_STEPS.prevote : SIGNED_STEPS.precommit
 }
 
 /**
@@ -85,7 +85,7 @@ export class Signer implements ConsensusSigner {
   /** Whether the log has this vote's step, or one after it: then the vote is no news. */
   knows(vote: Vote): boolean {
     const { height, round } = vote
-    return this.#last !== undefined && compare({ height, round, step: voteStep(vote) }, this.#last) <= 0
+    return this.#last !== undefined && comparePositions({ height, round, step: voteStep(vote) }, this.#last) <= 0
   }
 
   /** Nothing more is signed for heights up to this one. */
@@ -101,13 +101,13 @@ export class Signer implements ConsensusSigner {
   /** Another process has signed this vote with the key: nothing is signed for its step and those before. */
   observe(vote: Vote): void {
     const position = { height: vote.height, round: vote.round, step: voteStep(vote) }
-    if (this.#foreign === undefined || compare(position, this.#foreign) > 0) this.#foreign = position
+    if (this.#foreign === undefined || comparePositions(position, this.#foreign) > 0) this.#foreign = position
   }
 
   stageProposal(proposal: UnsignedProposal): Proposal | undefined {
     const { height, round } = proposal
     const signBytes = proposalSignBytes(this.#options.chainId, proposal)
-    return this.#stage({ height, round, step: STEPS.proposal, signBytes }, (signature) => {
+    return this.#stage({ height, round, step: SIGNED_STEPS.proposal, signBytes }, (signature) => {
       const signed = { ...proposal, signature }
       return [signed, { kind: 'proposal', proposal: signed }]
     })
@@ -131,10 +131,10 @@ export class Signer implements ConsensusSigner {
       throw new DoubleSignError(`will not sign ${describe(request)}: block ${this.#decidedHeight} is decided`)
     }
     if (request.height <= this.#abstainsThrough) return undefined
-    if (this.#foreign !== undefined && compare(request, this.#foreign) <= 0) return undefined
+    if (this.#foreign !== undefined && comparePositions(request, this.#foreign) <= 0) return undefined
     // The database is older than the log: blocks up to there are fetched from others.
     if (last !== undefined && request.height < last.height) return undefined
-    const order = last === undefined ? 1 : compare(request, last)
+    const order = last === undefined ? 1 : comparePositions(request, last)
     if (last !== undefined && order <= 0) {
       if (order === 0 && equalBytes(request.signBytes, last.signBytes)) return complete(last.signature)[0]
       throw new DoubleSignError(`will not sign ${describe(request)}: has signed ${describe(last)}`)
@@ -149,11 +149,12 @@ export class Signer implements ConsensusSigner {
 
 type Position = Pick<LastSigned, 'height' | 'round' | 'step'>
 
-function compare(a: Position, b: Position): number {
+/** Which of two signatures belongs first. */
+export function comparePositions(a: Position, b: Position): number {
   return a.height - b.height || a.round - b.round || a.step - b.step
 }
 
 function describe({ height, round, step }: Position): string {
-  const name = Object.entries(STEPS).find(([, value]) => value === step)![0]
+  const name = Object.entries(SIGNED_STEPS).find(([, value]) => value === step)![0]
   return `a ${name} for height ${height}, round ${round}`
 }

@@ -3,11 +3,15 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusState } from './consensusState.ts'
 import type { Recovery } from './recovery.ts'
 import { hasOwnEntry } from './recoveryReplay.ts'
+import { comparePositions, SIGNED_STEPS } from './signer.ts'
 
 /** Why the signer has to keep still for a while, and up to which height. */
 export interface Abstention {
   readonly throughHeight: number
-  /** it may end when the height is not decided for a long time: the network may be waiting for this validator */
+  /**
+   * it may end when the height is not decided for a long time: the network may be waiting for this validator; otherwise it ends
+   * when consensus begins at the height with the log's entries of it
+   */
   readonly mayEnd: boolean
   readonly why: string
 }
@@ -29,8 +33,8 @@ export class SigningGuard {
   readonly #recovery: Recovery
   /** the log was begun beside a database that had blocks already */
   #isLogNew: boolean
-  /** highest height at which the chain holds a signature that the log lacks */
-  #unknownHeight = 0
+  /** the chain holds a signature that the log lacks */
+  #hasSeenUnknown = false
 
   constructor(address: Uint8Array, recovery: Recovery, isLogNew: boolean) {
     this.#address = address
@@ -40,25 +44,29 @@ export class SigningGuard {
 
   /** A commit of the chain; its signatures were verified. */
   see(commit: Commit): void {
-    const known = this.#recovery.lastSigned?.height ?? 0
-    if (commit.height > known && hasSigned(commit, this.#address)) {
-      this.#unknownHeight = Math.max(this.#unknownHeight, commit.height)
-    }
+    const last = this.#recovery.lastSigned
+    const { height, round } = commit
+    const isKnown = last !== undefined && comparePositions(last, { height, round, step: SIGNED_STEPS.precommit }) >= 0
+    if (!isKnown && hasSigned(commit, this.#address)) this.#hasSeenUnknown = true
   }
 
   /** To be asked when consensus begins after `state`; undefined: nothing stands against signing. */
   check(state: ConsensusState): Abstention | undefined {
     const height = state.lastHeight + 1
     const last = this.#recovery.lastSigned
-    if (last !== undefined && last.height >= height && !hasOwnEntry(this.#recovery, last.height)) {
-      const why = 'the log remembers a signature for a height whose messages it has lost'
+    // At the height itself the replay of its entries says what may be signed; reached otherwise it would begin without them.
+    if (
+      last !== undefined &&
+      (last.height > height || (last.height === height && !hasOwnEntry(this.#recovery, height)))
+    ) {
+      const why = 'the log remembers signatures for later heights than the database has'
       return { throughHeight: last.height, mayEnd: false, why }
     }
-    const isUnknown = this.#unknownHeight > (last?.height ?? 0)
+    const isUnknown = this.#hasSeenUnknown
     const isLogNew = this.#isLogNew && last === undefined && isValidator(state.validators, this.#address)
     // Once is enough: what this process signs from here on it remembers.
     this.#isLogNew = false
-    this.#unknownHeight = 0
+    this.#hasSeenUnknown = false
     if (isUnknown) {
       const why = 'the chain holds signatures of this key that the log does not know: the directory is an old copy'
       return { throughHeight: height, mayEnd: true, why }

@@ -1,35 +1,44 @@
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/transport.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import { AnswerPlaces } from './answerPlaces.ts'
 import { decodeBlockFrame, decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from './blockMessages.ts'
 import type { BlockSource, BlockView } from './blockSource.ts'
-import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
+import { LIMITS, REQUEST_LIMITS } from './limits.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
 import type { Session } from './session.ts'
 
 /** Blocks that are read before other work of the thread has its turn. */
 const BLOCKS_PER_TURN = 16
 
-/** Serves blocks with their commits, a few answers at a time. */
-export function blockHandler(source: BlockSource): RequestHandler {
-  let running = 0
+/**
+ * Serves blocks with their commits, a few answers at a time.
+ * @param isReserved a persistent peer or a validator
+ */
+export function blockHandler(source: BlockSource, isReserved: (session: Session) => boolean): RequestHandler {
+  const places = new AnswerPlaces(isReserved)
   return {
     protocol: 'blocks',
     limits: REQUEST_LIMITS.blocks,
-    answer: async (_, body, respond) => {
+    answer: async (session, body, respond) => {
       const asked = decodeBlockRequest(body)
-      if (running >= BLOCK_ANSWERS) throw new Error('too many answers under way')
-      running++
-      const view = source()
+      const leave = await places.take(session)
       try {
-        await respond(encodeBlockFrame({ kind: 'standing', base: view.base, height: view.height }))
-        await sendBlocks(view, asked, respond)
-        await respond(encodeBlockFrame({ kind: 'end' }))
+        await answer(source(), asked, respond)
       } finally {
-        running--
-        await view.close()
+        leave()
       }
     },
+  }
+}
+
+async function answer(view: BlockView, asked: BlockRequest, respond: Respond): Promise<void> {
+  try {
+    await respond(encodeBlockFrame({ kind: 'standing', base: view.base, height: view.height }))
+    await sendBlocks(view, asked, respond)
+    await respond(encodeBlockFrame({ kind: 'end' }))
+  } finally {
+    await view.close()
   }
 }
 

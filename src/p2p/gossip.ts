@@ -1,4 +1,4 @@
-import { TopicValidatorResult } from '@libp2p/gossipsub'
+import { type Message, TopicValidatorResult } from '@libp2p/gossipsub'
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
@@ -29,11 +29,14 @@ interface GossipRpc {
   readonly messages?: readonly unknown[]
 }
 
-/** What its types hide: gossipsub's way in for all that peers send, and its streams to them. */
+/** What its types hide: gossipsub's way in for all that peers send, its streams to them, and the messages that it knows. */
 interface GossipInternals {
   handleReceivedRpc(from: PeerId, rpc: GossipRpc): Promise<void>
   readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
   onPeerConnected(peer: PeerId, connection: Connection): void
+  msgIdFn(message: Message): Uint8Array
+  msgIdToStrFn(id: Uint8Array): string
+  readonly seenCache: { readonly entries: Map<string, unknown> }
 }
 
 /** A session without a stream for gossip is given one when it is this old. */
@@ -56,7 +59,13 @@ export class Gossip {
       const name = topicName(topic, this.#options.genesisHash)
       // libp2p gives a Buffer, whose parts share memory; all else here works on plain arrays.
       const plain = (data: Uint8Array): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-      pubsub.topicValidators.set(name, (peer, { data }) => this.#validate(topic, peer, plain(data), judge[topic]))
+      pubsub.topicValidators.set(name, async (peer, message) => {
+        const verdict = await this.#judge(topic, peer, plain(message.data), judge[topic])
+        if (verdict === 'accept') return TopicValidatorResult.Accept
+        if (verdict === 'ban') return TopicValidatorResult.Reject
+        if (verdict === 'unread') forget(pubsub as unknown as GossipInternals, message)
+        return TopicValidatorResult.Ignore
+      })
     }
   }
 
@@ -111,26 +120,30 @@ export class Gossip {
     }
   }
 
-  async #validate(
+  async #judge(
     topic: Topic,
     peer: PeerId,
     data: Uint8Array,
     judge: (session: Session, data: Uint8Array) => Promise<Verdict>,
-  ): Promise<TopicValidatorResult> {
+  ): Promise<'accept' | 'ignore' | 'unread' | 'ban'> {
     const { connections, metrics } = this.#options
     const session = this.#sessionOf(peer)
-    if (session === undefined) return TopicValidatorResult.Ignore
+    if (session === undefined) return 'unread'
     metrics.receivedMessagesTotal.inc({ protocol: topic })
     metrics.receivedBytesTotal.inc({ protocol: topic }, data.length)
     const verdict = await judge(session, data)
-    if (verdict === 'accept') return TopicValidatorResult.Accept
-    if (verdict === 'ignore') return TopicValidatorResult.Ignore
+    if (typeof verdict === 'string') return verdict
     connections.ban(session, verdict.ban)
-    return TopicValidatorResult.Reject
+    return 'ban'
   }
 
   #sessionOf(peer: PeerId): Session | undefined {
     const id = nodeIdOfPeer(peer)
     return id === undefined ? undefined : this.#options.connections.sessions.get(id)
   }
+}
+
+/** Lets a message in again when another peer sends it. Otherwise one that is not listened to could keep it from us by being first. */
+function forget({ msgIdFn, msgIdToStrFn, seenCache }: GossipInternals, message: Message): void {
+  seenCache.entries.delete(msgIdToStrFn(msgIdFn(message)))
 }

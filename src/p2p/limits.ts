@@ -80,6 +80,8 @@ export const LIMITS = {
   silentMs: 20_000,
   keepAliveMs: 5_000,
   requestMs: 10_000,
+  /** until a request is answered in full */
+  answerMs: 20_000,
   dialMs: 8_000,
 } as const
 
@@ -96,8 +98,8 @@ export const REQUEST_LIMITS = {
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
-/** Answers of the blocks protocol that are made at the same time for all peers. */
-export const BLOCK_ANSWERS = 8
+/** Answers of the blocks protocol that are made at the same time: in all, for peers without a reserved place, and for one peer. */
+export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
 
 /** How many peers the node wants and takes. Persistent peers and validators of the present set come on top. */
 export interface PeerCounts {

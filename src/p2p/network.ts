@@ -117,7 +117,7 @@ export class Network {
         transactions: (session, data) => this.#transactions.judge(session, data),
         evidence: async (session, data) => {
           if (data.length > LIMITS.evidenceBytes) return { ban: `evidence of ${data.length} bytes` }
-          if (!session.budgets.evidence.take(1, now())) return 'ignore'
+          if (!session.budgets.evidence.take(1, now())) return 'unread'
           const verdict = await events.evidence(session, data)
           return verdict === 'reject' ? { ban: 'wrong evidence' } : verdict
         },
@@ -262,7 +262,7 @@ export class Network {
     const context = { connections: this.#connections, metrics, now }
     this.#gossip.prepare()
     await this.#streams.start()
-    await serveRequests(context, blockHandler(blocks))
+    await serveRequests(context, blockHandler(blocks, (session) => this.#peers.isReserved(session)))
     await serveRequests(
       context,
       peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)),

@@ -89,7 +89,8 @@ export class PeerManager {
   /** Why there is no place for a peer that connects; undefined: there is one. */
   refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
     if (this.#persistentIds.has(id)) return undefined
-    const inbound = this.#sessions().filter((session) => !session.isOutbound)
+    // Its own former session, whose end nobody has noticed yet, makes room for it.
+    const inbound = this.#sessions().filter((session) => !session.isOutbound && session.id !== id)
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
       // A validator that runs many nodes has one place for each key, and the others compete with everybody.
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))

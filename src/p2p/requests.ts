@@ -2,7 +2,7 @@ import type { Stream } from '@libp2p/interface'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
-import { type AnswerBounds, readAnswer, sendFrame } from './frameStream.ts'
+import { type AnswerBounds, PeerTimeout, readAnswer, sendFrame } from './frameStream.ts'
 import { FrameError } from './frames.ts'
 import { LIMITS, type RequestLimits } from './limits.ts'
 import { PROTOCOLS, type ProtocolName } from './protocols.ts'
@@ -39,7 +39,10 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
     return budget
   }
   const respondOn = (stream: Stream): Respond => {
+    const startMs = now()
     return async (body) => {
+      // A peer that takes a little now and then would hold what the answer is made of for ever.
+      if (now() - startMs > LIMITS.answerMs) throw new PeerTimeout('the answer is not taken in time')
       metrics.sentBytesTotal.inc({ protocol }, body.length)
       await sendFrame(stream, body, AbortSignal.timeout(LIMITS.requestMs))
     }
@@ -85,7 +88,7 @@ export async function request(
   const signal = AbortSignal.timeout(LIMITS.requestMs)
   const stream = await session.connection.newStream(PROTOCOLS[protocol], { signal })
   try {
-    const times = { idleMs: LIMITS.requestMs, totalMs: 6 * LIMITS.requestMs }
+    const times = { idleMs: LIMITS.requestMs, totalMs: LIMITS.answerMs }
     const answer = readAnswer(stream, { ...bounds, ...times }, (frame) => {
       metrics.receivedBytesTotal.inc({ protocol }, frame.length)
       return take(frame)

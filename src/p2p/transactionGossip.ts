@@ -7,8 +7,11 @@ import type { Session } from './session.ts'
 import { TokenBucket } from './tokenBucket.ts'
 import { BatchError, batchLength, decodeBatch } from './transactionBatch.ts'
 
-/** What becomes of a gossiped message. `ban`: no honest node sends it. */
-export type Verdict = 'accept' | 'ignore' | { readonly ban: string }
+/**
+ * What becomes of a gossiped message. `unread`: nobody looked at it, for reasons that lie with its sender or this node, so that
+ * the same from somebody else counts as new. `ban`: no honest node sends it.
+ */
+export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
 export interface HashedTransaction {
   readonly raw: Uint8Array
@@ -21,14 +24,15 @@ export interface AdmissionCounts {
   readonly admitted: number
   /** for reasons that may differ between honest nodes: nonce, funds, fee, a full pool, known already */
   readonly refused: number
-  /** malformed, of another chain, or with a wrong signature */
-  readonly invalid: number
+  /** malformed, of another chain, or with a wrong signature: those that were given */
+  readonly invalid: readonly HashedTransaction[]
 }
 
 /** Bytes of a batch beside its transaction. */
 const BATCH_OVERHEAD = batchLength([new Uint8Array(0)])
 
 const SEEN = { maxSize: 200_000, lifetimeMs: 60_000 }
+const INVALID = { maxSize: 20_000, lifetimeMs: 600_000 }
 
 export interface TransactionGossipOptions {
   readonly metrics: NetworkMetrics
@@ -37,16 +41,24 @@ export interface TransactionGossipOptions {
   readonly admit: (transactions: readonly HashedTransaction[]) => Promise<AdmissionCounts>
 }
 
-/** Judges batches of transactions that peers send: cheap checks here, the rest where there is time for it. */
+/**
+ * Judges batches of transactions that peers send: cheap checks here, the rest where there is time for it. Whoever passes on a batch
+ * answers for all of it, so none is accepted before each of its transactions has been found valid, in this batch or in another.
+ */
 export class TransactionGossip {
   readonly #options: TransactionGossipOptions
+  /** valid ones, in the pool or refused by it */
   readonly #seen: SeenHashes
+  readonly #invalid: SeenHashes
+  /** those that are being judged, each with the end of it */
+  readonly #judging = new Map<string, Promise<void>>()
   readonly #repeated: TokenBucket
   #queuedBytes = 0
 
   constructor(options: TransactionGossipOptions) {
     this.#options = options
     this.#seen = new SeenHashes(SEEN, options.now())
+    this.#invalid = new SeenHashes(INVALID, options.now())
     this.#repeated = new TokenBucket(LIMITS.repeatedBatches, options.now())
   }
 
@@ -67,39 +79,65 @@ export class TransactionGossip {
     const maxBytes = batch.transactions.length > 1 ? LIMITS.batchBytes : LIMITS.transactionBytes + BATCH_OVERHEAD
     if (data.length > maxBytes) return { ban: `a batch of ${data.length} bytes` }
     const nowMs = this.#options.now()
-    const fresh = batch.transactions
-      .map((raw): HashedTransaction => ({ raw, hash: keccak256(raw) }))
-      .filter(({ hash }) => this.#isNew(hash, nowMs))
-    if (fresh.length === 0) return batch.isRepeated && this.#repeated.take(1, nowMs) ? 'accept' : 'ignore'
-    if (!session.budgets.refusedTransactions.take(0, nowMs)) return this.#drop('refused transactions')
-    if (this.#queuedBytes + data.length > LIMITS.queuedTransactions) return this.#drop('transactions wait')
+    if (!session.budgets.refusedTransactions.take(0, nowMs)) return this.#drop('refused transactions', 'unread')
+    const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: keccak256(raw) })))
+    const invalid = this.#countInvalid(batched.keys())
+    if (invalid > 0) {
+      // Whoever made it has been banned; this may be somebody who was made to pass it on.
+      session.budgets.refusedTransactions.draw(invalid, nowMs)
+      return this.#drop('invalid transactions', 'ignore')
+    }
+    const fresh = new Map([...batched].filter(([key]) => !this.#seen.has(key) && !this.#judging.has(key)))
+    const others = [...batched.keys()].flatMap((key) => this.#judging.get(key) ?? [])
+    if (fresh.size === 0) {
+      return batch.isRepeated && others.length === 0 && this.#repeated.take(1, nowMs) ? 'accept' : 'ignore'
+    }
+    if (this.#queuedBytes + data.length > LIMITS.queuedTransactions) return this.#drop('transactions wait', 'unread')
     const counts = await this.#admit(fresh, data.length)
-    if (counts.invalid > 0) return { ban: 'a transaction with a wrong signature' }
+    if (counts.invalid.length > 0) return { ban: 'a transaction with a wrong signature' }
     session.budgets.refusedTransactions.draw(counts.refused, this.#options.now())
-    return counts.admitted > 0 ? 'accept' : 'ignore'
+    await Promise.all(others)
+    return counts.admitted > 0 && this.#areSeen(batched.keys()) ? 'accept' : 'ignore'
   }
 
-  #isNew(hash: Hash, nowMs: number): boolean {
-    const key = bytesKey(hash)
-    if (this.#seen.has(key)) return false
-    this.#seen.add(key, nowMs)
+  #countInvalid(keys: Iterable<string>): number {
+    let count = 0
+    for (const key of keys) if (this.#invalid.has(key)) count++
+    return count
+  }
+
+  /** Those that were judged in another batch may have turned out invalid, or nobody got to judge them. */
+  #areSeen(keys: Iterable<string>): boolean {
+    for (const key of keys) if (!this.#seen.has(key)) return false
     return true
   }
 
-  #drop(reason: string): Verdict {
+  #drop(reason: string, verdict: 'ignore' | 'unread'): Verdict {
     this.#options.metrics.droppedTotal.inc({ reason })
-    return 'ignore'
+    return verdict
   }
 
-  async #admit(transactions: readonly HashedTransaction[], length: number): Promise<AdmissionCounts> {
-    const { queuedBytes } = this.#options.metrics
+  /** Offers the transactions to the pool and remembers what they are; nothing of them when that fails. */
+  async #admit(fresh: ReadonlyMap<string, HashedTransaction>, length: number): Promise<AdmissionCounts> {
+    const { metrics, admit, now } = this.#options
+    const judged = Promise.withResolvers<void>()
+    for (const key of fresh.keys()) this.#judging.set(key, judged.promise)
     this.#queuedBytes += length
-    queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
+    metrics.queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
     try {
-      return await this.#options.admit(transactions)
+      const counts = await admit([...fresh.values()])
+      const invalid = new Set(counts.invalid.map(({ hash }) => bytesKey(hash)))
+      for (const key of fresh.keys()) (invalid.has(key) ? this.#invalid : this.#seen).add(key, now())
+      return counts
     } finally {
+      for (const key of fresh.keys()) this.#judging.delete(key)
+      judged.resolve()
       this.#queuedBytes -= length
-      queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
+      metrics.queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
     }
   }
+}
+
+function withKey(transaction: HashedTransaction): readonly [string, HashedTransaction] {
+  return [bytesKey(transaction.hash), transaction]
 }

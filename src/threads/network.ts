@@ -74,12 +74,14 @@ const offerToPool = connectBatchAdmissions(data.pool.admissions)
 async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
   const senders = await recoverSenders(transactions.map(({ raw }) => raw))
   const signed: PackedInput[] = []
-  for (const [index, { raw, hash }] of transactions.entries()) {
+  const invalid: HashedTransaction[] = []
+  for (const [index, transaction] of transactions.entries()) {
     const sender = senders[index]
-    if (sender !== undefined) signed.push({ raw, hash, sender })
+    if (sender === undefined) invalid.push(transaction)
+    else signed.push({ ...transaction, sender })
   }
   const admitted = signed.length === 0 ? 0 : await offerToPool(packTransactions(signed))
-  return { admitted, refused: signed.length - admitted, invalid: transactions.length - signed.length }
+  return { admitted, refused: signed.length - admitted, invalid }
 }
 
 const metrics = createNetworkMetrics(threadMetrics.registry)

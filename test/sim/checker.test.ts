@@ -14,10 +14,11 @@ function firstViolation(seeds: number, run: (seed: number) => Simulation): { see
   return undefined
 }
 
-const isEven = (node: number): boolean => node % 2 === 0
+/** Halves of the honest nodes: 0 and 3 of four, 0, 4 and 5, 6 of seven. */
+const isFirstHalf = (validators: number, node: number): boolean => (validators === 4 ? node < 3 : node < 5)
 
 function collusion(seed: number, validators: number, bad: readonly number[]): Simulation {
-  const strategies = colluders(bad.length, isEven)
+  const strategies = colluders(bad.length, (node) => isFirstHalf(validators, node))
   const byzantine = new Map(bad.map((index, position) => [index, strategies[position]!]))
   const simulation = new Simulation({ seed, validators, byzantine })
   simulation.startAll()
@@ -32,7 +33,8 @@ function forgetfulness(seed: number, validators: number, bad: readonly number[])
   // Honest nodes of one half hear nothing of those of the other.
   simulation.network.setLinks(
     { blocked: true },
-    (from, to) => !bad.includes(from) && !bad.includes(to) && isEven(from) !== isEven(to),
+    (from, to) =>
+      !bad.includes(from) && !bad.includes(to) && isFirstHalf(validators, from) !== isFirstHalf(validators, to),
   )
   simulation.startAll()
   simulation.connectAll()

@@ -31,7 +31,7 @@ export function colluders(count: number, isFirstHalf: (node: number) => boolean)
     const peers = simulation.network.peersOf(index)
     for (const type of [PREVOTE, PRECOMMIT]) {
       for (const isFirst of [true, false]) {
-        const vote = voteFor(node, type, round, isFirst ? pair.first : pair.second)
+        const vote = voteFor(node, type, { height, round, blockId: isFirst ? pair.first : pair.second })
         const to = peers.filter((peer) => isFirstHalf(peer) === isFirst)
         if (vote !== undefined) node.transmit(to, { kind: 'vote', vote })
       }

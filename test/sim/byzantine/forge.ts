@@ -59,18 +59,22 @@ export function forgeProposal(node: SimNode, proposal: UnsignedProposal): Propos
 
 /** Position among the validators of the engine's height; undefined when it is none of them. */
 export function ownIndex(node: SimNode): number | undefined {
-  const { validators } = node.engine!.roundState
-  const index = validatorIndexOf(validators, node.key!.address)
+  const index = validatorIndexOf(node.engine!.roundState.validators, node.key!.address)
   return index < 0 ? undefined : index
 }
 
-/** A vote of this node at its engine's height; undefined when it is no validator there. */
-export function voteFor(node: SimNode, type: VoteType, round: number, blockId: BlockId): Vote | undefined {
-  const index = ownIndex(node)
-  if (index === undefined) return undefined
+/** A vote of this node at any height that it knows the validators of; undefined when it is none of them. */
+export function voteFor(
+  node: SimNode,
+  type: VoteType,
+  { height, round, blockId }: Pick<UnsignedVote, 'height' | 'round' | 'blockId'>,
+): Vote | undefined {
+  const validators = node.application.validatorsAt(height)
+  const index = validators === undefined ? -1 : validatorIndexOf(validators, node.key!.address)
+  if (index < 0) return undefined
   return forgeVote(node, {
     type,
-    height: node.engine!.roundState.height,
+    height,
     round,
     blockId,
     timestampMs: node.nowMs(),

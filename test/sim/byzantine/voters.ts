@@ -1,4 +1,12 @@
-import { type BlockId, equalBlockId, isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import {
+  type BlockId,
+  equalBlockId,
+  isNilBlockId,
+  type Proposal,
+  type Vote,
+  type VoteType,
+} from '../../../src/chain/consensus/types.ts'
+import type { SimNode } from '../simNode.ts'
 import type { Byzantine } from './byzantine.ts'
 import { forgeVote, inventedBlockId, isOwnVote, NIL, PRECOMMIT, PREVOTE, voteFor } from './forge.ts'
 
@@ -46,29 +54,34 @@ export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT
 }
 
 /**
- * Forgets every lock: votes at once, prevote and precommit, for each proposal that it sees, whatever it did before. It
- * passes on nothing of others and gives no decided block, so that groups stay as far apart as it can keep them.
+ * Forgets every lock: votes at once, prevote and precommit, for each proposal that it sees, and nil with everybody who gives a
+ * round up, at any height, whatever it did before; but never twice in a step. It passes on nothing of others and gives no decided
+ * block, so that groups stay as far apart as it can keep them.
  */
 export function amnesiac(): Byzantine {
   const voted = new Set<string>()
+  const cast = (node: SimNode, type: VoteType, vote: Pick<Vote, 'height' | 'round' | 'blockId'>): void => {
+    const key = `${vote.height}/${vote.round}/${type}`
+    if (voted.size === voted.add(key).size) return
+    const signed = voteFor(node, type, vote)
+    const peers = node.simulation.network.peersOf(node.index)
+    if (signed !== undefined) node.transmit(peers, { kind: 'vote', vote: signed })
+  }
+  const voteForProposal = (node: SimNode, proposal: Proposal): void => {
+    for (const type of [PREVOTE, PRECOMMIT]) cast(node, type, proposal)
+  }
   return {
     name: 'amnesiac',
     send(node, to, message) {
-      if (message.kind === 'status') return
-      if (message.kind === 'vote') return
-      if (message.kind === 'proposal') this.onReceive!(node, node.index, message)
+      if (message.kind === 'status' || message.kind === 'vote') return
       node.transmit(to, message)
+      if (message.kind === 'proposal') voteForProposal(node, message.proposal)
     },
     onReceive(node, _from, message) {
-      if (message.kind !== 'proposal' || node.engine === undefined) return
-      const { height, round, blockId } = message.proposal
-      if (height !== node.engine.roundState.height) return
-      const key = `${height}/${round}`
-      if (voted.size === voted.add(key).size) return
-      const peers = node.simulation.network.peersOf(node.index)
-      for (const type of [PREVOTE, PRECOMMIT]) {
-        const vote = voteFor(node, type, round, blockId)
-        if (vote !== undefined) node.transmit(peers, { kind: 'vote', vote })
+      if (node.engine === undefined) return
+      if (message.kind === 'proposal') voteForProposal(node, message.proposal)
+      else if (message.kind === 'vote' && isNilBlockId(message.vote.blockId)) {
+        cast(node, message.vote.type, message.vote)
       }
     },
     serve: () => 'silent',

@@ -43,6 +43,7 @@ export class FakeApplication implements Application {
   before: (step: ApplicationStep, height: number) => void | Promise<void> = () => {}
   evidenceVerdict: (evidence: Evidence) => EvidenceVerdict = () => ({ verdict: 'valid' })
   genesisTimeMs = GENESIS_TIME_MS
+  #isBusy = false
 
   constructor(genesisValidators: RankedValidatorSet) {
     this.#genesisValidators = genesisValidators
@@ -85,22 +86,43 @@ export class FakeApplication implements Application {
     return this.blocks.at(-1)?.appHash ?? sha256(Uint8Array.of(0))
   }
 
-  async prepareProposal(request: ProposalRequest): Promise<ProposedData> {
-    await this.before('prepareProposal', request.height)
-    const txs = this.txsFor(request)
-    return { txs, evidence: request.evidence, dataHash: dataHash(txs) }
+  /** Calls must not overlap: the state would change under one of them. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isBusy) throw new Error('calls overlap')
+    this.#isBusy = true
+    try {
+      return await work()
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  prepareProposal(request: ProposalRequest): Promise<ProposedData> {
+    return this.#alone(async () => {
+      await this.before('prepareProposal', request.height)
+      if (request.height !== this.blocks.length + 1) throw new Error(`a proposal for ${request.height}`)
+      const txs = this.txsFor(request)
+      return { txs, evidence: request.evidence, dataHash: dataHash(txs) }
+    })
   }
 
   checkEvidence(evidence: Evidence): Promise<EvidenceVerdict> {
     return Promise.resolve(this.evidenceVerdict(evidence))
   }
 
-  async processProposal(block: ConsensusBlock): Promise<{ accepted: true }> {
-    await this.before('processProposal', block.header.height)
-    return { accepted: true }
+  processProposal(block: ConsensusBlock): Promise<{ accepted: true }> {
+    return this.#alone(async () => {
+      await this.before('processProposal', block.header.height)
+      if (block.header.height !== this.blocks.length + 1) throw new Error(`a check of ${block.header.height}`)
+      return { accepted: true }
+    })
   }
 
-  async finalizeBlock({ block, blockId, seenCommit }: DecidedBlock): Promise<FinalizeResult> {
+  finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult> {
+    return this.#alone(() => this.#finalize(decided))
+  }
+
+  async #finalize({ block, blockId, seenCommit }: DecidedBlock): Promise<FinalizeResult> {
     const { height } = block.header
     await this.before('finalizeBlock', height)
     if (height !== this.blocks.length + 1) throw new Error(`block ${height} after ${this.blocks.length}`)

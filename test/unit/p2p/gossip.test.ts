@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { topicName } from '../../../src/p2p/gossip.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
 import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
+import type { HashedTransaction } from '../../../src/p2p/transactionGossip.ts'
 import { type Attacker, closeAttackers, startAttacker } from './attacker.ts'
 import {
   closeNodes,
@@ -57,7 +58,7 @@ describe('hostile gossip', () => {
 
   test('a wrong signature and wrong evidence bring a ban', async () => {
     const events = {
-      transactions: async () => ({ admitted: 5, refused: 0, invalid: 1 }),
+      transactions: async (transactions: readonly HashedTransaction[]) => ({ admitted: 0, refused: 0, invalid: transactions }),
       evidence: async () => 'reject' as const,
     }
     for (const topic of [TOPIC, EVIDENCE]) {
@@ -73,7 +74,7 @@ describe('hostile gossip', () => {
     const events = {
       transactions: async (transactions: readonly unknown[]) => {
         offered += transactions.length
-        return { admitted: 0, refused: transactions.length, invalid: 0 }
+        return { admitted: 0, refused: transactions.length, invalid: [] }
       },
     }
     const [a, b, attacker] = await withAttacker({ events })

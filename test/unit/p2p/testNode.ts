@@ -77,7 +77,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
     },
     transactions: async (batch) => {
       transactions.push(...batch.map(({ raw }) => raw))
-      return { admitted: batch.length, refused: 0, invalid: 0 }
+      return { admitted: batch.length, refused: 0, invalid: [] }
     },
     ...options.events,
   }

@@ -1,0 +1,118 @@
+/**
+ * Runs a network of validators and a full node for a while, with transactions through all of them: `npm run test:soak -- [flags]`.
+ * It prints block intervals and memory every minute; at the end all nodes must have the same blocks and every transaction.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { residentMegabytes } from '../../../bench/measure/processUsage.ts'
+import { rpc } from '../rpc.ts'
+import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import { startTransfers } from './transfers.ts'
+
+const HELP = `npm run test:soak -- [flags]
+  --minutes 10      how long
+  --validators 4    and one full node
+  --kill-seconds 0  kill a node every so many seconds and start it again; 0: none
+`
+
+const { values: flags } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '10' },
+    validators: { type: 'string', default: '4' },
+    'kill-seconds': { type: 'string', default: '0' },
+  },
+})
+if (flags.help) {
+  console.log(HELP)
+  process.exit()
+}
+
+interface CommitAnswer {
+  readonly signed_header: { readonly header: { readonly time: string }; readonly commit: { readonly round: number } }
+}
+
+/** Times of blocks and what they say of the intervals between them. */
+class Intervals {
+  readonly #all: number[] = []
+  #height: number
+  #lastMs: number | undefined
+  #laterRounds = 0
+
+  /** @param from height of the first block that counts */
+  constructor(from: number) {
+    this.#height = from
+  }
+
+  /** Reads the blocks that the node has by now. */
+  async follow(node: NetworkNode): Promise<void> {
+    for (const head = await node.height(); this.#height < head; this.#height++) {
+      const { signed_header } = await node.comet<CommitAnswer>(`commit?height=${this.#height}`)
+      const timeMs = Date.parse(signed_header.header.time)
+      if (this.#lastMs !== undefined) this.#all.push(timeMs - this.#lastMs)
+      if (signed_header.commit.round > 0) this.#laterRounds++
+      this.#lastMs = timeMs
+    }
+  }
+
+  summary(): string {
+    const sorted = this.#all.toSorted((a, b) => a - b)
+    const mean = sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length
+    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+    return `${sorted.length} blocks, interval mean ${mean.toFixed(1)} ms, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, longest ${at(1)}, later rounds ${this.#laterRounds}`
+  }
+}
+
+async function run(network: LocalNetwork): Promise<boolean> {
+  await network.start()
+  await waitForHeight(network.seed, 20)
+  const intervals = new Intervals(await network.seed.height())
+  const transfers = startTransfers(network.nodes, 200)
+  const begin = performance.now()
+  const endMs = begin + Number(flags.minutes) * 60_000
+  const killMs = Number(flags['kill-seconds']) * 1_000
+  let lastKillMs = begin
+  let killed = 0
+  while (performance.now() < endMs) {
+    await sleep(Math.min(10_000, endMs - performance.now()))
+    if (killMs > 0 && performance.now() - lastKillMs >= killMs) {
+      lastKillMs = performance.now()
+      // The seed node is the one whose blocks are read.
+      const node = network.nodes[1 + (killed++ % (network.nodes.length - 1))]!
+      await node.kill('SIGKILL')
+      await sleep(3_000)
+      await node.start()
+    }
+    await intervals.follow(network.seed)
+    const memory = network.nodes.map((node) => Math.round(residentMegabytes(node.running.process.pid!)))
+    const seconds = Math.round((performance.now() - begin) / 1000)
+    console.log(`${seconds} s: ${intervals.summary()}; ${transfers.sent.length} transactions; MB ${memory.join(' ')}`)
+  }
+  await transfers.stop()
+  const target = (await network.seed.height()) + 10
+  await Promise.all(network.nodes.map((node) => waitForHeight(node, target)))
+  const different = await differences(network.nodes)
+  const missing = await missingTransactions(network, transfers.sent)
+  console.log(`${different.length} blocks differ, ${missing} transactions are missing, ${killed} kills`)
+  for (const line of different.slice(0, 10)) console.log(line)
+  return different.length === 0 && missing === 0
+}
+
+/** What a node that was killed had only in its mempool may be lost; with kills nothing can be said. */
+async function missingTransactions(network: LocalNetwork, sent: readonly string[]): Promise<number> {
+  if (flags['kill-seconds'] !== '0') return 0
+  let missing = 0
+  for (const node of network.nodes) {
+    for (const hash of sent) {
+      if ((await rpc(`${node.rpcUrl}/`, 'eth_getTransactionReceipt', hash)) === null) missing++
+    }
+  }
+  return missing
+}
+
+const network = await makeNetwork({ validators: Number(flags.validators), fullNodes: 1 })
+try {
+  if (!(await run(network))) process.exitCode = 1
+} finally {
+  await network.stop()
+}

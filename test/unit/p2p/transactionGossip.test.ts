@@ -1,0 +1,138 @@
+import { Registry } from 'prom-client'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../src/p2p/limits.ts'
+import { createBudgets, type Session } from '../../../src/p2p/session.ts'
+import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
+import {
+  type AdmissionCounts,
+  type HashedTransaction,
+  TransactionGossip,
+  type Verdict,
+} from '../../../src/p2p/transactionGossip.ts'
+import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetrics.ts'
+
+/** A transaction; those that begin with 9 have wrong signatures, those with 8 are refused by the pool. */
+type Bytes = readonly [kind: 1 | 8 | 9, number: number]
+
+const BAN = { ban: 'a transaction with a wrong signature' }
+
+let gossip: TransactionGossip
+let offered: string[]
+/** what the pool waits for */
+let pool: Promise<void>
+
+beforeEach(() => {
+  offered = []
+  pool = Promise.resolve()
+  gossip = new TransactionGossip({ metrics: createNetworkMetrics(new Registry()), now: () => 0, admit })
+})
+
+async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
+  offered.push(...transactions.map(({ raw }) => raw.join('.')))
+  await pool
+  const count = (kind: number) => transactions.filter(({ raw }) => raw[0] === kind)
+  return { admitted: count(1).length, refused: count(8).length, invalid: count(9) }
+}
+
+/** A peer of its own each time. */
+function peer(): Session {
+  return { budgets: createBudgets(0) } as Session
+}
+
+let number = 0
+
+function judge(transactions: readonly Bytes[], options: { from?: Session; isRepeated?: boolean } = {}): Promise<Verdict> {
+  const { from = peer(), isRepeated = false } = options
+  const raw = transactions.map((bytes) => Uint8Array.from(bytes))
+  return gossip.judge(from, encodeBatch({ isRepeated, number: number++, transactions: raw }))
+}
+
+describe('a batch with a transaction that is known to be invalid is never passed on', () => {
+  test.each<[string, readonly Bytes[], boolean]>([
+    ['alone', [[9, 1]], false],
+    ['alone and repeated', [[9, 1]], true],
+    ['before a new one', [[9, 1], [1, 1]], false],
+    ['after a new one', [[1, 1], [9, 1]], true],
+  ])('%s', async (_, transactions, isRepeated) => {
+    expect(await judge([[9, 1]])).toEqual(BAN)
+    expect(await judge(transactions, { isRepeated })).toBe('ignore')
+    // Whoever sends the others without it is heard.
+    expect(await judge([[1, 1]])).toBe('accept')
+  })
+
+  test('nor one whose transaction is found to be invalid meanwhile, in another batch', async () => {
+    const verdicts = Promise.withResolvers<void>()
+    pool = verdicts.promise
+    const first = judge([[9, 1]])
+    const second = judge([[1, 1], [9, 1]])
+    const repeated = judge([[9, 1]], { isRepeated: true })
+    verdicts.resolve()
+    expect(await Promise.all([first, second, repeated])).toEqual([BAN, 'ignore', 'ignore'])
+    expect(offered).toEqual(['9.1', '1.1'])
+  })
+
+  test('nor one of whose transactions nobody has an answer', async () => {
+    const failure = Promise.withResolvers<void>()
+    pool = failure.promise
+    const first = judge([[1, 1]])
+    pool = Promise.resolve()
+    const second = judge([[1, 1], [1, 2]])
+    failure.reject(new Error('the pool has no time'))
+    await expect(first).rejects.toThrow('no time')
+    expect(await second).toBe('ignore')
+    expect(await judge([[1, 1]])).toBe('accept')
+  })
+
+  test('and one that has such a transaction in it does not make the others invalid', async () => {
+    expect(await judge([[1, 1], [9, 1]])).toEqual(BAN)
+    expect(await judge([[1, 1], [1, 2]])).toBe('accept')
+    expect(offered).toEqual(['1.1', '9.1', '1.2'])
+  })
+
+  test('and who sends many is not read any more', async () => {
+    const bad = Array.from({ length: 1_000 }, (_, i): Bytes => [9, i % 250])
+    expect(await judge(bad)).toEqual(BAN)
+    const from = peer()
+    for (let spent = 0; spent <= LIMITS.refusedTransactions.burst; spent += 250)
+      expect(await judge(bad, { from })).toBe('ignore')
+    expect(await judge([[1, 1]], { from })).toBe('unread')
+  })
+})
+
+describe('what is not offered to the pool is not known', () => {
+  test('of a peer that has sent too much that is refused', async () => {
+    const from = peer()
+    from.budgets.refusedTransactions.draw(LIMITS.refusedTransactions.burst + 1, 0)
+    expect(await judge([[1, 1]], { from })).toBe('unread')
+    expect(offered).toEqual([])
+    expect(await judge([[1, 1]])).toBe('accept')
+  })
+
+  test('while too many wait', async () => {
+    const waiting = Promise.withResolvers<void>()
+    pool = waiting.promise
+    const large = (i: number) =>
+      gossip.judge(
+        peer(),
+        encodeBatch({ isRepeated: false, number: 0, transactions: [new Uint8Array(LIMITS.transactionBytes - i).fill(1)] }),
+      )
+    const verdicts = Array.from({ length: LIMITS.queuedTransactions / LIMITS.transactionBytes + 1 }, (_, i) => large(i))
+    const last = judge([[1, 1]])
+    waiting.resolve()
+    const answers = await Promise.all(verdicts)
+    expect(answers.filter((answer) => answer === 'unread').length).toBeGreaterThan(0)
+    expect(answers[0]).toBe('accept')
+    expect(await last).toBe('accept')
+    const late = answers.indexOf('unread')
+    expect(await large(late)).toBe('accept')
+  })
+})
+
+test('what is known is passed on when it is repeated, and only then', async () => {
+  expect(await judge([[1, 1], [8, 1]])).toBe('accept')
+  expect(await judge([[1, 1], [8, 1]])).toBe('ignore')
+  expect(await judge([[8, 1], [1, 1]], { isRepeated: true })).toBe('accept')
+  // One twice is one.
+  expect(await judge([[1, 2], [1, 2]])).toBe('accept')
+  expect(offered).toEqual(['1.1', '8.1', '1.2'])
+})
