@@ -23,6 +23,8 @@ function onPresentVote(rs: RoundState, input: VoteInput): void {
   if (!heightVotes.follows(vote, from) || !isSound(rs, input, validators)) return
   if (!heightVotes.isNews(vote) || !isSigned(rs, input, validators)) return
   take(rs, input, heightVotes.add(vote, from))
+  if (vote.validatorIndex !== rs.ownIndex) return
+  restoreLock(rs, vote)
   if (isOwn(rs, input)) restoreStep(rs, vote)
 }
 
@@ -79,15 +81,19 @@ function isOwn({ address }: RoundState, { vote, from }: VoteInput): boolean {
 }
 
 /**
- * A vote that this node has signed binds it, whether or not the log holds all that led to it: the step is over, and a block
- * that it precommitted is locked. (Right after signing, that is so already.)
+ * A precommit with this node's signature binds it, even if the log does not know of it and a peer has brought it: another
+ * process with the same key has made it, or this one before its data was restored.
  */
-function restoreStep(rs: RoundState, { type, round, blockId }: Vote): void {
+function restoreLock(rs: RoundState, { type, round, blockId }: Vote): void {
+  if (type !== SIGNED_MESSAGE_TYPES.precommit || isNilBlockId(blockId) || round <= rs.lockedRound) return
+  rs.lockedRound = round
+  rs.lockedBlockId = blockId
+}
+
+/** A vote in the log ends its step, whether or not all that led to it is there too. (Right after signing, that is so already.) */
+function restoreStep(rs: RoundState, { type, round }: Vote): void {
   if (rs.step === STEPS.commit || round < rs.round) return
   if (round > rs.round || rs.step === STEPS.newHeight) startRound(rs, round)
   const step = type === SIGNED_MESSAGE_TYPES.prevote ? STEPS.prevote : STEPS.precommit
   if (rs.step < step) rs.enter(round, step)
-  if (step === STEPS.prevote || isNilBlockId(blockId)) return
-  rs.lockedRound = round
-  rs.lockedBlockId = blockId
 }

@@ -62,6 +62,8 @@ export class AnswerPlaces {
     const running = this.#running
     if (running.length >= BLOCK_ANSWERS.total) return false
     if (running.filter(({ id }) => id === session.id).length >= BLOCK_ANSWERS.perPeer) return false
-    return this.#isReserved(session) || running.filter((other) => !this.#isReserved(other)).length < BLOCK_ANSWERS.strangers
+    return (
+      this.#isReserved(session) || running.filter((other) => !this.#isReserved(other)).length < BLOCK_ANSWERS.strangers
+    )
   }
 }

@@ -262,7 +262,10 @@ export class Network {
     const context = { connections: this.#connections, metrics, now }
     this.#gossip.prepare()
     await this.#streams.start()
-    await serveRequests(context, blockHandler(blocks, (session) => this.#peers.isReserved(session)))
+    await serveRequests(
+      context,
+      blockHandler(blocks, (session) => this.#peers.isReserved(session)),
+    )
     await serveRequests(
       context,
       peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)),

@@ -18,6 +18,7 @@ import { Recovery } from '../../src/consensus/recovery.ts'
 import { checkRecovery } from '../../src/consensus/recoveryReplay.ts'
 import { Signer } from '../../src/consensus/signer.ts'
 import { SigningGuard } from '../../src/consensus/signingGuard.ts'
+import { SigningWatch } from '../../src/consensus/signingWatch.ts'
 import { bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { Byzantine } from './byzantine/byzantine.ts'
@@ -54,9 +55,6 @@ export type EngineLike = Pick<
 
 /** Without an answer by then a fetch has failed. */
 const FETCH_TIMEOUT_MS = 3_000
-
-/** As in consensusService.ts. */
-const OBSERVE_MS = 60_000
 
 export interface SimNodeOptions {
   readonly index: number
@@ -172,8 +170,7 @@ export class SimNode {
   #signer: ConsensusSigner | undefined
   #memory: Signer | undefined
   #processLog: ConsensusLog | undefined
-  #isObserving = false
-  #cancelObservation: (() => void) | undefined
+  #watch: SigningWatch | undefined
   /** votes of its own key that its log does not know */
   unknownSignatures = 0
   #recovery: Recovery | undefined
@@ -243,9 +240,11 @@ export class SimNode {
       ownAddress: this.key?.address,
       store: this.#evidenceStore(),
       last: { height: start.lastHeight, timeMs: start.lastBlockTimeMs },
-      warn: (message, fields) => simulation.trace(this.index, `warns: ${message} ${JSON.stringify(fields)}`),
+      warn: (message, fields) => this.#warn(message, fields),
     })
     this.#signer = undefined
+    this.#memory = undefined
+    this.#watch = undefined
     for (;;) {
       const height = application.height + 1
       const decided = recovery.hasEnded(height) ? recovery.decided(height, chain.params.maxBytes) : undefined
@@ -259,6 +258,10 @@ export class SimNode {
       }
       this.execute(decided)
     }
+  }
+
+  #warn(message: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.simulation.traces) this.simulation.trace(this.index, `warns: ${message} ${JSON.stringify(fields)}`)
   }
 
   #evidenceStore(): EvidenceStore {
@@ -326,6 +329,7 @@ export class SimNode {
   stopEngine(): void {
     const { engine } = this
     if (engine === undefined) return
+    this.#watch?.pause()
     engine.stop()
     if (engine.isDeciding) this.#closing = engine
     this.engine = undefined
@@ -413,8 +417,7 @@ export class SimNode {
   #advanced(height: number): void {
     this.#recovery?.finished(height)
     this.#memory?.decided(height)
-    this.#cancelObservation?.()
-    this.#isObserving = false
+    this.#watch?.decided(height)
   }
 
   startEngine(): void {
@@ -422,7 +425,7 @@ export class SimNode {
     const { chain, scheme } = simulation
     const state = this.stateNow()
     if (key !== undefined) this.#signer ??= this.#createSigner(key, state)
-    this.#observe(state)
+    this.#watch?.begin(state, () => this.engine?.resumeSigning())
     const options: EngineOptions = {
       chain,
       state,
@@ -463,6 +466,11 @@ export class SimNode {
       decidedHeight: state.lastHeight,
     })
     this.#memory = memory
+    const clock = {
+      monotonicMs: () => simulation.queue.nowMs,
+      setTimer: (delayMs: number, run: () => void) => this.later(delayMs, run),
+    }
+    this.#watch = new SigningWatch(this.#guard!, memory, clock, (message, fields) => this.#warn(message, fields))
     const stageVote = (vote: UnsignedVote) => {
       const signed = memory.stageVote(vote)
       if (signed !== undefined) simulation.voteSigned(signed)
@@ -470,23 +478,6 @@ export class SimNode {
     }
     const stageProposal = (proposal: UnsignedProposal) => memory.stageProposal(proposal)
     return { address: key.address, stageProposal, stageVote }
-  }
-
-  /** As the service does: a key that may have signed elsewhere keeps still for a while. */
-  #observe(state: ConsensusState): void {
-    const abstention = this.#guard?.check(state)
-    this.#memory?.abstainThrough(0)
-    this.#isObserving = false
-    if (abstention === undefined || this.#memory === undefined) return
-    const { throughHeight, mayEnd, why } = abstention
-    this.simulation.trace(this.index, `signs nothing through ${throughHeight}: ${why}`)
-    this.#memory.abstainThrough(throughHeight)
-    this.#isObserving = true
-    if (!mayEnd) return
-    this.#cancelObservation = this.later(OBSERVE_MS, () => {
-      this.#memory?.abstainThrough(0)
-      this.engine?.resumeSigning()
-    })
   }
 
   /** The log, and with it the memory that a restart within this process is made from. */
@@ -576,7 +567,7 @@ export class SimNode {
         if (this.#memory === undefined || this.#memory.knows(vote)) return
         simulation.trace(this.index, `unknown signature of its own key: ${describeVote(vote)}`)
         this.unknownSignatures++
-        if (this.#isObserving) this.#memory.observe(vote)
+        if (this.#watch?.isObserving === true) this.#memory.observe(vote)
         else simulation.unknownSignature(this, vote)
       },
       onDecided: () => {
@@ -618,7 +609,11 @@ export class SimNode {
       this.#advanced(height)
       this.#decided(decided, result)
       const engine = this.engine ?? this.#closing
+      // As the service does: own messages of the next height in the log come back by a replay only.
+      const isReplayed = this.isHonest && this.#recovery?.lastSigned?.height === height + 1 && engine === this.engine
+      if (isReplayed) this.stopEngine()
       engine?.finalized(height, result)
+      if (isReplayed) this.startEngine()
       this.#follower?.decided()
     })
   }

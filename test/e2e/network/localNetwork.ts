@@ -48,6 +48,9 @@ export interface NetworkNode extends TestnetNode {
 
 export interface LocalNetwork {
   readonly directory: string
+  readonly chainId: string
+  /** 64 hex digits */
+  readonly genesisHash: string
   readonly nodes: readonly NetworkNode[]
   readonly validators: readonly NetworkNode[]
   /** variables of a node that joins later */
@@ -83,6 +86,8 @@ export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork
   const nodes = placed.map((node, index) => networkNode(node, options.placeOf?.(index)?.within ?? [], options))
   return {
     directory,
+    chainId: CHAIN_ID,
+    genesisHash: testnet.genesisHash,
     nodes,
     validators: nodes.slice(0, options.validators),
     seed: nodes[0]!,

@@ -376,4 +376,14 @@ describe('a node that restarts', () => {
     after.proposeWhole(after.candidate(1, { tag: 6 }), 1)
     expect(after.votes()).toEqual(['prevote 1 nil'])
   })
+
+  it('is bound by a precommit of its own that only its peers remember', () => {
+    const scene = new Scene({ me: ME })
+    const block = scene.candidate(0)
+    scene.receive(scene.vote(ME, PRECOMMIT, 0, block.blockId))
+    expect(scene.rs).toMatchObject({ step: STEPS.newHeight, lockedRound: 0, lockedBlockId: block.blockId })
+    scene.start()
+    scene.proposeWhole(scene.candidate(0, { tag: 5 }), 0)
+    expect(scene.votes()).toEqual(['prevote 0 nil'])
+  })
 })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { topicName } from '../../../src/p2p/gossip.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
 import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
@@ -58,7 +58,11 @@ describe('hostile gossip', () => {
 
   test('a wrong signature and wrong evidence bring a ban', async () => {
     const events = {
-      transactions: async (transactions: readonly HashedTransaction[]) => ({ admitted: 0, refused: 0, invalid: transactions }),
+      transactions: async (transactions: readonly HashedTransaction[]) => ({
+        admitted: 0,
+        refused: 0,
+        invalid: transactions,
+      }),
       evidence: async () => 'reject' as const,
     }
     for (const topic of [TOPIC, EVIDENCE]) {
@@ -101,6 +105,20 @@ describe('hostile gossip', () => {
     const honest = Uint8Array.of(42, 42)
     await b.network.publishTransactions(batch(1, [honest]))
     await until('an honest transaction arrives', () => a.transactions.some((raw) => Buffer.compare(raw, honest) === 0))
+  })
+
+  test('a peer that is not listened to can not keep transactions from a node by being first', async () => {
+    const [a, b, attacker] = await withAttacker()
+    a.sessions
+      .get(attacker.id)!
+      .budgets.refusedTransactions.draw(LIMITS.refusedTransactions.burst * 2, performance.now())
+    const data = batch(1, [Uint8Array.of(1)])
+    await attacker.host.services.pubsub.publish(TOPIC, data)
+    const reason = 'refused transactions'
+    await vi.waitFor(async () => expect(await counter(a, 'coind_p2p_dropped_total', { reason })).toBe(1), 20_000)
+    expect(a.transactions).toEqual([])
+    await b.network.publishTransactions(data)
+    await until('they arrive from somebody else', () => a.transactions.length === 1)
   })
 
   test('a peer that has not said hello is not listened to', async () => {

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { Connection, Stream } from '@libp2p/interface'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
+import { encodeBlockRequest } from '../../../src/p2p/blockMessages.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { encodeGreeting } from '../../../src/p2p/hello.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
@@ -115,6 +116,24 @@ describe('a node that is no peer is told so, and both ends know why', () => {
     a.network.setValidators([ed25519Address(validatorKey.publicKey)])
     await until('the validator has its place', () => a.sessions.has(validator.network.id))
   })
+})
+
+test('a validator that comes back is not kept out by its own former connection', async () => {
+  const a = await startNode({ counts: { wanted: 0, inbound: 0, outbound: 0 } })
+  const [key, validatorKey] = [randomKey(), randomKey()]
+  a.network.setValidators([ed25519Address(validatorKey.publicKey)])
+  const join = async () => {
+    const process = await startAttacker({ key })
+    const validator = createValidatorProof(validatorKey, key.publicKey, process.hello.genesisHash)
+    const { answer } = await process.greet(a, encodeGreeting({ kind: 'hello', hello: { ...process.hello, validator } }))
+    return answer
+  }
+  expect(await join()).toMatchObject({ kind: 'hello' })
+  await until('it is a peer', () => a.sessions.size === 1)
+  const [former] = a.sessions.values()
+  // For this node nothing has ended.
+  expect(await join()).toMatchObject({ kind: 'hello' })
+  await until('the new process is a peer', () => a.sessions.size === 1 && [...a.sessions.values()][0] !== former)
 })
 
 describe('malformed input is answered with a ban', () => {
@@ -243,6 +262,29 @@ describe('floods', () => {
     expect(a.sessions.has(b.network.id)).toBe(true)
     await expectHealthy(b, a)
   })
+})
+
+test('an answer ends when it is taken too slowly', async () => {
+  const blocks = () => ({ block: new Uint8Array(LIMITS.streamWindow / 2), commit: new Uint8Array(10) })
+  const [a, b] = await connectedPair({ blocks })
+  const attacker = await startAttacker()
+  const stream = await openStream(await attacker.join(a), PROTOCOLS.blocks)
+  let received = 0
+  stream.addEventListener('message', ({ data }) => {
+    received += data.byteLength
+    stream.pause()
+  })
+  stream.send(encodeFrame(encodeBlockRequest({ from: 1, count: 10, maxBytes: LIMITS.bytesPerAnswer })))
+  await until('the answer begins', () => received > 0)
+  a.clockMs += LIMITS.answerMs + 1
+  // It takes something every now and then, so that no single wait is too long.
+  const reading = setInterval(() => stream.resume(), 20)
+  await until('the answer is broken off', () => stream.status !== 'open' && stream.readStatus !== 'readable').finally(
+    () => clearInterval(reading),
+  )
+  expect(received).toBeLessThan(LIMITS.bytesPerAnswer)
+  expect(a.sessions.has(attacker.id)).toBe(true)
+  await expectHealthy(a, b)
 })
 
 test('a peer that reads nothing costs bounded memory, and is disconnected', async () => {

@@ -41,7 +41,10 @@ function peer(): Session {
 
 let number = 0
 
-function judge(transactions: readonly Bytes[], options: { from?: Session; isRepeated?: boolean } = {}): Promise<Verdict> {
+function judge(
+  transactions: readonly Bytes[],
+  options: { from?: Session; isRepeated?: boolean } = {},
+): Promise<Verdict> {
   const { from = peer(), isRepeated = false } = options
   const raw = transactions.map((bytes) => Uint8Array.from(bytes))
   return gossip.judge(from, encodeBatch({ isRepeated, number: number++, transactions: raw }))
@@ -51,8 +54,22 @@ describe('a batch with a transaction that is known to be invalid is never passed
   test.each<[string, readonly Bytes[], boolean]>([
     ['alone', [[9, 1]], false],
     ['alone and repeated', [[9, 1]], true],
-    ['before a new one', [[9, 1], [1, 1]], false],
-    ['after a new one', [[1, 1], [9, 1]], true],
+    [
+      'before a new one',
+      [
+        [9, 1],
+        [1, 1],
+      ],
+      false,
+    ],
+    [
+      'after a new one',
+      [
+        [1, 1],
+        [9, 1],
+      ],
+      true,
+    ],
   ])('%s', async (_, transactions, isRepeated) => {
     expect(await judge([[9, 1]])).toEqual(BAN)
     expect(await judge(transactions, { isRepeated })).toBe('ignore')
@@ -64,7 +81,10 @@ describe('a batch with a transaction that is known to be invalid is never passed
     const verdicts = Promise.withResolvers<void>()
     pool = verdicts.promise
     const first = judge([[9, 1]])
-    const second = judge([[1, 1], [9, 1]])
+    const second = judge([
+      [1, 1],
+      [9, 1],
+    ])
     const repeated = judge([[9, 1]], { isRepeated: true })
     verdicts.resolve()
     expect(await Promise.all([first, second, repeated])).toEqual([BAN, 'ignore', 'ignore'])
@@ -76,7 +96,10 @@ describe('a batch with a transaction that is known to be invalid is never passed
     pool = failure.promise
     const first = judge([[1, 1]])
     pool = Promise.resolve()
-    const second = judge([[1, 1], [1, 2]])
+    const second = judge([
+      [1, 1],
+      [1, 2],
+    ])
     failure.reject(new Error('the pool has no time'))
     await expect(first).rejects.toThrow('no time')
     expect(await second).toBe('ignore')
@@ -84,8 +107,18 @@ describe('a batch with a transaction that is known to be invalid is never passed
   })
 
   test('and one that has such a transaction in it does not make the others invalid', async () => {
-    expect(await judge([[1, 1], [9, 1]])).toEqual(BAN)
-    expect(await judge([[1, 1], [1, 2]])).toBe('accept')
+    expect(
+      await judge([
+        [1, 1],
+        [9, 1],
+      ]),
+    ).toEqual(BAN)
+    expect(
+      await judge([
+        [1, 1],
+        [1, 2],
+      ]),
+    ).toBe('accept')
     expect(offered).toEqual(['1.1', '9.1', '1.2'])
   })
 
@@ -114,7 +147,11 @@ describe('what is not offered to the pool is not known', () => {
     const large = (i: number) =>
       gossip.judge(
         peer(),
-        encodeBatch({ isRepeated: false, number: 0, transactions: [new Uint8Array(LIMITS.transactionBytes - i).fill(1)] }),
+        encodeBatch({
+          isRepeated: false,
+          number: 0,
+          transactions: [new Uint8Array(LIMITS.transactionBytes - i).fill(1)],
+        }),
       )
     const verdicts = Array.from({ length: LIMITS.queuedTransactions / LIMITS.transactionBytes + 1 }, (_, i) => large(i))
     const last = judge([[1, 1]])
@@ -129,10 +166,33 @@ describe('what is not offered to the pool is not known', () => {
 })
 
 test('what is known is passed on when it is repeated, and only then', async () => {
-  expect(await judge([[1, 1], [8, 1]])).toBe('accept')
-  expect(await judge([[1, 1], [8, 1]])).toBe('ignore')
-  expect(await judge([[8, 1], [1, 1]], { isRepeated: true })).toBe('accept')
+  expect(
+    await judge([
+      [1, 1],
+      [8, 1],
+    ]),
+  ).toBe('accept')
+  expect(
+    await judge([
+      [1, 1],
+      [8, 1],
+    ]),
+  ).toBe('ignore')
+  expect(
+    await judge(
+      [
+        [8, 1],
+        [1, 1],
+      ],
+      { isRepeated: true },
+    ),
+  ).toBe('accept')
   // One twice is one.
-  expect(await judge([[1, 2], [1, 2]])).toBe('accept')
+  expect(
+    await judge([
+      [1, 2],
+      [1, 2],
+    ]),
+  ).toBe('accept')
   expect(offered).toEqual(['1.1', '8.1', '1.2'])
 })
