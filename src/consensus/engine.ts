@@ -248,7 +248,7 @@ export class ConsensusEngine {
     const isLogged = input.kind === 'timeout' || input.kind === 'validated'
     if (isLogged && this.#rounds.isValidator) this.#environment.log.append(input)
     const effects = step(this.#rounds, input)
-    if (input.kind === 'built' && this.#isAlone() && !effects.some(({ kind }) => kind === 'signProposal')) {
+    if (input.kind === 'built' && this.#rounds.isAlone && !effects.some(({ kind }) => kind === 'signProposal')) {
       // Nobody else will propose another one.
       throw new Error('the application made a block that cannot be proposed: it is too large')
     }
@@ -264,7 +264,7 @@ export class ConsensusEngine {
         this.#schedule(effect)
         break
       case 'build':
-        this.#proposer?.build(effect, this.#rounds, this.#state, () => this.#pendingEvidence())
+        this.#build(effect)
         break
       case 'validate':
         this.#environment.validate(effect.block)
@@ -296,6 +296,12 @@ export class ConsensusEngine {
     }
   }
 
+  #build(effect: EffectOf<'build'>): void {
+    const { evidence, chain } = this.#options
+    const pending = () => evidence.pending(chain.evidence.maxBytes)
+    this.#proposer?.build(effect, this.#rounds, this.#state, pending)
+  }
+
   #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
     if (timeout.step === 'newHeight') {
       // One liar's word does not take the pace away.
@@ -305,13 +311,8 @@ export class ConsensusEngine {
       return
     }
     // Nobody else could propose: a slow block is better than one that is begun again and again.
-    if (timeout.step === 'propose' && this.#isAlone()) return
+    if (timeout.step === 'propose' && this.#rounds.isAlone) return
     this.#timers.schedule(timeout, delayMs)
-  }
-
-  #isAlone(): boolean {
-    const [validator, ...others] = this.#rounds.validators.validators
-    return others.length === 0 && this.#isOwn(validator!.address)
   }
 
   #isOwn(address: Uint8Array): boolean {
@@ -358,10 +359,6 @@ export class ConsensusEngine {
 
   #publish(evidence: readonly Evidence[]): void {
     for (const item of evidence) this.#outbox.push(() => this.#environment.publishEvidence(item))
-  }
-
-  #pendingEvidence(): readonly Evidence[] {
-    return this.#options.evidence.pending(this.#options.chain.evidence.maxBytes)
   }
 
   #misbehaviour({ peer, what, reason }: EffectOf<'misbehaviour'>): void {

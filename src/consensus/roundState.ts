@@ -126,6 +126,11 @@ export class RoundState implements RoundStateView {
     return this.ownIndex >= 0
   }
 
+  /** Whether nobody else has a vote. */
+  get isAlone(): boolean {
+    return this.isValidator && this.validators.validators.length === 1
+  }
+
   get isProposer(): boolean {
     return this.isValidator && this.proposerOf(this.round) === this.validators.validators[this.ownIndex]
   }
