@@ -6,9 +6,6 @@ import type { PeerId } from './input.ts'
 import type { ConsensusMessage } from './message.ts'
 import type { WalEntry } from './walEntry.ts'
 
-/** Checks an ed25519 signature; a simulator may put another scheme in its place. */
-export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
-
 /** The validator's signer; see signer.ts. What it stages must not leave the process before the log's next sync. */
 export interface ConsensusSigner {
   /** 20 bytes */

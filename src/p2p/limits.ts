@@ -87,6 +87,7 @@ export const LIMITS = {
 
 /** How many requests of a protocol one peer may make. */
 export interface RequestLimits {
+  /** more have to wait */
   readonly rate: Rate
   /** of one peer at the same time */
   readonly inFlight: number

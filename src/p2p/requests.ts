@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '@libp2p/interface'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
@@ -53,10 +54,14 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
       const session = await connections.sessionOf(connection)
       try {
         if (session === undefined) throw new Error('no hello on this connection')
-        if (!budgetOf(session).take(1, now())) {
+        const waitMs = budgetOf(session).draw(1, now())
+        // Nobody waits longer for an answer.
+        if (waitMs > LIMITS.requestMs) {
           metrics.droppedTotal.inc({ reason: `too many ${protocol} requests` })
           throw new Error('too many requests')
         }
+        // A node that syncs fast is not at fault. It can not have more requests wait here than it may have under way.
+        if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
         const request = await readOne(stream, LIMITS.requestBytes)
         metrics.receivedMessagesTotal.inc({ protocol })
         metrics.receivedBytesTotal.inc({ protocol }, request.length)

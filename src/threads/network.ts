@@ -139,9 +139,9 @@ const service = {
   netInfo: (): NetInfo => network.netInfo(),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    for (const port of [data.evidence, ...Object.values(data.pool), ...data.views]) port.close()
+    // First, so that nothing that peers still send asks for an answer.
     await network.close()
-    data.reports.close()
+    for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
     await database.close()
   },
 }

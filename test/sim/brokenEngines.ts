@@ -2,7 +2,8 @@ import { SIGNED_MESSAGE_TYPES } from '../../src/chain/consensus/types.ts'
 import { ConsensusEngine, type EngineOptions } from '../../src/consensus/engine.ts'
 import type { RoundState } from '../../src/consensus/roundState.ts'
 import { Signer } from '../../src/consensus/signer.ts'
-import type { EngineLike, SimNode } from './simNode.ts'
+import type { EngineLike } from './engineLike.ts'
+import type { SimNode } from './simNode.ts'
 
 type CreateEngine = (options: EngineOptions, node: SimNode) => EngineLike
 

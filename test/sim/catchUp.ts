@@ -4,7 +4,7 @@ import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
 import { createPartSet } from '../../src/chain/consensus/partSet.ts'
 import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
 import { checkBlock } from '../../src/consensus/consensusState.ts'
-import type { SimNode } from './simNode.ts'
+import type { SimProcess } from './simProcess.ts'
 
 const PAUSE_MS = 100
 const ANSWER_MS = 2_000
@@ -14,19 +14,19 @@ const ANSWER_MS = 2_000
  * one, checks it with production's functions, and starts the engine again when no peer has more.
  */
 export class CatchUp {
-  readonly #node: SimNode
+  readonly #process: SimProcess
   isRunning = false
   #asked = 0
 
-  constructor(node: SimNode) {
-    this.#node = node
+  constructor(process: SimProcess) {
+    this.#process = process
   }
 
   start(): void {
     if (this.isRunning) return
     this.isRunning = true
     this.#asked++
-    this.#node.stopEngine()
+    this.#process.stopEngine()
     this.#next()
   }
 
@@ -36,10 +36,11 @@ export class CatchUp {
   }
 
   #next(): void {
-    const node = this.#node
+    const process = this.#process
+    const { node } = process
     const asked = ++this.#asked
-    if (node.isClosing) {
-      node.later(1, () => {
+    if (process.isClosing) {
+      process.later(1, () => {
         if (this.isRunning && this.#asked === asked) this.#next()
       })
       return
@@ -50,37 +51,38 @@ export class CatchUp {
     const ahead = peers.filter((peer) => nodes[peer]!.isUp && nodes[peer]!.application.height >= height)
     if (ahead.length === 0 && peers.length > 0) {
       this.isRunning = false
-      node.startEngine()
+      process.startEngine()
       return
     }
     const again = (): void => {
       if (this.isRunning && this.#asked === asked) this.#next()
     }
     if (ahead.length === 0) {
-      node.later(PAUSE_MS, again)
+      process.later(PAUSE_MS, again)
       return
     }
     const peer = node.random.pick(ahead)
-    node.later(ANSWER_MS, again)
+    process.later(ANSWER_MS, again)
     node.request(peer, height, (served) => {
       if (!this.isRunning || this.#asked !== asked) return
       if (served !== undefined && this.#apply(served.block, served.commit)) this.#next()
-      else node.later(PAUSE_MS, again)
+      else process.later(PAUSE_MS, again)
     })
   }
 
   #apply(blockBytes: Uint8Array, commitBytes: Uint8Array): boolean {
-    const node = this.#node
+    const process = this.#process
+    const { node } = process
     const { chain, scheme } = node.simulation
     const block = decodeBlock(blockBytes)
     const commit = decodeCommit(commitBytes)
-    const state = node.stateNow()
+    const state = process.stateNow()
     const { header } = createPartSet(blockBytes)
     const blockId = { hash: headerHash(block.header), partSetHeader: header }
     const target = { chainId: chain.chainId, height: state.lastHeight + 1, blockId, validators: state.validators }
     if (!verifyCommit(target, commit, scheme.verify).valid) return false
     if (checkBlock(state, block, scheme.verify) !== undefined) return false
-    node.execute({ block, blockId, seenCommit: commit })
+    process.execute({ block, blockId, seenCommit: commit })
     return true
   }
 }

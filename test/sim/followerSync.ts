@@ -6,20 +6,24 @@ import type { FollowEnvironment } from '../../src/sync/followEnvironment.ts'
 import { Follower } from '../../src/sync/follower.ts'
 import { encodeServed } from './encodedBlock.ts'
 import type { SimNode } from './simNode.ts'
+import type { SimProcess } from './simProcess.ts'
 
 const REQUEST_MS = 10_000
 const VERIFY_MS = 1
 
 /** Block sync as production runs it, over the simulator's network and application. */
 export class FollowerSync {
+  readonly #process: SimProcess
   readonly #node: SimNode
   readonly #follower: Follower
 
-  constructor(node: SimNode) {
+  constructor(process: SimProcess) {
+    const { node } = process
+    this.#process = process
     this.#node = node
     this.#follower = new Follower({
       environment: this.#environment(),
-      state: node.stateNow(),
+      state: process.stateNow(),
       ownAddress: node.key?.address,
       verify: node.simulation.scheme.verify,
     })
@@ -53,7 +57,7 @@ export class FollowerSync {
   }
 
   decided(): void {
-    this.#follower.decided(this.#node.stateNow())
+    this.#follower.decided(this.#process.stateNow())
   }
 
   onBehind(peerHeight: number): void {
@@ -61,27 +65,28 @@ export class FollowerSync {
   }
 
   #environment(): FollowEnvironment {
-    const node = this.#node
+    const process = this.#process
+    const { node } = process
     const { simulation } = node
     return {
       nowMs: () => simulation.queue.nowMs,
-      setTimer: (delayMs, run) => node.later(delayMs, run),
+      setTimer: (delayMs, run) => process.later(delayMs, run),
       request: (id, peer, request) => this.#request(id, simulation.peerIndex(peer), request),
       verify: (id, checks) => {
         const reasons = checkCommits(checks, simulation.scheme.verify)
-        node.later(VERIFY_MS, () => this.#follower.verified(id, reasons))
+        process.later(VERIFY_MS, () => this.#follower.verified(id, reasons))
       },
       prepare: () => undefined,
       apply: (decided) => this.#apply(decided),
-      startEngine: () => node.startEngine(),
+      startEngine: () => process.startEngine(),
       stopEngine: () => {
         node.syncs++
-        node.stopEngine()
+        process.stopEngine()
         const wait = (): void => {
-          if (node.isClosing) node.later(1, wait)
-          else this.#follower.engineStopped(node.stateNow())
+          if (process.isClosing) process.later(1, wait)
+          else this.#follower.engineStopped(process.stateNow())
         }
-        node.later(0, wait)
+        process.later(0, wait)
       },
       punish: (peer, what, reason) => simulation.punished(node, peer, what, reason),
       publish: () => undefined,
@@ -93,22 +98,24 @@ export class FollowerSync {
   }
 
   #apply(decided: DecidedBlock): void {
-    const node = this.#node
-    node.later(node.work.finalizeMs, () => {
-      node.execute(decided)
-      this.#follower.applied(node.stateNow(), decided.block.txs.length)
+    const process = this.#process
+    const { node } = process
+    process.later(node.work.finalizeMs, () => {
+      process.execute(decided)
+      this.#follower.applied(process.stateNow(), decided.block.txs.length)
     })
   }
 
   #request(id: number, peer: number, request: BlockRequest): void {
-    const node = this.#node
+    const process = this.#process
+    const { node } = process
     let isOpen = true
     const close = (): boolean => {
       const wasOpen = isOpen
       isOpen = false
       return wasOpen
     }
-    node.later(REQUEST_MS, () => {
+    process.later(REQUEST_MS, () => {
       if (close()) this.#follower.failed(id)
     })
     node.ask(

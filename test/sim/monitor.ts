@@ -15,7 +15,7 @@ import {
   type Vote,
   type VoteType,
 } from '../../src/chain/consensus/types.ts'
-import type { VerifySignature } from '../../src/consensus/environment.ts'
+import type { VerifySignature } from '../../src/chain/consensus/verifyCommit.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import { type ExecutedBlock, INVALID_TX } from './simApplication.ts'
 import type { SimChain } from './simChain.ts'

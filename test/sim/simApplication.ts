@@ -5,6 +5,7 @@ import { encodeEvidence } from '../../src/chain/consensus/evidenceCodec.ts'
 import { voteSignBytes } from '../../src/chain/consensus/signBytes.ts'
 import type { Evidence, RankedValidatorSet } from '../../src/chain/consensus/types.ts'
 import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorPriorities.ts'
+import type { VerifySignature } from '../../src/chain/consensus/verifyCommit.ts'
 import type {
   ApplicationInfo,
   DecidedBlock,
@@ -14,7 +15,6 @@ import type {
   ProposedData,
   ValidatorUpdate,
 } from '../../src/consensus/application.ts'
-import type { VerifySignature } from '../../src/consensus/environment.ts'
 import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
 import { sha256 } from '../../src/primitives/hash.ts'
 import type { Random } from '../fuzz/random.ts'

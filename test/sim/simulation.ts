@@ -8,12 +8,13 @@ import type { ConsensusMessage } from '../../src/consensus/message.ts'
 import { bytesKey } from '../../src/primitives/bytes.ts'
 import { createRandom, type Random } from '../fuzz/random.ts'
 import type { Byzantine } from './byzantine/byzantine.ts'
+import type { EngineLike } from './engineLike.ts'
 import { EventQueue } from './eventQueue.ts'
 import { describeVote, Monitor, type Violation } from './monitor.ts'
 import { ed25519Scheme, keyedHashScheme, type SignatureScheme, type SimKey } from './signatureScheme.ts'
 import { DEFAULT_TIMING, type SimChain } from './simChain.ts'
 import { SimNetwork } from './simNetwork.ts'
-import { type EngineLike, SimNode } from './simNode.ts'
+import { SimNode } from './simNode.ts'
 
 export interface SimulationOptions {
   readonly seed: number
@@ -46,8 +47,6 @@ export interface SimulationOptions {
   readonly trace?: (line: string) => void
   /** whether a node may refuse to go on: a failing disk, a damaged log */
   readonly expectsHalt?: (node: SimNode, error: Error) => boolean
-  /** called for what honest nodes note, for tests of single notes */
-  readonly onNote?: (node: SimNode, message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
 export const GENESIS_TIME_MS = 1_800_000_000_000
@@ -210,11 +209,6 @@ export class Simulation {
 
   expectsHalt(node: SimNode, error: Error): boolean {
     return this.options.expectsHalt?.(node, error) ?? false
-  }
-
-  /** Whether a node may refuse to start. */
-  expectsRefusal(node: SimNode, error: Error): boolean {
-    return this.expectsHalt(node, error)
   }
 
   isTwin(index: number): boolean {

@@ -40,13 +40,14 @@ const KINDS = ['otherHeights', 'badSignatures', 'garbage', 'oversized', 'refused
 export type FloodCounts = Record<(typeof KINDS)[number] | 'identities' | 'connections', number>
 
 interface Visit {
+  readonly target: PeerAddress
   readonly host: Host
   readonly connection: Connection
 }
 
 const BURST_MS = 20
 /** Messages in one burst to one node: with the time that new peers need, more than 10,000 a second in all. */
-const BURSTS = { otherHeights: 150, badSignatures: 150, gossip: 6 } as const
+const BURSTS = { otherHeights: 200, badSignatures: 200, gossip: 6 } as const
 /** Until a banned peer is back under another name. */
 const RETURN_MS = 150
 /** Until all ends when it is told to. */
@@ -54,6 +55,7 @@ const END_MS = 1_000
 const SOCKETS_PER_TARGET = 40
 const SOCKET_MS = 50
 const PENNILESS = 100
+const FORGERY_VISITS = 4
 
 const options = JSON.parse(process.argv[2]!) as FloodOptions
 const genesisHash = hexToBytes(`0x${options.genesisHash}`)
@@ -70,8 +72,8 @@ const penniless = await Promise.all(
     return hexToBytes(await signTransfer(account, 0))
   }),
 )
-/** Sent by many: none of those that are asked to pass it on may do so. */
-const forged = randomBytes(200)
+/** A transaction that nobody has signed, by target; sent by a few peers, one after the other, and never to another node. */
+const forgeries = new Map<PeerAddress, { readonly transaction: Uint8Array; visits: number }>()
 let height = 0
 
 async function readValidators(): Promise<readonly Uint8Array[]> {
@@ -108,7 +110,7 @@ async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void
     stream.send(encodeFrame(encodeGreeting({ kind: 'hello', hello: createHello() })))
     if ((await readGreeting(stream)).kind === 'refusal') return
     counts.identities++
-    await attack({ host, connection })
+    await attack({ target, host, connection })
   } catch {
     // To be thrown out is what it came for.
   } finally {
@@ -160,8 +162,10 @@ async function sendVotes(
   next: () => Pick<Vote, 'height' | 'round'>,
 ): Promise<void> {
   const stream = await visit.connection.newStream(PROTOCOLS.consensus)
+  // Made once: what makes them costs more than to send them.
+  const burst = concatBytes(...Array.from({ length: BURSTS[kind] }, () => frameOf(next())))
   while (isOpen(visit) && stream.status === 'open') {
-    const hasRoom = stream.send(concatBytes(...Array.from({ length: BURSTS[kind] }, () => frameOf(next()))))
+    const hasRoom = stream.send(burst)
     counts[kind] += BURSTS[kind]
     await sleep(BURST_MS)
     // Its budget is spent; that of a new peer is not.
@@ -191,6 +195,17 @@ async function gossip(visit: Visit, kind: 'refused' | 'invalid', next: () => rea
   }
 }
 
+/** A node that passes it on only because it has seen it before is taken for the one that has made it. */
+function forge(target: PeerAddress): Uint8Array {
+  let forgery = forgeries.get(target)
+  if (forgery === undefined || forgery.visits === FORGERY_VISITS) {
+    forgery = { transaction: randomBytes(200), visits: 0 }
+    forgeries.set(target, forgery)
+  }
+  forgery.visits++
+  return forgery.transaction
+}
+
 const someTransaction = (): Uint8Array => penniless[randomInt(penniless.length)]!
 
 const ATTACKS: readonly ((visit: Visit) => Promise<void>)[] = [
@@ -199,7 +214,10 @@ const ATTACKS: readonly ((visit: Visit) => Promise<void>)[] = [
   (visit) => sendOnce(visit, 'garbage', encodeFrame(randomBytes(randomInt(1, 1_000)))),
   (visit) => sendOnce(visit, 'oversized', concatBytes(Uint8Array.of(0x7f, 0xff, 0xff, 0xff), randomBytes(100_000))),
   (visit) => gossip(visit, 'refused', () => [someTransaction(), someTransaction()]),
-  (visit) => gossip(visit, 'invalid', () => (randomInt(2) === 0 ? [forged] : [forged, someTransaction()])),
+  (visit) => {
+    const forged = forge(visit.target)
+    return gossip(visit, 'invalid', () => (randomInt(2) === 0 ? [forged] : [forged, someTransaction()]))
+  },
 ]
 
 /** Connections that never say anything, and such that speak another language. */

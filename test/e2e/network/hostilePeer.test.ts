@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rpc } from '../rpc.ts'
 import type { FloodCounts, FloodOptions } from './hostileFlood.ts'
 import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
@@ -103,20 +104,22 @@ describe('four validators that are flooded by peers without manners', () => {
       rpcUrl: network.seed.rpcUrl,
     })
     const before = await received()
+    const sentBefore = transfers.sent.length
     const startMs = performance.now()
     const flooded = await watch(FLOOD_MS)
     const floodedMs = performance.now() - startMs
     const arrived = (await received()) - before
     const connected = await Promise.all(network.nodes.map(connectedMs))
     const counts = await flood.stop()
-    const sentBefore = transfers.sent.length
+    const sentMeanwhile = transfers.sent.slice(sentBefore)
     await transfers.stop()
     const { identities, connections, ...messages } = counts
     const perSecond = (count: number): number => Math.round((count / floodedMs) * 1000)
     const sum = Object.values(messages).reduce((total, count) => total + count)
     console.log(
       `block interval: ${quiet.intervalMs} ms, flooded ${flooded.intervalMs} ms; ${perSecond(sum)} messages/s ` +
-        `(${perSecond(arrived)} read) by ${identities} peers, ${connections} connections; memory ${quiet.mib.map(Math.round)} -> ${flooded.mib.map(Math.round)} MiB`,
+        `(${perSecond(arrived)} read) by ${identities} peers, ${connections} connections; ` +
+        `memory ${quiet.mib.map(Math.round)} -> ${flooded.mib.map(Math.round)} MiB`,
       messages,
     )
 
@@ -135,13 +138,18 @@ describe('four validators that are flooded by peers without manners', () => {
     await Promise.all(network.nodes.map((node) => waitForHeight(node, height + 3)))
     expect(flooded.intervalMs).toBeLessThan(FLOOD_MS / 5)
     expect(await differences(network.nodes)).toEqual([])
-    expect(sentBefore).toBeGreaterThan(0)
+    expect(sentMeanwhile.length).toBeGreaterThan(0)
+    for (const hash of sentMeanwhile) {
+      expect(await rpc(`${network.seed.rpcUrl}/`, 'eth_getTransactionReceipt', hash), hash).toMatchObject({
+        status: '0x1',
+      })
+    }
 
     for (const [index, node] of network.nodes.entries()) {
       const others = network.nodes.filter((other) => other !== node)
       for (const { nodeId, name } of others) {
         // The same connection as before the flood.
-        expect(connected[index]!.get(nodeId), `${node.name} with ${name}`).toBeGreaterThan(floodedMs)
+        expect(connected[index]!.get(nodeId) ?? 0, `${node.name} with ${name}`).toBeGreaterThan(floodedMs)
         expect(
           bans[index]!.filter((line) => line.includes(nodeId)),
           `${node.name} of ${name}`,

@@ -1,0 +1,33 @@
+import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import { equalBytes } from '../../src/primitives/bytes.ts'
+import { describeVote } from './monitor.ts'
+import type { SimProcess } from './simProcess.ts'
+
+/** What a node signed may leave it only when it cannot be forgotten, and never against anything that left it before. */
+export function checkSent(process: SimProcess, message: ConsensusMessage): void {
+  const { node, log } = process
+  const { simulation, key, index, application } = node
+  const { monitor } = simulation
+  // Twins sign against each other, and pass on what the other one signed.
+  if (key === undefined || simulation.isTwin(index)) return
+  if (message.kind === 'vote') {
+    const { vote } = message
+    const { height, round, type, signature } = vote
+    const validators = application.validatorsAt(height)
+    if (validators === undefined || !equalBytes(vote.validatorAddress, key.address)) return
+    // What was sent once, it had from its own log or from the last commit that the application keeps.
+    const known = monitor.emittedVote(key.address, height, round, type)
+    const isOld = known !== undefined && equalBytes(known.signature, signature)
+    if (!isOld && !log.isDurable(height, signature)) monitor.report('sent before it was durable', describeVote(vote))
+    monitor.voteEmitted(vote, validators)
+  } else if (message.kind === 'proposal') {
+    const { proposal } = message
+    const { height, round, signature } = proposal
+    const validators = application.validatorsAt(height)
+    if (validators === undefined || !equalBytes(simulation.proposerOf(validators, round).address, key.address)) return
+    if (!log.isDurable(height, signature)) {
+      monitor.report('sent before it was durable', `proposal ${height}/${round} of node ${index}`)
+    }
+    monitor.proposalEmitted(proposal, key.address, validators)
+  }
+}
