@@ -6,7 +6,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 300_000 } },
+      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000 } },
       {
         test: {
           name: 'conformance',

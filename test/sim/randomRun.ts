@@ -112,7 +112,7 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
     -1,
     `seed ${seed}: ${JSON.stringify({ powers, plan, churns, byzantine: [...byzantine].map(([index, { name }]) => `${index} ${name}`) })}`,
   )
-  if (random.oneIn(validators > 8 ? 2 : 5)) simulation.thinOut(random, Math.max(3, Math.ceil(validators / 3)))
+  if (random.oneIn(validators > 8 ? 2 : 5)) simulation.thinOut(random, Math.max(3, Math.ceil(validators / 6)))
   for (const node of simulation.nodes) {
     node.work.buildMs = random.between(0, 40)
     node.work.validateMs = random.between(0, 40)
@@ -121,7 +121,7 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
   simulation.startAll()
   simulation.connectAll()
   scheduleFaults(simulation, plan)
-  simulation.run(random.between(2_000, validators > 10 ? 5_000 : 14_000))
+  simulation.run(random.between(2_000, validators > 10 ? 4_000 : 14_000))
   if (mode === 'liveness' && simulation.violations.length === 0) checkLiveness(simulation)
   return {
     seed,
