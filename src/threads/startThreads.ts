@@ -8,7 +8,7 @@ import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { tuneCompiler } from './compiler.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
-import { openGate } from './gate.ts'
+import { openGate, untilWaiting } from './gate.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { NodeService } from './nodeService.ts'
@@ -21,6 +21,9 @@ import { spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { ViewData, ViewService } from './view.ts'
 import { type PoolChannels, type Wiring, wire } from './wiring.ts'
+
+/** Threads have loaded their modules by then, on the slowest of machines. */
+const LOADING_MS = 20_000
 
 export interface ThreadsOptions {
   readonly config: Config
@@ -145,6 +148,8 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
       },
     }
   } catch (error) {
+    // All but the executor come there, unless they died too.
+    await untilWaiting(wiring.databaseGate, started.length - 1, LOADING_MS)
     await Promise.all(started.map((thread) => thread.stop()))
     throw error
   }
