@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 const START_TIMEOUT_MS = 30_000
+const ANSWER_TIMEOUT_MS = 30_000
 const POLL_MS = 25
 
 export interface NodeOptions {
@@ -20,6 +21,8 @@ export interface NodeOptions {
   readonly host?: string
   /** a command that runs the rest of its arguments, elsewhere: in a network namespace */
   readonly within?: readonly string[]
+  /** how long it may take until it serves; 30 s by default */
+  readonly timeoutMs?: number
   /** Called with the process before it serves. */
   readonly onSpawn?: (child: ChildProcess) => void
 }
@@ -81,7 +84,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const url = `http://${host}:${rpcPort}/`
 
-  const deadline = Date.now() + START_TIMEOUT_MS
+  const deadline = Date.now() + (options.timeoutMs ?? START_TIMEOUT_MS)
   while (!(await isServing(url))) {
     if (hasEnded(child) || Date.now() > deadline) {
       child.kill('SIGKILL')
@@ -114,7 +117,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 async function isServing(url: string): Promise<boolean> {
   try {
-    return (await fetch(new URL('/rpc/health', url), { signal: AbortSignal.timeout(START_TIMEOUT_MS) })).ok
+    return (await fetch(new URL('/rpc/health', url), { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })).ok
   } catch {
     // Nobody listens yet.
     return false

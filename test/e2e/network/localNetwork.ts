@@ -63,6 +63,8 @@ export interface LocalNetwork {
 
 const CHAIN_ID = 'coin_76287-1'
 const LOOPBACK = '127.0.0.1'
+/** A start takes 3 seconds of processor time, and all may start at once. */
+const START_MS = 12_000
 const FIRST_PORT = 20_000
 const PORT_SPAN = 20_000
 
@@ -157,6 +159,7 @@ function networkNode(node: TestnetNode, within: readonly string[], options: Netw
         rpcPort,
         host: hostname,
         within,
+        timeoutMs: START_MS * (options.validators + (options.fullNodes ?? 0)),
         environment: { ...node.variables, ...options.environment, ...variables },
       })
     },
