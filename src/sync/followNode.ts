@@ -34,8 +34,6 @@ export interface FollowNodeOptions {
   readonly log: FollowEnvironment['log']
   /** Each change of the status; often while blocks are synced. */
   readonly onStatus: (status: SyncStatus) => void
-  /** A block was synced and executed. */
-  readonly onSynced: (decided: DecidedBlock) => void
   /** The node cannot go on. */
   readonly onHalt: (error: Error) => void
 }
@@ -72,7 +70,6 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   const apply = async (decided: DecidedBlock): Promise<void> => {
     try {
       await consensus.applyDecided(await prepared.take(decided))
-      options.onSynced(decided)
       follower.applied(consensus.state, decided.block.txs.length)
     } catch (error) {
       fail(error)

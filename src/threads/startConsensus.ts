@@ -89,7 +89,6 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     setTimer: systemClock.setTimer,
     log: (level, message, fields) => syncLog[level](fields, message),
     onStatus: parts.onSyncStatus,
-    onSynced: () => undefined,
     onHalt,
   })
   transport.listen({

@@ -219,13 +219,12 @@ describe('a restart', () => {
 })
 
 describe('a stop', () => {
-  it('finishes the height that is decided, and no other', async () => {
-    const node = await chainOf(2)
-    const { height } = node
+  /** Stops the node while the application is in this step of the next height. */
+  async function stopDuring(node: TestNode, step: 'prepareProposal' | 'finalizeBlock'): Promise<void> {
     const entered = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
-    node.application.before = (step) => {
-      if (step !== 'finalizeBlock') return
+    node.application.before = (begun) => {
+      if (begun !== step) return
       entered.resolve()
       return release.promise
     }
@@ -235,6 +234,12 @@ describe('a stop', () => {
     const stopped = node.stop()
     release.resolve()
     await Promise.all([stopped, run])
+  }
+
+  it('finishes the height that is decided, and no other', async () => {
+    const node = await chainOf(2)
+    const { height } = node
+    await stopDuring(node, 'finalizeBlock')
     expect(node.height).toBe(height + 1)
     expect(node.events.at(-1)!.decided.block.header.height).toBe(height + 1)
   })
@@ -242,19 +247,7 @@ describe('a stop', () => {
   it('drops a block that is not signed yet', async () => {
     const node = await chainOf(2)
     const { height } = node
-    const entered = Promise.withResolvers<void>()
-    const release = Promise.withResolvers<void>()
-    node.application.before = (step) => {
-      if (step !== 'prepareProposal') return
-      entered.resolve()
-      return release.promise
-    }
-    await node.start()
-    const run = node.settings.network.until(() => node.service === undefined)
-    await entered.promise
-    const stopped = node.stop()
-    release.resolve()
-    await Promise.all([stopped, run])
+    await stopDuring(node, 'prepareProposal')
     expect(node.height).toBe(height)
     node.application.before = () => {}
     await runUntil(node, height + 1)

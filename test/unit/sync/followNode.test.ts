@@ -36,7 +36,6 @@ function node(options: Partial<FollowNodeOptions> = {}, head = 60) {
   const halted = Promise.withResolvers<Error>()
   const inConsensus = Promise.withResolvers<void>()
   const punished: string[] = []
-  const synced: number[] = []
   const follower = followNode({
     consensus,
     transport: {
@@ -54,11 +53,10 @@ function node(options: Partial<FollowNodeOptions> = {}, head = 60) {
     onStatus: ({ mode }) => {
       if (mode === 'consensus') inConsensus.resolve()
     },
-    onSynced: ({ block }) => synced.push(block.header.height),
     onHalt: (error) => halted.resolve(error),
     ...options,
   })
-  return { follower, consensus, halted: halted.promise, inConsensus: inConsensus.promise, punished, synced }
+  return { follower, consensus, halted: halted.promise, inConsensus: inConsensus.promise, punished }
 }
 
 const PEER = { id: 'a', validatorAddress: undefined, base: 1, height: 40 }
@@ -67,7 +65,7 @@ describe('followNode', () => {
   it('syncs, with the senders that other threads recovered, and starts the engine', async () => {
     let running = 0
     let most = 0
-    const { follower, consensus, inConsensus, synced } = node({
+    const { follower, consensus, inConsensus } = node({
       recoverSenders: async (txs) => {
         most = Math.max(most, ++running)
         await new Promise((resolve) => setTimeout(resolve, 2))
@@ -78,7 +76,9 @@ describe('followNode', () => {
     follower.peerJoined({ ...PEER, height: 60 })
     follower.start()
     await inConsensus
-    expect(synced).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+    expect(consensus.applied.map(({ block }) => block.header.height)).toEqual(
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    )
     expect(consensus.calls).toEqual(['start'])
     for (const { block, senders } of consensus.applied) {
       const { height } = block.header
