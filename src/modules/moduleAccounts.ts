@@ -4,7 +4,15 @@ import { type Address, moduleAddress } from '../primitives/address.ts'
  * Accounts that belong to a module and have no key. The names are the Cosmos SDK's (x/auth/types, x/staking/types), so
  * the addresses are those that explorers and wallets derive.
  */
-export type ModuleAccountName = 'fee_collector' | 'bonded_tokens_pool' | 'not_bonded_tokens_pool'
+export const MODULE_ACCOUNT_NAMES = [
+  'fee_collector',
+  'bonded_tokens_pool',
+  'not_bonded_tokens_pool',
+  'distribution',
+  'gov',
+  'mint',
+] as const
+export type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
 
 /** Collects base fees and tips of a block until the distribution module takes them. */
 export const FEE_COLLECTOR: Address = moduleAddress('fee_collector')
@@ -12,3 +20,9 @@ export const FEE_COLLECTOR: Address = moduleAddress('fee_collector')
 export const BONDED_POOL: Address = moduleAddress('bonded_tokens_pool')
 /** Holds the coins of unbonding delegations and of validators that are not bonded. */
 export const NOT_BONDED_POOL: Address = moduleAddress('not_bonded_tokens_pool')
+/** Holds rewards, commissions and the community pool. */
+export const DISTRIBUTION: Address = moduleAddress('distribution')
+/** Holds deposits of proposals, and is the authority that parameter changes need. */
+export const GOVERNANCE: Address = moduleAddress('gov')
+/** Where inflation comes to be. */
+export const MINT: Address = moduleAddress('mint')

@@ -1,7 +1,21 @@
 import { concatBytes } from '../primitives/bytes.ts'
 
 /** Modules with entries in the native store. */
-export type ModuleName = 'bank' | 'evidence' | 'staking'
+export type ModuleName =
+  | 'auth'
+  | 'authz'
+  | 'bank'
+  | 'consensus'
+  | 'distribution'
+  | 'erc20'
+  | 'evidence'
+  | 'feegrant'
+  | 'feemarket'
+  | 'gov'
+  | 'mint'
+  | 'slashing'
+  | 'staking'
+  | 'upgrade'
 
 /**
  * Raw key of a module's entry in the native store: the module's name, a slash, then the key that the Cosmos SDK uses

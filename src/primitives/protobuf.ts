@@ -141,6 +141,24 @@ export class ProtobufFields {
     }
   }
 
+  /** The numbers of the fields that are there. */
+  numbers(): IterableIterator<number> {
+    return this.#fields.keys()
+  }
+
+  /** What is there of a field, in order: varints as 64 unsigned bits, everything else as bytes. */
+  values(field: number): readonly FieldValue[] {
+    return this.#fields.get(field) ?? []
+  }
+
+  /** The items of a packed field. @throws ProtobufError */
+  static varints(packed: Uint8Array): bigint[] {
+    const cursor = { bytes: packed, at: 0 }
+    const items: bigint[] = []
+    while (cursor.at < packed.length) items.push(readVarint(cursor))
+    return items
+  }
+
   /** A varint as signed 64 bits; 0n when absent. */
   integer(field: number): bigint {
     const value = this.#fields.get(field)?.at(-1) ?? 0n

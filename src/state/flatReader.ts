@@ -2,7 +2,7 @@ import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { accountKey, decodeAccount, decodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
-import { keysWithPrefix } from './nativeDirectory.ts'
+import { walkKeys } from './nativeDirectory.ts'
 import type { Account, StateReader } from './reader.ts'
 import { StateReadError } from './stateReadError.ts'
 
@@ -53,9 +53,9 @@ export class FlatReader implements StateReader {
     return value.length === 0 ? undefined : value
   }
 
-  nativeKeys(prefix: Uint8Array): Uint8Array[] {
+  *nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse = false): Generator<Uint8Array, void, void> {
     try {
-      return keysWithPrefix((page) => this.#source.value(nativePageKey(page)), prefix)
+      yield* walkKeys((page) => this.#source.value(nativePageKey(page)), prefix, start, reverse)
     } catch (cause) {
       throw new StateReadError(cause)
     }

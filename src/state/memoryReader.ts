@@ -3,6 +3,7 @@ import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
 import { compareKeys, type StateChanges } from './changes.ts'
 import type { Account, StateReader } from './reader.ts'
+import { walkStart } from './sortedKeys.ts'
 
 /** A whole state in maps: for tests and harnesses that need no database. */
 export class MemoryStateReader implements StateReader {
@@ -10,6 +11,8 @@ export class MemoryStateReader implements StateReader {
   readonly #storage = new Map<string, Map<string, Uint8Array>>()
   readonly #codes = new Map<string, Uint8Array>([[bytesKey(EMPTY_CODE_HASH), EMPTY_BYTES]])
   readonly #native = new Map<string, Uint8Array>()
+  /** the native keys in order, once they were asked for */
+  #sorted: readonly string[] | undefined
 
   getAccount(address: Address): Account | undefined {
     return this.#accounts.get(bytesKey(address))
@@ -34,10 +37,15 @@ export class MemoryStateReader implements StateReader {
     return this.#native.get(bytesKey(key))
   }
 
-  nativeKeys(prefix: Uint8Array): Uint8Array[] {
+  *nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse = false): Generator<Uint8Array, void, void> {
+    this.#sorted ??= [...this.#native.keys()].sort(compareKeys)
+    const sorted = this.#sorted
     const name = bytesKey(prefix)
-    const names = [...this.#native.keys()].filter((key) => key.startsWith(name)).sort(compareKeys)
-    return names.map(keyBytes)
+    for (let i = walkStart(sorted, name, start && bytesKey(start), reverse); ; i += reverse ? -1 : 1) {
+      const key = sorted[i]
+      if (key === undefined || !key.startsWith(name)) return
+      yield keyBytes(key)
+    }
   }
 
   /** Sets an account and its code (none by default). */
@@ -59,6 +67,7 @@ export class MemoryStateReader implements StateReader {
   }
 
   setNative(key: Uint8Array, value: Uint8Array | undefined): void {
+    if ((value === undefined) === this.#native.has(bytesKey(key))) this.#sorted = undefined
     if (value === undefined) this.#native.delete(bytesKey(key))
     else this.#native.set(bytesKey(key), value)
   }

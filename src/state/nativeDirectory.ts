@@ -28,25 +28,40 @@ interface Page {
 /** Gives the bytes of a page; undefined or no bytes when there is none. */
 export type PageReader = (page: number) => Uint8Array | undefined
 
-/** Raw keys with `prefix`, ascending. */
-export function keysWithPrefix(readPage: PageReader, prefix: Uint8Array): Uint8Array[] {
+/**
+ * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down; pages are read as the walk reaches them.
+ * @param start included; by default the end of the prefix's keys that the walk begins at
+ */
+export function* walkKeys(
+  readPage: PageReader,
+  prefix: Uint8Array,
+  start?: Uint8Array,
+  reverse = false,
+): Generator<Uint8Array, void, void> {
   const end = prefixEnd(prefix)
-  const found: Uint8Array[] = []
-  const walk = (number: number) => {
+  const low = reverse || start === undefined || compareBytes(start, prefix) < 0 ? prefix : start
+  const isBelow = (key: Uint8Array) => compareBytes(key, low) < 0
+  const isAbove = (key: Uint8Array) =>
+    (end !== undefined && compareBytes(key, end) >= 0) ||
+    (reverse && start !== undefined && compareBytes(key, start) > 0)
+
+  function* walk(number: number): Generator<Uint8Array, void, void> {
     const page = loadPage(readPage, number)
-    for (let i = 0; i < page.keys.length; i++) {
+    const count = page.keys.length
+    for (let step = 0; step < count; step++) {
+      const i = reverse ? count - 1 - step : step
       const key = page.keys[i]!
-      if (end !== undefined && compareBytes(key, end) >= 0) return
       if (page.height === 0) {
-        if (compareBytes(key, prefix) >= 0) found.push(key)
-      } else {
-        const following = page.keys[i + 1]
-        if (following === undefined || compareBytes(following, prefix) > 0) walk(page.children[i]!)
+        if (!isBelow(key) && !isAbove(key)) yield key
+        continue
       }
+      const following = page.keys[i + 1]
+      // A child's keys begin at its own bound, which may lie below what is in it now, and end before the next one's.
+      const endsBelow = following !== undefined && compareBytes(following, low) <= 0
+      if (!endsBelow && !isAbove(key)) yield* walk(page.children[i]!)
     }
   }
-  walk(ROOT)
-  return found
+  yield* walk(ROOT)
 }
 
 /** A raw key that came into the set or left it. */

@@ -1,6 +1,7 @@
 import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { compareKeys, type NativeChange } from './changes.ts'
 import type { StateReader } from './reader.ts'
+import { lowerBound, walkStart } from './sortedKeys.ts'
 import type { UndoLog } from './undoLog.ts'
 import type { NativeStore } from './world.ts'
 
@@ -12,13 +13,13 @@ interface NativeEntry {
 
 /** The native modules' part of the journal: entries by raw key over those of a reader. */
 export class NativeJournal implements NativeStore {
-  readonly #reader: Pick<StateReader, 'getNative' | 'nativeKeys'>
+  readonly #reader: Pick<StateReader, 'getNative' | 'nativeRange'>
   readonly #undo: UndoLog
   readonly #entries = new Map<string, NativeEntry>()
   /** Keys that the reader does not have and that were set at least once, ascending. */
   readonly #added: string[] = []
 
-  constructor(reader: Pick<StateReader, 'getNative' | 'nativeKeys'>, undo: UndoLog) {
+  constructor(reader: Pick<StateReader, 'getNative' | 'nativeRange'>, undo: UndoLog) {
     this.#reader = reader
     this.#undo = undo
   }
@@ -52,7 +53,7 @@ export class NativeJournal implements NativeStore {
         if (value !== undefined) found.push({ key: keyBytes(key), value })
       }
     }
-    for (const key of this.#reader.nativeKeys(prefix)) {
+    for (const key of this.#reader.nativeRange(prefix)) {
       const keyName = bytesKey(key)
       takeAdded(keyName)
       const entry = this.#entries.get(keyName)
@@ -61,6 +62,18 @@ export class NativeJournal implements NativeStore {
     }
     takeAdded(undefined)
     return this.#walk(found)
+  }
+
+  *range(
+    prefix: Uint8Array,
+    { start, reverse = false }: { readonly start?: Uint8Array; readonly reverse?: boolean } = {},
+  ): Generator<readonly [Uint8Array, Uint8Array], void, void> {
+    for (const name of this.#merged(prefix, start, reverse)) {
+      const entry = this.#entries.get(name)
+      const key = keyBytes(name)
+      if (entry === undefined) yield [key, this.#stored(key)]
+      else if (entry.value !== undefined) yield [key, entry.value]
+    }
   }
 
   changes(): NativeChange[] {
@@ -78,10 +91,39 @@ export class NativeJournal implements NativeStore {
     found: readonly { key: Uint8Array; value: Uint8Array | undefined }[],
   ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
     for (const { key, value } of found) {
-      const bytes = value ?? this.#reader.getNative(key)
-      if (bytes === undefined) throw new Error('the native directory names a key that has no entry')
-      yield [key, bytes]
+      yield [key, value ?? this.#stored(key)]
     }
+  }
+
+  /** Keys of the reader and those that were added, in order; of the latter, some may be without a value. */
+  *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
+    const added = this.#added
+    const name = bytesKey(prefix)
+    const step = reverse ? -1 : 1
+    let at = walkStart(added, name, start && bytesKey(start), reverse)
+    const nextAdded = () => (added[at]?.startsWith(name) === true ? added[at] : undefined)
+    for (const key of this.#reader.nativeRange(prefix, start, reverse)) {
+      const stored = bytesKey(key)
+      for (
+        let next = nextAdded();
+        next !== undefined && (reverse ? next > stored : next < stored);
+        next = nextAdded()
+      ) {
+        at += step
+        yield next
+      }
+      yield stored
+    }
+    for (let next = nextAdded(); next !== undefined; next = nextAdded()) {
+      at += step
+      yield next
+    }
+  }
+
+  #stored(key: Uint8Array): Uint8Array {
+    const bytes = this.#reader.getNative(key)
+    if (bytes === undefined) throw new Error('the native directory names a key that has no entry')
+    return bytes
   }
 
   #entry(name: string): NativeEntry {
@@ -112,16 +154,4 @@ function restoreValue(entry: NativeEntry, previous: Uint8Array | undefined): voi
 function equalOptional(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return equalBytes(a, b)
-}
-
-/** Index of the first element that is not below `key`. */
-function lowerBound(sorted: readonly string[], key: string): number {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sorted[middle]! < key) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -25,6 +25,9 @@ export interface StateReader {
   getCode(codeHash: Hash): Uint8Array
   /** A native module entry by its raw key; undefined when unset. */
   getNative(key: Uint8Array): Uint8Array | undefined
-  /** Raw keys of native entries with `prefix`, ascending, from the directory pages. */
-  nativeKeys(prefix: Uint8Array): Uint8Array[]
+  /**
+   * Raw keys of native entries with `prefix` from `start` (included) on, or with `reverse` down from it, found as they are asked
+   * for; see `NativeStore.range`.
+   */
+  nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse?: boolean): IterableIterator<Uint8Array>
 }

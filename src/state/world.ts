@@ -92,4 +92,13 @@ export interface NativeStore {
   delete(key: Uint8Array): void
   /** Entries with `prefix` in ascending key order, as they are at the time of the call. */
   iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]>
+  /**
+   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order);
+   * read as they are asked for, so the first of millions costs a few look-ups. Nothing may be written before the walk ends.
+   * @param start a whole key, itself included; by default the first (or last) key with the prefix
+   */
+  range(
+    prefix: Uint8Array,
+    options?: { readonly start?: Uint8Array; readonly reverse?: boolean },
+  ): IterableIterator<readonly [Uint8Array, Uint8Array]>
 }

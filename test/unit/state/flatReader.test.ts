@@ -17,7 +17,7 @@ describe('FlatReader', () => {
     ['a count of slots', () => reader.storageCount(ADDRESS)],
     ['a code', () => reader.getCode(WORD)],
     ['a native entry', () => reader.getNative(WORD)],
-    ['native keys', () => reader.nativeKeys(WORD)],
+    ['native keys', () => [...reader.nativeRange(WORD)]],
   ])('tells that %s cannot be read, and why', (_name, read) => {
     expect(read).toThrow(StateReadError)
     expect(read).toThrow('the state cannot be read: the disk is gone')

@@ -194,6 +194,16 @@ function compare(journal: Journal, model: ModelWorld): void {
     expect([...journal.native.iterate(prefix)].map(([key, value]) => [bytesKey(key), bytesKey(value)])).toEqual(
       expected,
     )
+    for (const start of [undefined, ...nativeKeys]) {
+      for (const reverse of [false, true]) {
+        const options = start === undefined ? { reverse } : { start, reverse }
+        const found = [...journal.native.range(prefix, options)].map(([key, value]) => [bytesKey(key), bytesKey(value)])
+        const inRange = expected.filter(
+          ([key]) => start === undefined || (reverse ? key <= bytesKey(start) : key >= bytesKey(start)),
+        )
+        expect(found).toEqual(reverse ? inRange.toReversed() : inRange)
+      }
+    }
   }
   expect(journal.logs().map((log) => bytesKey(log.address))).toEqual(state.logs)
   expect(journal.events().map((event) => event.type)).toEqual(state.events)
@@ -225,7 +235,7 @@ function snapshot(reader: MemoryStateReader): unknown {
   ])
   return {
     accounts,
-    native: reader.nativeKeys(EMPTY_BYTES).map((key) => [bytesKey(key), bytesKey(reader.getNative(key)!)]),
+    native: [...reader.nativeRange(EMPTY_BYTES)].map((key) => [bytesKey(key), bytesKey(reader.getNative(key)!)]),
   }
 }
 

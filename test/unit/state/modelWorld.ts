@@ -27,7 +27,7 @@ export class ModelWorld {
       this.state.accounts.set(bytesKey(address), { nonce: account.nonce, balance: account.balance, code })
       for (const [slot, value] of slots) this.state.storage.set(slotKey(address, slot), bytesKey(value))
     }
-    for (const key of base.nativeKeys(EMPTY_BYTES)) {
+    for (const key of base.nativeRange(EMPTY_BYTES)) {
       this.state.native.set(bytesKey(key), bytesKey(base.getNative(key)!))
     }
     this.state.original = new Map(this.state.storage)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
 import { compareKeys } from '../../../src/state/changes.ts'
-import { keysWithPrefix, updateDirectory } from '../../../src/state/nativeDirectory.ts'
+import { updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
 import { createRandom } from './randomChain.ts'
 
 const key = fc
@@ -33,7 +33,18 @@ class Directory {
 
   check(prefix: string): void {
     const expected = [...this.keys].filter((name) => name.startsWith(prefix)).sort(compareKeys)
-    expect(keysWithPrefix(this.read, keyBytes(prefix)).map(bytesKey)).toEqual(expected)
+    expect(this.walk(prefix)).toEqual(expected)
+    for (const start of [undefined, expected[1], expected.at(-2), prefix, `${prefix}\x08`, '\x01\x05']) {
+      const isIn = (name: string) => start === undefined || name >= start
+      expect(this.walk(prefix, start)).toEqual(expected.filter(isIn))
+      const down = expected.filter((name) => start === undefined || name <= start).toReversed()
+      expect(this.walk(prefix, start, true)).toEqual(down)
+    }
+  }
+
+  walk(prefix: string, start?: string, reverse = false): string[] {
+    const from = start === undefined ? undefined : keyBytes(start)
+    return [...walkKeys(this.read, keyBytes(prefix), from, reverse)].map(bytesKey)
   }
 }
 
@@ -64,10 +75,14 @@ describe('native directory', () => {
     for (const name of names.slice(0, 50)) directory.check(name.slice(0, 3))
     directory.check('')
     let read = 0
-    keysWithPrefix((page) => {
+    const counting = (page: number) => {
       read++
       return directory.read(page)
-    }, keyBytes(names[0]!))
+    }
+    expect([...walkKeys(counting, keyBytes(names[0]!))]).toHaveLength(1)
+    expect(read).toBe(3)
+    read = 0
+    expect(walkKeys(counting, EMPTY_BYTES).next().done).toBe(false)
     expect(read).toBe(3)
     for (let at = 0; at < names.length; at += 2500) directory.update(names.slice(at, at + 2500), false)
     expect(directory.pages.size).toBe(1)

@@ -73,7 +73,7 @@ export function describeState(reader: StateReader): unknown {
     return `${account.nonce} ${account.balance} ${code} ${reader.storageCount(address)} ${slots}`
   })
   const prefixes = [EMPTY_BYTES, Uint8Array.of(1), NATIVE_KEYS[7]!, Uint8Array.of(9)]
-  const keys = prefixes.map((prefix) => reader.nativeKeys(prefix).map(bytesKey).join('|'))
+  const keys = prefixes.map((prefix) => [...reader.nativeRange(prefix)].map(bytesKey).join('|'))
   const native = NATIVE_KEYS.map((key) => bytesKey(reader.getNative(key) ?? EMPTY_BYTES))
   return { accounts, keys, native }
 }

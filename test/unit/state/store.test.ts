@@ -25,7 +25,7 @@ async function expectedRoot(state: MemoryStateReader): Promise<Uint8Array> {
   const trie = await createMPT({ useKeyHashing: true })
   for (const { address, account, slots } of state.accounts()) {
     const isNative = equalBytes(address, NATIVE_ACCOUNT)
-    const native = state.nativeKeys(EMPTY_BYTES).map((key) => [nativeSlot(key), state.getNative(key)!] as const)
+    const native = [...state.nativeRange(EMPTY_BYTES)].map((key) => [nativeSlot(key), state.getNative(key)!] as const)
     const storage = await createMPT({ useKeyHashing: true })
     for (const [slot, value] of isNative ? native : slots) await storage.put(slot, RLP.encode(value))
     const { nonce, balance, codeHash } = account

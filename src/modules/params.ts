@@ -1,0 +1,27 @@
+import type { MessageType } from '../primitives/protoSchema.ts'
+import type { NativeStore } from '../state/world.ts'
+import { type ModuleName, moduleStoreKey } from './storeKey.ts'
+
+/** A module's parameters: one entry of the native store, as protobuf. */
+export interface ParamsStore<T> {
+  readonly type: MessageType<T>
+  /** @throws Error (a bug) when the genesis wrote none */
+  get(native: Pick<NativeStore, 'get'>): T
+  set(native: Pick<NativeStore, 'set'>, params: T): void
+}
+
+/** @param key the SDK's key of them inside the module's store */
+export function defineParams<T>(module: ModuleName, key: Uint8Array, type: MessageType<T>): ParamsStore<T> {
+  const storeKey = moduleStoreKey(module, key)
+  let known: { readonly bytes: Uint8Array; readonly params: T } | undefined
+  return {
+    type,
+    get: (native) => {
+      const bytes = native.get(storeKey)
+      if (bytes === undefined) throw new Error(`the ${module} module has no parameters`)
+      if (known === undefined || Buffer.compare(known.bytes, bytes) !== 0) known = { bytes, params: type.decode(bytes) }
+      return known.params
+    },
+    set: (native, params) => native.set(storeKey, type.encode(params)),
+  }
+}

@@ -1,0 +1,63 @@
+/** An error of the Cosmos SDK as clients tell them apart: codespace and code. An expected outcome, so it is a value. */
+export class SdkError {
+  readonly codespace: string
+  /** never 0 */
+  readonly code: number
+  /** what clients show as raw_log; the same on every node, though it is under no hash */
+  readonly message: string
+
+  constructor(codespace: string, code: number, message: string) {
+    this.codespace = codespace
+    this.code = code
+    this.message = message
+  }
+}
+
+/** A value, or why there is none. */
+export type Outcome<T> = T | SdkError
+
+export function isSdkError(value: unknown): value is SdkError {
+  return value instanceof SdkError
+}
+
+/** Errors of the root codespace (types/errors/errors.go): code and text. */
+export const SDK_ERRORS = {
+  txDecode: [2, 'tx parse error'],
+  invalidSequence: [3, 'invalid sequence'],
+  unauthorized: [4, 'unauthorized'],
+  insufficientFunds: [5, 'insufficient funds'],
+  unknownRequest: [6, 'unknown request'],
+  invalidAddress: [7, 'invalid address'],
+  invalidPubKey: [8, 'invalid pubkey'],
+  unknownAddress: [9, 'unknown address'],
+  invalidCoins: [10, 'invalid coins'],
+  outOfGas: [11, 'out of gas'],
+  memoTooLarge: [12, 'memo too large'],
+  insufficientFee: [13, 'insufficient fee'],
+  tooManySignatures: [14, 'maximum number of signatures exceeded'],
+  noSignatures: [15, 'no signatures supplied'],
+  invalidRequest: [18, 'invalid request'],
+  txInMempoolCache: [19, 'tx already in mempool'],
+  mempoolIsFull: [20, 'mempool is full'],
+  txTooLarge: [21, 'tx too large'],
+  keyNotFound: [22, 'key not found'],
+  invalidSigner: [24, 'tx intended signer does not match the given signer'],
+  invalidChainId: [28, 'invalid chain-id'],
+  invalidType: [29, 'invalid type'],
+  txTimeoutHeight: [30, 'tx timeout height'],
+  unknownExtensionOptions: [31, 'unknown extension options'],
+  wrongSequence: [32, 'incorrect account sequence'],
+  packAny: [33, 'failed packing protobuf message to Any'],
+  unpackAny: [34, 'failed unpacking protobuf message from Any'],
+  logic: [35, 'internal logic error'],
+  conflict: [36, 'conflict'],
+  notSupported: [37, 'feature not supported'],
+  notFound: [38, 'not found'],
+  invalidGasLimit: [41, 'invalid gas limit'],
+} as const
+
+/** An error of the root codespace, `reason: text` as the SDK wraps it. */
+export function sdkError(name: keyof typeof SDK_ERRORS, reason?: string): SdkError {
+  const [code, text] = SDK_ERRORS[name]
+  return new SdkError('sdk', code, reason === undefined ? text : `${reason}: ${text}`)
+}

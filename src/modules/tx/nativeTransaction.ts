@@ -1,0 +1,45 @@
+import type { Address } from '../../primitives/address.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import type { MessageHandler } from '../message.ts'
+
+/** A message of a transaction, decoded. */
+export interface NativeMessage {
+  readonly handler: MessageHandler
+  readonly value: unknown
+}
+
+/** A signer in the order in which the messages name them; the first is the sender. */
+export interface NativeSigner {
+  readonly address: Address
+  /** equals the account's nonce when the transaction can start */
+  readonly sequence: bigint
+}
+
+/**
+ * A native transaction that some state could start: decoded, its messages pass `validate`, its signatures are those of its
+ * signers on this chain. The mempool orders it by `sender` and `sequence` beside that account's EVM transactions.
+ */
+export interface NativeTransaction {
+  readonly raw: Uint8Array
+  /** sha256 of `raw` */
+  readonly hash: Hash
+  readonly messages: readonly NativeMessage[]
+  readonly signers: readonly NativeSigner[]
+  /** the first signer and its sequence */
+  readonly sender: Address
+  readonly sequence: bigint
+  readonly memo: string
+  /** 0: none */
+  readonly timeoutHeight: number
+  readonly gasLimit: bigint
+  /** acoin that it offers for all of `gasLimit` */
+  readonly feeAcoin: bigint
+  /** acoin per gas beyond the base fee at most (ExtensionOptionDynamicFeeTx); undefined: all of the fee is paid */
+  readonly maxPriorityPrice: bigint | undefined
+  /** who pays: the first signer unless another one is named */
+  readonly feePayer: Address
+  /** whose fee allowance pays, if any */
+  readonly feeGranter: Address | undefined
+  /** gas that it uses, known before it runs: signatures, bytes, messages */
+  readonly intrinsicGas: bigint
+}

@@ -1,0 +1,316 @@
+import { type Decimal, formatDecimal, parseDecimal } from './decimal.ts'
+import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
+
+/** What JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+/** JSON that is not the form of a value. The message starts with the place, like `msg.amount[0].denom: …`. */
+export class JsonFormError extends Error {
+  override readonly name = 'JsonFormError'
+}
+
+/** What a message type may have to look up for its JSON. */
+export interface JsonContext {
+  /** The type behind the type URL of an Any. */
+  readonly typeOf: (typeUrl: string) => AnyMessageType | undefined
+}
+
+/** As much of a message type as its values need, see `MessageType`. */
+export interface AnyMessageType {
+  readonly typeUrl: string
+  decode(bytes: Uint8Array): unknown
+  encode(value: never): Uint8Array
+  toJson(value: never, context: JsonContext): Json
+  fromJson(json: Json, context: JsonContext, place?: string): unknown
+}
+
+/** How one type of value is written in protobuf and in the JSON of grpc-gateway. */
+export interface ValueCodec<T> {
+  /** of proto3: not written */
+  readonly zero: T
+  readonly isZero: (value: T) => boolean
+  /** repeated values of this type share one length-delimited field */
+  readonly isPacked: boolean
+  write(writer: ProtobufWriter, field: number, value: T): void
+  /** @param raw a varint as 64 bits, or bytes. @throws ProtobufError */
+  read(raw: bigint | Uint8Array): T
+  toJson(value: T, context: JsonContext): Json
+  /** @throws JsonFormError */
+  fromJson(json: Json, context: JsonContext, place: string): T
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const MAX_UINT64 = 2n ** 64n - 1n
+const MAX_INT64 = 2n ** 63n - 1n
+const NANOS = 1_000_000_000n
+
+export function wrongForm(place: string, expected: string): JsonFormError {
+  return new JsonFormError(`${place === '' ? 'the value' : place}: expected ${expected}`)
+}
+
+function delimited(raw: bigint | Uint8Array): Uint8Array {
+  if (typeof raw === 'bigint') throw new ProtobufError('expected a length-delimited field')
+  return raw
+}
+
+function varint(raw: bigint | Uint8Array): bigint {
+  if (typeof raw !== 'bigint') throw new ProtobufError('expected a varint')
+  return raw
+}
+
+function readText(raw: bigint | Uint8Array): string {
+  try {
+    return UTF8.decode(delimited(raw))
+  } catch (cause) {
+    throw new ProtobufError('not UTF-8', { cause })
+  }
+}
+
+export const stringCodec: ValueCodec<string> = {
+  zero: '',
+  isZero: (value) => value === '',
+  isPacked: false,
+  write: (writer, field, value) => void writer.repeatedBytes(field, [Buffer.from(value, 'utf8')]),
+  read: readText,
+  toJson: (value) => value,
+  fromJson: (json, _, place) => {
+    if (typeof json !== 'string') throw wrongForm(place, 'a string')
+    return json
+  },
+}
+
+export const bytesCodec: ValueCodec<Uint8Array> = {
+  zero: new Uint8Array(0),
+  isZero: (value) => value.length === 0,
+  isPacked: false,
+  write: (writer, field, value) => void writer.repeatedBytes(field, [value]),
+  read: (raw) => delimited(raw).slice(),
+  toJson: (value) => Buffer.from(value).toString('base64'),
+  fromJson: (json, _, place) => {
+    const isBase64 = typeof json === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(json)
+    if (!isBase64) throw wrongForm(place, 'base64')
+    return new Uint8Array(Buffer.from(json, 'base64'))
+  },
+}
+
+export const boolCodec: ValueCodec<boolean> = {
+  zero: false,
+  isZero: (value) => !value,
+  isPacked: true,
+  write: (writer, field, value) => void writer.varint(field, value ? 1 : 0),
+  read: (raw) => varint(raw) !== 0n,
+  toJson: (value) => value,
+  fromJson: (json, _, place) => {
+    if (json === true || json === 'true') return true
+    if (json === false || json === 'false') return false
+    throw wrongForm(place, 'true or false')
+  },
+}
+
+/** A JSON number or its digits. */
+function jsonInteger(json: Json, place: string, minimum: bigint, maximum: bigint): bigint {
+  const text = typeof json === 'number' && Number.isSafeInteger(json) ? json.toString() : json
+  if (typeof text !== 'string' || !/^-?\d{1,20}$/.test(text)) throw wrongForm(place, 'a whole number')
+  const value = BigInt(text)
+  if (value < minimum || value > maximum) throw wrongForm(place, `a number from ${minimum} to ${maximum}`)
+  return value
+}
+
+function longCodec(minimum: bigint, maximum: bigint): ValueCodec<bigint> {
+  return {
+    zero: 0n,
+    isZero: (value) => value === 0n,
+    isPacked: true,
+    write: (writer, field, value) => void writer.varint(field, value),
+    read: (raw) => (minimum < 0n ? BigInt.asIntN(64, varint(raw)) : BigInt.asUintN(64, varint(raw))),
+    toJson: (value) => value.toString(),
+    fromJson: (json, _, place) => jsonInteger(json, place, minimum, maximum),
+  }
+}
+
+export const uint64Codec: ValueCodec<bigint> = longCodec(0n, MAX_UINT64)
+export const int64Codec: ValueCodec<bigint> = longCodec(-MAX_INT64 - 1n, MAX_INT64)
+
+function shortCodec(minimum: number, maximum: number): ValueCodec<number> {
+  return {
+    zero: 0,
+    isZero: (value) => value === 0,
+    isPacked: true,
+    write: (writer, field, value) => void writer.varint(field, value),
+    read: (raw) => {
+      const value = Number(BigInt.asIntN(64, varint(raw)))
+      if (value < minimum || value > maximum) throw new ProtobufError(`${value} does not fit 32 bits`)
+      return value
+    },
+    toJson: (value) => value,
+    fromJson: (json, _, place) => Number(jsonInteger(json, place, BigInt(minimum), BigInt(maximum))),
+  }
+}
+
+export const uint32Codec: ValueCodec<number> = shortCodec(0, 0xffff_ffff)
+export const int32Codec: ValueCodec<number> = shortCodec(-0x8000_0000, 0x7fff_ffff)
+
+/** An enum; JSON has the names. Numbers without a name are kept, as proto3 does. */
+export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<number> {
+  const byNumber = new Map(Object.entries(names).map(([name, number]) => [number, name]))
+  return {
+    ...int32Codec,
+    toJson: (value) => byNumber.get(value) ?? value,
+    fromJson: (json, context, place) => {
+      if (typeof json === 'string' && Object.hasOwn(names, json)) return names[json]!
+      return int32Codec.fromJson(json, context, place)
+    },
+  }
+}
+
+/** Digits of a math.Int: the SDK allows 256 bits. */
+const MAX_INTEGER_DIGITS = 78
+
+/**
+ * The SDK's math.Int: decimal digits. In messages it may be negative or empty; what accepts it decides.
+ */
+export const integerCodec: ValueCodec<bigint> = {
+  zero: 0n,
+  // Written even when it is zero, as the SDK's custom types are.
+  isZero: () => false,
+  isPacked: false,
+  write: (writer, field, value) => void writer.repeatedBytes(field, [Buffer.from(value.toString())]),
+  read: (raw) => {
+    const value = parseInteger(readText(raw))
+    if (value === undefined) throw new ProtobufError('expected the digits of an integer of at most 256 bits')
+    return value
+  },
+  toJson: (value) => value.toString(),
+  fromJson: (json, _, place) => {
+    const value = typeof json === 'string' ? parseInteger(json) : undefined
+    if (value === undefined) throw wrongForm(place, 'a whole number in a string')
+    return value
+  },
+}
+
+function parseInteger(text: string): bigint | undefined {
+  if (text === '') return 0n
+  if (!/^-?\d+$/.test(text) || text.length > MAX_INTEGER_DIGITS + 1) return undefined
+  const value = BigInt(text)
+  return value < 2n ** 256n && value > -(2n ** 256n) ? value : undefined
+}
+
+/** The SDK's LegacyDec: in protobuf the digits of 10^-18 units, in JSON `0.050000000000000000`. */
+export const decimalCodec: ValueCodec<Decimal> = {
+  zero: 0n,
+  isZero: () => false,
+  isPacked: false,
+  write: integerCodec.write,
+  read: (raw) => {
+    const text = readText(raw)
+    if (text === '') return 0n
+    if (!/^-?\d{1,96}$/.test(text)) throw new ProtobufError('expected the digits of a decimal')
+    return BigInt(text)
+  },
+  toJson: formatDecimal,
+  fromJson: (json, _, place) => {
+    const value = typeof json === 'string' ? parseDecimal(json) : undefined
+    if (value === undefined) throw wrongForm(place, 'a number with up to 18 decimals in a string')
+    return value
+  },
+}
+
+/** The two fields that Timestamp and Duration have. */
+function readSecondsAndNanos(raw: bigint | Uint8Array): { readonly seconds: bigint; readonly nanos: bigint } {
+  const fields = new ProtobufFields(delimited(raw))
+  for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number}`)
+  const nanos = fields.integer(2)
+  if (nanos <= -NANOS || nanos >= NANOS) throw new ProtobufError(`${nanos} nanoseconds are no part of a second`)
+  return { seconds: fields.integer(1), nanos }
+}
+
+/** protobuf's range of times, the years 1 to 9999, in seconds */
+const FIRST_SECOND = -62_135_596_800n
+const LAST_SECOND = 253_402_300_799n
+/** protobuf's longest duration, about 10,000 years */
+const MAX_DURATION_SECONDS = 315_576_000_000n
+
+function readTimestamp(raw: bigint | Uint8Array): bigint {
+  const { seconds, nanos } = readSecondsAndNanos(raw)
+  if (seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0n) throw new ProtobufError('a time is out of range')
+  return seconds * NANOS + nanos
+}
+
+function readDuration(raw: bigint | Uint8Array): bigint {
+  const { seconds, nanos } = readSecondsAndNanos(raw)
+  const isOneSign = seconds === 0n || nanos === 0n || seconds < 0n === nanos < 0n
+  if (!isOneSign || seconds > MAX_DURATION_SECONDS || seconds < -MAX_DURATION_SECONDS) {
+    throw new ProtobufError('a duration is out of range')
+  }
+  return seconds * NANOS + nanos
+}
+
+function writeSecondsAndNanos(writer: ProtobufWriter, field: number, value: bigint): void {
+  let seconds = value / NANOS
+  let nanos = value % NANOS
+  if (nanos < 0n) {
+    seconds -= 1n
+    nanos += NANOS
+  }
+  writer.repeatedBytes(field, [new ProtobufWriter().varint(1, seconds).varint(2, nanos).finish()])
+}
+
+/** google.protobuf.Timestamp as nanoseconds since the epoch. */
+export const timestampCodec: ValueCodec<bigint> = {
+  zero: 0n,
+  isZero: () => false,
+  isPacked: false,
+  write: writeSecondsAndNanos,
+  read: readTimestamp,
+  toJson: formatTimestamp,
+  fromJson: (json, _, place) => {
+    const value = typeof json === 'string' ? parseTimestamp(json) : undefined
+    if (value === undefined) throw wrongForm(place, 'a time, like 2026-01-01T00:00:00Z')
+    return value
+  },
+}
+
+/** google.protobuf.Duration as nanoseconds. */
+export const durationCodec: ValueCodec<bigint> = {
+  ...timestampCodec,
+  write: (writer, field, value) =>
+    void writer.repeatedBytes(field, [
+      new ProtobufWriter()
+        .varint(1, value / NANOS)
+        .varint(2, value % NANOS)
+        .finish(),
+    ]),
+  read: readDuration,
+  toJson: formatDuration,
+  fromJson: (json, _, place) => {
+    const match = typeof json === 'string' ? /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(json) : null
+    if (match === null) throw wrongForm(place, 'a duration in seconds, like 600s')
+    const value = BigInt(match[2]!) * NANOS + BigInt((match[3] ?? '').padEnd(9, '0'))
+    return match[1] === '-' ? -value : value
+  },
+}
+
+/** RFC 3339 with as many decimals as there are, e.g. `2026-01-01T00:00:00.4Z`. @param nanos since the epoch */
+export function formatTimestamp(nanos: bigint): string {
+  const fraction = ((nanos % NANOS) + NANOS) % NANOS
+  const seconds = (nanos - fraction) / NANOS
+  const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19)
+  const year = whole.startsWith('-') || whole.startsWith('+') ? undefined : whole
+  if (year === undefined) return '0001-01-01T00:00:00Z'
+  const decimals = fraction.toString().padStart(9, '0').replace(/0+$/, '')
+  return decimals === '' ? `${whole}Z` : `${whole}.${decimals}Z`
+}
+
+/** Reads RFC 3339 in UTC; undefined for anything else. */
+export function parseTimestamp(text: string): bigint | undefined {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/.exec(text)
+  if (match === null) return undefined
+  const ms = Date.parse(`${match[1]}Z`)
+  return Number.isNaN(ms) ? undefined : BigInt(ms) * 1_000_000n + BigInt((match[2] ?? '').padEnd(9, '0'))
+}
+
+function formatDuration(nanos: bigint): string {
+  const size = nanos < 0n ? -nanos : nanos
+  const fraction = (size % NANOS).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${nanos < 0n ? '-' : ''}${size / NANOS}${fraction === '' ? '' : `.${fraction}`}s`
+}

@@ -1,0 +1,328 @@
+import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
+import {
+  type AnyMessageType,
+  boolCodec,
+  bytesCodec,
+  decimalCodec,
+  durationCodec,
+  enumCodec,
+  int32Codec,
+  int64Codec,
+  integerCodec,
+  type Json,
+  type JsonContext,
+  stringCodec,
+  timestampCodec,
+  uint32Codec,
+  uint64Codec,
+  type ValueCodec,
+  wrongForm,
+} from './protoScalars.ts'
+
+/**
+ * Protobuf messages as tables: one table gives the wire format, the JSON of grpc-gateway (names of the .proto file, 64-bit
+ * integers in strings) and the TypeScript type. Names are given in camel case; JSON has them in snake case.
+ */
+export interface MessageType<T> extends AnyMessageType {
+  /** e.g. `cosmos.bank.v1beta1.MsgSend` */
+  readonly name: string
+  /** `/` and the name */
+  readonly typeUrl: string
+  readonly fields: readonly NamedField[]
+  /** `values` and the zero values of what is left out */
+  create(values?: Partial<T>): T
+  encode(value: T): Uint8Array
+  /**
+   * Unknown fields are refused, as the SDK does in transactions.
+   * @throws ProtobufError
+   */
+  decode(bytes: Uint8Array): T
+  /** With all fields, also those that are zero. */
+  toJson(value: T, context: JsonContext): Json
+  /**
+   * Takes the names of the .proto file and those of the standard JSON mapping; fields may be left out.
+   * @throws JsonFormError
+   */
+  fromJson(json: Json, context: JsonContext, place?: string): T
+}
+
+/** The type of a message type's values. */
+export type ValueOf<M> = M extends MessageType<infer T> ? T : never
+
+/** A field of a message, see the functions below. */
+export interface Field<T> {
+  readonly number: number
+  readonly codec: ValueCodec<unknown>
+  /** `optional`: undefined when absent; `oneof`: that too, and then not in the JSON */
+  readonly presence: 'plain' | 'optional' | 'oneof' | 'repeated'
+  readonly zero: T
+}
+
+export interface NamedField extends Field<unknown> {
+  readonly name: string
+  readonly jsonName: string
+}
+
+/** google.protobuf.Any */
+export interface AnyValue {
+  /** e.g. `/cosmos.bank.v1beta1.MsgSend` */
+  readonly typeUrl: string
+  readonly value: Uint8Array
+}
+
+const NO_TYPES: JsonContext = { typeOf: () => undefined }
+/** No message that a client sends is nested deeper. */
+const MAX_DEPTH = 32
+
+function plain<T>(number: number, codec: ValueCodec<T>): Field<T> {
+  return { number, codec: codec as ValueCodec<unknown>, presence: 'plain', zero: codec.zero }
+}
+
+export const string = (number: number): Field<string> => plain(number, stringCodec)
+export const bytes = (number: number): Field<Uint8Array> => plain(number, bytesCodec)
+export const bool = (number: number): Field<boolean> => plain(number, boolCodec)
+export const uint64 = (number: number): Field<bigint> => plain(number, uint64Codec)
+export const int64 = (number: number): Field<bigint> => plain(number, int64Codec)
+export const uint32 = (number: number): Field<number> => plain(number, uint32Codec)
+export const int32 = (number: number): Field<number> => plain(number, int32Codec)
+/** the SDK's math.Int */
+export const integer = (number: number): Field<bigint> => plain(number, integerCodec)
+/** the SDK's LegacyDec, see `Decimal` */
+export const decimal = (number: number): Field<bigint> => plain(number, decimalCodec)
+/** nanoseconds since the epoch; a field that is not nullable in the SDK */
+export const timestamp = (number: number): Field<bigint> => plain(number, timestampCodec)
+/** nanoseconds */
+export const duration = (number: number): Field<bigint> => plain(number, durationCodec)
+/** a nullable timestamp or duration, nanoseconds */
+export const optionalTimestamp = (number: number): Field<bigint | undefined> => optional(number, timestampCodec)
+export const optionalDuration = (number: number): Field<bigint | undefined> => optional(number, durationCodec)
+/** a nullable math.Int: nil is not written */
+export const optionalInteger = (number: number): Field<bigint | undefined> => optional(number, integerCodec)
+/** a nullable LegacyDec */
+export const optionalDecimal = (number: number): Field<bigint | undefined> => optional(number, decimalCodec)
+export const enumeration = (number: number, names: Readonly<Record<string, number>>): Field<number> =>
+  plain(number, enumCodec(names))
+/** a nullable message: undefined when absent, null in JSON */
+export const message = <T>(number: number, type: MessageType<T>): Field<T | undefined> =>
+  optional(
+    number,
+    messageCodec(() => type),
+  )
+/** a message that is not nullable in the SDK: always written, zero values when absent */
+export const embedded = <T>(number: number, type: MessageType<T>): Field<T> =>
+  plain(
+    number,
+    messageCodec(() => type),
+  )
+/** a member of a oneof */
+export const oneOf = <T>(number: number, type: () => MessageType<T>): Field<T | undefined> => ({
+  ...optional(number, messageCodec(type)),
+  presence: 'oneof',
+})
+export const any = (number: number): Field<AnyValue | undefined> => optional(number, anyCodec)
+export const repeated = <T>(field: Field<T>): Field<readonly NonNullable<T>[]> => ({
+  number: field.number,
+  codec: field.codec,
+  presence: 'repeated',
+  zero: [],
+})
+
+function optional<T>(number: number, codec: ValueCodec<T>): Field<T | undefined> {
+  return { number, codec: codec as ValueCodec<unknown>, presence: 'optional', zero: undefined }
+}
+
+function messageCodec<T>(type: () => MessageType<T>): ValueCodec<T> {
+  return {
+    get zero() {
+      return type().create()
+    },
+    isZero: () => false,
+    isPacked: false,
+    write: (writer, field, value) => void writer.repeatedBytes(field, [type().encode(value)]),
+    read: (raw) => {
+      if (typeof raw === 'bigint') throw new ProtobufError('expected a message')
+      return nested(() => type().decode(raw))
+    },
+    toJson: (value, context) => type().toJson(value, context),
+    fromJson: (json, context, place) => type().fromJson(json, context, place),
+  }
+}
+
+let depth = 0
+
+/** Decodes one level deeper: what refers to itself could otherwise exhaust the stack. */
+function nested<T>(decode: () => T): T {
+  if (depth >= MAX_DEPTH) throw new ProtobufError('nested too deeply')
+  depth++
+  try {
+    return decode()
+  } finally {
+    depth--
+  }
+}
+
+/** In JSON an Any is the message itself beside its `@type`. */
+const anyCodec: ValueCodec<AnyValue> = {
+  zero: { typeUrl: '', value: new Uint8Array(0) },
+  isZero: () => false,
+  isPacked: false,
+  write: (writer, field, value) => void writer.repeatedBytes(field, [Any.encode(value)]),
+  read: (raw) => {
+    if (typeof raw === 'bigint') throw new ProtobufError('expected a message')
+    return Any.decode(raw)
+  },
+  toJson: ({ typeUrl, value }, context) => {
+    const type = context.typeOf(typeUrl)
+    if (type === undefined) return { '@type': typeUrl, value: bytesCodec.toJson(value, context) }
+    return { '@type': typeUrl, ...(type.toJson(type.decode(value) as never, context) as { [name: string]: Json }) }
+  },
+  fromJson: (json, context, place) => {
+    if (!isJsonObject(json)) throw wrongForm(place, 'an object with @type')
+    const { '@type': typeUrl, ...rest } = json
+    const type = typeof typeUrl === 'string' ? context.typeOf(typeUrl) : undefined
+    if (type === undefined) throw wrongForm(`${place}.@type`, 'the type URL of a known message')
+    return { typeUrl: type.typeUrl, value: type.encode(type.fromJson(rest, context, place) as never) }
+  },
+}
+
+/** The wire form of {@link AnyValue} itself. */
+export const Any: Pick<MessageType<AnyValue>, 'encode' | 'decode'> = {
+  encode: ({ typeUrl, value }) => new ProtobufWriter().string(1, typeUrl).bytes(2, value).finish(),
+  decode: (raw) => {
+    const fields = new ProtobufFields(raw)
+    for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number} in an Any`)
+    return { typeUrl: fields.string(1), value: fields.bytes(2).slice() }
+  },
+}
+
+export function isJsonObject(json: Json | undefined): json is { readonly [name: string]: Json } {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
+
+/** Declares a message type; `fields` in the order of the .proto file. */
+// biome-ignore lint/suspicious/noExplicitAny: the type of each field is inferred from it
+export function defineMessage<const F extends Readonly<Record<string, Field<any>>>>(
+  name: string,
+  fields: F,
+): MessageType<{ readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }> {
+  type Value = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
+  const named: readonly NamedField[] = Object.entries(fields).map(([key, field]) => ({
+    ...field,
+    name: key,
+    jsonName: toSnakeCase(key),
+  }))
+  const ascending = [...named].sort((a, b) => a.number - b.number)
+  const byNumber = new Map(named.map((field) => [field.number, field]))
+  const byName = new Map(named.flatMap((field) => [[field.jsonName, field] as const, [field.name, field] as const]))
+
+  const type: MessageType<Value> = {
+    name,
+    typeUrl: `/${name}`,
+    fields: named,
+    create: (values = {}) => {
+      const out: Record<string, unknown> = {}
+      for (const field of named) out[field.name] = field.zero
+      return { ...out, ...values } as Value
+    },
+    encode: (value) => {
+      const writer = new ProtobufWriter()
+      for (const field of ascending) writeField(writer, field, (value as Record<string, unknown>)[field.name])
+      return writer.finish()
+    },
+    decode: (raw) => {
+      const read = new ProtobufFields(raw)
+      for (const number of read.numbers()) {
+        if (!byNumber.has(number)) throw new ProtobufError(`unknown field ${number} in ${name}`)
+      }
+      const out: Record<string, unknown> = {}
+      for (const field of named) out[field.name] = readField(read, field, name)
+      return out as Value
+    },
+    toJson: (value, context) => {
+      const out: Record<string, Json> = {}
+      for (const field of named) {
+        const json = fieldToJson(field, (value as Record<string, unknown>)[field.name], context)
+        if (json !== undefined) out[field.jsonName] = json
+      }
+      return out
+    },
+    fromJson: (json, context = NO_TYPES, place = '') => {
+      if (!isJsonObject(json)) throw wrongForm(place, 'an object')
+      const out: Record<string, unknown> = {}
+      for (const field of named) out[field.name] = field.zero
+      for (const [key, member] of Object.entries(json)) {
+        const field = byName.get(key)
+        const at = place === '' ? key : `${place}.${key}`
+        if (field === undefined) throw wrongForm(at, `no such member; ${name} has ${named.map((n) => n.jsonName)}`)
+        out[field.name] = fieldFromJson(field, member, context, at)
+      }
+      return out as Value
+    },
+  }
+  return type
+}
+
+function writeField(writer: ProtobufWriter, { number, codec, presence }: NamedField, value: unknown): void {
+  if (presence === 'repeated') {
+    const values = value as readonly unknown[]
+    if (codec.isPacked && values.length > 0) {
+      writer.repeatedBytes(number, [packed(codec, values)])
+      return
+    }
+    for (const item of values) codec.write(writer, number, item)
+  } else if (presence === 'plain' ? !codec.isZero(value) : value !== undefined) {
+    codec.write(writer, number, value)
+  }
+}
+
+/** Varints one after the other, without tags. */
+function packed(codec: ValueCodec<unknown>, values: readonly unknown[]): Uint8Array {
+  const parts = values.map((value) => {
+    const single = new ProtobufWriter()
+    codec.write(single, 1, value)
+    const encoded = single.finish()
+    // Zero is left out as a field, but not as an item.
+    return encoded.length === 0 ? Uint8Array.of(0) : encoded.subarray(1)
+  })
+  return Buffer.concat(parts)
+}
+
+function readField(fields: ProtobufFields, { number, codec, presence, zero }: NamedField, name: string): unknown {
+  const values = fields.values(number)
+  try {
+    if (presence === 'repeated') {
+      if (!codec.isPacked) return values.map((value) => codec.read(value))
+      return values.flatMap((value) =>
+        typeof value === 'bigint' ? [codec.read(value)] : ProtobufFields.varints(value).map((item) => codec.read(item)),
+      )
+    }
+    const last = values.at(-1)
+    return last === undefined ? zero : codec.read(last)
+  } catch (cause) {
+    if (!(cause instanceof ProtobufError)) throw cause
+    throw new ProtobufError(`field ${number} of ${name}: ${cause.message}`, { cause })
+  }
+}
+
+function fieldToJson({ codec, presence }: NamedField, value: unknown, context: JsonContext): Json | undefined {
+  if (presence === 'repeated') return (value as readonly unknown[]).map((item) => codec.toJson(item, context))
+  if (value === undefined) return presence === 'oneof' ? undefined : null
+  return codec.toJson(value, context)
+}
+
+function fieldFromJson(
+  { codec, presence, zero }: NamedField,
+  json: Json,
+  context: JsonContext,
+  place: string,
+): unknown {
+  if (json === null) return zero
+  if (presence !== 'repeated') return codec.fromJson(json, context, place)
+  if (!Array.isArray(json)) throw wrongForm(place, 'an array')
+  return json.map((item: Json, index) => codec.fromJson(item, context, `${place}[${index}]`))
+}
+
+/** `minSelfDelegation` -> `min_self_delegation` */
+function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
