@@ -107,7 +107,6 @@ const publisher = createPublisher({
     },
   },
   reader: { getCode: (hash) => state.reader().getCode(hash) },
-  chain,
   head: await openChain(database, state, chain, {
     ...genesisStateOf(genesis),
     accounts: [...genesisStateOf(genesis).accounts, ...funded],

@@ -45,6 +45,7 @@ function createPool(limits: Partial<PoolLimits> = {}): TransactionPool {
     head: { height: 1, baseFeePerGas: GWEI, gasLimit: 150_000_000n },
     readAccount: () => ({ nonce: 0n, balance: 10n ** 24n, code: 'none' }),
     authoritiesOf: () => [],
+    checkNativeState: () => undefined,
     now: () => performance.now(),
     limits,
   })
@@ -78,7 +79,7 @@ timed('admit 100,000 of 20,000 senders', transactions.length, () => {
     if (!admission.accepted) throw new Error(admission.reason)
   }
 })
-const request = { baseFeePerGas: GWEI, gasLimit: 147_000_000n, maxBytes: 2_000_000 }
+const request = { baseFeePerGas: GWEI, gasLimit: 147_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 2_000_000 }
 const chosen = timed('select 7,000', 7_000, () => Array.from(pool.candidates(request), toPooledTransaction))
 const nonces = new Map<string, { readonly address: Address; count: bigint }>()
 for (const { sender } of chosen) {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.0;
 
 /// COIN as an ERC-20 token, at 0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE where the genesis registers it.
 /// Token balances are native balances, so a contract must not count `address(this).balance` and its token balance twice.
-interface INativeToken {
+interface ICoinToken {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event Approval(address indexed owner, address indexed spender, uint256 value);
     event Deposit(address indexed dst, uint256 wad);

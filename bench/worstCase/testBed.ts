@@ -35,6 +35,7 @@ const BLOCK_HASHES = Array.from({ length: 256 }, (_, index) => keccak256(Uint8Ar
 const BLOCK: BlockContext = {
   number: BLOCK_NUMBER,
   timestamp: 1_700_000_000,
+  timeMs: 1_700_000_000_000,
   gasLimit: 100_000_000n,
   coinbase: new Uint8Array(20).fill(0xc1),
   baseFeePerGas: 10n ** 9n,

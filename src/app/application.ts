@@ -14,6 +14,7 @@ import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
 import { PostponedTransactions } from './postponedTransactions.ts'
 import { fillBlock } from './proposalBuilder.ts'
 import { checkEntries } from './proposalCheck.ts'
+import { runningParams } from './runningParams.ts'
 
 export interface ApplicationOptions extends BlockRunnerOptions {
   readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
@@ -105,7 +106,7 @@ export function createApplication(options: ApplicationOptions): Application {
         budgetMs: options.buildBudgetMs,
         now,
         postponed,
-      })
+      }, chain)
       const executed = await runner.finish(execution)
       options.onExecuted(now() - beginMs)
       keep({ ...request, evidence, txs }, executed)
@@ -124,7 +125,8 @@ export function createApplication(options: ApplicationOptions): Application {
       // This node's own proposal, or one that another round proposes again.
       if (runner.find(input) !== undefined) return { accepted: true }
       const entries = await entriesOf({ block })
-      const reason = checkEntries(entries, block.header.height, chain)
+      const { blockGasLimit } = runningParams(new Journal(options.state.reader()).native, chain)
+      const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit })
       if (reason !== undefined) return { accepted: false, reason }
       keep(input, await execute(input, entries))
       return { accepted: true }

@@ -13,18 +13,35 @@ export function rulesAt(chain: Pick<ChainConfig, 'forks' | 'evmChainId'>, height
   return { fork: forkAt(chain, height), chainId: chain.evmChainId }
 }
 
-/** What opcodes see of the block with this header. */
+/**
+ * Consensus time of a block, milliseconds since the epoch; of one that is not decided yet what its header says, in whole
+ * seconds.
+ */
+export function consensusTimeMs(
+  { number, timestamp }: Pick<EthereumHeader, 'number' | 'timestamp'>,
+  reader: Pick<ChainReader, 'consensusBlock'>,
+  { genesisTimeMs }: Pick<ChainConfig, 'genesisTimeMs'>,
+): number {
+  return number === 0 ? genesisTimeMs : (reader.consensusBlock(number)?.header.timeMs ?? timestamp * 1000)
+}
+
+/**
+ * What code sees of the block with this header.
+ * @param timeMs its consensus time, milliseconds since the epoch
+ */
 export function blockContextOf(
   header: Pick<
     EthereumHeader,
     'number' | 'timestamp' | 'gasLimit' | 'miner' | 'baseFeePerGas' | 'mixHash' | 'difficulty' | 'excessBlobGas'
   >,
+  timeMs: number,
   reader: Pick<ChainReader, 'hash'>,
   rules: Rules,
 ): BlockContext {
   return {
     number: header.number,
     timestamp: header.timestamp,
+    timeMs,
     gasLimit: header.gasLimit,
     coinbase: header.miner,
     baseFeePerGas: header.baseFeePerGas,

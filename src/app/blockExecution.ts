@@ -1,7 +1,10 @@
 import { logsBloom, mergeBlooms } from '../chain/bloom.ts'
+import type { BlockEvents } from '../chain/entryResult.ts'
 import type { EthereumHeader } from '../chain/ethereumHeader.ts'
+import type { NativeEvent } from '../chain/nativeEvent.ts'
 import { orderedTrieRoot } from '../chain/orderedTrieRoot.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { nativeGasLimit } from '../chain/nativeLane.ts'
 import type { Receipt } from '../chain/receipt.ts'
 import { encodeReceipt } from '../chain/receiptCodec.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
@@ -15,14 +18,18 @@ import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
 import { applyTransaction, type TransactionFees, type TransitionOutcome } from '../evm/transition.ts'
 import { recordBurn } from '../modules/bank/burn.ts'
+import type { NativeBlock } from '../modules/context.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
+import { applyNativeTransaction } from '../modules/tx/applyNativeTransaction.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, sha256 } from '../primitives/hash.ts'
 import type { Journal } from '../state/journal.ts'
 import { blockContextOf } from './blockContext.ts'
 import type { BlockHooks, BlockStart } from './blockHooks.ts'
 import type { BlockSeed } from './blockSeed.ts'
-import type { EntryResult } from './executionResults.ts'
+import type { Entry } from './entry.ts'
+import { type EntryResult, skippedEvm } from './executionResults.ts'
 
 /** EIP-7685: hash of no requests. */
 export const EMPTY_REQUESTS_HASH: Hash = sha256(EMPTY_BYTES)
@@ -35,6 +42,8 @@ export interface BlockExecutionInput {
   /** stands on the parent's state */
   readonly world: Journal
   readonly seed: BlockSeed
+  /** consensus time, milliseconds since the epoch */
+  readonly timeMs: number
   readonly rules: Rules
   readonly engine: Engine
   readonly precompiles: PrecompileTable
@@ -44,8 +53,9 @@ export interface BlockExecutionInput {
   readonly reader: Pick<ChainReader, 'hash'>
   /** see `ExecutionEnvironment.yield` */
   readonly yield?: () => Promise<void>
-  /** what native modules do around the entries, and what the block tells them; a replay of EVM transactions has none */
-  readonly modules?: { readonly hooks: BlockHooks; readonly start: BlockStart }
+  /** what native modules do around the entries, and what the block tells them */
+  readonly hooks: BlockHooks
+  readonly start: BlockStart
 }
 
 /**
@@ -60,31 +70,36 @@ export interface BlockExecution {
   readonly results: readonly EntryResult[]
   /** gas that is left for EVM transactions */
   gasLeft(): bigint
+  /** gas that is left for native transactions */
+  nativeGasLeft(): bigint
   /** what Ethereum's slower precompiles may still use, and whether no transaction has used any yet */
   precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
-  /** Runs the block's next entry; what could not start is recorded and changed nothing. */
-  apply(transaction: SignedTransaction, tracer?: Tracer): Promise<EntryResult>
+  /** Runs the block's next entry; what could not start is recorded and changed nothing. EVM transactions can be traced. */
+  apply(entry: Entry, tracer?: Tracer): Promise<EntryResult>
   /**
    * The same while building: what cannot start is left out of the block, and so is (as {@link POSTPONED}) what ran out of
    * precompile gas that transactions before it have used.
    */
-  tryApply(transaction: SignedTransaction): Promise<EntryResult>
-  /** Records an entry whose bytes are not a transaction that could ever start. */
-  skip(reason: string): EntryResult
+  tryApply(entry: Entry): Promise<EntryResult>
   /** Ends the block after its last entry: native modules have their turn. To be called once. */
   end(): readonly ValidatorUpdate[]
+  /** What native modules said at the block's start and, once it ended, at its end. */
+  blockEvents(): BlockEvents
   /** The header of the block as executed so far, given the root of its state. */
   header(stateRoot: Hash): EthereumHeader
 }
 
 /** Starts a block: the system calls of EIP-4788 and EIP-2935 run, then native modules; then entries may be applied. */
 export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecution> {
-  const { world, seed, rules, engine, precompiles } = input
-  const context = blockContextOf(seed, input.reader, rules)
+  const { world, seed, timeMs, rules, engine, precompiles, hooks } = input
+  const context = blockContextOf(seed, timeMs, input.reader, rules)
+  const nativeBlock: NativeBlock = { height: seed.number, timeMs }
   const pause = input.yield === undefined ? {} : { yield: input.yield }
   const precompileGas = createPrecompileGas(input.precompileGasLimit)
   const results: EntryResult[] = []
+  let evmCount = 0
   let gasUsed = 0n
+  let nativeGasLeft = nativeGasLimit(seed.gasLimit)
 
   try {
     await applyBlockStart({
@@ -100,18 +115,19 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
   } catch (error) {
     throw error instanceof EngineTrapError ? error.in(context.number, undefined) : error
   }
-  const { modules } = input
-  modules?.hooks.begin(world, modules.start)
+  const begin = inScope(world, () => hooks.begin(world, input.start)).events
+  let end: readonly NativeEvent[] = []
 
   const freshPrecompileGas = precompileGas.left
   const isFresh = () => precompileGas.left === freshPrecompileGas
 
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
+    if (result.kind === 'evm') evmCount++
     return result
   }
 
-  const run = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
+  const runEvm = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
     const { transaction } = signed
     let outcome: TransitionOutcome
     try {
@@ -131,9 +147,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     } catch (error) {
       throw error instanceof EngineTrapError ? error.in(context.number, transaction.hash) : error
     }
-    if (outcome.kind === 'skipped') {
-      return { kind: 'skipped', reason: outcome.reason, gasWanted: transaction.gasLimit }
-    }
+    if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burntAcoin)
     gasUsed += outcome.gasUsed
     const receipt: Receipt = {
@@ -148,7 +162,8 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
       blobGasUsed: undefined,
       blobGasPrice: undefined,
     }
-    return { kind: 'evm', transaction: signed, receipt }
+    const { transfers, events } = outcome
+    return { kind: 'evm', index: evmCount, signed, receipt, transfers, events }
   }
 
   /** Runs a transaction behind others that used precompile gas. Where that made it fail, nothing of it stays. */
@@ -156,7 +171,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     const before = { left: precompileGas.left, gasUsed }
     precompileGas.hitLimit = false
     world.checkpoint()
-    const result = await run(signed, undefined)
+    const result = await runEvm(signed, undefined)
     if (!precompileGas.hitLimit) {
       world.commit()
       return result
@@ -164,7 +179,23 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     world.revert()
     precompileGas.left = before.left
     gasUsed = before.gasUsed
-    return { kind: 'skipped', reason: POSTPONED, gasWanted: signed.transaction.gasLimit }
+    return skippedEvm(POSTPONED, signed.transaction.gasLimit)
+  }
+
+  const runNative = (transaction: NativeTransaction): EntryResult => {
+    const outcome = applyNativeTransaction({
+      transaction,
+      world,
+      block: nativeBlock,
+      baseFeePerGas: seed.baseFeePerGas ?? 0n,
+      gasAvailable: nativeGasLeft,
+    })
+    if (outcome.kind === 'skipped') {
+      const { code, codespace, message } = outcome.error
+      return { kind: 'skipped', code, codespace, reason: message, gasWanted: transaction.gasLimit }
+    }
+    nativeGasLeft -= nativeLaneGas(transaction)
+    return { kind: 'native', raw: transaction.raw, transaction, result: outcome.result }
   }
 
   return {
@@ -173,17 +204,41 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     context,
     results,
     gasLeft: () => seed.gasLimit - gasUsed,
+    nativeGasLeft: () => nativeGasLeft,
     precompileGas: () => ({ left: precompileGas.left, isFresh: isFresh() }),
-    skip: (reason) => record({ kind: 'skipped', reason, gasWanted: 0n }),
 
-    apply: async (signed, tracer) => record(await run(signed, tracer)),
-    tryApply: async (signed) => {
-      const result = await (isFresh() ? run(signed, undefined) : runUnlessLate(signed))
-      return result.kind === 'evm' ? record(result) : result
+    apply: async (entry, tracer) => {
+      if ('reason' in entry) return record(skippedEvm(entry.reason, 0n))
+      return record('native' in entry ? runNative(entry.native) : await runEvm(entry, tracer))
     },
-    end: () => modules?.hooks.end(world, seed.number) ?? [],
+    tryApply: async (entry) => {
+      if ('reason' in entry) return skippedEvm(entry.reason, 0n)
+      const run = (signed: SignedTransaction) => (isFresh() ? runEvm(signed, undefined) : runUnlessLate(signed))
+      const result = 'native' in entry ? runNative(entry.native) : await run(entry)
+      return result.kind === 'skipped' ? result : record(result)
+    },
+    end: () => {
+      const ended = inScope(world, () => hooks.end(world, nativeBlock))
+      end = ended.events
+      return ended.value
+    },
+    blockEvents: () => ({ begin, end }),
     header: (stateRoot) => headerOf(seed, rules, results, gasUsed, stateRoot),
   }
+}
+
+/** What a native transaction takes of the lane: all that it would use, whether it gets so far or not. */
+export function nativeLaneGas({ intrinsicGas, gasLimit }: NativeTransaction): bigint {
+  return intrinsicGas < gasLimit ? intrinsicGas : gasLimit
+}
+
+/** Runs native code as a transaction of its own: what it says is gathered, empty accounts that it touched go (EIP-161). */
+function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly events: readonly NativeEvent[] } {
+  world.beginTransaction()
+  const value = run()
+  const events = world.events()
+  world.endTransaction({ clearEmpty: true })
+  return { value, events }
 }
 
 /**
@@ -208,7 +263,7 @@ function headerOf(
     ...seed,
     sha3Uncles: EMPTY_UNCLES_HASH,
     stateRoot,
-    transactionsRoot: orderedTrieRoot(executed.map((result) => result.transaction.transaction.raw)),
+    transactionsRoot: orderedTrieRoot(executed.map((result) => result.signed.transaction.raw)),
     receiptsRoot: orderedTrieRoot(executed.map((result) => encodeReceipt(result.receipt))),
     logsBloom: mergeBlooms(executed.map((result) => result.receipt.logsBloom)),
     gasUsed,

@@ -2,41 +2,12 @@ import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import { encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
 import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '../chain/consensus/types.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
-import { recordEvidence } from '../modules/evidence/committedEvidence.ts'
-import { takeValidatorUpdates } from '../modules/staking/validatorUpdates.ts'
+import { beginBlock } from '../modules/beginBlock.ts'
+import type { CommitVote, LastCommitInfo, Misbehaviour } from '../modules/blockInfo.ts'
+import type { NativeBlock } from '../modules/context.ts'
+import { endBlock } from '../modules/endBlock.ts'
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
-
-/** How one validator of the block before voted on it, as the proposer saw it. */
-export interface CommitVote {
-  /** consensus address, 20 bytes */
-  readonly address: Uint8Array
-  readonly power: bigint
-  readonly vote: 'signed' | 'nil' | 'absent'
-}
-
-/** Who decided the block before. */
-export interface LastCommitInfo {
-  readonly round: number
-  /** in the order of that block's validator set; empty in the first block */
-  readonly votes: readonly CommitVote[]
-}
-
-/** A validator's proven fault. */
-export interface Misbehaviour {
-  readonly kind: 'duplicateVote'
-  /** consensus address, 20 bytes */
-  readonly address: Uint8Array
-  /** its own and the total power at `height` */
-  readonly power: bigint
-  readonly totalPower: bigint
-  readonly height: number
-  /** of the block at that height, milliseconds since the epoch */
-  readonly timeMs: number
-  /** sha256 of `bytes`, which are the evidence as the block's evidence hash covers it */
-  readonly hash: Uint8Array
-  readonly bytes: Uint8Array
-}
 
 /** What a block says besides its transactions. */
 export interface BlockStart {
@@ -53,18 +24,15 @@ export interface BlockHooks {
   /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
   begin(world: WorldState, start: BlockStart): void
   /** after the last entry; the validators' new powers, which act two blocks later */
-  end(world: WorldState, height: number): readonly ValidatorUpdate[]
+  end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
 }
 
-/**
- * Evidence is recorded, and what modules changed in voting powers goes to consensus. Who signed is not stored: it is in the blocks,
- * and an empty block must stay small.
- */
+/** What modules do in production. */
 export const MODULE_HOOKS: BlockHooks = {
-  begin: (world, { misbehaviour }) => {
-    for (const found of misbehaviour) recordEvidence(world.native, found)
+  begin: (world, { height, timeMs, ...info }) => {
+    beginBlock({ world, block: { height, timeMs } }, info)
   },
-  end: (world) => takeValidatorUpdates(world.native),
+  end: (world, block) => endBlock({ world, block }),
 }
 
 /**

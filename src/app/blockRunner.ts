@@ -15,6 +15,7 @@ import type { ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey } from './executedBlock.ts'
 import { resultsHashOf } from './resultsHash.ts'
+import { runningParams } from './runningParams.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 
 /** Executed blocks that may wait for a decision at one height. */
@@ -76,14 +77,16 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
               timeMs: input.timeMs,
               miner,
             },
-            chain,
+            runningParams(world.native, chain),
           ),
+          timeMs: input.timeMs,
           rules: rulesAt(chain, input.height),
           engine: engineOfBlock,
           precompiles,
           precompileGasLimit: chain.precompileGasLimit,
           reader: options.chainReader(),
-          modules: { hooks, start },
+          hooks,
+          start,
         })
       }
       if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
@@ -101,7 +104,9 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
         hash: ethereumHeaderHash(header),
         results: execution.results,
         resultsHash: resultsHashOf(execution.results),
+        events: execution.blockEvents(),
         validatorUpdates,
+        nextParams: runningParams(execution.world.native, chain),
         changes,
         state: pending,
       }
@@ -109,10 +114,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
 
     run: async (input, entries) => {
       const execution = await runner.begin(input)
-      for (const entry of entries) {
-        if ('reason' in entry) execution.skip(entry.reason)
-        else await execution.apply(entry)
-      }
+      for (const entry of entries) await execution.apply(entry)
       return runner.finish(execution)
     },
 

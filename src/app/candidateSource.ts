@@ -19,7 +19,9 @@ export interface CandidateRequest {
   readonly isFirst: boolean
   /** wei per gas */
   readonly baseFeePerGas: bigint
-  /** left in the block */
+  /** left in the block for EVM transactions */
   readonly gasLimit: bigint
+  /** left in the block for native transactions */
+  readonly nativeGasLimit: bigint
   readonly maxBytes: number
 }

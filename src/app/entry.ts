@@ -1,30 +1,39 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { entryHash, isNativeEntry } from '../chain/entryKind.ts'
 import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverSender } from '../chain/transactionSender.ts'
+import { MESSAGES } from '../modules/messages.ts'
+import { isSdkError } from '../modules/sdkError.ts'
+import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
-import { type Hash, keccak256 } from '../primitives/hash.ts'
+import type { Hash } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
 
-/** First byte of a native transaction: the tag of TxRaw.body_bytes. No EVM envelope starts with it. */
-const NATIVE_TAG = 0x0a
+/** An entry of data.txs: a transaction of either kind, or why it is none that could ever start. */
+export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
 
-/** An entry of data.txs: the EVM transaction with its sender, or why it is none that could ever start. */
-export type Entry = SignedTransaction | { readonly reason: string }
+export interface NativeEntry {
+  readonly native: NativeTransaction
+}
 
 /** Senders that this process recovered before, by transaction hash; undefined for unknown ones. */
 export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Address | undefined)[]>
 
+type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId'>
+
 /**
  * Reads an entry of data.txs. What the bytes are decides it alone, so every node agrees.
- * @param known what `recoverEntrySenders` or the pool found out of just these bytes; saves nearly all of the time
+ * @param known what `recoverEntrySenders` or the pool found out of just these bytes; saves nearly all of the time. A native
+ *   transaction has a sender there when its signatures are known to be right
  */
 export function readEntry(
   raw: Uint8Array,
-  chain: Pick<ChainConfig, 'evmChainId'>,
+  chain: Chain,
   known?: { readonly hash?: Hash | undefined; readonly sender?: Address | undefined },
 ): Entry {
-  if (raw[0] === NATIVE_TAG) return { reason: 'native transactions are not part of this chain yet' }
+  if (isNativeEntry(raw)) return readNativeEntry(raw, chain, { isVerified: known?.sender !== undefined })
   let transaction: Transaction
   try {
     transaction = decodeTransaction(raw, known?.hash)
@@ -38,29 +47,37 @@ export function readEntry(
   return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
 }
 
+/** The same for a native one; `isVerified`: its signatures are known to be right. */
+export function readNativeEntry(
+  raw: Uint8Array,
+  { chainId, evmChainId }: Chain,
+  { isVerified }: { readonly isVerified: boolean },
+): NativeEntry | { readonly reason: string } {
+  const native = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified })
+  return isSdkError(native) ? { reason: native.message } : { native }
+}
+
 /** All entries of a block. Senders that the look-up knows are not recovered again. */
 export async function readEntries(
   txs: readonly Uint8Array[],
-  chain: Pick<ChainConfig, 'evmChainId'>,
+  chain: Chain,
   lookup: SenderLookup | undefined,
 ): Promise<readonly Entry[]> {
   if (lookup === undefined || txs.length === 0) return txs.map((raw) => readEntry(raw, chain))
-  // The hash of an EIP-2718 envelope or a legacy list is that of its bytes, whatever they hold.
-  const hashes = txs.map((raw) => keccak256(raw))
+  // The hash of an entry is that of its bytes, whatever they hold.
+  const hashes = txs.map(entryHash)
   const senders = await lookup(hashes)
   return txs.map((raw, index) => readEntry(raw, chain, { hash: hashes[index], sender: senders[index] }))
 }
 
 /**
  * Senders of a block's entries, for a thread with time to spare: what it gives may be handed to `DecidedBlock.senders`.
- * Undefined where there is none, or the entry is no EVM transaction.
+ * Undefined where there is none: no transaction, or wrong signatures.
  */
-export function recoverEntrySenders(
-  txs: readonly Uint8Array[],
-  chain: Pick<ChainConfig, 'evmChainId'>,
-): readonly (Address | undefined)[] {
+export function recoverEntrySenders(txs: readonly Uint8Array[], chain: Chain): readonly (Address | undefined)[] {
   return txs.map((raw) => {
     const entry = readEntry(raw, chain)
-    return 'reason' in entry ? undefined : entry.sender
+    if ('reason' in entry) return undefined
+    return 'native' in entry ? entry.native.sender : entry.sender
   })
 }

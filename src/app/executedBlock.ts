@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
 import type { Commit, Evidence } from '../chain/consensus/types.ts'
+import type { BlockEvents } from '../chain/entryResult.ts'
 import type { EthereumHeader } from '../chain/ethereumHeader.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import { concatBytes } from '../primitives/bytes.ts'
@@ -8,6 +9,7 @@ import type { Hash } from '../primitives/hash.ts'
 import type { StateChanges } from '../state/changes.ts'
 import type { PendingState } from '../state/store.ts'
 import type { EntryResult } from './executionResults.ts'
+import type { RunningParams } from './runningParams.ts'
 
 /** A block that was executed and whose state root is known; nothing of it is stored yet. */
 export interface ExecutedBlock {
@@ -16,10 +18,14 @@ export interface ExecutedBlock {
   readonly hash: Hash
   /** in order of data.txs */
   readonly results: readonly EntryResult[]
+  /** of native modules around the entries */
+  readonly events: BlockEvents
   /** CometBFT's last_results_hash of the next consensus header */
   readonly resultsHash: Uint8Array
   /** new powers of validators, which act two blocks later */
   readonly validatorUpdates: readonly ValidatorUpdate[]
+  /** of the block after it */
+  readonly nextParams: RunningParams
   readonly changes: StateChanges
   readonly state: PendingState
 }

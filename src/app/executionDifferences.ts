@@ -1,4 +1,7 @@
 import type { Log } from '../chain/log.ts'
+import type { NativeEvent } from '../chain/nativeEvent.ts'
+import type { NativeResult } from '../chain/nativeResult.ts'
+import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { StateChanges } from '../state/changes.ts'
 import type { EntryResult } from './executionResults.ts'
@@ -34,13 +37,33 @@ function shown(value: string | undefined): string {
 
 function resultFacts(result: EntryResult): Facts {
   if (result.kind === 'skipped') return new Map([['skipped', result.reason]])
+  if (result.kind === 'native') return nativeFacts(result.result)
   const { status, gasUsed, logs, contractAddress } = result.receipt
   return new Map([
     ['status', String(status)],
     ['gas used', String(gasUsed)],
     ['contract address', contractAddress === undefined ? 'none' : bytesToHex(contractAddress)],
     ['logs', logs.map(logText).join(' ')],
+    ['transfers', result.transfers.map(transferText).join(' ')],
+    ['events', result.events.map(eventText).join(' ')],
   ])
+}
+
+function nativeFacts({ code, codespace, log, data, gasUsed, events }: NativeResult): Facts {
+  return new Map([
+    ['code', `${codespace} ${code} ${log}`],
+    ['data', bytesToHex(data)],
+    ['gas used', String(gasUsed)],
+    ['events', events.map(eventText).join(' ')],
+  ])
+}
+
+function transferText({ from, to, amountAcoin }: ValueTransfer): string {
+  return `${bytesToHex(from)}>${bytesToHex(to)}:${amountAcoin}`
+}
+
+function eventText({ type, attributes }: NativeEvent): string {
+  return `${type}[${attributes.map(({ key, value }) => `${key}=${value}`).join()}]`
 }
 
 function logText({ address, topics, data }: Log): string {

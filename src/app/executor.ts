@@ -78,7 +78,6 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     const publisher = createPublisher({
       database,
       reader: { getCode: (hash) => state.reader().getCode(hash) },
-      chain,
       head,
       onPublished: options.onPublished,
       onWritten: observer.written,

@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { NO_BLOCK_EVENTS } from '../chain/entryResult.ts'
 import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
 import { readHead, writeHead } from '../chain/headRecord.ts'
 import { openChainReader } from '../chain/store.ts'
@@ -67,8 +68,8 @@ async function writeGenesis(
     header,
     hash: ethereumHeaderHash(header),
     consensus: undefined,
-    results: { executed: [], skipped: [] },
-    transactionHashes: [],
+    entries: [],
+    events: NO_BLOCK_EVENTS,
   })
   const validators = genesisHeadValidators(genesis.validators)
   writeValidators(batch, database, { height: 1, set: validators.next, isChanged: true })

@@ -1,28 +1,34 @@
 import { nextBaseFee } from '../chain/baseFee.ts'
-import type { ChainConfig } from '../chain/chainConfig.ts'
 import { delegationTarget } from '../evm/delegation.ts'
 import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
-import { EMPTY_CODE_HASH } from '../primitives/hash.ts'
+import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 import type { Account, StateReader } from '../state/reader.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
+import type { EntryResult } from './executionResults.ts'
 
 /** What the mempool has to know of an executed block. */
 export function poolUpdate(
-  { header, results, changes }: ExecutedBlock,
-  { chain, reader }: { readonly chain: Pick<ChainConfig, 'feeMarket'>; readonly reader: Pick<StateReader, 'getCode'> },
+  { header, results, changes, nextParams }: ExecutedBlock,
+  reader: Pick<StateReader, 'getCode'>,
 ): PoolHeadUpdate {
   return {
     height: header.number,
-    baseFeePerGas: nextBaseFee(header, chain.feeMarket),
-    gasLimit: header.gasLimit,
+    baseFeePerGas: nextBaseFee(header, nextParams.feeMarket),
+    gasLimit: nextParams.blockGasLimit,
     accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
       address,
       accountState(current, reader),
     ]),
-    included: results.flatMap((result) => (result.kind === 'evm' ? [result.transaction.transaction.hash] : [])),
+    included: results.flatMap(startedHash),
   }
+}
+
+/** What was skipped may start later. */
+function startedHash(result: EntryResult): readonly Hash[] {
+  if (result.kind === 'skipped') return []
+  return [result.kind === 'evm' ? result.signed.transaction.hash : result.transaction.hash]
 }
 
 /** The update that several blocks come to, oldest first. */

@@ -1,12 +1,14 @@
+import type { ChainConfig } from '../chain/chainConfig.ts'
 import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
-import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { type BlockExecution, POSTPONED } from './blockExecution.ts'
+import { type BlockExecution, nativeLaneGas, POSTPONED } from './blockExecution.ts'
 import type { CandidateSource } from './candidateSource.ts'
+import { type Entry, readEntry } from './entry.ts'
 import type { PostponedTransactions } from './postponedTransactions.ts'
 
-/** Gas below which no transaction can start. */
+/** Gas below which no transaction can start: of Ethereum's, and of native ones (a signature and a short message). */
 const MINIMUM_GAS = 21_000n
+const MINIMUM_NATIVE_GAS = 5_000n
 
 export interface BuildLimits {
   /** bytes that data.txs may hold, see `encodedTxSize` */
@@ -20,33 +22,37 @@ export interface BuildLimits {
 }
 
 /**
- * Fills a block from the mempool, executing as it chooses, until gas, bytes, time or candidates run out. A sender's
- * transaction that cannot start, or that the precompile gas left does not suffice for, ends that sender's turn in this
- * block. The time budget is the proposer's own choice: what the block holds, not how long it took, decides the result.
+ * Fills a block from the mempool with transactions of both kinds in its order, executing as it chooses, until gas, bytes,
+ * time or candidates run out. A sender's transaction that cannot start, or that the gas left of its kind or for precompiles
+ * does not suffice for, ends that sender's turn in this block. The time budget is the proposer's own choice: what the block holds, not how long it took, decides the result.
  * @returns the block's data.txs
  */
 export async function fillBlock(
   execution: BlockExecution,
   source: CandidateSource,
   limits: BuildLimits,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
 ): Promise<Uint8Array[]> {
   const deadline = limits.now() + limits.budgetMs
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
-  while (execution.gasLeft() >= MINIMUM_GAS && limits.now() < deadline) {
+  const isFull = (): boolean =>
+    execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
+  while (!isFull() && limits.now() < deadline) {
     const candidates = await source.candidates({
       baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,
       height: execution.seed.number,
       isFirst,
       gasLimit: execution.gasLeft(),
+      nativeGasLimit: execution.nativeGasLeft(),
       maxBytes: bytesLeft,
     })
     if (candidates.length === 0) break
     isFirst = false
     for (const { raw, hash, sender } of candidates) {
-      if (execution.gasLeft() < MINIMUM_GAS || limits.now() >= deadline) break
+      if (isFull() || limits.now() >= deadline) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
       const precompileGas = execution.precompileGas()
@@ -55,7 +61,12 @@ export async function fillBlock(
         stoppedSenders.add(key)
         continue
       }
-      const result = await execution.tryApply({ transaction: decodeTransaction(raw, hash), sender })
+      const entry = readEntry(raw, chain, { hash, sender })
+      if (!hasRoom(entry, execution)) {
+        stoppedSenders.add(key)
+        continue
+      }
+      const result = await execution.tryApply(entry)
       if (result.kind === 'skipped') {
         if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
         stoppedSenders.add(key)
@@ -67,4 +78,10 @@ export async function fillBlock(
     }
   }
   return txs
+}
+
+/** Whether what is left of the gas for transactions of its kind may suffice. */
+function hasRoom(entry: Entry, execution: BlockExecution): boolean {
+  if ('native' in entry) return nativeLaneGas(entry.native) <= execution.nativeGasLeft()
+  return execution.gasLeft() >= MINIMUM_GAS
 }

@@ -1,5 +1,7 @@
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import { nativeGasLimit } from '../chain/nativeLane.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
+import { nativeLaneGas } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
 
 /**
@@ -15,8 +17,14 @@ export function checkEntries(
   const fork = forkAt(chain, height)
   let bytes = 0
   let gas = 0n
+  let nativeGas = 0n
   for (const [position, entry] of entries.entries()) {
     if ('reason' in entry) return `transaction ${position}: ${entry.reason}`
+    if ('native' in entry) {
+      bytes += entry.native.raw.length
+      nativeGas += nativeLaneGas(entry.native)
+      continue
+    }
     const { transaction } = entry
     const intrinsic = intrinsicGas(transaction, fork)
     const floor = floorDataGas(transaction.data, fork)
@@ -29,6 +37,8 @@ export function checkEntries(
   }
   if (bytes > chain.maxBlockBytes) return `the transactions take ${bytes} bytes, at most ${chain.maxBlockBytes} fit`
   if (gas > chain.blockGasLimit) return `the transactions need ${gas} gas, the block has ${chain.blockGasLimit}`
+  const lane = nativeGasLimit(chain.blockGasLimit)
+  if (nativeGas > lane) return `the native transactions need ${nativeGas} gas, the block has ${lane} for them`
   return undefined
 }
 

@@ -1,10 +1,8 @@
-import type { ChainConfig } from '../chain/chainConfig.ts'
 import { encodeBlock } from '../chain/consensus/blockCodec.ts'
 import { writeHead } from '../chain/headRecord.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
 import { writeBlock } from '../chain/writeBlock.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
-import type { Hash } from '../primitives/hash.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
@@ -12,14 +10,12 @@ import type { Announcement } from './announcement.ts'
 import { type CatchUpWriterOptions, createCatchUpWriter } from './catchUpWriter.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
-import type { EntryResult } from './executionResults.ts'
 import { advanceValidators } from './nextValidators.ts'
 import { poolUpdate } from './poolUpdate.ts'
 
 export interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  readonly chain: Pick<ChainConfig, 'feeMarket'>
   /** the chain's present head; `head` of the returned object follows it */
   readonly head: ChainHead
   /** Called when blocks are in the database: tells the other threads. */
@@ -77,8 +73,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
         header: executed.header,
         hash: executed.hash,
         consensus: { block: encodeBlock(decided.block), hash: decided.blockId.hash },
-        results: storedResults(executed.results),
-        transactionHashes: transactionHashes(executed.results),
+        entries: executed.results,
+        events: executed.events,
       })
       const height = executed.header.number
       const isChanged = executed.validatorUpdates.length > 0
@@ -100,7 +96,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       }
       const announcement: Announcement = {
         head,
-        update: poolUpdate(executed, options),
+        update: poolUpdate(executed, options.reader),
         gasUsed: executed.header.gasUsed,
         evidenceCount: decided.block.evidence.length,
       }
@@ -108,21 +104,4 @@ export function createPublisher(options: PublisherOptions): Publisher {
       else announce(announcement)
     },
   }
-}
-
-function storedResults(results: readonly EntryResult[]): Parameters<typeof writeBlock>[1]['results'] {
-  const executed = []
-  const skipped = []
-  for (const [position, result] of results.entries()) {
-    if (result.kind === 'evm') {
-      executed.push({ position, sender: result.transaction.sender, receipt: result.receipt })
-    } else {
-      skipped.push({ position, reason: result.reason, gasWanted: result.gasWanted })
-    }
-  }
-  return { executed, skipped }
-}
-
-function transactionHashes(results: readonly EntryResult[]): Hash[] {
-  return results.flatMap((result) => (result.kind === 'evm' ? [result.transaction.transaction.hash] : []))
 }

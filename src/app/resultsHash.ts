@@ -9,13 +9,14 @@ export function resultsHashOf(results: readonly EntryResult[]): Uint8Array {
 
 function transactionResult(result: EntryResult): TxResult {
   if (result.kind === 'skipped') {
-    return { code: RESULT_CODES.skipped, data: EMPTY_BYTES, gasWanted: result.gasWanted, gasUsed: 0n }
+    return { code: result.code, data: EMPTY_BYTES, gasWanted: result.gasWanted, gasUsed: 0n }
   }
-  const { transaction, receipt } = result
+  if (result.kind === 'native') return result.result
+  const { signed, receipt } = result
   return {
     code: receipt.status === 1 ? RESULT_CODES.success : RESULT_CODES.failed,
     data: EMPTY_BYTES,
-    gasWanted: transaction.transaction.gasLimit,
+    gasWanted: signed.transaction.gasLimit,
     gasUsed: receipt.gasUsed,
   }
 }

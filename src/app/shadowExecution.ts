@@ -1,4 +1,3 @@
-import type { SignedTransaction } from '../chain/transaction.ts'
 import type { Engine } from '../evm/engine.ts'
 import { describeStepDifference, firstDifferingStep, type TracedRun } from '../evm/engines/shadow/firstDifferingStep.ts'
 import { ShadowMismatchError } from '../evm/engines/shadow/shadowMismatchError.ts'
@@ -6,6 +5,7 @@ import type { Tracer } from '../evm/tracer.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { StateReadError } from '../state/stateReadError.ts'
 import type { BlockExecution } from './blockExecution.ts'
+import type { Entry } from './entry.ts'
 import { differingChanges, differingResults } from './executionDifferences.ts'
 import type { EntryResult } from './executionResults.ts'
 
@@ -31,24 +31,20 @@ export async function beginShadowed(
   const shadow = await block.asShadow('the start of the block', () => begin(engines.shadow))
 
   const both = async (
-    signed: SignedTransaction,
+    entry: Entry,
     run: (execution: BlockExecution) => Promise<EntryResult>,
   ): Promise<EntryResult> => {
     const result = await run(primary)
-    block.transactions.push(signed)
-    const other = await block.asShadow(nameOf(signed), () => run(shadow))
+    block.entries.push(entry)
+    const other = await block.asShadow(nameOf(entry), () => run(shadow))
     const differences = differingResults(result, other)
-    if (differences.length > 0) throw await block.mismatch(block.transactions.length - 1, differences)
+    if (differences.length > 0) throw await block.mismatch(block.entries.length - 1, differences)
     return result
   }
   return {
     ...primary,
-    apply: (signed, tracer) => both(signed, (execution) => execution.apply(signed, tracer)),
-    tryApply: (signed) => both(signed, (execution) => execution.tryApply(signed)),
-    skip: (reason) => {
-      shadow.skip(reason)
-      return primary.skip(reason)
-    },
+    apply: (entry, tracer) => both(entry, (execution) => execution.apply(entry, tracer)),
+    tryApply: (entry) => both(entry, (execution) => execution.tryApply(entry)),
     end: () => {
       shadow.end()
       return primary.end()
@@ -63,7 +59,7 @@ export async function beginShadowed(
 /** What is needed to find out where two executions of a block parted. */
 class ShadowedBlock {
   /** that were run or tried, in order */
-  readonly transactions: SignedTransaction[] = []
+  readonly entries: Entry[] = []
   readonly #begin: BeginOn
   readonly #engines: readonly [Engine, Engine]
   readonly #number: number
@@ -85,7 +81,7 @@ class ShadowedBlock {
     }
   }
 
-  /** The error for a transaction, by its place in `transactions`, with the first step that differs. */
+  /** The error for an entry, by its place in `entries`, with the first step that differs. */
   async mismatch(index: number, differences: readonly string[]): Promise<ShadowMismatchError> {
     const [engine, shadow] = this.#engines
     const steps = await firstDifferingStep(this.#traced(engine, index), this.#traced(shadow, index))
@@ -93,28 +89,28 @@ class ShadowedBlock {
       steps === undefined
         ? 'no step differs while both are traced: the fault is outside of opcodes, or only in a loop that nobody traces'
         : describeStepDifference(steps, [engine.name, shadow.name])
-    return this.#report(nameOf(this.transactions[index]!), [...differences, where])
+    return this.#report(nameOf(this.entries[index]!), [...differences, where])
   }
 
-  /** The error for a state that differs at the block's end: finds the transaction after which it does. */
+  /** The error for a state that differs at the block's end: finds the entry after which it does. */
   async stateMismatch(differences: readonly string[]): Promise<ShadowMismatchError> {
     const executions = [await this.#begin(this.#engines[0]), await this.#begin(this.#engines[1])] as const
     const differing = () => differingChanges(executions[0].world.changes(), executions[1].world.changes())
     if (differing().length > 0) return this.#report('the start of the block', differing())
-    for (const [index, signed] of this.transactions.entries()) {
-      for (const execution of executions) await execution.tryApply(signed)
+    for (const [index, entry] of this.entries.entries()) {
+      for (const execution of executions) await execution.tryApply(entry)
       const found = differing()
       if (found.length > 0) return this.mismatch(index, found)
     }
     return this.#report('the whole block', [...differences, 'executed again, the engines agree'])
   }
 
-  /** Runs the transaction with a tracer, behind those before it. */
+  /** Runs the entry with a tracer, behind those before it. */
   #traced(engine: Engine, index: number): TracedRun {
     return async (tracer: Tracer) => {
       const execution = await this.#begin(engine)
-      for (const signed of this.transactions.slice(0, index)) await execution.tryApply(signed)
-      await execution.apply(this.transactions[index]!, tracer)
+      for (const entry of this.entries.slice(0, index)) await execution.tryApply(entry)
+      await execution.apply(this.entries[index]!, tracer)
     }
   }
 
@@ -125,6 +121,8 @@ class ShadowedBlock {
   }
 }
 
-function nameOf({ transaction }: SignedTransaction): string {
-  return `transaction ${bytesToHex(transaction.hash)}`
+function nameOf(entry: Entry): string {
+  if ('reason' in entry) return `an entry that is no transaction (${entry.reason})`
+  if ('native' in entry) return `native transaction ${bytesToHex(entry.native.hash)}`
+  return `transaction ${bytesToHex(entry.transaction.hash)}`
 }

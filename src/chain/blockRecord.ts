@@ -1,81 +1,161 @@
 import { decode } from '@ethereumjs/rlp'
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { encodeRLP } from '../primitives/rlp.ts'
+import { encodeRLP, type RLPInput } from '../primitives/rlp.ts'
 import { logsBloom } from './bloom.ts'
+import { type BlockEvents, NO_BLOCK_EVENTS, type SkippedEntry, type StoredEntry } from './entryResult.ts'
+import { decodeEvents, encodeEvents, TextTable } from './eventCodec.ts'
 import type { Log } from './log.ts'
+import type { NativeEvent } from './nativeEvent.ts'
+import type { NativeResult } from './nativeResult.ts'
 import type { Receipt } from './receipt.ts'
+import type { ValueTransfer } from './valueTransfer.ts'
 
 /**
  * How the entries of one consensus block fared, as stored: the executed ones by their position in data.txs with sender
- * and receipt, and the ones that could not start. The transactions' bytes are in the consensus block.
+ * and receipt, native ones with their results, and the ones that could not start; and the block's own events. The
+ * transactions' bytes are in the consensus block.
  */
 export interface StoredResults {
   readonly executed: readonly StoredExecution[]
-  readonly skipped: readonly { readonly position: number; readonly reason: string; readonly gasWanted: bigint }[]
+  readonly native: readonly { readonly position: number; readonly result: NativeResult }[]
+  readonly skipped: readonly ({ readonly position: number } & Omit<SkippedEntry, 'kind'>)[]
+  readonly events: BlockEvents
 }
 
 export interface StoredExecution {
   readonly position: number
   readonly sender: Uint8Array
   readonly receipt: Receipt
+  readonly transfers: readonly ValueTransfer[]
+  readonly events: readonly NativeEvent[]
 }
 
 type RlpValue = Uint8Array | readonly RlpValue[]
 
 const text = { encode: new TextEncoder(), decode: new TextDecoder() }
 
-/** RLP of the results; blooms and cumulative gas are recomputed when it is read. */
-export function encodeResults(results: StoredResults): Uint8Array {
-  return encodeRLP([
-    results.executed.map(({ position, sender, receipt }) => [
-      BigInt(position),
-      sender,
-      Uint8Array.of(receipt.type),
-      Uint8Array.of(receipt.status === 1 ? 1 : 0),
-      receipt.gasUsed,
-      receipt.effectiveGasPrice,
-      receipt.contractAddress ?? EMPTY_BYTES,
-      receipt.logs.map((log) => [log.address, [...log.topics], log.data]),
-    ]),
-    results.skipped.map(({ position, reason, gasWanted }) => [BigInt(position), text.encode.encode(reason), gasWanted]),
-  ])
+export const NO_RESULTS: StoredResults = { executed: [], native: [], skipped: [], events: NO_BLOCK_EVENTS }
+
+/** Whether there is nothing to store. */
+export function isEmptyResult(entries: readonly StoredEntry[], { begin, end }: BlockEvents): boolean {
+  return entries.length === 0 && begin.length === 0 && end.length === 0
+}
+
+/**
+ * RLP of the results, given by position in data.txs. Blooms and cumulative gas are recomputed when it is read. What blocks of
+ * plain transfers don't have is left out at the end of its list.
+ */
+export function encodeResults(entries: readonly StoredEntry[], blockEvents: BlockEvents): Uint8Array {
+  const table = new TextTable()
+  const executed: RLPInput[] = []
+  const native: RLPInput[] = []
+  const skipped: RLPInput[] = []
+  for (const [position, entry] of entries.entries()) {
+    if (entry.kind === 'evm') {
+      const { receipt, transfers, events } = entry
+      const fields: RLPInput[] = [
+        BigInt(position),
+        entry.signed.sender,
+        Uint8Array.of(receipt.type),
+        Uint8Array.of(receipt.status === 1 ? 1 : 0),
+        receipt.gasUsed,
+        receipt.effectiveGasPrice,
+        receipt.contractAddress ?? EMPTY_BYTES,
+        receipt.logs.map((log) => [log.address, [...log.topics], log.data]),
+      ]
+      if (transfers.length + events.length > 0) {
+        fields.push(transfers.map(({ from, to, amountAcoin }) => [from, to, amountAcoin]))
+        fields.push(encodeEvents(events, table))
+      }
+      executed.push(fields)
+    } else if (entry.kind === 'native') {
+      const { code, codespace, log, data, gasWanted, gasUsed, events } = entry.result
+      const words = [table.add(codespace), table.add(log)]
+      native.push([BigInt(position), BigInt(code), ...words, data, gasWanted, gasUsed, encodeEvents(events, table)])
+    } else {
+      const { code, codespace, reason, gasWanted } = entry
+      const reasonBytes = text.encode.encode(reason)
+      skipped.push([BigInt(position), BigInt(code), text.encode.encode(codespace), reasonBytes, gasWanted])
+    }
+  }
+  const ofBlock = [encodeEvents(blockEvents.begin, table), encodeEvents(blockEvents.end, table)]
+  const texts = table.texts()
+  const rest = texts.length === 0 ? [] : [native, ofBlock, texts]
+  return encodeRLP([executed, skipped, ...rest])
 }
 
 /** @throws Error when the bytes are not what {@link encodeResults} made (a damaged database) */
 export function decodeResults(bytes: Uint8Array): StoredResults {
-  const [executed, skipped] = list(decode(bytes))
-  let cumulativeGasUsed = 0n
+  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decode(bytes))
+  const texts = list(encodedTexts).map((item) => text.decode.decode(bytesOf(item)))
+  const events = (value: RlpValue = []): NativeEvent[] =>
+    decodeEvents(
+      list(value).map((event) => list(event).map(number)),
+      texts,
+    )
+  const [begin, end] = list(ofBlock)
   return {
-    executed: list(executed).map((item) => {
-      const [position, sender, type, status, gasUsed, price, contract, logs] = list(item)
-      cumulativeGasUsed += integer(gasUsed)
-      const decodedLogs = list(logs).map(decodeLog)
+    executed: decodeExecuted(list(executed), events),
+    native: list(native).map((item) => {
+      const [position, code, codespace, log, data, gasWanted, gasUsed, emitted] = list(item)
       return {
-        position: Number(integer(position)),
-        sender: bytesOf(sender),
-        receipt: {
-          type: (bytesOf(type)[0] ?? 0) as Receipt['type'],
-          status: bytesOf(status)[0] === 1 ? 1 : 0,
+        position: number(position),
+        result: {
+          code: number(code),
+          codespace: texts[number(codespace)]!,
+          log: texts[number(log)]!,
+          data: bytesOf(data),
+          gasWanted: integer(gasWanted),
           gasUsed: integer(gasUsed),
-          cumulativeGasUsed,
-          effectiveGasPrice: integer(price),
-          logs: decodedLogs,
-          logsBloom: logsBloom(decodedLogs),
-          contractAddress: bytesOf(contract).length === 0 ? undefined : bytesOf(contract),
-          blobGasUsed: undefined,
-          blobGasPrice: undefined,
+          events: events(emitted),
         },
       }
     }),
     skipped: list(skipped).map((item) => {
-      const [position, reason, gasWanted] = list(item)
+      const [position, code, codespace, reason, gasWanted] = list(item)
       return {
-        position: Number(integer(position)),
+        position: number(position),
+        code: number(code),
+        codespace: text.decode.decode(bytesOf(codespace)),
         reason: text.decode.decode(bytesOf(reason)),
         gasWanted: integer(gasWanted),
       }
     }),
+    events: { begin: events(begin), end: events(end) },
   }
+}
+
+function decodeExecuted(
+  items: readonly RlpValue[],
+  eventsOf: (value: RlpValue | undefined) => NativeEvent[],
+): StoredExecution[] {
+  let cumulativeGasUsed = 0n
+  return items.map((item) => {
+    const [position, sender, type, status, gasUsed, price, contract, logs, transfers = [], events] = list(item)
+    cumulativeGasUsed += integer(gasUsed)
+    const decodedLogs = list(logs).map(decodeLog)
+    return {
+      position: number(position),
+      sender: bytesOf(sender),
+      receipt: {
+        type: (bytesOf(type)[0] ?? 0) as Receipt['type'],
+        status: bytesOf(status)[0] === 1 ? 1 : 0,
+        gasUsed: integer(gasUsed),
+        cumulativeGasUsed,
+        effectiveGasPrice: integer(price),
+        logs: decodedLogs,
+        logsBloom: logsBloom(decodedLogs),
+        contractAddress: bytesOf(contract).length === 0 ? undefined : bytesOf(contract),
+        blobGasUsed: undefined,
+        blobGasPrice: undefined,
+      },
+      transfers: list(transfers).map((moved) => {
+        const [from, to, amount] = list(moved)
+        return { from: bytesOf(from), to: bytesOf(to), amountAcoin: integer(amount) }
+      }),
+      events: eventsOf(events),
+    }
+  })
 }
 
 function decodeLog(item: RlpValue): Log {
@@ -95,4 +175,8 @@ function bytesOf(value: RlpValue | undefined): Uint8Array {
 
 function integer(value: RlpValue | undefined): bigint {
   return bytesToBigInt(bytesOf(value))
+}
+
+function number(value: RlpValue | undefined): number {
+  return Number(integer(value))
 }

@@ -10,6 +10,7 @@ import {
   INITIAL_SUPPLY_ACOIN,
   NATIVE_TOKEN_ADDRESS,
   POWER_REDUCTION_ACOIN,
+  STATIC_PRECOMPILES,
 } from './genesisConstants.ts'
 import { GenesisError } from './genesisError.ts'
 import { CONSENSUS_PARAMETERS, MODULE_DEFAULTS } from './genesisParameters.ts'
@@ -51,6 +52,8 @@ export interface GenesisInput {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** whether the native token has its ERC-20 contract; true by default */
   readonly hasNativeToken?: boolean
+  /** whether contracts reach the native layer (staking, distribution, bank, governance, slashing, bech32); true by default */
+  readonly hasStaticPrecompiles?: boolean
   readonly blockGasLimit?: bigint
   readonly precompileGasLimit?: bigint
   readonly forks?: readonly { readonly height: number; readonly fork: Hardfork }[]
@@ -102,7 +105,7 @@ export function createGenesis(input: GenesisInput): Genesis {
             })),
           },
           precompile_gas_limit: (input.precompileGasLimit ?? DEFAULT_PRECOMPILE_GAS_LIMIT).toString(),
-          active_static_precompiles: [],
+          active_static_precompiles: (input.hasStaticPrecompiles ?? false) ? [...STATIC_PRECOMPILES] : [],
         },
         preinstalls: PREINSTALLS.map((preinstall) => ({ ...preinstall })),
       },

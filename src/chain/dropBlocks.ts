@@ -2,8 +2,9 @@ import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { WritableDatabase } from '../storage/database.ts'
 import { encodeBlock } from './consensus/blockCodec.ts'
-import { logIndexKeys } from './logIndex.ts'
+import { NO_BLOCK_EVENTS } from './entryResult.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
+import { indexKeys, transactionKey } from './writeBlock.ts'
 
 /**
  * Drops the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest first. Headers,
@@ -16,11 +17,12 @@ export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: 
   const batch = new WriteBatch()
   let height = reader.oldestBlock
   for (; height < target && height < reader.oldestBlock + count; height++) {
-    for (const { transaction } of reader.transactions(height) ?? []) {
-      batch.del(columnKey(Column.transaction, transaction.hash))
+    const entries = reader.entryResults(height) ?? []
+    for (const entry of entries) {
+      const key = transactionKey(entry)
+      if (key !== undefined) batch.del(key)
     }
-    const logs = reader.receipts(height)?.flatMap((receipt) => receipt.logs) ?? []
-    for (const key of logIndexKeys(height, logs)) batch.del(key)
+    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
     batch.del(columnKey(Column.results, heightBytes(height)))
     const block = reader.consensusBlock(height)
     if (block !== undefined && block.txs.length > 0) {

@@ -19,6 +19,11 @@ export const BONDED_POOL = 'bonded_tokens_pool'
 /** The native token's ERC-20 face. */
 export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
+/** Precompiles of the native layer that a new chain registers: bech32, staking, distribution, bank, governance, slashing. */
+export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804, 0x805, 0x806].map(
+  (number) => `0x${number.toString(16).padStart(40, '0')}`,
+)
+
 /** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it beside. */
 export const DEFAULT_BLOCK_GAS_LIMIT = 30_000_000n
 

@@ -2,6 +2,7 @@ import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { ConsensusBlock } from './consensus/block.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
+import type { BlockEvents, StoredEntry } from './entryResult.ts'
 import type { EthereumHeader } from './ethereumHeader.ts'
 import type { Receipt } from './receipt.ts'
 import type { SignedTransaction } from './transaction.ts'
@@ -12,6 +13,20 @@ export interface TransactionLocation {
   readonly index: number
 }
 
+export type { BlockEvents, StoredEntry } from './entryResult.ts'
+
+export interface NativeLocation {
+  readonly height: number
+  /** in data.txs */
+  readonly position: number
+}
+
+/** An attribute that an event has: its key with the event's type, `transfer.sender`; without a value: any. */
+export interface EventTerm {
+  readonly key: string
+  readonly value?: string
+}
+
 /** What an index look-up of logs can use: the alternatives of each position; an empty list matches anything. */
 export interface LogTerms {
   readonly addresses: readonly Address[]
@@ -19,7 +34,7 @@ export interface LogTerms {
   readonly topics: readonly (readonly Uint8Array[])[]
 }
 
-/** Blocks as of one published head, read synchronously but for the log index. */
+/** Blocks as of one published head, read synchronously but for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
   /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
@@ -36,6 +51,11 @@ export interface ChainReader {
   /** size in bytes of the RLP-encoded Ethereum block */
   size(height: number): number | undefined
   locate(transactionHash: Hash): TransactionLocation | undefined
+  /** where a native transaction started; by the sha256 of its bytes */
+  locateNative(hash: Hash): NativeLocation | undefined
+  /** by position in data.txs */
+  entryResults(height: number): readonly StoredEntry[] | undefined
+  blockEvents(height: number): BlockEvents | undefined
   consensusBlock(height: number): ConsensusBlock | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
@@ -48,4 +68,9 @@ export interface ChainReader {
    * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
    */
   logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
+  /**
+   * Heights in [from, to], ascending, whose blocks may hold all terms, in events of entries or of the block itself. A superset:
+   * whoever asks looks at the events (see `eventsOfEntry` and `blockEvents`).
+   */
+  eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
 }

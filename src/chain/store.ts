@@ -2,13 +2,15 @@ import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import { decodeResults, type StoredResults } from './blockRecord.ts'
+import { decodeResults, NO_RESULTS, type StoredResults } from './blockRecord.ts'
 import type { ConsensusBlock } from './consensus/block.ts'
 import { decodeBlock } from './consensus/blockCodec.ts'
 import type { BlockId, Commit } from './consensus/types.ts'
+import type { StoredEntry } from './entryResult.ts'
 import { ethereumBlockSize } from './ethereumBlock.ts'
 import type { EthereumHeader } from './ethereumHeader.ts'
 import { decodeEthereumHeader, ethereumHeaderHash } from './ethereumHeaderCodec.ts'
+import { indexedEventHeights } from './eventIndex.ts'
 import { readHead } from './headRecord.ts'
 import { indexedLogHeights } from './logIndex.ts'
 import type { ChainReader } from './reader.ts'
@@ -25,7 +27,6 @@ const CACHED_TRANSACTIONS = 8_000
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2
-const NO_RESULTS: StoredResults = { executed: [], skipped: [] }
 
 /** Key and value that record `height` as the lowest block whose body is kept. */
 export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
@@ -42,6 +43,7 @@ export interface BlockCache {
   readonly consensusBlocks: Map<number, ConsensusBlock>
   readonly results: Map<number, StoredResults>
   readonly transactions: Map<number, readonly SignedTransaction[]>
+  readonly entries: Map<number, readonly StoredEntry[]>
 }
 
 export function createBlockCache(): BlockCache {
@@ -51,6 +53,7 @@ export function createBlockCache(): BlockCache {
     consensusBlocks: new Map(),
     results: new Map(),
     transactions: new Map(),
+    entries: new Map(),
   }
 }
 
@@ -111,7 +114,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       if (bytes !== undefined) return decodeResults(bytes)
       return header(height) === undefined ? undefined : NO_RESULTS
     },
-    ({ executed }) => executed.length,
+    ({ executed, native }) => executed.length + native.length,
   )
   const transactions = rememberBody(
     cache.transactions,
@@ -124,6 +127,17 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
         transaction: decodeTransaction(txs[position]!),
         sender,
       }))
+    },
+    (included) => included.length,
+  )
+  const entries = rememberBody(
+    cache.entries,
+    (height: number): readonly StoredEntry[] | undefined => {
+      const stored = results(height)
+      const included = transactions(height)
+      if (stored === undefined || included === undefined) return undefined
+      const isEmpty = stored.executed.length + stored.native.length + stored.skipped.length === 0
+      return isEmpty ? [] : entriesOf(stored, included, consensusBlock(height)!.txs)
     },
     (included) => included.length,
   )
@@ -160,6 +174,12 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       const bytes = db.get(columnKey(Column.transaction, transactionHash))
       return bytes && { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
     },
+    locateNative: (hash) => {
+      const bytes = db.get(columnKey(Column.nativeTransaction, hash))
+      return bytes && { height: readHeight(bytes, 0), position: Number(bytesToBigInt(bytes.subarray(6))) }
+    },
+    entryResults: entries,
+    blockEvents: (height) => results(height)?.events,
     consensusBlock,
     blockId,
     seenCommit: (height): Commit | undefined =>
@@ -167,8 +187,24 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: (terms, from, to) => indexedLogHeights(db, terms, from, to),
+    eventHeights: (terms, from, to) => indexedEventHeights(db, terms, from, to),
   }
   return reader
+}
+
+/** What is stored of a block's entries, each in its place. */
+function entriesOf(
+  { executed, native, skipped }: StoredResults,
+  transactions: readonly SignedTransaction[],
+  txs: readonly Uint8Array[],
+): readonly StoredEntry[] {
+  const entries: StoredEntry[] = []
+  for (const [index, { position, receipt, transfers, events }] of executed.entries()) {
+    entries[position] = { kind: 'evm', index, signed: transactions[index]!, receipt, transfers, events }
+  }
+  for (const { position, result } of native) entries[position] = { kind: 'native', raw: txs[position]!, result }
+  for (const { position, ...skip } of skipped) entries[position] = { kind: 'skipped', ...skip }
+  return entries
 }
 
 /** Keeps the newest look-ups of a cache, of which one is new: so many blocks, with so many transactions. */

@@ -2,9 +2,12 @@ import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { encodeResults, type StoredResults } from './blockRecord.ts'
+import { encodeResults, isEmptyResult } from './blockRecord.ts'
+import { entryHash } from './entryKind.ts'
+import type { BlockEvents, StoredEntry } from './entryResult.ts'
 import type { EthereumHeader } from './ethereumHeader.ts'
 import { encodeEthereumHeader } from './ethereumHeaderCodec.ts'
+import { eventIndexKeys } from './eventIndex.ts'
 import { logIndexKeys } from './logIndex.ts'
 
 /** One block as it goes into the database. */
@@ -14,13 +17,14 @@ export interface BlockRecord {
   readonly hash: Hash
   /** protobuf, and the hash of its header; undefined for the genesis block */
   readonly consensus: { readonly block: Uint8Array; readonly hash: Uint8Array } | undefined
-  readonly results: StoredResults
-  /** in order of the Ethereum block, one for each executed entry */
-  readonly transactionHashes: readonly Hash[]
+  /** by position in data.txs */
+  readonly entries: readonly StoredEntry[]
+  readonly events: BlockEvents
 }
 
 /** Puts a block with its receipts and indexes into the batch that also takes its state. */
 export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
+  const { entries, events } = block
   const height = heightBytes(block.header.number)
   batch.put(columnKey(Column.header, height), encodeEthereumHeader(block.header))
   batch.put(columnKey(Column.blockHash, block.hash), height)
@@ -28,14 +32,26 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
     batch.put(columnKey(Column.consensusBlock, height), block.consensus.block)
     batch.put(consensusHashKey(block.consensus.hash), height)
   }
-  if (block.results.executed.length + block.results.skipped.length > 0) {
-    batch.put(columnKey(Column.results, height), encodeResults(block.results))
+  if (isEmptyResult(entries, events)) return
+  batch.put(columnKey(Column.results, height), encodeResults(entries, events))
+  for (const [position, entry] of entries.entries()) {
+    const key = transactionKey(entry)
+    if (key === undefined) continue
+    batch.put(key, concatBytes(height, placeBytes(entry.kind === 'evm' ? entry.index : position)))
   }
-  block.transactionHashes.forEach((hash, index) => {
-    batch.put(columnKey(Column.transaction, hash), concatBytes(height, indexBytes(index)))
-  })
-  const logs = block.results.executed.flatMap(({ receipt }) => receipt.logs)
-  for (const key of logIndexKeys(block.header.number, logs)) batch.put(key, EMPTY_BYTES)
+  for (const key of indexKeys(block.header.number, entries, events)) batch.put(key, EMPTY_BYTES)
+}
+
+/** Under which a transaction that started is found by its hash. */
+export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
+  if (entry.kind === 'evm') return columnKey(Column.transaction, entry.signed.transaction.hash)
+  return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
+}
+
+/** Keys of a block in the indexes of logs and of events. */
+export function indexKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
+  const logs = entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
+  return [...logIndexKeys(height, logs), ...eventIndexKeys(height, entries, events)]
 }
 
 /** A prefix is enough to find a block: whoever looks it up compares the whole hash. */
@@ -43,8 +59,8 @@ export function consensusHashKey(hash: Uint8Array): Uint8Array {
   return columnKey(Column.consensusHash, hash.subarray(0, 8))
 }
 
-function indexBytes(index: number): Uint8Array {
+function placeBytes(place: number): Uint8Array {
   const out = new Uint8Array(4)
-  new DataView(out.buffer).setUint32(0, index)
+  new DataView(out.buffer).setUint32(0, place)
   return out
 }

@@ -74,6 +74,8 @@ export interface Terminal {
   /** of Node.js and of the machine, for `coind version` */
   readonly platform: string
   print(text: string): void
+  /** Asks a person for a secret. @throws ConfigError where nobody can be asked */
+  readSecret(question: string): Promise<string>
   /** milliseconds of a steady clock */
   now(): number
   /** Calls `handler` for each SIGTERM and SIGINT. */

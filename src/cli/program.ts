@@ -4,6 +4,7 @@ import { addExport } from './commands/export.ts'
 import { addGenesis } from './commands/genesis.ts'
 import { addImport } from './commands/import.ts'
 import { addInit } from './commands/init.ts'
+import { addKeys } from './commands/keys.ts'
 import { addReset } from './commands/reset.ts'
 import { addShowNodeId } from './commands/showNodeId.ts'
 import { addStart } from './commands/start.ts'
@@ -12,6 +13,7 @@ import { addVersion } from './commands/version.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
 
 /** Exit codes as `sysexits` has them; failures of the node itself are 1. */
+const EXIT_FAILED = 1
 const EXIT_USAGE = 64
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
@@ -26,6 +28,8 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['SyncError', EXIT_DATA],
   ['SeedRefusedError', EXIT_DATA],
   ['SeedUnavailableError', EXIT_UNAVAILABLE],
+  ['NodeRequestError', EXIT_UNAVAILABLE],
+  ['TransactionFailed', EXIT_FAILED],
   ['EvmModuleError', EXIT_UNAVAILABLE],
 ])
 
@@ -68,9 +72,11 @@ export async function runCommand(
     addVersion,
     addDevnet,
     addTestnet,
+    addKeys,
   ]) {
     add(program, node, terminal)
   }
+  await addNativeCommands(program, args[0], node, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
@@ -80,6 +86,28 @@ export async function runCommand(
     if (problem === undefined) throw error
     printError(problem.line)
     return problem.exitCode
+  }
+}
+
+/** `tx` and `query` know all messages and queries of the native layer: other commands should not wait for those to load. */
+async function addNativeCommands(
+  program: Command,
+  name: string | undefined,
+  node: NodeCommands,
+  terminal: Terminal,
+): Promise<void> {
+  if (name === 'tx') {
+    const { addTx } = await import('./commands/tx.ts')
+    addTx(program, node, terminal)
+  } else {
+    program.command('tx').description('Sign a native transaction on this machine and send it to a node')
+  }
+  if (name === 'query') {
+    const { addQuery } = await import('./commands/query.ts')
+    const { QUERIES } = await import('../rpc/native/queries.ts')
+    addQuery(program, node, terminal, QUERIES)
+  } else {
+    program.command('query').description('Ask a node about the native layer; the answer is JSON')
   }
 }
 

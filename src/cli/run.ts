@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
 import type { Terminal } from './ports.ts'
 import { runCommand } from './program.ts'
+import { readSecret } from './readSecret.ts'
 
 /** Set by bin/coind.js when it runs the node as a child process. */
 const LAUNCHED = 'COIND_LAUNCHED'
@@ -15,6 +16,7 @@ const terminal: Terminal = {
   print: (text) => {
     process.stdout.write(text)
   },
+  readSecret: (question) => readSecret(question),
   now: () => performance.now(),
   onStopSignal: (handler) => {
     process.on('SIGTERM', handler)

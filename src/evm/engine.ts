@@ -6,11 +6,13 @@ import type { PrecompileGas } from './precompileGas.ts'
 import type { Rules } from './rules.ts'
 import type { Tracer } from './tracer.ts'
 
-/** What opcodes can read of the block. */
+/** What code can read of the block. */
 export interface BlockContext {
   readonly number: number
   /** whole seconds */
   readonly timestamp: number
+  /** consensus time for precompiles, milliseconds since the epoch; opcodes don't see it */
+  readonly timeMs: number
   readonly gasLimit: bigint
   readonly coinbase: Address
   /** wei per gas; undefined before London */

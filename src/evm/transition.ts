@@ -1,8 +1,9 @@
 import { includesFork } from '../chain/hardfork.ts'
 import type { Log } from '../chain/log.ts'
 import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
+import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
-import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { NativeEvent, WorldState } from '../state/world.ts'
 import { applyAuthorizations, recoverAuthority } from './authorization.ts'
 import { recordedBurn } from './burntBalance.ts'
@@ -91,6 +92,8 @@ export interface AppliedTransaction {
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
   readonly events: readonly NativeEvent[]
+  /** coins that code moved, beside the message's own value */
+  readonly transfers: readonly ValueTransfer[]
   /** return or revert data */
   readonly output: Uint8Array
   /** geth's words, `execution reverted` for a revert; undefined on success */
@@ -209,6 +212,7 @@ async function applyMessage(
   const burnt = recordedBurn(world)
   const logs = world.logs()
   const events = world.events()
+  const transfers = withoutOwnValue(world.transfers(), message)
   const end = world.endTransaction({ clearEmpty: includesFork(fork, 'spuriousDragon') })
   tracer?.onTransactionEnd?.({ gasUsed })
   return {
@@ -218,6 +222,7 @@ async function applyMessage(
     effectiveGasPrice: price,
     logs,
     events,
+    transfers,
     output: result.output,
     failure: failureOf(result),
     createdAddress: to === undefined ? createAddress(sender, nonce) : undefined,
@@ -225,6 +230,15 @@ async function applyMessage(
     burntAcoin: burnt + end.burntAcoin,
     blobGasUsed,
   }
+}
+
+/** The message's own value is the first that an engine moves; a plain transfer notes none. */
+function withoutOwnValue(
+  transfers: readonly ValueTransfer[],
+  { sender, to, value }: TransactionMessage,
+): readonly ValueTransfer[] {
+  const isNoted = transfers.length > 0 && value > 0n && (to === undefined || !equalBytes(to, sender))
+  return isNoted ? transfers.slice(1) : transfers
 }
 
 /** Warms addresses, applies EIP-7702 authorizations, and runs the message. */

@@ -3,7 +3,8 @@ import { includesFork } from '../chain/hardfork.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
-import { maximumCost, type PoolEntry } from './poolEntry.ts'
+import { maximumCost, type PoolEntry, type Prices } from './poolEntry.ts'
+import type { Refusal } from './refusal.ts'
 import type { AccountState } from './types.ts'
 
 /** What the next block and the pool's settings demand of every transaction. */
@@ -134,22 +135,23 @@ export interface DelegationContext {
  * An account whose balance other transactions can move may have one transaction in flight: else one transaction could make
  * many others invalid (geth: legacypool `validateAuth`). Gives the refusal, if any.
  */
-export function checkDelegation(nonce: bigint, context: DelegationContext): string | undefined {
+export function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | undefined {
   if (context.state.code === 'delegation' || context.isAuthority) {
-    if (!context.hasExecutable && nonce !== context.nextNonce) return 'gapped-nonce tx from delegated accounts'
+    if (!context.hasExecutable && nonce !== context.nextNonce) {
+      return { reason: 'gapped-nonce tx from delegated accounts', error: 'wrongSequence' }
+    }
     if (context.hasExecutable && !context.replaces) {
-      return 'in-flight transaction limit reached for delegated accounts'
+      return { reason: 'in-flight transaction limit reached for delegated accounts', error: 'mempoolIsFull' }
     }
   }
-  for (const count of context.authorityCounts) if (count > 1) return 'authority already reserved'
+  for (const count of context.authorityCounts) {
+    if (count > 1) return { reason: 'authority already reserved', error: 'conflict' }
+  }
   return undefined
 }
 
 /** Whether `next` may take the place of `old`: both fees are higher, by at least 10 % (geth: legacypool `list.Add`). */
-export function outbids(
-  next: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-  old: Pick<PoolEntry, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-): boolean {
+export function outbids(next: Prices, old: Prices): boolean {
   return isBumped(next.maxFeePerGas, old.maxFeePerGas) && isBumped(next.maxPriorityFeePerGas, old.maxPriorityFeePerGas)
 }
 

@@ -1,15 +1,17 @@
-import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import { nativeGasLimit } from '../chain/nativeLane.ts'
 import type { Transaction } from '../chain/transaction.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { checkDelegation, checkSender, checkTransaction, outbids } from './admission.ts'
+import { Conditions } from './conditions.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
-import { createEntry, entryBytes, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
+import { type Place, type PoolContents, type PoolHead, type PoolSources, placeEvm, placeNative } from './place.ts'
+import { type PoolEntry, toPooledTransaction } from './poolEntry.ts'
+import { type Refusal, refuseEvm, refuseNative } from './refusal.ts'
 import { type SelectionRequest, selectTransactions } from './selection.ts'
-import { SenderQueue } from './senderQueue.ts'
+import type { SenderQueue } from './senderQueue.ts'
 import {
-  type AccountReader,
   type AccountState,
   type Admission,
   DEFAULT_POOL_LIMITS,
@@ -18,19 +20,15 @@ import {
   type PooledTransaction,
   type PoolHeadUpdate,
   type PoolLimits,
+  type PoolStatus,
+  type UnconfirmedTransactions,
 } from './types.ts'
 
 /** Memory of a sender's queue and its map slots (about 900 bytes are measured). */
 const QUEUE_OVERHEAD = 1_024
 const EXPIRY_INTERVAL_MS = 60_000
-
-export interface PoolOptions {
-  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'feeMarket'>
-  readonly head: Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'gasLimit'>
-  /** reads the state of the head that was last given, or of a later one */
-  readonly readAccount: AccountReader
-  /** recovers who signed a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
-  readonly authoritiesOf: (transaction: Transaction) => readonly Address[]
+export interface PoolOptions extends PoolSources {
+  readonly head: PoolHead
   /** milliseconds */
   readonly now: () => number
   readonly limits?: Partial<PoolLimits>
@@ -41,13 +39,14 @@ export interface PoolOptions {
 }
 
 /**
- * The EVM transactions that wait for a block, by geth's rules (core/txpool/legacypool) with sizes for 400 ms blocks.
+ * The transactions that wait for a block, by geth's rules (core/txpool/legacypool) with sizes for 400 ms blocks. Native
+ * transactions stand in one queue with the EVM transactions of their sender, and the same rules order, replace and evict them.
  * Synchronous, without timers: expiry happens at head updates.
  */
 export class TransactionPool {
   readonly #options: PoolOptions
   readonly #limits: PoolLimits
-  #head: Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'gasLimit'>
+  #head: PoolHead
   readonly #byHash = new Map<string, { readonly entry: PoolEntry; readonly queue: SenderQueue }>()
   readonly #queues = new Map<string, SenderQueue>()
   /** How many pooled transactions hold an authorization of an account. */
@@ -55,8 +54,12 @@ export class TransactionPool {
   readonly #evictions: EvictionOrder
   /** Senders with waiting transactions by the time that one of theirs last became executable, longest ago first. */
   readonly #waitingSince = new Map<SenderQueue, number>()
-  #executable = 0
+  readonly #conditions = new Conditions()
+  readonly #executable = { all: 0, native: 0 }
+  #native = 0
   #bytes = 0
+  /** of all encodings */
+  #rawBytes = 0
   #arrivals = 0
   #lastExpiryMs: number
 
@@ -80,70 +83,60 @@ export class TransactionPool {
    * @param isLocal a client of this node sent it: peers have to be told of it by this node
    */
   add(transaction: Transaction, sender: Address, isLocal = true): Admission {
-    const hashKey = bytesKey(transaction.hash)
-    if (this.#byHash.has(hashKey)) return refuse('already known')
-    const check = checkTransaction(transaction, sender, {
-      chainId: this.#options.chain.evmChainId,
-      fork: forkAt(this.#options.chain, this.#head.height + 1),
-      blockGasLimit: this.#head.gasLimit,
-      minimumBaseFee: this.#options.chain.feeMarket.minimumBaseFee,
-      minimumTip: this.#limits.minimumTip,
-      transactionBytes: this.#limits.transactionBytes,
-    })
-    if ('reason' in check) return refuse(check.reason)
+    const place = placeEvm(this.#contents, this.#options, transaction, sender)
+    if ('accepted' in place) return place
+    const refusal = this.#admit(place, isLocal)
+    return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseEvm(refusal)
+  }
 
-    const key = bytesKey(sender)
-    const { nonce } = transaction
-    const known = this.#queues.get(key)
-    const queue = known ?? new SenderQueue(key, new Uint8Array(sender), this.#options.readAccount(sender))
-    const state = queue.state
-    const old = queue.get(nonce)
-    const replaced = queue.getExecutable(nonce)
-    const poor = checkSender(transaction, sender, { state, executableCost: queue.executableCost, replaced })
-    if (poor !== undefined) return refuse(poor)
+  /** Admits a native transaction whose signatures were checked, or says why not as the Cosmos SDK does. */
+  addNative(transaction: NativeTransaction, isLocal = true): Admission {
+    const place = placeNative(this.#contents, this.#options, transaction)
+    if ('accepted' in place) return place
+    const refusal = this.#admit(place, isLocal)
+    return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseNative(refusal)
+  }
 
-    const authorities = transaction.type === 4 ? this.#options.authoritiesOf(transaction) : []
-    const delegated = checkDelegation(nonce, {
-      state,
-      nextNonce: queue.nextNonce,
-      hasExecutable: queue.executable > 0,
-      replaces: replaced !== undefined,
-      isAuthority: this.#authorities.has(key),
-      authorityCounts: authorities.map((authority) => this.#queues.get(bytesKey(authority))?.entries.length ?? 0),
-    })
-    if (delegated !== undefined) return refuse(delegated)
+  /** What {@link add} would answer if there were room. */
+  check(transaction: Transaction, sender: Address): Admission {
+    const place = placeEvm(this.#contents, this.#options, transaction, sender)
+    return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
+  }
 
-    if (old !== undefined && !outbids(transaction, old)) return refuse('replacement transaction underpriced')
-    const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
-    if (overflow !== undefined && overflow.nonce < nonce) {
-      return refuse(`account limit exceeded: pooled ${queue.entries.length} txs`)
+  /** What {@link addNative} would answer if there were room. */
+  checkNative(transaction: NativeTransaction): Admission {
+    const place = placeNative(this.#contents, this.#options, transaction)
+    return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
+  }
+
+  get #contents(): PoolContents {
+    return {
+      limits: this.#limits,
+      head: this.#head,
+      has: (hashKey) => this.#byHash.has(hashKey),
+      queues: this.#queues,
+      authorities: this.#authorities,
+      conditions: this.#conditions,
     }
+  }
 
+  /** Makes room and puts the transaction in its place. Gives the refusal, if any: then nothing has changed. */
+  #admit({ queue, draft }: Place, isLocal: boolean): Refusal | undefined {
+    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = draft
+    const old = queue.get(nonce)
+    const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
     const crowded = this.#makeRoom({
       count: old === undefined ? 1 : 0,
-      bytes: entryBytes(transaction.raw.length, authorities.length) - (old?.bytes ?? 0),
-      bid: {
-        queue,
-        nonce,
-        isExecutable: nonce <= queue.nextNonce,
-        maxFeePerGas: transaction.maxFeePerGas,
-        maxPriorityFeePerGas: transaction.maxPriorityFeePerGas,
-      },
+      bytes: draft.bytes - (old?.bytes ?? 0),
+      bid: { queue, nonce, isExecutable: nonce <= queue.nextNonce, maxFeePerGas, maxPriorityFeePerGas },
     })
-    if (crowded !== undefined) return refuse(crowded)
-
+    if (crowded !== undefined) return { reason: crowded, error: 'mempoolIsFull' }
     if (overflow !== undefined && this.#byHash.has(overflow.hashKey)) this.#drop(queue, overflow, 'evicted')
-    const { minimumGas } = check
-    const entry = createEntry(transaction, queue.address, {
-      minimumGas,
-      authorities,
-      arrival: this.#arrivals++,
-      isLocal,
-    })
     if (old !== undefined) this.#forget(old, 'replaced')
-    this.#insert(queue, entry)
+    const arrival = this.#arrivals++
+    this.#insert(queue, { ...draft, arrival, admittedMs: this.#options.now(), isLocal, announced: false })
     this.#settle(queue)
-    return { accepted: true, hash: transaction.hash }
+    return undefined
   }
 
   /** Follows a published block: drops what it used up, and checks again who can pay and whose turn it is. */
@@ -153,9 +146,12 @@ export class TransactionPool {
     this.#evictions.setBaseFee(update.baseFeePerGas)
     const included = new Set(update.included.map(bytesKey))
     for (const [address, state] of update.accounts) {
-      const queue = this.#queues.get(bytesKey(address))
+      const key = bytesKey(address)
+      const queue = this.#queues.get(key)
       if (queue !== undefined) this.#updateAccount(queue, state, included)
+      for (const { entry, reason } of this.#conditions.brokenBy(key, state)) this.#dropOne(entry, reason)
     }
+    for (const entry of this.#conditions.timedOut(update.height)) this.#dropOne(entry, 'timeout')
     if (isLimitLower) this.#dropAboveGasLimit()
     this.#expire()
   }
@@ -165,32 +161,53 @@ export class TransactionPool {
     return this.#byHash.has(hashKey)
   }
 
+  /** An EVM transaction. */
   get(hash: Hash): PooledTransaction | undefined {
-    const known = this.#byHash.get(bytesKey(hash))
-    return known === undefined ? undefined : toPooledTransaction(known.entry)
+    const entry = this.#byHash.get(bytesKey(hash))?.entry
+    return entry?.kind === 'evm' ? toPooledTransaction(entry) : undefined
   }
 
-  /** The sender of a transaction that is in the pool; its signature was checked when it came. */
+  /** The sender of a transaction that is in the pool; its signatures were checked when it came. */
   senderOf(hash: Hash): Address | undefined {
     return this.#byHash.get(bytesKey(hash))?.entry.sender
   }
 
-  /** The nonce behind the sender's executable transactions; undefined when the pool has none of the sender's. */
+  /** The nonce behind the sender's executable transactions, of both kinds; undefined when the pool has none of the sender's. */
   pendingNonce(sender: Address): bigint | undefined {
     return this.#queues.get(bytesKey(sender))?.nextNonce
   }
 
-  status(): { readonly pending: number; readonly queued: number } {
-    return { pending: this.#executable, queued: this.#byHash.size - this.#executable }
+  /** How many EVM transactions there are. */
+  status(): PoolStatus {
+    const pending = this.#executable.all - this.#executable.native
+    return { pending, queued: this.#byHash.size - this.#native - pending }
   }
 
+  /** How many native transactions there are. */
+  nativeStatus(): PoolStatus {
+    const pending = this.#executable.native
+    return { pending, queued: this.#native - pending }
+  }
+
+  /** The EVM transactions. */
   content(): PoolContent {
     return contentOf(this.#queues.values())
   }
 
+  /** The EVM transactions of one sender. */
   contentFrom(sender: Address): PoolContent {
     const queue = this.#queues.get(bytesKey(sender))
     return contentOf(queue === undefined ? [] : [queue])
+  }
+
+  /** Transactions of both kinds, those that came first first. */
+  unconfirmed(limit: number): UnconfirmedTransactions {
+    const transactions: Uint8Array[] = []
+    for (const { entry } of this.#byHash.values()) {
+      if (transactions.length >= limit) break
+      transactions.push(keyBytes(entry.raw))
+    }
+    return { count: this.#byHash.size, bytes: this.#rawBytes, transactions }
   }
 
   /** The transactions for a block in the order to try them, see {@link selectTransactions}. */
@@ -235,7 +252,7 @@ export class TransactionPool {
 
   #dropAboveGasLimit(): void {
     for (const queue of [...this.#queues.values()]) {
-      const tooLarge = queue.entries.filter((entry) => entry.gasLimit > this.#head.gasLimit)
+      const tooLarge = queue.entries.filter((entry) => !fitsBlock(entry, this.#head.gasLimit))
       for (const entry of tooLarge) this.#drop(queue, entry, 'gasLimit')
       if (tooLarge.length > 0) this.#settle(queue)
     }
@@ -245,8 +262,10 @@ export class TransactionPool {
     const nowMs = this.#options.now()
     if (nowMs - this.#lastExpiryMs < EXPIRY_INTERVAL_MS) return
     this.#lastExpiryMs = nowMs
+    const { queuedLifetimeMs } = this.#limits
+    for (const entry of this.#conditions.olderThan(nowMs - queuedLifetimeMs)) this.#dropOne(entry, 'expired')
     for (const [queue, sinceMs] of this.#waitingSince) {
-      if (nowMs - sinceMs <= this.#limits.queuedLifetimeMs) return
+      if (nowMs - sinceMs <= queuedLifetimeMs) return
       for (const entry of queue.entries.slice(queue.executable)) this.#drop(queue, entry, 'expired')
       this.#settle(queue)
     }
@@ -261,7 +280,18 @@ export class TransactionPool {
     queue.put(entry)
     this.#byHash.set(entry.hashKey, { entry, queue })
     this.#bytes += entry.bytes
+    this.#rawBytes += entry.raw.length
+    if (entry.kind === 'native') this.#native++
+    this.#conditions.add(entry)
     for (const key of entry.authorities) this.#authorities.set(key, (this.#authorities.get(key) ?? 0) + 1)
+  }
+
+  /** Drops an entry, if it is still there, and brings its queue up to date. */
+  #dropOne({ hashKey }: PoolEntry, reason: DropReason): void {
+    const known = this.#byHash.get(hashKey)
+    if (known === undefined) return
+    this.#drop(known.queue, known.entry, reason)
+    this.#settle(known.queue)
   }
 
   #drop(queue: SenderQueue, entry: PoolEntry, reason: DropReason): void {
@@ -283,6 +313,9 @@ export class TransactionPool {
   #unlink(entry: PoolEntry): void {
     this.#byHash.delete(entry.hashKey)
     this.#bytes -= entry.bytes
+    this.#rawBytes -= entry.raw.length
+    if (entry.kind === 'native') this.#native--
+    this.#conditions.delete(entry)
     for (const key of entry.authorities) {
       const count = this.#authorities.get(key)! - 1
       if (count === 0) this.#authorities.delete(key)
@@ -297,10 +330,11 @@ export class TransactionPool {
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */
   #settle(queue: SenderQueue): void {
     queue.settle()
-    const { entries, executable } = queue
-    this.#executable += executable - queue.counted
-    const hasGrown = executable > queue.counted
-    queue.counted = executable
+    const { entries, executable, executableNative, counted } = queue
+    this.#executable.all += executable - counted.all
+    this.#executable.native += executableNative - counted.native
+    const hasGrown = executable > counted.all
+    queue.counted = { all: executable, native: executableNative }
     if (entries.length === 0) {
       if (this.#queues.delete(queue.key)) this.#bytes -= QUEUE_OVERHEAD
       this.#evictions.remove(queue)
@@ -326,6 +360,7 @@ function contentOf(queues: Iterable<SenderQueue>): PoolContent {
   const queued: PooledTransaction[] = []
   for (const { entries, executable } of queues) {
     for (const [index, entry] of entries.entries()) {
+      if (entry.kind !== 'evm') continue
       const list = index < executable ? pending : queued
       list.push(toPooledTransaction(entry))
     }
@@ -333,6 +368,7 @@ function contentOf(queues: Iterable<SenderQueue>): PoolContent {
   return { pending, queued }
 }
 
-function refuse(reason: string): Admission {
-  return { accepted: false, reason }
+/** Whether a block with this gas limit could hold the transaction. */
+function fitsBlock({ kind, gasLimit, minimumGas }: PoolEntry, blockGasLimit: bigint): boolean {
+  return kind === 'evm' ? gasLimit <= blockGasLimit : minimumGas <= nativeGasLimit(blockGasLimit)
 }

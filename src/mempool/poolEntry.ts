@@ -1,11 +1,24 @@
 import type { Transaction } from '../chain/transaction.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, keyBytes } from '../primitives/bytes.ts'
+import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import type { PooledTransaction } from './types.ts'
 
 /** Memory of an entry beside its encoding: the objects, integers and map slots (about 550 bytes are measured). */
 const ENTRY_OVERHEAD = 768
-const AUTHORITY_OVERHEAD = 192
+/** Of each account that an entry names beside its sender. */
+const OTHER_OVERHEAD = 192
+
+/** An account, not the sender, without which a native transaction cannot start. */
+export interface Dependency {
+  /** `bytesKey` of its address */
+  readonly key: string
+  readonly address: Address
+  /** the account's next nonce must be this one; undefined: it did not sign */
+  readonly sequence: bigint | undefined
+  /** acoin that it pays */
+  readonly cost: bigint
+}
 
 /**
  * What the pool keeps of a transaction: its encoding and the few numbers that decide on it. The decoded form is left to
@@ -13,23 +26,31 @@ const AUTHORITY_OVERHEAD = 192
  * those live in JavaScript's heap, where a `Uint8Array` has a second part outside to be counted and freed.
  */
 export interface PoolEntry {
+  readonly kind: 'evm' | 'native'
   /** `bytesKey` of the transaction's hash */
   readonly hashKey: string
   /** `bytesKey` of the encoding */
   readonly raw: string
+  /** of a native transaction: its first signer */
   readonly sender: Address
+  /** of a native transaction: the sender's sequence, which is the same number */
   readonly nonce: bigint
   readonly gasLimit: bigint
   /** gas that the transaction uses at least */
   readonly minimumGas: bigint
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
-  /** the most that it can cost its sender, in acoin: gas limit · fee cap + value */
+  /** acoin that it can cost its sender at most, except what the messages of a native transaction move */
   readonly cost: bigint
   /** accounts that its EIP-7702 authorizations speak for, as `bytesKey` */
   readonly authorities: readonly string[]
+  readonly dependencies: readonly Dependency[]
+  /** the last block that may hold it; 0: any */
+  readonly timeoutHeight: number
   /** ascending in the order of admission */
   readonly arrival: number
+  /** milliseconds, on the pool's clock */
+  readonly admittedMs: number
   /** memory that it takes, see `PoolLimits.bytes` */
   readonly bytes: number
   /** it came to this node first, and not from a peer that had it */
@@ -38,53 +59,99 @@ export interface PoolEntry {
   announced: boolean
 }
 
-/** Makes an entry; `minimumGas` is the larger of intrinsic and floor gas. */
-export function createEntry(
+/** An entry as its transaction alone says it. */
+export type EntryDraft = Omit<PoolEntry, 'arrival' | 'admittedMs' | 'isLocal' | 'announced'>
+
+/** Prices per gas that decide between transactions. */
+export type Prices = Pick<PoolEntry, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
+
+const NONE: readonly never[] = []
+
+/** @param minimumGas the larger of intrinsic and floor gas */
+export function evmEntry(
   transaction: Transaction,
-  sender: Address,
-  details: {
-    readonly minimumGas: bigint
-    readonly authorities: readonly Address[]
-    readonly arrival: number
-    readonly isLocal: boolean
-  },
-): PoolEntry {
-  const { raw, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  const { minimumGas, arrival, isLocal } = details
-  const authorities = details.authorities.map(bytesKey)
+  details: { readonly sender: Address; readonly minimumGas: bigint; readonly authorities: readonly Address[] },
+): EntryDraft {
+  const { hash, raw, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  const authorities = details.authorities.length === 0 ? NONE : details.authorities.map(bytesKey)
   return {
-    hashKey: bytesKey(transaction.hash),
+    kind: 'evm',
+    hashKey: bytesKey(hash),
     raw: bytesKey(raw),
-    sender,
+    sender: details.sender,
     nonce,
     gasLimit,
-    minimumGas,
+    minimumGas: details.minimumGas,
     maxFeePerGas,
     maxPriorityFeePerGas,
     cost: maximumCost(transaction),
     authorities,
-    arrival,
+    dependencies: NONE,
+    timeoutHeight: 0,
     bytes: entryBytes(raw.length, authorities.length),
-    isLocal,
-    announced: false,
   }
 }
 
-/** The memory that a transaction of this encoded length takes in the pool. */
-export function entryBytes(rawLength: number, authorities: number): number {
-  return rawLength + ENTRY_OVERHEAD + authorities * AUTHORITY_OVERHEAD
+/** @param sender the transaction's, as an array of the pool's own */
+export function nativeEntry(transaction: NativeTransaction, sender: Address): EntryDraft {
+  const { hash, raw, sequence, gasLimit, intrinsicGas, feeAcoin, timeoutHeight } = transaction
+  const dependencies = dependenciesOf(transaction)
+  return {
+    kind: 'native',
+    hashKey: bytesKey(hash),
+    raw: bytesKey(raw),
+    sender,
+    nonce: sequence,
+    gasLimit,
+    minimumGas: intrinsicGas,
+    ...nativePrices(transaction),
+    cost: isPaidByOther(transaction) ? 0n : feeAcoin,
+    authorities: NONE,
+    dependencies,
+    timeoutHeight,
+    bytes: entryBytes(raw.length, dependencies.length),
+  }
 }
 
-/** The most that a transaction can cost its sender, in acoin. */
+/**
+ * What a native transaction offers per gas, rounded down. Its whole fee is taken, as from a legacy EVM transaction, unless it bounds
+ * what it pays beyond the base fee (ExtensionOptionDynamicFeeTx of cosmos/evm).
+ */
+export function nativePrices({ feeAcoin, gasLimit, maxPriorityPrice }: NativeTransaction): Prices {
+  const maxFeePerGas = gasLimit === 0n ? 0n : feeAcoin / gasLimit
+  return { maxFeePerGas, maxPriorityFeePerGas: maxPriorityPrice ?? maxFeePerGas }
+}
+
+/** Whether the fee does not come from the sender's balance. */
+function isPaidByOther({ sender, feePayer, feeGranter }: NativeTransaction): boolean {
+  return !equalBytes(feeGranter ?? feePayer, sender)
+}
+
+function dependenciesOf(transaction: NativeTransaction): readonly Dependency[] {
+  const { signers, sender, feePayer, feeGranter, feeAcoin } = transaction
+  if (signers.length === 1 && feeGranter === undefined) return NONE
+  const payer = feeGranter ?? feePayer
+  const others = signers.slice(1).map(({ address, sequence }): Dependency => {
+    const cost = equalBytes(address, payer) ? feeAcoin : 0n
+    return { key: bytesKey(address), address: new Uint8Array(address), sequence, cost }
+  })
+  const hasPayer = equalBytes(payer, sender) || others.some(({ cost }) => cost > 0n)
+  if (hasPayer || feeAcoin === 0n) return others
+  return [...others, { key: bytesKey(payer), address: new Uint8Array(payer), sequence: undefined, cost: feeAcoin }]
+}
+
+/** The memory that a transaction of this encoded length takes in the pool. */
+function entryBytes(rawLength: number, others: number): number {
+  return rawLength + ENTRY_OVERHEAD + others * OTHER_OVERHEAD
+}
+
+/** The most that an EVM transaction can cost its sender, in acoin. */
 export function maximumCost({ gasLimit, maxFeePerGas, value }: Transaction): bigint {
   return gasLimit * maxFeePerGas + value
 }
 
 /** What the proposer earns per gas at this base fee, in wei (EIP-1559); negative when the fee cap is below the base fee. */
-export function effectiveTip(
-  { maxFeePerGas, maxPriorityFeePerGas }: Pick<PoolEntry, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-  baseFeePerGas: bigint,
-): bigint {
+export function effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }: Prices, baseFeePerGas: bigint): bigint {
   const room = maxFeePerGas - baseFeePerGas
   return room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas
 }

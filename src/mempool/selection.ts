@@ -6,14 +6,16 @@ import type { SenderQueue } from './senderQueue.ts'
 export interface SelectionRequest {
   /** of the block, wei per gas */
   readonly baseFeePerGas: bigint
-  /** of the block */
+  /** that EVM transactions may use */
   readonly gasLimit: bigint
+  /** that native transactions may use, see `nativeGasLimit` */
+  readonly nativeGasLimit: bigint
   /** encoded length of all transactions together */
   readonly maxBytes: number
 }
 
 /** No transaction uses less gas or is shorter. */
-const LEAST_GAS = 21_000n
+const LEAST_GAS = { evm: 21_000n, native: 1_000n }
 const LEAST_BYTES = 64
 
 /** The next transaction of one sender. */
@@ -24,47 +26,66 @@ interface Contender {
   heapIndex: number
 }
 
+/** The transactions of one kind share a block's gas for that kind. */
+interface Lane {
+  readonly heap: IndexedHeap<Contender>
+  gasLeft: bigint
+}
+
 /**
  * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order,
- * equals in order of arrival. Their encodings together fit `maxBytes`, and so does what they use at least fit `gasLimit`:
- * as most use less than their gas limit, the caller stops when its block is full. Taking one more costs O(log n) at any
- * time; what leaves the pool in between is passed over, what comes is seen with its sender's next transaction.
+ * equals in order of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their
+ * kind: as most use less than their gas limit, the caller stops when its block is full. A kind whose gas is used up holds back
+ * only senders whose turn it is with such a transaction. Taking one more costs O(log n) at any time; what leaves the pool in
+ * between is passed over, what comes is seen with its sender's next transaction.
  */
 export function* selectTransactions(
   queues: Iterable<SenderQueue>,
-  { baseFeePerGas, gasLimit, maxBytes }: SelectionRequest,
+  { baseFeePerGas, gasLimit, nativeGasLimit, maxBytes }: SelectionRequest,
 ): Generator<PoolEntry, void, void> {
   const contend = (queue: SenderQueue, entry: PoolEntry | undefined): Contender | undefined => {
     if (entry === undefined) return undefined
     const tip = effectiveTip(entry, baseFeePerGas)
     return tip < 0n ? undefined : { queue, entry, tip, heapIndex: -1 }
   }
-  const first: Contender[] = []
+  const first: Record<PoolEntry['kind'], Contender[]> = { evm: [], native: [] }
   for (const queue of queues) {
     const contender = queue.executable > 0 ? contend(queue, queue.entries[0]) : undefined
-    if (contender !== undefined) first.push(contender)
+    if (contender !== undefined) first[contender.entry.kind].push(contender)
   }
-  const heap = new IndexedHeap<Contender>(precedes, first)
+  const lanes: Readonly<Record<PoolEntry['kind'], Lane>> = {
+    evm: { heap: new IndexedHeap(precedes, first.evm), gasLeft: gasLimit },
+    native: { heap: new IndexedHeap(precedes, first.native), gasLeft: nativeGasLimit },
+  }
+  const put = (contender: Contender | undefined): void => {
+    if (contender !== undefined) lanes[contender.entry.kind].heap.put(contender)
+  }
+  const best = (): Contender | undefined => {
+    const evm = lanes.evm.gasLeft >= LEAST_GAS.evm ? lanes.evm.heap.peek() : undefined
+    const native = lanes.native.gasLeft >= LEAST_GAS.native ? lanes.native.heap.peek() : undefined
+    if (evm === undefined || native === undefined) return evm ?? native
+    return precedes(evm, native) ? evm : native
+  }
 
-  let gasLeft = gasLimit
   let bytesLeft = maxBytes
-  while (gasLeft >= LEAST_GAS && bytesLeft >= LEAST_BYTES) {
-    const best = heap.pop()
-    if (best === undefined) return
-    const { queue, entry } = best
+  while (bytesLeft >= LEAST_BYTES) {
+    const contender = best()
+    if (contender === undefined) return
+    const { queue, entry } = contender
+    const lane = lanes[entry.kind]
+    lane.heap.pop()
     const current = queue.getExecutable(entry.nonce)
     if (current !== entry) {
-      const replacement = contend(queue, current)
-      if (replacement !== undefined) heap.put(replacement)
+      put(contend(queue, current))
       continue
     }
     // A transaction that does not fit holds back its sender's later ones.
-    if (entry.minimumGas > gasLeft || entry.gasLimit > gasLimit || entry.raw.length > bytesLeft) continue
-    gasLeft -= entry.minimumGas
+    if (entry.minimumGas > lane.gasLeft || entry.raw.length > bytesLeft) continue
+    if (entry.kind === 'evm' && entry.gasLimit > gasLimit) continue
+    lane.gasLeft -= entry.minimumGas
     bytesLeft -= entry.raw.length
     yield entry
-    const next = contend(queue, queue.getExecutable(entry.nonce + 1n))
-    if (next !== undefined) heap.put(next)
+    put(contend(queue, queue.getExecutable(entry.nonce + 1n)))
   }
 }
 

@@ -11,12 +11,13 @@ export class SenderQueue implements HeapItem {
   readonly key: string
   readonly address: Address
   heapIndex = -1
-  /** what the pool's totals last counted as executable here */
-  counted = 0
+  /** what the pool's totals last counted as executable here, and the native transactions of it */
+  counted = { all: 0, native: 0 }
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0
   #executableCost = 0n
+  #executableNative = 0
   /** entries that were not announced yet */
   #silent = 0
 
@@ -43,6 +44,11 @@ export class SenderQueue implements HeapItem {
   /** acoin that the executable transactions can cost at most */
   get executableCost(): bigint {
     return this.#executableCost
+  }
+
+  /** how many of the executable transactions are native */
+  get executableNative(): number {
+    return this.#executableNative
   }
 
   /** The nonce behind the executable transactions. */
@@ -77,7 +83,10 @@ export class SenderQueue implements HeapItem {
     }
     if (!old.announced) this.#silent--
     this.#entries[index] = entry
-    if (index < this.#executable) this.#executableCost += entry.cost - old.cost
+    if (index < this.#executable) {
+      this.#count(old, -1)
+      this.#count(entry, 1)
+    }
   }
 
   /** Takes `entry` out. {@link settle} must follow. */
@@ -93,7 +102,7 @@ export class SenderQueue implements HeapItem {
   setState(state: AccountState): PoolEntry[] {
     const stale = this.#search(state.nonce)
     if (state.nonce < this.#state.nonce) this.#cut(0)
-    for (let i = 0; i < Math.min(stale, this.#executable); i++) this.#executableCost -= this.#entries[i]!.cost
+    for (let i = 0; i < Math.min(stale, this.#executable); i++) this.#count(this.#entries[i]!, -1)
     this.#executable = Math.max(0, this.#executable - stale)
     this.#state = state
     const used = this.#entries.splice(0, stale)
@@ -108,9 +117,8 @@ export class SenderQueue implements HeapItem {
     for (;;) {
       const entry = this.#entries[this.#executable]
       if (entry === undefined || entry.nonce !== nonce + BigInt(this.#executable)) return
-      const cost = this.#executableCost + entry.cost
-      if (cost > balance) return
-      this.#executableCost = cost
+      if (this.#executableCost + entry.cost > balance) return
+      this.#count(entry, 1)
       this.#executable++
     }
   }
@@ -130,7 +138,13 @@ export class SenderQueue implements HeapItem {
 
   /** Entries from `index` on are no longer executable. */
   #cut(index: number): void {
-    while (this.#executable > index) this.#executableCost -= this.#entries[--this.#executable]!.cost
+    while (this.#executable > index) this.#count(this.#entries[--this.#executable]!, -1)
+  }
+
+  /** An entry becomes executable (1) or no longer is (-1). */
+  #count({ kind, cost }: PoolEntry, change: 1 | -1): void {
+    this.#executableCost += change === 1 ? cost : -cost
+    if (kind === 'native') this.#executableNative += change
   }
 
   /** Index of the first entry whose nonce is at least `nonce`. */

@@ -1,11 +1,19 @@
-import type { Transaction } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** Outcome of an admission; `reason` is geth's text. */
+/** How the Cosmos SDK numbers an error. */
+export interface ErrorCode {
+  readonly codespace: string
+  readonly code: number
+}
+
+/**
+ * Outcome of an admission; `reason` is geth's text for an EVM transaction, the SDK's for a native one. `error`: for all refusals of
+ * native transactions, and for those of EVM ones that have a number in the SDK as well.
+ */
 export type Admission =
   | { readonly accepted: true; readonly hash: Hash }
-  | { readonly accepted: false; readonly reason: string }
+  | { readonly accepted: false; readonly reason: string; readonly error?: ErrorCode }
 
 /** A transaction as the pool shows it. */
 export interface PooledTransaction {
@@ -20,16 +28,41 @@ export interface PoolContent {
   readonly queued: readonly PooledTransaction[]
 }
 
-/** What RPC may ask of the pool, which lives in another thread. */
+/** What the Ethereum methods may ask of the pool, which lives in another thread. It shows them EVM transactions only. */
 export interface TxPort {
-  /** The caller has recovered `sender` from the signature; `hash` is the transaction's. */
+  /**
+   * Takes a transaction of either kind. The caller has checked its signatures: `sender` is who signed it (first), `hash` is
+   * `entryHash`.
+   */
   add(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
-  /** nonce after the contiguous pending transactions of `sender`; undefined when the pool has none of it */
+  /** nonce after the contiguous pending transactions of `sender`, of both kinds; undefined when the pool has none of it */
   pendingNonce(sender: Address): Promise<bigint | undefined>
-  status(): Promise<{ readonly pending: number; readonly queued: number }>
+  status(): Promise<PoolStatus>
   content(): Promise<PoolContent>
   contentFrom(sender: Address): Promise<PoolContent>
+}
+
+export interface PoolStatus {
+  /** executable */
+  readonly pending: number
+  readonly queued: number
+}
+
+/** What CometBFT's methods ask of the pool: transactions of both kinds. */
+export interface MempoolPort extends Pick<TxPort, 'add'> {
+  /** Whether the pool would take it now, were there room. */
+  check(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
+  /** The oldest `limit` transactions. */
+  unconfirmed(limit: number): Promise<UnconfirmedTransactions>
+}
+
+export interface UnconfirmedTransactions {
+  /** all transactions in the pool, and the length of their encodings together */
+  readonly count: number
+  readonly bytes: number
+  /** some of them, encoded */
+  readonly transactions: readonly Uint8Array[]
 }
 
 /** State of an account that the pool checks against. */
@@ -49,21 +82,18 @@ export interface PoolHeadUpdate {
   readonly gasLimit: bigint
   /** accounts that the block changed, among them the sender of each included transaction */
   readonly accounts: readonly (readonly [Address, AccountState])[]
-  /** hashes of the EVM transactions that the block executed; what it skipped may start later */
+  /** hashes of the transactions that the block executed; what it skipped may start later */
   readonly included: readonly Hash[]
-}
-
-/** A transaction that is chosen for a block. */
-export interface Candidate {
-  readonly transaction: Transaction
-  readonly sender: Address
 }
 
 /** Head state of an account; nonce 0, balance 0 and no code for an absent one. */
 export type AccountReader = (address: Address) => AccountState
 
-/** Why a transaction left the pool. `stale`: another one with its nonce is in a block. */
-export type DropReason = 'included' | 'stale' | 'replaced' | 'evicted' | 'expired' | 'gasLimit'
+/**
+ * Why a transaction left the pool. `stale`: another one with its nonce, or that of a further signer, is in a block; `timeout`: no
+ * block may hold it any more; `unpaid`: the account that pays for its sender no longer can.
+ */
+export type DropReason = 'included' | 'stale' | 'replaced' | 'evicted' | 'expired' | 'gasLimit' | 'timeout' | 'unpaid'
 
 export interface PoolLimits {
   /** transactions of one sender */

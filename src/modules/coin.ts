@@ -20,13 +20,19 @@ export function decCoinsOf(amount: bigint): DecCoin[] {
 
 const DENOM = /^[a-zA-Z][a-zA-Z0-9/:._-]{2,127}$/
 
+/** Whether a denomination may be called so (sdk.ValidateDenom). */
+export function isValidDenom(denom: string): boolean {
+  return DENOM.test(denom)
+}
+
 /**
  * Whether coins are as sdk.Coins.Validate wants them: valid denominations in ascending order without repetition, positive
  * amounts. No coins are valid.
  */
 export function areValidCoins(coins: readonly Coin[]): boolean {
   return coins.every(
-    ({ denom, amount }, index) => DENOM.test(denom) && amount > 0n && (index === 0 || coins[index - 1]!.denom < denom),
+    ({ denom, amount }, index) =>
+      isValidDenom(denom) && amount > 0n && (index === 0 || coins[index - 1]!.denom < denom),
   )
 }
 
@@ -39,4 +45,28 @@ export function coinsText(coins: readonly Coin[]): string {
 export function acoinOf(coins: readonly Coin[]): bigint | undefined {
   if (coins.some(({ denom }) => denom !== BASE_DENOM)) return undefined
   return coins.reduce((sum, { amount }) => sum + amount, 0n)
+}
+
+/** Reads `10acoin,5other` in any order, '' as no coins; undefined for anything else (sdk.ParseCoinsNormalized). */
+export function parseCoins(text: string): Coin[] | undefined {
+  if (text.trim() === '') return []
+  const coins: Coin[] = []
+  for (const part of text.split(',')) {
+    const match = /^(\d{1,78})\s*([a-zA-Z].*)$/.exec(part.trim())
+    if (match === null) return undefined
+    coins.push({ denom: match[2]!, amount: BigInt(match[1]!) })
+  }
+  coins.sort((a, b) => (a.denom < b.denom ? -1 : 1))
+  return areValidCoins(coins) ? coins : undefined
+}
+
+/** `coins` without `spent`, coins of nothing left out; undefined when there are not enough (sdk.Coins.SafeSub). */
+export function subtractCoins(coins: readonly Coin[], spent: readonly Coin[]): Coin[] | undefined {
+  const left = new Map(coins.map(({ denom, amount }) => [denom, amount]))
+  for (const { denom, amount } of spent) {
+    const rest = (left.get(denom) ?? 0n) - amount
+    if (rest < 0n) return undefined
+    left.set(denom, rest)
+  }
+  return [...left].filter(([, amount]) => amount > 0n).map(([denom, amount]) => ({ denom, amount }))
 }

@@ -7,6 +7,8 @@ export interface ParamsStore<T> {
   readonly type: MessageType<T>
   /** @throws Error (a bug) when the genesis wrote none */
   get(native: Pick<NativeStore, 'get'>): T
+  /** undefined when there are none */
+  find(native: Pick<NativeStore, 'get'>): T | undefined
   set(native: Pick<NativeStore, 'set'>, params: T): void
 }
 
@@ -14,13 +16,19 @@ export interface ParamsStore<T> {
 export function defineParams<T>(module: ModuleName, key: Uint8Array, type: MessageType<T>): ParamsStore<T> {
   const storeKey = moduleStoreKey(module, key)
   let known: { readonly bytes: Uint8Array; readonly params: T } | undefined
+  const find = (native: Pick<NativeStore, 'get'>): T | undefined => {
+    const bytes = native.get(storeKey)
+    if (bytes === undefined) return undefined
+    if (known === undefined || Buffer.compare(known.bytes, bytes) !== 0) known = { bytes, params: type.decode(bytes) }
+    return known.params
+  }
   return {
     type,
+    find,
     get: (native) => {
-      const bytes = native.get(storeKey)
-      if (bytes === undefined) throw new Error(`the ${module} module has no parameters`)
-      if (known === undefined || Buffer.compare(known.bytes, bytes) !== 0) known = { bytes, params: type.decode(bytes) }
-      return known.params
+      const params = find(native)
+      if (params === undefined) throw new Error(`the ${module} module has no parameters`)
+      return params
     },
     set: (native, params) => native.set(storeKey, type.encode(params)),
   }

@@ -1,5 +1,6 @@
+import { entryHash } from '../chain/entryKind.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { type Hash, keccak256 } from '../primitives/hash.ts'
+import type { Hash } from '../primitives/hash.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import { LIMITS } from './limits.ts'
 import { SeenHashes } from './seenHashes.ts'
@@ -15,14 +16,14 @@ export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
 export interface HashedTransaction {
   readonly raw: Uint8Array
-  /** keccak-256 of `raw`: the hash of an Ethereum transaction */
+  /** see `entryHash` */
   readonly hash: Hash
 }
 
 /** What the pool made of gossiped transactions. */
 export interface AdmissionCounts {
   readonly admitted: number
-  /** for reasons that may differ between honest nodes: nonce, funds, fee, a full pool, known already */
+  /** for reasons that may differ between honest nodes: nonce or sequence, funds, fee, a full pool, known already */
   readonly refused: number
   /** malformed, of another chain, or with a wrong signature: those that were given */
   readonly invalid: readonly HashedTransaction[]
@@ -65,7 +66,7 @@ export class TransactionGossip {
   /** Marks what this node publishes itself, so that nobody's repetition of it comes back to the pool. */
   published(data: Uint8Array): void {
     const nowMs = this.#options.now()
-    for (const transaction of decodeBatch(data).transactions) this.#seen.add(bytesKey(keccak256(transaction)), nowMs)
+    for (const transaction of decodeBatch(data).transactions) this.#seen.add(bytesKey(entryHash(transaction)), nowMs)
   }
 
   async judge(session: Session, data: Uint8Array): Promise<Verdict> {
@@ -80,7 +81,7 @@ export class TransactionGossip {
     if (data.length > maxBytes) return { ban: `a batch of ${data.length} bytes` }
     const nowMs = this.#options.now()
     if (!session.budgets.refusedTransactions.take(0, nowMs)) return this.#drop('refused transactions', 'unread')
-    const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: keccak256(raw) })))
+    const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: entryHash(raw) })))
     const invalid = this.#countInvalid(batched.keys())
     if (invalid > 0) {
       // Whoever made it has been banned; this may be somebody who was made to pass it on.

@@ -1,16 +1,15 @@
 import type { Address } from '../primitives/address.ts'
-import { bigIntToMinimalBytes, bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
+import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, concatBytes, padLeft } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
-import { encodeValues } from './abi.ts'
 
 /** Where OpenZeppelin's ERC20 keeps `mapping(address owner => mapping(address spender => uint256))`. */
 const ALLOWANCES_SLOT = 1n
 
 /** Storage slot of one allowance in Solidity's layout: keccak256(spender . keccak256(owner . slot)), words of 32 bytes. */
 export function allowanceSlot(owner: Address, spender: Address): Uint8Array {
-  const ofOwner = keccak256(encodeValues(owner, ALLOWANCES_SLOT))
-  return keccak256(concatBytes(encodeValues(spender), ofOwner))
+  const ofOwner = keccak256(concatBytes(padLeft(owner, 32), bigIntToBytes(ALLOWANCES_SLOT, 32)))
+  return keccak256(concatBytes(padLeft(spender, 32), ofOwner))
 }
 
 /** What `spender` may still move of `owner`'s tokens. */

@@ -1,56 +1,111 @@
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../evm/precompile.ts'
+import { isSdkError, type SdkError } from '../modules/sdkError.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { type AbiType, type AbiValues, decodeArguments, encodeErrorString, selectorOf } from './abi.ts'
+import { bytesKey, bytesToHex, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { encodeErrorString } from './abi/errors.ts'
+import { selectorOf, signatureOf } from './abi/signature.ts'
+import type { AbiFields, AbiValues } from './abi/type.ts'
+import { decodeValues, encodeValues } from './abi/values.ts'
 
 /** What a function reads of its call. */
-export type FunctionContext = Pick<PrecompileCall, 'caller' | 'value' | 'world' | 'block'>
+export interface FunctionContext extends Pick<PrecompileCall, 'caller' | 'value' | 'world' | 'block'> {
+  /**
+   * Takes gas for work that only arguments or the state tell the amount of, before it is done. When this gives false there is
+   * not enough: the function does not do it and gives {@link OUT_OF_GAS}.
+   */
+  charge(gas: bigint): boolean
+}
 
-/** Output of a function that succeeded, or revert data. */
-export type FunctionOutcome = { readonly output: Uint8Array } | { readonly revert: Uint8Array }
+/** A function's call failed with this data; what it did is undone. */
+export class Revert {
+  readonly data: Uint8Array
 
-/** `view` may run in a STATICCALL; only `payable` accepts value, and it writes. */
+  constructor(data: Uint8Array) {
+    this.data = data
+  }
+}
+
+/** The call takes all gas that it was given. */
+export const OUT_OF_GAS = Symbol('out of gas')
+
+/** Why a function gives no values. An error of a module reverts with its text, as `Error(string)`. */
+export type FunctionFailure = Revert | SdkError | typeof OUT_OF_GAS
+
+/** `view` may run in a STATICCALL; only `payable` accepts value. */
 export type Mutability = 'view' | 'nonpayable' | 'payable'
 
-/** What a function is, without its name and arguments. */
+/** What a function is, without its name and parameters. */
 interface FunctionRules {
   /** charged whatever the outcome is */
   readonly gas: bigint
   readonly mutability: Mutability
+  /** false: one that is not `view` in the ABI, but changes nothing and so may run in a STATICCALL */
+  readonly writes?: boolean
 }
 
 /** A row of a contract's table. */
 export interface PrecompileFunction extends FunctionRules {
+  readonly name: string
   readonly signature: string
-  /** @param data calldata after the selector */
-  run(context: FunctionContext, data: Uint8Array): FunctionOutcome
+  readonly inputs: AbiFields
+  readonly outputs: AbiFields
+  /** @param data calldata after the selector; @returns the encoded outputs */
+  run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
 }
 
 /** What runs when no row's selector matches, calldata is shorter than a selector, or there is none. */
 export interface PrecompileFallback extends FunctionRules {
-  run(context: FunctionContext): FunctionOutcome
+  run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
+}
+
+/** A contract inside the node, with the table that it was made from. */
+export interface TabledPrecompile extends StatefulPrecompile {
+  readonly functions: readonly PrecompileFunction[]
 }
 
 /** Revert data of the rules that hold for every stateful precompile; no ABI names them, so they are texts. */
 export const WRITE_PROTECTION = encodeErrorString('write protection')
 export const DELEGATED_CALL = encodeErrorString('delegated call to a precompile')
 
-/** Builds a row; `run` takes the arguments that `inputs` names. */
-export function defineFunction<const T extends readonly AbiType[]>(
+/** Gas for each 32 bytes of arguments that have no fixed size: reading them takes about 200 ns. */
+export const ARGUMENT_WORD_GAS = 10n
+const UNKNOWN_METHOD_GAS = 200n
+
+const noSuchFunction: PrecompileFallback = {
+  gas: UNKNOWN_METHOD_GAS,
+  mutability: 'view',
+  run: (_context, data) =>
+    data.length < 4 ? new Revert(EMPTY_BYTES) : revertWith(`no method with id: ${bytesToHex(data.subarray(0, 4))}`),
+}
+
+/** Fails with `Error(string)`. */
+export function revertWith(text: string): Revert {
+  return new Revert(encodeErrorString(text))
+}
+
+export function isFailure<T>(outcome: T | FunctionFailure): outcome is FunctionFailure {
+  return outcome === OUT_OF_GAS || outcome instanceof Revert || isSdkError(outcome)
+}
+
+/** Builds a row; `run` takes the arguments by their names and gives the values of the outputs by theirs. */
+export function defineFunction<const I extends AbiFields, const O extends AbiFields>(
   definition: FunctionRules & {
     readonly name: string
-    readonly inputs: T
-    readonly run: (context: FunctionContext, ...values: AbiValues<T>) => FunctionOutcome
+    readonly inputs: I
+    readonly outputs: O
+    readonly run: (context: FunctionContext, values: AbiValues<I>) => AbiValues<O> | FunctionFailure
   },
 ): PrecompileFunction {
-  const { name, inputs, gas, mutability, run } = definition
+  const { run, ...row } = definition
+  const { name, inputs, outputs } = row
   return {
-    signature: `${name}(${inputs.join(',')})`,
-    gas,
-    mutability,
+    ...row,
+    signature: signatureOf(name, inputs),
     run(context, data) {
-      const values = decodeArguments(inputs, data)
-      return values === undefined ? { revert: EMPTY_BYTES } : run(context, ...values)
+      const values = decodeValues(inputs, data)
+      if (values === undefined) return new Revert(EMPTY_BYTES)
+      const outcome = run(context, values)
+      return isFailure(outcome) ? outcome : encodeValues(outputs, outcome)
     },
   }
 }
@@ -63,38 +118,72 @@ export function defineFunction<const T extends readonly AbiType[]>(
 export function createPrecompile(
   address: Address,
   functions: readonly PrecompileFunction[],
-  fallback: PrecompileFallback,
-): StatefulPrecompile {
+  fallback: PrecompileFallback = noSuchFunction,
+): TabledPrecompile {
   const bySelector = new Map(functions.map((entry) => [bytesKey(selectorOf(entry.signature)), entry]))
   return {
     address,
+    functions,
     run(call) {
-      const entry = call.data.length < 4 ? undefined : bySelector.get(bytesKey(call.data.subarray(0, 4)))
+      const { data, gasLimit } = call
+      const entry = data.length < 4 ? undefined : bySelector.get(bytesKey(data.subarray(0, 4)))
       const rules: FunctionRules = entry ?? fallback
-      if (call.gasLimit < rules.gas) {
-        return { status: 'failure', output: EMPTY_BYTES, gasUsed: call.gasLimit, failure: 'out of gas' }
+      const meter = new Meter(gasLimit)
+      const isPaid = meter.charge(rules.gas + (entry === undefined ? 0n : argumentsGas(entry, data.length - 4)))
+      if (!isPaid) return outOfGas(gasLimit)
+      const refusal = refuse(call, rules)
+      if (refusal !== undefined) return reverted(meter.used, refusal)
+      const context: FunctionContext = {
+        caller: call.caller,
+        value: call.value,
+        world: call.world,
+        block: call.block,
+        charge: (gas) => meter.charge(gas),
       }
-      const refusal = refuse(call, rules.mutability)
-      if (refusal !== undefined) return reverted(rules.gas, refusal)
-      const outcome = entry === undefined ? fallback.run(call) : entry.run(call, call.data.subarray(4))
-      return 'revert' in outcome
-        ? reverted(rules.gas, outcome.revert)
-        : { status: 'success', output: outcome.output, gasUsed: rules.gas }
+      const outcome = entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4))
+      if (outcome === OUT_OF_GAS) return outOfGas(gasLimit)
+      if (outcome instanceof Revert) return reverted(meter.used, outcome.data)
+      if (isSdkError(outcome)) return reverted(meter.used, encodeErrorString(outcome.message))
+      return { status: 'success', output: outcome, gasUsed: meter.used }
     },
   }
+}
+
+class Meter {
+  readonly #limit: bigint
+  used = 0n
+
+  constructor(limit: bigint) {
+    this.#limit = limit
+  }
+
+  charge(gas: bigint): boolean {
+    if (this.used + gas > this.#limit) return false
+    this.used += gas
+    return true
+  }
+}
+
+function argumentsGas({ inputs }: Pick<PrecompileFunction, 'inputs'>, length: number): bigint {
+  if (!Object.values(inputs).some((type) => type.isDynamic)) return 0n
+  return BigInt(Math.ceil(length / 32)) * ARGUMENT_WORD_GAS
 }
 
 /** Revert data when the kind of call does not fit the function. */
 function refuse(
   call: Pick<PrecompileCall, 'isDelegated' | 'isStatic' | 'value'>,
-  mutability: Mutability,
+  { mutability, writes = mutability !== 'view' }: FunctionRules,
 ): Uint8Array | undefined {
   if (call.isDelegated) return DELEGATED_CALL
-  if (call.isStatic && mutability !== 'view') return WRITE_PROTECTION
+  if (call.isStatic && writes) return WRITE_PROTECTION
   if (call.value > 0n && mutability !== 'payable') return EMPTY_BYTES
   return undefined
 }
 
 function reverted(gasUsed: bigint, output: Uint8Array): PrecompileResult {
   return { status: 'revert', output, gasUsed }
+}
+
+function outOfGas(gasLimit: bigint): PrecompileResult {
+  return { status: 'failure', output: EMPTY_BYTES, gasUsed: gasLimit, failure: 'out of gas' }
 }

@@ -1,30 +1,23 @@
-import type { Address } from '../primitives/address.ts'
-import { encodeError } from './abi.ts'
+import { defineError } from './abi/errors.ts'
+import { address, uint256 } from './abi/types.ts'
 
 /** Revert data of ERC-6093, the custom errors of OpenZeppelin Contracts 5. Amounts in acoin. */
 
 /** `sender` has `balance`, the call needs `needed`. */
-export function insufficientBalance(sender: Address, balance: bigint, needed: bigint): Uint8Array {
-  return encodeError('ERC20InsufficientBalance(address,uint256,uint256)', sender, balance, needed)
-}
+export const insufficientBalance = defineError('ERC20InsufficientBalance', {
+  sender: address,
+  balance: uint256,
+  needed: uint256,
+})
 
 /** `spender` may spend `allowance`, the call needs `needed`. */
-export function insufficientAllowance(spender: Address, allowance: bigint, needed: bigint): Uint8Array {
-  return encodeError('ERC20InsufficientAllowance(address,uint256,uint256)', spender, allowance, needed)
-}
+export const insufficientAllowance = defineError('ERC20InsufficientAllowance', {
+  spender: address,
+  allowance: uint256,
+  needed: uint256,
+})
 
-export function invalidSender(sender: Address): Uint8Array {
-  return encodeError('ERC20InvalidSender(address)', sender)
-}
-
-export function invalidReceiver(receiver: Address): Uint8Array {
-  return encodeError('ERC20InvalidReceiver(address)', receiver)
-}
-
-export function invalidApprover(approver: Address): Uint8Array {
-  return encodeError('ERC20InvalidApprover(address)', approver)
-}
-
-export function invalidSpender(spender: Address): Uint8Array {
-  return encodeError('ERC20InvalidSpender(address)', spender)
-}
+export const invalidSender = defineError('ERC20InvalidSender', { sender: address })
+export const invalidReceiver = defineError('ERC20InvalidReceiver', { receiver: address })
+export const invalidApprover = defineError('ERC20InvalidApprover', { approver: address })
+export const invalidSpender = defineError('ERC20InvalidSpender', { spender: address })

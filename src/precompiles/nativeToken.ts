@@ -1,11 +1,12 @@
-import type { StatefulPrecompile } from '../evm/precompile.ts'
 import { getSupply } from '../modules/bank/supply.ts'
 import { transfer } from '../modules/bank/transfer.ts'
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES, equalBytes, hexToBytes } from '../primitives/bytes.ts'
-import { encodePanic, encodeString, encodeValues, eventTopic } from './abi.ts'
+import { encodePanic } from './abi/errors.ts'
+import { defineEvent } from './abi/event.ts'
+import { address, bool, string, uint8, uint256 } from './abi/types.ts'
 import { getAllowance, setAllowance } from './allowances.ts'
-import { createPrecompile, defineFunction, type FunctionContext, type FunctionOutcome } from './dispatch.ts'
+import { createPrecompile, defineFunction, type FunctionContext, Revert, type TabledPrecompile } from './dispatch.ts'
 import * as errors from './erc20Errors.ts'
 import { NATIVE_TOKEN_GAS as GAS } from './nativeTokenGas.ts'
 
@@ -15,17 +16,14 @@ export const NATIVE_TOKEN_ADDRESS: Address = hexToBytes('0xEeeeeEeeeEeEeeEeEeEee
 const SYMBOL = 'COIN'
 const DECIMALS = 18n
 const INFINITE = (1n << 256n) - 1n
-const TRUE = 1n
 const ARITHMETIC_OVERFLOW = encodePanic(0x11n)
 
-const TRANSFER = eventTopic('Transfer(address,address,uint256)')
-const APPROVAL = eventTopic('Approval(address,address,uint256)')
-const DEPOSIT = eventTopic('Deposit(address,uint256)')
-const WITHDRAWAL = eventTopic('Withdrawal(address,uint256)')
+const TRANSFER = defineEvent('Transfer', { indexed: { from: address, to: address }, data: { value: uint256 } })
+const APPROVAL = defineEvent('Approval', { indexed: { owner: address, spender: address }, data: { value: uint256 } })
+const DEPOSIT = defineEvent('Deposit', { indexed: { dst: address }, data: { wad: uint256 } })
+const WITHDRAWAL = defineEvent('Withdrawal', { indexed: { src: address }, data: { wad: uint256 } })
 
-const text = (value: string): FunctionOutcome => ({ output: encodeString(value) })
-const word = (value: bigint): FunctionOutcome => ({ output: encodeValues(value) })
-const revert = (data: Uint8Array): FunctionOutcome => ({ revert: data })
+const SUCCESS = { success: true } as const
 
 /**
  * ERC-20 with the errors and their order of OpenZeppelin Contracts 5, and WETH9's deposit and withdraw, which move
@@ -33,121 +31,162 @@ const revert = (data: Uint8Array): FunctionOutcome => ({ revert: data })
  * an invalid receiver, since no call could ever move coins out of it again. Coins that reach its account without a call
  * (self-destruct, block rewards) stay there and count in totalSupply.
  */
-export const nativeToken: StatefulPrecompile = createPrecompile(
+export const nativeToken: TabledPrecompile = createPrecompile(
   NATIVE_TOKEN_ADDRESS,
   [
-    defineFunction({ name: 'name', inputs: [], gas: GAS.name, mutability: 'view', run: () => text(SYMBOL) }),
-    defineFunction({ name: 'symbol', inputs: [], gas: GAS.symbol, mutability: 'view', run: () => text(SYMBOL) }),
-    defineFunction({ name: 'decimals', inputs: [], gas: GAS.decimals, mutability: 'view', run: () => word(DECIMALS) }),
+    defineFunction({
+      name: 'name',
+      inputs: {},
+      outputs: { name: string },
+      gas: GAS.name,
+      mutability: 'view',
+      run: () => ({ name: SYMBOL }),
+    }),
+    defineFunction({
+      name: 'symbol',
+      inputs: {},
+      outputs: { symbol: string },
+      gas: GAS.symbol,
+      mutability: 'view',
+      run: () => ({ symbol: SYMBOL }),
+    }),
+    defineFunction({
+      name: 'decimals',
+      inputs: {},
+      outputs: { decimals: uint8 },
+      gas: GAS.decimals,
+      mutability: 'view',
+      run: () => ({ decimals: DECIMALS }),
+    }),
     defineFunction({
       name: 'totalSupply',
-      inputs: [],
+      inputs: {},
+      outputs: { supply: uint256 },
       gas: GAS.totalSupply,
       mutability: 'view',
-      run: ({ world }) => word(getSupply(world)),
+      run: ({ world }) => ({ supply: getSupply(world) }),
     }),
     defineFunction({
       name: 'balanceOf',
-      inputs: ['address'],
+      inputs: { account: address },
+      outputs: { balance: uint256 },
       gas: GAS.balanceOf,
       mutability: 'view',
-      run: ({ world }, account) => word(world.getBalance(account)),
+      run: ({ world }, { account }) => ({ balance: world.getBalance(account) }),
     }),
     defineFunction({
       name: 'allowance',
-      inputs: ['address', 'address'],
+      inputs: { owner: address, spender: address },
+      outputs: { allowance: uint256 },
       gas: GAS.allowance,
       mutability: 'view',
-      run: ({ world }, owner, spender) => word(getAllowance(world, NATIVE_TOKEN_ADDRESS, owner, spender)),
+      run: ({ world }, { owner, spender }) => ({
+        allowance: getAllowance(world, NATIVE_TOKEN_ADDRESS, owner, spender),
+      }),
     }),
     defineFunction({
       name: 'transfer',
-      inputs: ['address', 'uint256'],
+      inputs: { to: address, value: uint256 },
+      outputs: { success: bool },
       gas: GAS.transfer,
       mutability: 'nonpayable',
-      run: (context, to, amount) => move(context, context.caller, to, amount) ?? word(TRUE),
+      run: (context, { to, value }) => move(context, context.caller, to, value) ?? SUCCESS,
     }),
     defineFunction({
       name: 'approve',
-      inputs: ['address', 'uint256'],
+      inputs: { spender: address, value: uint256 },
+      outputs: { success: bool },
       gas: GAS.approve,
       mutability: 'nonpayable',
-      run: (context, spender, amount) => approve(context, context.caller, spender, amount) ?? word(TRUE),
+      run: (context, { spender, value }) => approve(context, context.caller, spender, value) ?? SUCCESS,
     }),
     defineFunction({
       name: 'transferFrom',
-      inputs: ['address', 'address', 'uint256'],
+      inputs: { from: address, to: address, value: uint256 },
+      outputs: { success: bool },
       gas: GAS.transferFrom,
       mutability: 'nonpayable',
-      run: (context, from, to, amount) =>
-        spendAllowance(context, from, amount) ?? move(context, from, to, amount) ?? word(TRUE),
+      run: (context, { from, to, value }) =>
+        spendAllowance(context, from, value) ?? move(context, from, to, value) ?? SUCCESS,
     }),
-    defineFunction({ name: 'deposit', inputs: [], gas: GAS.deposit, mutability: 'payable', run: deposit }),
+    defineFunction({
+      name: 'deposit',
+      inputs: {},
+      outputs: {},
+      gas: GAS.deposit,
+      mutability: 'payable',
+      run: (context) => {
+        deposit(context)
+        return {}
+      },
+    }),
     defineFunction({
       name: 'withdraw',
-      inputs: ['uint256'],
+      inputs: { wad: uint256 },
+      outputs: {},
       gas: GAS.withdraw,
       mutability: 'nonpayable',
-      run: ({ world, caller }, amount) => {
+      run: ({ world, caller }, { wad }) => {
         const balance = world.getBalance(caller)
-        if (balance < amount) return revert(errors.insufficientBalance(caller, balance, amount))
-        emit(world, [WITHDRAWAL, encodeValues(caller)], amount)
-        return { output: EMPTY_BYTES }
+        if (balance < wad) return new Revert(errors.insufficientBalance({ sender: caller, balance, needed: wad }))
+        world.emitLog(WITHDRAWAL.log(NATIVE_TOKEN_ADDRESS, { src: caller, wad }))
+        return {}
       },
     }),
   ],
-  { gas: GAS.deposit, mutability: 'payable', run: deposit },
+  {
+    gas: GAS.deposit,
+    mutability: 'payable',
+    run: (context) => {
+      deposit(context)
+      return EMPTY_BYTES
+    },
+  },
 )
 
 /** Gives the value of the call back: the caller has as many tokens, that is coins, as before. */
-function deposit({ world, caller, value }: FunctionContext): FunctionOutcome {
+function deposit({ world, caller, value }: FunctionContext): void {
   const returned = transfer(world, NATIVE_TOKEN_ADDRESS, caller, value)
   if (!returned.ok) throw new Error('the value of the call is not in the account of the native token')
-  emit(world, [DEPOSIT, encodeValues(caller)], value)
-  return { output: EMPTY_BYTES }
+  world.emitLog(DEPOSIT.log(NATIVE_TOKEN_ADDRESS, { dst: caller, wad: value }))
 }
 
 /** Moves coins; undefined when that succeeded. */
-function move({ world }: FunctionContext, from: Address, to: Address, amount: bigint): FunctionOutcome | undefined {
-  if (isZero(from)) return revert(errors.invalidSender(from))
-  if (isZero(to) || equalBytes(to, NATIVE_TOKEN_ADDRESS)) return revert(errors.invalidReceiver(to))
+function move({ world }: FunctionContext, from: Address, to: Address, amount: bigint): Revert | undefined {
+  if (isZero(from)) return new Revert(errors.invalidSender({ sender: from }))
+  if (isZero(to) || equalBytes(to, NATIVE_TOKEN_ADDRESS)) return new Revert(errors.invalidReceiver({ receiver: to }))
   const moved = transfer(world, from, to, amount)
   if (!moved.ok) {
-    return revert(
-      moved.reason === 'overflow' ? ARITHMETIC_OVERFLOW : errors.insufficientBalance(from, moved.balance, amount),
+    return new Revert(
+      moved.reason === 'overflow'
+        ? ARITHMETIC_OVERFLOW
+        : errors.insufficientBalance({ sender: from, balance: moved.balance, needed: amount }),
     )
   }
-  emit(world, [TRANSFER, encodeValues(from), encodeValues(to)], amount)
+  world.emitLog(TRANSFER.log(NATIVE_TOKEN_ADDRESS, { from, to, value: amount }))
   return undefined
 }
 
 /** Sets an allowance; undefined when that succeeded. */
-function approve(
-  { world }: FunctionContext,
-  owner: Address,
-  spender: Address,
-  amount: bigint,
-): FunctionOutcome | undefined {
-  if (isZero(owner)) return revert(errors.invalidApprover(owner))
-  if (isZero(spender)) return revert(errors.invalidSpender(spender))
+function approve({ world }: FunctionContext, owner: Address, spender: Address, amount: bigint): Revert | undefined {
+  if (isZero(owner)) return new Revert(errors.invalidApprover({ approver: owner }))
+  if (isZero(spender)) return new Revert(errors.invalidSpender({ spender }))
   setAllowance(world, NATIVE_TOKEN_ADDRESS, owner, spender, amount)
-  emit(world, [APPROVAL, encodeValues(owner), encodeValues(spender)], amount)
+  world.emitLog(APPROVAL.log(NATIVE_TOKEN_ADDRESS, { owner, spender, value: amount }))
   return undefined
 }
 
 /** Takes `amount` off what the caller may spend of `owner`'s, unless that is unlimited; undefined when that succeeded. */
-function spendAllowance(context: FunctionContext, owner: Address, amount: bigint): FunctionOutcome | undefined {
+function spendAllowance(context: FunctionContext, owner: Address, amount: bigint): Revert | undefined {
   const { world, caller } = context
   const allowance = getAllowance(world, NATIVE_TOKEN_ADDRESS, owner, caller)
   if (allowance === INFINITE) return undefined
-  if (allowance < amount) return revert(errors.insufficientAllowance(caller, allowance, amount))
+  if (allowance < amount) {
+    return new Revert(errors.insufficientAllowance({ spender: caller, allowance, needed: amount }))
+  }
   return approve(context, owner, caller, allowance - amount)
 }
 
-function emit(world: FunctionContext['world'], topics: readonly Uint8Array[], amount: bigint): void {
-  world.emitLog({ address: NATIVE_TOKEN_ADDRESS, topics, data: encodeValues(amount) })
-}
-
-function isZero(address: Address): boolean {
-  return address.every((byte) => byte === 0)
+function isZero(account: Address): boolean {
+  return account.every((byte) => byte === 0)
 }

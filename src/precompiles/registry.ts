@@ -1,10 +1,16 @@
 import type { PrecompileTable, StatefulPrecompile } from '../evm/precompile.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
+import { bank } from './bank.ts'
+import { bech32 } from './bech32.ts'
+import { distribution } from './distribution/distribution.ts'
+import { governance } from './gov/governance.ts'
 import { nativeToken } from './nativeToken.ts'
+import { slashing } from './slashing/slashing.ts'
+import { staking } from './staking/staking.ts'
 
 /** Every stateful precompile that this version knows. */
-const KNOWN: readonly StatefulPrecompile[] = [nativeToken]
+const KNOWN: readonly StatefulPrecompile[] = [nativeToken, bech32, staking, distribution, bank, governance, slashing]
 
 /**
  * The precompiles that a genesis registers.

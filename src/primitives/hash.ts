@@ -1,4 +1,4 @@
-import { createKeccak, createSHA256 } from 'hash-wasm'
+import { createKeccak, createRIPEMD160, createSHA256 } from 'hash-wasm'
 import { EMPTY_BYTES } from './bytes.ts'
 
 /** 32 bytes that a hash function made. */
@@ -6,6 +6,7 @@ export type Hash = Uint8Array & { readonly __hash?: 'Hash' }
 
 const keccak = await createKeccak(256)
 const sha = await createSHA256()
+const ripemd = await createRIPEMD160()
 
 /** keccak-256 in WebAssembly, about eight times @noble/hashes. Returns its own 32 bytes. */
 export function keccak256(data: Uint8Array): Hash {
@@ -30,6 +31,11 @@ function outsideHeap(data: Uint8Array): Uint8Array {
 
 export function sha256(data: Uint8Array): Hash {
   return sha.init().update(data).digest('binary')
+}
+
+/** 20 bytes */
+export function ripemd160(data: Uint8Array): Uint8Array {
+  return ripemd.init().update(data).digest('binary')
 }
 
 export const ZERO_HASH: Hash = new Uint8Array(32)

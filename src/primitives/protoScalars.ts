@@ -18,6 +18,12 @@ export interface JsonContext {
 /** As much of a message type as its values need, see `MessageType`. */
 export interface AnyMessageType {
   readonly typeUrl: string
+  readonly fields: readonly {
+    readonly name: string
+    readonly jsonName: string
+    readonly codec: ValueCodec<unknown>
+    readonly presence: 'plain' | 'optional' | 'oneof' | 'repeated'
+  }[]
   decode(bytes: Uint8Array): unknown
   encode(value: never): Uint8Array
   toJson(value: never, context: JsonContext): Json
@@ -31,6 +37,8 @@ export interface ValueCodec<T> {
   readonly isZero: (value: T) => boolean
   /** repeated values of this type share one length-delimited field */
   readonly isPacked: boolean
+  /** of a message: its type */
+  readonly messageType?: () => AnyMessageType
   write(writer: ProtobufWriter, field: number, value: T): void
   /** @param raw a varint as 64 bits, or bytes. @throws ProtobufError */
   read(raw: bigint | Uint8Array): T

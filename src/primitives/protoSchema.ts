@@ -138,6 +138,7 @@ function messageCodec<T>(type: () => MessageType<T>): ValueCodec<T> {
     },
     isZero: () => false,
     isPacked: false,
+    messageType: type,
     write: (writer, field, value) => void writer.repeatedBytes(field, [type().encode(value)]),
     read: (raw) => {
       if (typeof raw === 'bigint') throw new ProtobufError('expected a message')
@@ -162,7 +163,7 @@ function nested<T>(decode: () => T): T {
 }
 
 /** In JSON an Any is the message itself beside its `@type`. */
-const anyCodec: ValueCodec<AnyValue> = {
+export const anyCodec: ValueCodec<AnyValue> = {
   zero: { typeUrl: '', value: new Uint8Array(0) },
   isZero: () => false,
   isPacked: false,
@@ -307,6 +308,8 @@ function readField(fields: ProtobufFields, { number, codec, presence, zero }: Na
 function fieldToJson({ codec, presence }: NamedField, value: unknown, context: JsonContext): Json | undefined {
   if (presence === 'repeated') return (value as readonly unknown[]).map((item) => codec.toJson(item, context))
   if (value === undefined) return presence === 'oneof' ? undefined : null
+  // In Go bytes that were not sent are nil.
+  if (codec.toJson === bytesCodec.toJson && codec.isZero(value)) return null
   return codec.toJson(value, context)
 }
 

@@ -29,7 +29,7 @@ export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) 
 }
 
 /** With the native addon: about 50 µs. Undefined where no prebuilt binary loads (the package would fall back to slow code). */
-export const recoverNatively: RecoverPublicKey | undefined = loadNative()
+export const recoverNatively: RecoverPublicKey | undefined = nativeRecovery()
 
 /** The part of the package `secp256k1` that is used. */
 interface NativeSecp256k1 {
@@ -40,15 +40,21 @@ interface NativeSecp256k1 {
     compressed: boolean,
     output: Uint8Array,
   ): Uint8Array
+  ecdsaVerify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean
+  publicKeyConvert(publicKey: Uint8Array, compressed: boolean): Uint8Array
 }
 
-function loadNative(): RecoverPublicKey | undefined {
-  let native: NativeSecp256k1
+function loadNative(): NativeSecp256k1 | undefined {
   try {
-    native = require('secp256k1/bindings.js')
+    return require('secp256k1/bindings.js') as NativeSecp256k1
   } catch {
     return undefined
   }
+}
+
+function nativeRecovery(): RecoverPublicKey | undefined {
+  const native = loadNative()
+  if (native === undefined) return undefined
   // V8 moves a small array out of its heap, for good, when native code asks where it is: these are used over and over.
   const digestInput = new Uint8Array(new ArrayBuffer(32))
   const signatureInput = new Uint8Array(new ArrayBuffer(64))
@@ -63,6 +69,85 @@ function loadNative(): RecoverPublicKey | undefined {
     }
     return output.slice(1)
   }
+}
+
+/** Whether a signature of 64 bytes (r, s) over a digest is a key's (33 bytes); a high s is refused. */
+export type VerifySignature = (digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array) => boolean
+/** The 64 bytes (x, y) of a key of 33 bytes; undefined when it is not a point of the curve. */
+export type DecompressPublicKey = (publicKey: Uint8Array) => Uint8Array | undefined
+
+/** With @noble/curves. */
+export const verifyWithNoble: VerifySignature = (digest, signature, publicKey) => {
+  try {
+    return loadNoble().verify(signature, digest, publicKey, { prehash: false, lowS: true })
+  } catch {
+    return false
+  }
+}
+
+/** With the native addon. */
+export const verifyNatively: VerifySignature | undefined = nativeVerification()
+
+function nativeVerification(): VerifySignature | undefined {
+  const native = loadNative()
+  if (native === undefined) return undefined
+  const digestInput = new Uint8Array(new ArrayBuffer(32))
+  const signatureInput = new Uint8Array(new ArrayBuffer(64))
+  const keyInput = new Uint8Array(new ArrayBuffer(33))
+  return (digest, signature, publicKey) => {
+    digestInput.set(digest)
+    signatureInput.set(signature)
+    keyInput.set(publicKey)
+    try {
+      return native.ecdsaVerify(signatureInput, digestInput, keyInput)
+    } catch {
+      return false
+    }
+  }
+}
+
+const verify: VerifySignature = verifyNatively ?? verifyWithNoble
+
+/** {@link VerifySignature} for bytes of any length. */
+export function verifySignature(digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean {
+  return signature.length === 64 && publicKey.length === 33 && verify(digest, signature, publicKey)
+}
+
+export const decompressWithNoble: DecompressPublicKey = (publicKey) => {
+  try {
+    return loadNoble().Point.fromBytes(publicKey).toBytes(false).subarray(1)
+  } catch {
+    return undefined
+  }
+}
+
+export const decompressNatively: DecompressPublicKey | undefined = nativeDecompression()
+
+function nativeDecompression(): DecompressPublicKey | undefined {
+  const native = loadNative()
+  if (native === undefined) return undefined
+  return (publicKey) => {
+    try {
+      return native.publicKeyConvert(publicKey, false).slice(1)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const decompress: DecompressPublicKey = decompressNatively ?? decompressWithNoble
+
+/** {@link DecompressPublicKey} for bytes of any length. */
+export function decompressPublicKey(publicKey: Uint8Array): Uint8Array | undefined {
+  return publicKey.length === 33 ? decompress(publicKey) : undefined
+}
+
+/** The 33-byte form of a 64-byte key. */
+export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
+  const out = new Uint8Array(33)
+  out[0] = 2 + (publicKey[63]! & 1)
+  out.set(publicKey.subarray(0, 32), 1)
+  return out
 }
 
 const recover: RecoverPublicKey = recoverNatively ?? recoverWithNoble
@@ -82,6 +167,11 @@ export function recoverPublicKey(digest: Uint8Array, recovery: 0 | 1, r: bigint,
 /** Address of a 64-byte public key: the last 20 bytes of its keccak-256. */
 export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {
   return keccak256(publicKey).slice(12)
+}
+
+/** The 33-byte public key of a private key. @throws Error when it is none */
+export function privateToPublicKey(privateKey: Uint8Array): Uint8Array {
+  return loadNoble().getPublicKey(privateKey, true)
 }
 
 /** Signs deterministically (RFC 6979) with a low s. */

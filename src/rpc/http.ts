@@ -4,10 +4,13 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
+import type { CometEventHub } from './comet/eventHub.ts'
 import { addCometRoutes } from './comet/routes.ts'
+import { createCometSocket } from './comet/socket.ts'
 import type { CometTable } from './comet/table.ts'
 import type { Dispatcher } from './dispatch.ts'
 import type { RpcLog } from './errorResponse.ts'
+import { createEthereumSocket } from './ethereumSocket.ts'
 import {
   acceptsGzip,
   bodyTooLarge,
@@ -20,14 +23,19 @@ import {
 import type { AllowedOrigins } from './origins.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
 import { createPlainPosts, type PlainPosts } from './plainPosts.ts'
+import type { RestOptions } from './rest/answerRest.ts'
+import { addRestRoutes } from './rest/routes.ts'
 import type { SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
 
 export interface RpcServerOptions {
   readonly dispatcher: Dispatcher
   readonly hub: SubscriptionHub
-  /** the methods under /rpc */
+  /** the methods under /rpc, and the events at its WebSocket */
   readonly comet: CometTable
+  readonly cometHub: CometEventHub
+  /** the paths under /cosmos */
+  readonly rest: RestOptions
   readonly health: () => Health
   readonly host: string
   /** 0: any free port */
@@ -89,6 +97,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
 }
 
 const WEBSOCKET_PATH = '/ws'
+const COMET_WEBSOCKET_PATH = '/rpc/websocket'
 /** Milliseconds between looks for connections that are over their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
@@ -99,7 +108,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 const compress = promisify(gzip)
 
 /**
- * The public server: JSON-RPC at POST / and at /ws, /rpc/… and /health. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
+ * The public server: JSON-RPC at POST / and at /ws, /rpc/…, /cosmos/… and /health. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
  * answer has the status 200, only faults of the transport have others.
  * @throws Error (rejects) when it can not listen
  */
@@ -107,9 +116,20 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   const { dispatcher, hub, allowedOrigins, requestBytes, metrics, host, port, reusePort = false } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
   const webSockets = createWebSocketEndpoint({
-    path: WEBSOCKET_PATH,
-    dispatcher,
-    hub,
+    protocols: new Map([
+      [WEBSOCKET_PATH, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions)],
+      [
+        COMET_WEBSOCKET_PATH,
+        (maxSubscriptions) =>
+          createCometSocket({
+            table: options.comet,
+            hub: options.cometHub,
+            log: options.log,
+            responseBytes: options.responseBytes,
+            maxSubscriptions,
+          }),
+      ],
+    ]),
     allowedOrigins,
     requestBytes,
     metrics,
@@ -207,7 +227,7 @@ function addRoutes(
   limits: HttpLimits,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, health, allowedOrigins, requestBytes, responseBytes, log } = options
+  const { dispatcher, comet, rest, health, allowedOrigins, requestBytes, responseBytes, log } = options
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
@@ -235,6 +255,7 @@ function addRoutes(
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
   addCometRoutes(app, comet, { log, responseBytes }, { bodyText, sendJson })
+  addRestRoutes(app, rest, { bodyText, sendJson })
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]

@@ -1,3 +1,4 @@
+import type { BlockHooks } from '../app/blockHooks.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { RpcLimits } from '../config/config.ts'
 import type { Engine } from '../evm/engine.ts'
@@ -39,6 +40,8 @@ export interface RpcContext {
 export interface ExecutionHost {
   readonly engine: Engine
   readonly precompiles: PrecompileTable
+  /** what native modules do around the entries of a block that is executed again */
+  readonly hooks: BlockHooks
   /** see `ExecutionEnvironment.yield`; made anew for each request with its deadline, on the clock of `RpcContext.now` */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }

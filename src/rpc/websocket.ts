@@ -2,15 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
-import type { Dispatcher } from './dispatch.ts'
 import { type AllowedOrigins, isOriginAllowed } from './origins.ts'
-import type { SubscriptionHub } from './subscriptions.ts'
-import { CLOSE_CODES, type WebSocketLimits, WebSocketSession } from './websocketSession.ts'
+import { CLOSE_CODES, type SocketProtocol, type WebSocketLimits, WebSocketSession } from './websocketSession.ts'
 
 export interface WebSocketEndpointOptions {
-  readonly path: string
-  readonly dispatcher: Dispatcher
-  readonly hub: SubscriptionHub
+  /** what is spoken at each path; takes how many subscriptions a socket may have */
+  readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
   readonly requestBytes: number
@@ -46,10 +43,11 @@ export const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
 
 const CHECK_INTERVAL_MS = 1_000
 
-/** JSON-RPC over WebSocket, with subscriptions (geth: rpc/websocket.go). */
+/** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { path, dispatcher, hub, allowedOrigins, requestBytes, metrics } = options
+  const { allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
+  const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
   // Compression would cost memory for every connection.
   const server = new WebSocketServer({ noServer: true, maxPayload: requestBytes, perMessageDeflate: false })
@@ -62,14 +60,17 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
 
   return {
     upgrade: (request, socket, head) => {
-      const refusal = refuse(request, path, allowedOrigins, sessions.size >= limits.sockets)
-      if (refusal !== undefined) {
+      const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
+      const refusal = refuse(request, allowedOrigins, sessions.size >= limits.sockets)
+      if (protocol === undefined || refusal !== undefined) {
         socket.on('error', () => socket.destroy())
-        socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+        socket.end(
+          `HTTP/1.1 ${protocol === undefined ? '404 Not Found' : refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+        )
         return
       }
       server.handleUpgrade(request, socket, head, (client) => {
-        const session = new WebSocketSession(client, dispatcher, hub, limits)
+        const session = new WebSocketSession(client, protocol, limits)
         sessions.add(session)
         metrics?.connections.inc({ transport: 'ws' })
         client.once('close', () => {
@@ -87,13 +88,7 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
 }
 
 /** The status line of a refusal. */
-function refuse(
-  request: IncomingMessage,
-  path: string,
-  allowedOrigins: AllowedOrigins,
-  isFull: boolean,
-): string | undefined {
-  if (request.url?.split('?', 1)[0] !== path) return '404 Not Found'
+function refuse(request: IncomingMessage, allowedOrigins: AllowedOrigins, isFull: boolean): string | undefined {
   if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return '403 Forbidden'
   return isFull ? '503 Service Unavailable' : undefined
 }

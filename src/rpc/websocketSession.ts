@@ -1,10 +1,26 @@
-import { randomBytes } from 'node:crypto'
 import type { RawData, WebSocket } from 'ws'
-import type { Dispatcher } from './dispatch.ts'
-import { RPC_CODES, RpcError } from './errors.ts'
-import type { Session } from './session.ts'
-import { readTopic } from './subscriptionRequest.ts'
-import type { SubscriptionHub } from './subscriptions.ts'
+
+/** What is spoken over a socket. */
+export interface SocketProtocol {
+  /** Answers a message; undefined: there is nothing to answer. */
+  answer(text: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  /** Whether an answer tells the client of a subscription that it started; one that nobody knows of is ended. */
+  tells(answer: string | undefined, id: string): boolean
+}
+
+/** The subscriptions of one socket. */
+export interface SocketSubscriptions {
+  readonly count: number
+  has(id: string): boolean
+  /**
+   * Starts a subscription. What it delivers is held back until the answer to the message that started it is on its way.
+   * @param begin takes what delivers the text of a notification; the function that it gives ends it
+   */
+  start(id: string, begin: (deliver: (text: string) => void) => () => void): void
+  /** false: there was none */
+  end(id: string): boolean
+  endAll(): void
+}
 
 export interface WebSocketLimits {
   readonly subscriptions: number
@@ -35,8 +51,7 @@ interface Subscription {
 /** One WebSocket connection: its requests, its subscriptions and its health. */
 export class WebSocketSession {
   readonly #socket: WebSocket
-  readonly #dispatcher: Dispatcher
-  readonly #hub: SubscriptionHub
+  readonly #protocol: SocketProtocol
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #waiting: string[] = []
@@ -47,10 +62,9 @@ export class WebSocketSession {
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, dispatcher: Dispatcher, hub: SubscriptionHub, limits: WebSocketLimits) {
+  constructor(socket: WebSocket, protocol: SocketProtocol, limits: WebSocketLimits) {
     this.#socket = socket
-    this.#dispatcher = dispatcher
-    this.#hub = hub
+    this.#protocol = protocol
     this.#limits = limits
     this.#lastSignMs = performance.now()
     this.#flushedMs = this.#lastSignMs
@@ -115,11 +129,11 @@ export class WebSocketSession {
     this.#inFlightLength += text.length
     if (this.#isBusy) this.#socket.pause()
     const started: string[] = []
-    const answer = await this.#dispatcher.answer(text, this.#sessionFor(started))
+    const answer = await this.#protocol.answer(text, this.#subscriptionsFor(started))
     this.#inFlight--
     this.#inFlightLength -= text.length
     if (answer !== undefined) this.#send(answer)
-    for (const id of started) this.#confirm(id, answer?.includes(id) === true)
+    for (const id of started) this.#confirm(id, this.#protocol.tells(answer, id))
     while (!this.#isBusy) {
       const next = this.#waiting.shift()
       if (next === undefined) break
@@ -128,29 +142,24 @@ export class WebSocketSession {
     if (!this.#isBusy && this.#socket.isPaused) this.#socket.resume()
   }
 
-  /** The session of one request, which collects the IDs of the subscriptions that it starts. */
-  #sessionFor(started: string[]): Session {
+  /** As one message sees them: it collects the IDs of those that it starts. */
+  #subscriptionsFor(started: string[]): SocketSubscriptions {
+    const subscriptions = this.#subscriptions
     return {
-      subscribe: (params) => {
-        const id = this.#subscribe(params)
-        started.push(id)
-        return id
+      get count() {
+        return subscriptions.size
       },
-      unsubscribe: (id) => this.#unsubscribe(id),
+      has: (id) => subscriptions.has(id),
+      start: (id, begin) => {
+        started.push(id)
+        const end = begin((text) => this.#notify(id, text))
+        subscriptions.set(id, { end, held: [] })
+      },
+      end: (id) => this.#unsubscribe(id),
+      endAll: () => {
+        for (const id of [...subscriptions.keys()]) this.#unsubscribe(id)
+      },
     }
-  }
-
-  #subscribe(params: readonly unknown[]): string {
-    const topic = readTopic(params)
-    if (this.#subscriptions.size >= this.#limits.subscriptions) {
-      const message = `too many subscriptions, want at most ${this.#limits.subscriptions}`
-      throw new RpcError(RPC_CODES.limitExceeded, message)
-    }
-    const id = `0x${randomBytes(16).toString('hex')}`
-    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
-    const end = this.#hub.add(topic, (result) => this.#notify(id, `${start}${result}}}`))
-    this.#subscriptions.set(id, { end, held: [] })
-    return id
   }
 
   #unsubscribe(id: string): boolean {

@@ -1,4 +1,6 @@
 import type { Log } from '../chain/log.ts'
+import type { NativeEvent } from '../chain/nativeEvent.ts'
+import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
@@ -21,7 +23,7 @@ import * as undo from './journalUndo.ts'
 import { NativeJournal } from './nativeJournal.ts'
 import type { Account, StateReader } from './reader.ts'
 import { UndoLog } from './undoLog.ts'
-import type { NativeEvent, SlotState, WorldState } from './world.ts'
+import type { SlotState, WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
 /** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
@@ -220,6 +222,14 @@ export class Journal implements WorldState {
 
   events(): readonly NativeEvent[] {
     return this.#scope.events ?? NOTHING
+  }
+
+  noteTransfer(transfer: ValueTransfer): void {
+    this.#scope.transfers = this.#append(this.#scope.transfers, transfer)
+  }
+
+  transfers(): readonly ValueTransfer[] {
+    return this.#scope.transfers ?? NOTHING
   }
 
   checkpoint(): void {

@@ -1,10 +1,11 @@
 import type { Log } from '../chain/log.ts'
+import type { NativeEvent } from '../chain/nativeEvent.ts'
+import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
 import { equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../primitives/hash.ts'
 import type { SlotChange } from './changes.ts'
 import type { Account } from './reader.ts'
-import type { NativeEvent } from './world.ts'
 
 export const NEW_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
@@ -46,6 +47,7 @@ export interface TransactionScope {
   ended: boolean
   logs: Log[] | undefined
   events: NativeEvent[] | undefined
+  transfers: ValueTransfer[] | undefined
   /** by address and slot in one key */
   transient: Map<string, Uint8Array> | undefined
   /** all that were touched; `touchedIn` says whether they still are */
@@ -117,6 +119,7 @@ export function createScope(id: number, depth: number): TransactionScope {
     ended: false,
     logs: undefined,
     events: undefined,
+    transfers: undefined,
     transient: undefined,
     touched: [],
     created: undefined,

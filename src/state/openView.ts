@@ -1,5 +1,6 @@
 import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
 import type { DatabaseReader } from '../storage/database.ts'
+import { walkAccounts } from './accounts.ts'
 import { readStateHead } from './head.ts'
 import { proofAt } from './proof.ts'
 import { createStateCaches, openStateAt, type StateCaches } from './stateAt.ts'
@@ -25,6 +26,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     chain: openChainReader(snapshot, caches.blocks),
     oldestState: head.oldestHeight,
     stateAt: (height) => openStateAt(snapshot, caches, head, height),
+    accounts: (options = {}) => walkAccounts(snapshot, options),
     proofAt: (height, address, slots) => proofAt(snapshot, head, height, address, slots),
   }
 }

@@ -38,6 +38,8 @@ export interface NodeView {
   readonly oldestState: number
   /** @throws StateUnavailable below the pruning window */
   stateAt(height: number): StateReader
+  /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
+  accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /** @throws StateUnavailable below the pruning window */
   proofAt(height: number, address: Address, slots: readonly Uint8Array[]): Promise<AccountProof>
 }

@@ -1,12 +1,10 @@
 import type { Log } from '../chain/log.ts'
+import type { NativeEvent } from '../chain/nativeEvent.ts'
+import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** A Cosmos SDK event. */
-export interface NativeEvent {
-  readonly type: string
-  readonly attributes: readonly { readonly key: string; readonly value: string }[]
-}
+export type { NativeEvent } from '../chain/nativeEvent.ts'
 
 /** A slot as it is at the moment. The object may be another slot's after the next call. */
 export interface SlotState {
@@ -77,6 +75,10 @@ export interface WorldState {
   logs(): readonly Log[]
   emitEvent(event: NativeEvent): void
   events(): readonly NativeEvent[]
+  /** Notes coins that code or a message moved outside of native modules, which say so by events. */
+  noteTransfer(transfer: ValueTransfer): void
+  /** Those of this transaction so far, in order. */
+  transfers(): readonly ValueTransfer[]
 
   /** Strict last-in-first-out nesting: every checkpoint is ended by one `commit` or one `revert`. */
   checkpoint(): void

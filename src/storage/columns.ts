@@ -44,6 +44,10 @@ export const Column = {
   transaction: 0x24,
   /** log term (9 bytes; src/chain/logIndex.ts) ‖ height -> no bytes */
   logTerm: 0x25,
+  /** sha256 of a native transaction that started -> height, position in data.txs (4 bytes) */
+  nativeTransaction: 0x2b,
+  /** event term (9 bytes; src/chain/eventIndex.ts) ‖ height -> no bytes */
+  eventTerm: 0x2c,
   /** name -> head record, oldest block, genesis hash */
   chainMeta: 0x26,
   /** first 8 bytes of the consensus header's hash -> height */

@@ -2,8 +2,10 @@ import type { MessagePort } from 'node:worker_threads'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedTransactions.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
 
-/** undefined for an admitted transaction, the reason of a refusal, or what went wrong */
-type Outcome = string | undefined | { readonly failure: string }
+/** undefined for an admitted transaction, the reason of a refusal with its number if it has one, or what went wrong */
+type Outcome = string | undefined | Required<Refused> | { readonly failure: string }
+
+type Refused = Omit<Extract<Admission, { readonly accepted: false }>, 'accepted'>
 
 /** The outcome for each transaction of a message, in order; a number: so many, all admitted. */
 type AdmissionAnswer = number | readonly Outcome[]
@@ -34,6 +36,7 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
       const outcome = typeof answer === 'number' ? undefined : answer[index]
       if (outcome === undefined) resolve({ accepted: true, hash: transaction.hash })
       else if (typeof outcome === 'string') resolve({ accepted: false, reason: outcome })
+      else if ('reason' in outcome) resolve({ accepted: false, ...outcome })
       else reject(new Error(outcome.failure))
     }
   })
@@ -83,7 +86,9 @@ export function serveAdmissions(port: MessagePort, admit: (transaction: PooledTr
 function outcomeOf(admit: (transaction: PooledTransaction) => Admission, transaction: PooledTransaction): Outcome {
   try {
     const admission = admit(transaction)
-    return admission.accepted ? undefined : admission.reason
+    if (admission.accepted) return undefined
+    const { reason, error } = admission
+    return error === undefined ? reason : { reason, error }
   } catch (error) {
     // One transaction's failure is told to whoever sent it, as every failed call is.
     return { failure: error instanceof Error ? error.message : String(error) }

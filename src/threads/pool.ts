@@ -4,20 +4,27 @@ import type { CandidateRequest } from '../app/candidateSource.ts'
 import { accountState } from '../app/poolUpdate.ts'
 import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { isNativeEntry } from '../chain/entryKind.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
 import { Announcements } from '../mempool/announcements.ts'
+import { checkNativeState } from '../mempool/nativeStateCheck.ts'
 import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
 import { packSenders } from '../mempool/packedSenders.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import type { Admission, PooledTransaction } from '../mempool/types.ts'
+import { MESSAGES } from '../modules/messages.ts'
+import { isSdkError } from '../modules/sdkError.ts'
+import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { LIMITS } from '../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionBatch.ts'
 import type { Address } from '../primitives/address.ts'
 import { keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { Journal } from '../state/journal.ts'
 import { createViewCaches, openView } from '../state/openView.ts'
 import { Database } from '../storage/database.ts'
 import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
@@ -68,12 +75,15 @@ const caches = createViewCaches()
 let snapshot = database.snapshot()
 let view = openView(snapshot, caches)
 let state = view.stateAt(view.chain.headHeight)
+/** for checks that leave nothing behind */
+let world = new Journal(state)
 
 function followHead(): void {
   const former = snapshot
   snapshot = database.snapshot()
   view = openView(snapshot, caches)
   state = view.stateAt(view.chain.headHeight)
+  world = new Journal(state)
   void former.close()
 }
 
@@ -106,6 +116,7 @@ function announce(entry: PoolEntry): void {
   metrics.admittedTotal.inc()
   if (entry.isLocal) tellPeers(entry)
   if (!isWatched(data.pendingWatch)) return
+  if (entry.kind !== 'evm') return
   admitted.push(toPooledTransaction(entry))
   if (admitted.length > 1) return
   setImmediate(() => {
@@ -125,17 +136,29 @@ const pool = new TransactionPool({
   readAccount: (address) => accountState(state.getAccount(address), state),
   authoritiesOf: ({ authorizationList }) =>
     authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
+  checkNativeState: (transaction, { height, baseFeePerGas }) =>
+    checkNativeState(transaction, { world, block: { height: height + 1, timeMs: Date.now() }, baseFeePerGas }),
   now: () => performance.now(),
   onAdmitted: announce,
 })
 
 let selection: Iterator<PoolEntry, void, void> | undefined
 
+/** Decodes a native transaction whose signatures the thread that asks has checked. */
+function decodeNative(raw: Uint8Array): NativeTransaction {
+  const { chainId, evmChainId } = data.chain
+  const transaction = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified: true })
+  if (isSdkError(transaction)) throw new Error(`an unchecked transaction: ${transaction.message}`)
+  return transaction
+}
+
 /** The sender was recovered and the hash made by the thread that asks. */
 const admitter =
   (isLocal: boolean) =>
   ({ raw, sender, hash }: PooledTransaction): Admission => {
-    const admission = pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    const admission = isNativeEntry(raw)
+      ? pool.addNative(decodeNative(raw), isLocal)
+      : pool.add(decodeTransaction(raw, hash), sender, isLocal)
     if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
     return admission
   }
@@ -146,6 +169,9 @@ const service = {
   status: () => pool.status(),
   content: () => pool.content(),
   contentFrom: (sender: Address) => pool.contentFrom(sender),
+  check: (raw: Uint8Array, sender: Address, hash: Hash): Admission =>
+    isNativeEntry(raw) ? pool.checkNative(decodeNative(raw)) : pool.check(decodeTransaction(raw, hash), sender),
+  unconfirmed: (limit: number) => pool.unconfirmed(limit),
 
   /** Read them with `unpackTransactions`. */
   candidates: ({ isFirst, ...request }: CandidateRequest): Uint8Array => {
@@ -167,9 +193,10 @@ const service = {
     followHead()
     pool.headChanged(unpackHeadUpdate(update))
     toPeers.repeat()
-    const { pending, queued } = pool.status()
-    metrics.transactions.set({ state: 'pending' }, pending)
-    metrics.transactions.set({ state: 'queued' }, queued)
+    const evm = pool.status()
+    const native = pool.nativeStatus()
+    metrics.transactions.set({ state: 'pending' }, evm.pending + native.pending)
+    metrics.transactions.set({ state: 'queued' }, evm.queued + native.queued)
     metrics.bytes.set(pool.bytes)
   },
   metrics: () => threadMetrics.snapshot(),

@@ -1,4 +1,4 @@
-import type { TxPort } from '../mempool/types.ts'
+import type { MempoolPort, TxPort } from '../mempool/types.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
@@ -22,9 +22,9 @@ export interface ContextSource {
 }
 
 /** What the pool thread offers to clients. */
-export function connectPool({ calls, admissions }: PoolPorts): TxPort {
-  const { get, pendingNonce, status, content, contentFrom } = connect<PoolService>(calls)
-  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom }
+export function connectPool({ calls, admissions }: PoolPorts): TxPort & MempoolPort {
+  const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
+  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom, check, unconfirmed }
 }
 
 export function closePool({ calls, admissions }: PoolPorts): void {

@@ -7,10 +7,13 @@ import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 const ADDRESS_BYTES = 20
 
 /**
- * The view thread's side: who sent each of these encoded transactions, 20 bytes each, zeros where it is malformed, of another
- * chain, or signed by nobody. Read the answer with `unpackSenders`.
+ * The view thread's side: who sent each of these encoded transactions of either kind, 20 bytes each, zeros where it is malformed,
+ * of another chain, or signed by nobody. Read the answer with `unpackSenders`.
  */
-export function recoverPackedSenders(packed: PackedBytes, chain: Pick<ChainConfig, 'evmChainId'>): Uint8Array {
+export function recoverPackedSenders(
+  packed: PackedBytes,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+): Uint8Array {
   const senders = recoverEntrySenders(unpackBytes(packed), chain)
   const out = new Uint8Array(senders.length * ADDRESS_BYTES)
   for (const [index, sender] of senders.entries()) if (sender !== undefined) out.set(sender, index * ADDRESS_BYTES)

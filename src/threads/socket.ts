@@ -6,13 +6,18 @@ import type { Genesis } from '../chain/genesisSchema.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
+import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
+import { QUERIES } from '../rpc/native/queries.ts'
+import { createRestRouter } from '../rpc/rest/pathTemplate.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
+import { createTurnBudget } from '../rpc/turnBudget.ts'
+import { createVerifier } from '../rpc/verifier.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
@@ -24,6 +29,7 @@ import { countWatchers, type PendingWatch } from './pendingWatch.ts'
 import { connect, serve } from './port.ts'
 import { closePool, connectPool, createContextSource } from './rpcContext.ts'
 import type { RpcThreadData } from './rpcData.ts'
+import { createSenderRecovery } from './senderRecovery.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
@@ -56,6 +62,9 @@ export type SocketService = typeof service
 
 /** How long a fresh chain may take to its first block before clients are let in all the same. */
 const FIRST_BLOCK_WAIT_MS = 3_000
+
+/** Of transactions for CometBFT's methods, after which other connections have a turn. */
+const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
 const threadMetrics = createThreadMetrics('socket')
@@ -96,7 +105,8 @@ function readGenesisOf({ genesisHash: expected }: SocketData['chain'], path: str
 
 const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
-const views = createViewPool(data.views.map((port) => connect<ViewService>(port)))
+const remoteViews = data.views.map((port) => connect<ViewService>(port))
+const views = createViewPool(remoteViews)
 const first = contexts.lease()
 const hub = createSubscriptionHub({
   feed: {
@@ -108,6 +118,7 @@ const hub = createSubscriptionHub({
   watchPending,
   log,
 })
+const firstHeight = first.context.view.chain.headHeight
 first.release()
 
 // A fresh chain is shown from its first block on; one whose genesis time is to come is shown as it is.
@@ -141,8 +152,32 @@ const server = await createRpcServer({
     },
     isCatchingUp: () => isCatchingUp(data.nodeState),
     node: connect<NodeService>(data.node),
+    mempool: {
+      verify: createVerifier({
+        chain: data.chain,
+        limits: data.limits,
+        // Without the native addon checking a signature is not quick.
+        turn: recoverNatively === undefined ? undefined : createTurnBudget(SIGNATURES_PER_TURN),
+        recoverSenders: createSenderRecovery(remoteViews),
+      }),
+      pool,
+      lease: contexts.lease,
+      onError: (error) => log.error({ error }, 'a transaction that nobody waits for was lost'),
+    },
+    abci: { queries: QUERIES, port: views, version: data.identity.version },
+    views,
     nowMs: () => Date.now(),
   }),
+  cometHub: createCometEventHub({
+    onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
+    headHeight: firstHeight,
+    lease: () => {
+      const { view, release } = feed.lease()
+      return { chain: view.chain, release }
+    },
+    log,
+  }),
+  rest: { router: createRestRouter(QUERIES), port: views },
   health: () => {
     const { view, release } = feed.lease()
     try {

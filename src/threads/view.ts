@@ -1,11 +1,18 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
+import { MODULE_HOOKS } from '../app/blockHooks.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
+import { COMET_VIEW_TABLE } from '../rpc/comet/viewMethods.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
+import type { RpcContext } from '../rpc/method.ts'
 import { METHODS } from '../rpc/methods.ts'
+import type { MethodTable } from '../rpc/methodTable.ts'
+import { answerNativeCall, type NativeAnswer, type NativeCall } from '../rpc/native/nativeCall.ts'
+import type { NodeDescription } from '../rpc/native/nodeDescription.ts'
+import { QUERIES } from '../rpc/native/queries.ts'
 import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
 import { Database } from '../storage/database.ts'
 import { checkPackedCommits, type PackedCommitChecks } from '../sync/packedCommitChecks.ts'
@@ -32,9 +39,13 @@ export interface ViewData extends RpcThreadData {
   /** ports of the socket threads */
   readonly clients: readonly MessagePort[]
   readonly engine: EngineChoice
+  readonly node: NodeDescription
 }
 
 export type ViewService = typeof service
+
+/** Those of clients, and what socket threads leave to this one. */
+const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 const { control, data } = workerData as ThreadData<ViewData>
 const threadMetrics = createThreadMetrics('view')
@@ -51,6 +62,7 @@ const contexts = createContextSource({
   execution: {
     engine,
     precompiles: precompileTable(data.chain.registeredPrecompiles),
+    hooks: MODULE_HOOKS,
     yieldUntil: (deadlineMs) => async () => {
       if (Date.now() >= deadlineMs) {
         metrics.deadlinesMissedTotal.inc({ lane: 'heavy' })
@@ -65,25 +77,29 @@ if (recoverNatively === undefined) {
 }
 const heavy = createTaskQueue(RUNNING_HEAVY)
 
-const runCall = async (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
+const run = async <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>): Promise<T> => {
   const startMs = performance.now()
   const { context, release } = contexts.lease()
   try {
-    return await serveViewCall(METHODS, context, { method, params }, log)
+    return await task(context)
   } finally {
     release()
     metrics.taskSeconds.observe({ lane }, (performance.now() - startMs) / 1000)
   }
 }
 
+const runInLane = <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>): Promise<T> => {
+  if (lane === 'cheap') return run(lane, task)
+  metrics.waitingTasks.set({ lane }, heavy.waiting)
+  if (heavy.waiting >= WAITING_HEAVY) throw new RpcError(RPC_CODES.limitExceeded, 'too many requests, try again later')
+  return heavy.run(() => run(lane, task))
+}
+
 const service = {
-  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
-    if (lane === 'cheap') return runCall(lane, method, params)
-    metrics.waitingTasks.set({ lane }, heavy.waiting)
-    if (heavy.waiting >= WAITING_HEAVY)
-      throw new RpcError(RPC_CODES.limitExceeded, 'too many requests, try again later')
-    return heavy.run(() => runCall(lane, method, params))
-  },
+  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> =>
+    runInLane(lane, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log)),
+  query: (lane: ViewLane, call: NativeCall): Promise<NativeAnswer> =>
+    runInLane(lane, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
   /** see `createSenderRecovery` */
   recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

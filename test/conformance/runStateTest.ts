@@ -75,6 +75,7 @@ function readBlock({ env }: StateTest, fork: StateTestCase['fork']): BlockContex
   return {
     number: Number(field('currentNumber')),
     timestamp: Number(field('currentTimestamp')),
+    timeMs: Number(field('currentTimestamp')) * 1000,
     gasLimit: field('currentGasLimit'),
     coinbase: hexToBytes(env.currentCoinbase!),
     baseFeePerGas: env.currentBaseFee === undefined ? undefined : BigInt(env.currentBaseFee),

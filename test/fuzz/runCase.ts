@@ -19,6 +19,7 @@ const BLOCK_HASH_WINDOW = 256
 export const BLOCK: BlockContext = {
   number: BLOCK_NUMBER,
   timestamp: 1_700_000_000,
+  timeMs: 1_700_000_000_000,
   gasLimit: 30_000_000n,
   coinbase: COINBASE,
   baseFeePerGas: 7n,

@@ -17,6 +17,8 @@ export interface CommittedEvidence {
 
 /** KeyPrefixEvidence of the SDK (x/evidence/types/keys.go): hash -> evidence. */
 const EVIDENCE_PREFIX = 0x00
+/** The same as a prefix of the native store. */
+export const EVIDENCE_STORE_PREFIX: Uint8Array = moduleStoreKey('evidence', Uint8Array.of(EVIDENCE_PREFIX))
 /** consensus address, height -> hash */
 const MISBEHAVIOUR_PREFIX = 0x01
 

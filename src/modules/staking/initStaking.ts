@@ -1,19 +1,80 @@
-import type { NativeStore } from '../../state/world.ts'
-import { registerValidator, type StakedValidator } from './validators.ts'
-import { setMaxValidators, takeValidatorUpdates } from './validatorUpdates.ts'
+import type { Genesis } from '../../chain/genesisSchema.ts'
+import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
+import type { JsonContext } from '../../primitives/protoScalars.ts'
+import type { ModuleContext } from '../context.ts'
+import { afterDelegationModified, afterValidatorCreated, beforeDelegationCreated } from '../distribution/hooks.ts'
+import { afterValidatorBonded } from '../slashing/hooks.ts'
+import { type Delegation, putDelegation } from './delegations.ts'
+import { setLastPower, setLastTotalPower } from './lastPowers.ts'
+import { getOperator, setOperator } from './operators.ts'
+import { STAKING_PARAMS } from './params.ts'
+import { validatorFromSdk } from './sdkForms.ts'
+import { Ed25519PubKey, Params, SdkDelegation, SdkValidator } from './types.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  potentialPower,
+  putValidator,
+  takeSetChanged,
+  type Validator,
+} from './validators.ts'
+
+/** What staking begins with: bonded validators, with all of their delegations. */
+export interface StakingGenesis {
+  readonly params: Params
+  readonly validators: readonly Validator[]
+  readonly delegations: readonly Delegation[]
+}
+
+const PUBLIC_KEYS: JsonContext = {
+  typeOf: (typeUrl) => (typeUrl === Ed25519PubKey.typeUrl ? Ed25519PubKey : undefined),
+}
+
+/** Reads `app_state.staking` of a genesis that `parseGenesis` has checked. */
+export function stakingGenesisOf(section: Genesis['app_state']['staking']): StakingGenesis {
+  const delegations = section.delegations.map((json) => SdkDelegation.fromJson(json, PUBLIC_KEYS))
+  return {
+    params: Params.fromJson(section.params, PUBLIC_KEYS),
+    validators: section.validators.map((json) => validatorFromSdk(SdkValidator.fromJson(json, PUBLIC_KEYS))),
+    delegations: delegations.map(({ delegatorAddress, validatorAddress, shares }) => ({
+      delegator: parseAddress(delegatorAddress),
+      operator: parseAddress(validatorAddress, BECH32_OPERATOR),
+      shares,
+    })),
+  }
+}
 
 /**
- * Writes the validators of the first block, which consensus has from the genesis too.
- * @throws Error when two of them have the same operator or key
+ * Writes staking's part of block 0, after the parameters of distribution and slashing. The coins are in the bonded pool already, and
+ * consensus has the validators from the genesis too.
+ * @throws Error when two validators have the same operator or key
  */
-export function initStaking(
-  native: NativeStore,
-  { validators, maxValidators }: { readonly validators: readonly StakedValidator[]; readonly maxValidators: number },
-): void {
-  setMaxValidators(native, maxValidators)
+export function initStaking(context: ModuleContext, { params, validators, delegations }: StakingGenesis): void {
+  const { native } = context.world
+  STAKING_PARAMS.set(native, params)
+  let totalPower = 0n
   for (const validator of validators) {
-    const result = registerValidator(native, validator)
-    if (!result.ok) throw new Error(`two validators of the genesis are the same: ${result.reason}`)
+    const { operator } = validator
+    const consensusAddress = consensusAddressOf(validator)
+    if (getValidator(native, operator) !== undefined) throw new Error('two validators have the same operator')
+    if (getOperator(native, consensusAddress) !== undefined) throw new Error('two validators have the same key')
+    setOperator(native, consensusAddress, operator)
+    putValidator(native, validator)
+    const power = potentialPower(validator)
+    setLastPower(native, operator, power)
+    totalPower += power
+    afterValidatorCreated(context, operator)
   }
-  takeValidatorUpdates(native)
+  setLastTotalPower(native, totalPower)
+  for (const delegation of delegations) {
+    const { delegator, operator } = delegation
+    beforeDelegationCreated(context, delegator, operator)
+    putDelegation(native, delegation)
+    afterDelegationModified(context, delegator, operator)
+  }
+  for (const validator of validators) {
+    afterValidatorBonded(context, consensusAddressOf(validator), validator.operator)
+  }
+  // Consensus knows of these.
+  takeSetChanged(native)
 }

@@ -1,8 +1,23 @@
 import type { Address } from '../../primitives/address.ts'
-import { bigIntToBytes, bytesKey, bytesToBigInt, compareBytes } from '../../primitives/bytes.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { moduleStoreKey } from '../storeKey.ts'
-import { type StakedValidator, takeChanged, validators } from './validators.ts'
+import type { ModuleContext } from '../context.ts'
+import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
+import { afterValidatorBonded } from '../slashing/hooks.ts'
+import { POWER_INDEX } from './keys.ts'
+import { lastPowers, setLastPower, setLastTotalPower } from './lastPowers.ts'
+import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
+import { moveBetweenPools } from './pools.ts'
+import { dequeue, enqueue } from './queue.ts'
+import { nextUnbondingId } from './unbondingIds.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  potentialPower,
+  putValidator,
+  takeSetChanged,
+  type Validator,
+} from './validators.ts'
 
 /** A voting power that consensus is told of. */
 export interface PowerUpdate {
@@ -14,68 +29,92 @@ export interface PowerUpdate {
 
 /** CometBFT types/validator_set.go, MaxTotalVotingPower. */
 const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
-/** ParamsKey of the SDK (x/staking/types/keys.go); the value is max_validators alone, 4 bytes. */
-const MAX_VALIDATORS_KEY = moduleStoreKey('staking', Uint8Array.of(0x51))
 
 /**
- * What changed in the powers that consensus counts, at a block's end. The strongest validators have power, at most
- * max_validators of them (equal ones in order of their operators' addresses). Whatever modules set, consensus can follow:
- * nobody is removed who is not there, the total stays in CometBFT's bound by cutting the weakest, and a set never gets
- * empty: without anybody who has a right to power, the present validators keep theirs.
+ * What changed in the powers that consensus counts, at a block's end (x/staking/keeper/val_state_change.go,
+ * ApplyAndReturnValidatorSetUpdates). The strongest validators that are not jailed are bonded, at most max_validators of them (equal
+ * ones in order of their operators' addresses); who falls out starts to unbond, and the coins change pools.
+ *
+ * Beyond the SDK, consensus can always follow: the total stays in CometBFT's bound by cutting the weakest, and a set never
+ * gets empty: without anybody who has a right to power, the present validators keep theirs. Nothing is read where nothing
+ * that counts was written since the last call.
  */
-export function takeValidatorUpdates(native: NativeStore): readonly PowerUpdate[] {
-  if (!takeChanged(native)) return []
-  const all = [...validators(native)]
-  const powers = consensusPowers(all, getMaxValidators(native))
-  if (powers.size === 0) return []
+export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
+  const { native } = context.world
+  if (!takeSetChanged(native)) return []
+  const chosen = chooseBonded(native)
+  if (chosen.length === 0) return []
+
+  const last = [...lastPowers(native)]
+  const lastPower = new Map(last.map(({ operator, power }) => [bytesKey(operator), power]))
   const updates: PowerUpdate[] = []
-  for (const { operator, publicKey } of all) {
-    const power = powers.get(bytesKey(operator)) ?? 0n
-    if (power === getLastPower(native, operator)) continue
-    setLastPower(native, operator, power)
-    updates.push({ publicKey, power })
+  let toBonded = 0n
+  let totalPower = 0n
+  for (const { validator, power } of chosen) {
+    if (validator.status !== 'bonded') {
+      bond(context, validator)
+      toBonded += validator.tokens
+    }
+    totalPower += power
+    const name = bytesKey(validator.operator)
+    if (lastPower.get(name) !== power) {
+      setLastPower(native, validator.operator, power)
+      updates.push({ publicKey: validator.publicKey, power })
+    }
+    lastPower.delete(name)
   }
+  for (const { operator } of last) {
+    if (!lastPower.has(bytesKey(operator))) continue
+    const validator = beginUnbonding(context, operator)
+    toBonded -= validator.tokens
+    setLastPower(native, operator, 0n)
+    updates.push({ publicKey: validator.publicKey, power: 0n })
+  }
+  if (toBonded > 0n) moveBetweenPools(context, NOT_BONDED_POOL, BONDED_POOL, toBonded)
+  else moveBetweenPools(context, BONDED_POOL, NOT_BONDED_POOL, -toBonded)
+  if (updates.length > 0) setLastTotalPower(native, totalPower)
   return updates
 }
 
-export function getMaxValidators(native: Pick<NativeStore, 'get'>): number {
-  const value = native.get(MAX_VALIDATORS_KEY)
-  if (value === undefined) throw new Error('the staking module has no parameters')
-  return Number(bytesToBigInt(value))
-}
-
-export function setMaxValidators(native: Pick<NativeStore, 'set'>, maxValidators: number): void {
-  native.set(MAX_VALIDATORS_KEY, bigIntToBytes(BigInt(maxValidators), 4))
-}
-
-/** Power that consensus was last told of; 0 for a validator that it does not know. */
-export function getLastPower(native: Pick<NativeStore, 'get'>, operator: Address): bigint {
-  const value = native.get(lastPowerKey(operator))
-  return value === undefined ? 0n : bytesToBigInt(value)
-}
-
-function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {
-  if (power === 0n) native.delete(lastPowerKey(operator))
-  else native.set(lastPowerKey(operator), bigIntToBytes(power, 8))
-}
-
-/** By operator; who has none is left out. */
-function consensusPowers(all: readonly StakedValidator[], maxValidators: number): ReadonlyMap<string, bigint> {
-  const strongest = all
-    .filter(({ power }) => power > 0n)
-    .sort((a, b) => (a.power === b.power ? compareBytes(a.operator, b.operator) : a.power > b.power ? -1 : 1))
-    .slice(0, maxValidators)
-  const powers = new Map<string, bigint>()
+/** The strongest and the powers that count, which are less than their tokens are worth where the total would exceed the bound. */
+function chooseBonded(
+  native: Pick<NativeStore, 'get' | 'range'>,
+): readonly { readonly validator: Validator; readonly power: bigint }[] {
+  const { maxValidators } = STAKING_PARAMS.get(native)
+  const chosen: { validator: Validator; power: bigint }[] = []
   let room = MAX_TOTAL_POWER
-  for (const { operator, power } of strongest) {
-    const counted = power < room ? power : room
-    if (counted > 0n) powers.set(bytesKey(operator), counted)
-    room -= counted
+  for (const [, operator] of native.range(POWER_INDEX, { reverse: true })) {
+    if (chosen.length === maxValidators || room === 0n) break
+    const validator = getValidator(native, operator)
+    if (validator === undefined) throw new Error('the order of powers names a validator that is not there')
+    const worth = potentialPower(validator)
+    const power = worth < room ? worth : room
+    chosen.push({ validator, power })
+    room -= power
   }
-  return powers
+  return chosen
 }
 
-/** LastValidatorPowerKey of the SDK (x/staking/types/keys.go). */
-function lastPowerKey(operator: Address): Uint8Array {
-  return moduleStoreKey('staking', Uint8Array.of(0x11, operator.length), operator)
+function bond(context: ModuleContext, validator: Validator): void {
+  const { native } = context.world
+  const { operator, unbondingTimeMs: timeMs } = validator
+  if (validator.status === 'unbonding') dequeue(native, { kind: 'validator', timeMs, addresses: [operator] })
+  putValidator(native, { ...validator, status: 'bonded' })
+  afterValidatorBonded(context, consensusAddressOf(validator), operator)
+}
+
+function beginUnbonding({ world: { native }, block }: ModuleContext, operator: Address): Validator {
+  const validator = getValidator(native, operator)
+  if (validator?.status !== 'bonded') throw new Error('a validator with power is not bonded')
+  const timeMs = block.timeMs + unbondingTimeMs(native)
+  const unbonding: Validator = {
+    ...validator,
+    status: 'unbonding',
+    unbondingHeight: block.height,
+    unbondingTimeMs: timeMs,
+    unbondingIds: [...validator.unbondingIds, nextUnbondingId(native)],
+  }
+  putValidator(native, unbonding)
+  enqueue(native, { kind: 'validator', timeMs, addresses: [operator] })
+  return unbonding
 }

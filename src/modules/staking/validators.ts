@@ -1,88 +1,201 @@
 import type { Address } from '../../primitives/address.ts'
-import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
+import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
 import { sha256 } from '../../primitives/hash.ts'
+import {
+  bool,
+  bytes,
+  decimal,
+  defineMessage,
+  embedded,
+  integer,
+  repeated,
+  uint32,
+  uint64,
+} from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { moduleStoreKey } from '../storeKey.ts'
-import { getOperator, setOperator } from './operators.ts'
+import { addressesKey, addressesOf, powerKey, SET_CHANGED, VALIDATORS } from './keys.ts'
+import { getOperator } from './operators.ts'
+import { Description } from './types.ts'
+
+export type BondStatus = 'unbonded' | 'unbonding' | 'bonded'
 
 /** What staking knows of a validator. */
-export interface StakedValidator {
+export interface Validator {
   readonly operator: Address
   /** ed25519, 32 bytes */
   readonly publicKey: Uint8Array
-  /** that it has a right to; consensus gives it this much if it is among the strongest */
-  readonly power: bigint
+  readonly jailed: boolean
+  readonly status: BondStatus
+  /** acoin, in the bonded pool when the status is bonded, else in the other one */
+  readonly tokens: bigint
+  readonly delegatorShares: Decimal
+  readonly description: Description
+  /** when it began to unbond, 0 when it never did */
+  readonly unbondingHeight: number
+  /** when it is unbonded */
+  readonly unbondingTimeMs: number
+  readonly commission: ValidatorCommission
+  /** acoin */
+  readonly minSelfDelegation: bigint
+  readonly unbondingIds: readonly bigint[]
 }
 
-export type RegisterResult =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: 'operatorExists' | 'keyExists' }
+export interface ValidatorCommission {
+  readonly rate: Decimal
+  readonly maxRate: Decimal
+  readonly maxChangeRate: Decimal
+  readonly updateTimeMs: number
+}
 
-const PUBLIC_KEY_BYTES = 32
+/** One unit of voting power (the SDK's DefaultPowerReduction of chains with 18 decimals). */
+export const POWER_REDUCTION_ACOIN = 10n ** 18n
+
 /** CometBFT's powers are int64. */
 const MAX_POWER = 2n ** 63n - 1n
-/** Keys of the SDK (x/staking/types/keys.go): ValidatorsKey, ValidatorUpdatesKey. */
-const VALIDATORS_PREFIX = moduleStoreKey('staking', Uint8Array.of(0x21))
-const CHANGED_KEY = moduleStoreKey('staking', Uint8Array.of(0x61))
+const STATUSES: readonly BondStatus[] = ['unbonded', 'unbonding', 'bonded']
 
-/** Adds a validator. Its consensus key and its operator must be nobody's, now and before. */
-export function registerValidator(
-  native: Pick<NativeStore, 'get' | 'set'>,
-  validator: StakedValidator,
-): RegisterResult {
-  const consensusAddress = sha256(validator.publicKey).slice(0, 20)
-  if (getValidator(native, validator.operator) !== undefined) return { ok: false, reason: 'operatorExists' }
-  if (getOperator(native, consensusAddress) !== undefined) return { ok: false, reason: 'keyExists' }
-  setOperator(native, consensusAddress, validator.operator)
-  putValidator(native, validator)
-  return { ok: true }
-}
+/** Like the SDK's type, without what its key says and without bech32: it is written by every delegation. */
+const StoredValidator = defineMessage('coind.staking.StoredValidator', {
+  publicKey: bytes(1),
+  jailed: bool(2),
+  status: uint32(3),
+  tokens: integer(4),
+  delegatorShares: decimal(5),
+  unbondingHeight: uint64(6),
+  unbondingTimeMs: uint64(7),
+  rate: decimal(8),
+  maxRate: decimal(9),
+  maxChangeRate: decimal(10),
+  updateTimeMs: uint64(11),
+  minSelfDelegation: integer(12),
+  unbondingIds: repeated(uint64(13)),
+  description: embedded(14, Description),
+})
 
-/**
- * Sets the power that a validator has a right to; consensus hears of it at the block's end (see `takeValidatorUpdates`). False
- * when there is no such validator.
- * @throws RangeError (a bug) when `power` is negative or over an int64
- */
-export function setPower(native: Pick<NativeStore, 'get' | 'set'>, operator: Address, power: bigint): boolean {
-  const validator = getValidator(native, operator)
-  if (validator === undefined) return false
-  putValidator(native, { ...validator, power })
-  return true
-}
+/** Validators by their stored bytes, which a store hands out again and again as the same array. */
+const decoded = new WeakMap<Uint8Array, Validator>()
 
-export function getValidator(native: Pick<NativeStore, 'get'>, operator: Address): StakedValidator | undefined {
-  const value = native.get(validatorKey(operator))
+export function getValidator(native: Pick<NativeStore, 'get'>, operator: Address): Validator | undefined {
+  const value = native.get(addressesKey(VALIDATORS, operator))
   return value && decodeValidator(operator, value)
 }
 
-/** All validators, with and without power, in order of their operators' addresses. */
-export function* validators(native: Pick<NativeStore, 'iterate'>): IterableIterator<StakedValidator> {
-  for (const [key, value] of native.iterate(VALIDATORS_PREFIX)) {
-    yield decodeValidator(key.slice(VALIDATORS_PREFIX.length + 1), value)
+/** The validator whose consensus key has this address (see `consensusAddressOf`). */
+export function getValidatorByConsensus(
+  native: Pick<NativeStore, 'get'>,
+  consensusAddress: Uint8Array,
+): Validator | undefined {
+  const operator = getOperator(native, consensusAddress)
+  const validator = operator && getValidator(native, operator)
+  // An operator stays known by its old key after its validator was removed.
+  return validator && equalBytes(consensusAddressOf(validator), consensusAddress) ? validator : undefined
+}
+
+/** All validators in order of their operators' addresses, from `start` on. */
+export function* validators(
+  native: Pick<NativeStore, 'range'>,
+  options: { readonly start?: Address; readonly reverse?: boolean } = {},
+): IterableIterator<Validator> {
+  const { start, reverse = false } = options
+  const range = { reverse, ...(start && { start: addressesKey(VALIDATORS, start) }) }
+  for (const [key, value] of native.range(VALIDATORS, range)) {
+    yield decodeValidator(addressesOf(key, VALIDATORS)[0]!, value)
   }
 }
 
-/** Whether a validator or power was set since the last call. */
-export function takeChanged(native: Pick<NativeStore, 'get' | 'delete'>): boolean {
-  if (native.get(CHANGED_KEY) === undefined) return false
-  native.delete(CHANGED_KEY)
+/**
+ * Writes a validator, and its place in the order of powers. Where that changes, consensus is told at the block's end (see
+ * `takeValidatorUpdates`).
+ */
+export function putValidator(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, validator: Validator): void {
+  const previous = getValidator(native, validator.operator)
+  native.set(addressesKey(VALIDATORS, validator.operator), encodeValidator(validator))
+  moveInPowerIndex(native, previous, validator)
+}
+
+/** Removes a validator; who its consensus key belonged to stays known. */
+export function deleteValidator(native: Pick<NativeStore, 'set' | 'delete'>, validator: Validator): void {
+  native.delete(addressesKey(VALIDATORS, validator.operator))
+  moveInPowerIndex(native, validator, undefined)
+}
+
+/** Voting power that its tokens are worth, at most an int64; it counts while the validator is bonded. */
+export function potentialPower({ tokens }: Pick<Validator, 'tokens'>): bigint {
+  const power = tokens / POWER_REDUCTION_ACOIN
+  return power < MAX_POWER ? power : MAX_POWER
+}
+
+/** Addresses by public key: the same few are asked for in every block. */
+const consensusAddresses = new WeakMap<Uint8Array, Uint8Array>()
+
+/** First 20 bytes of sha256 of the consensus key. */
+export function consensusAddressOf({ publicKey }: Pick<Validator, 'publicKey'>): Uint8Array {
+  let address = consensusAddresses.get(publicKey)
+  if (address === undefined) {
+    address = sha256(publicKey).slice(0, 20)
+    consensusAddresses.set(publicKey, address)
+  }
+  return address
+}
+
+/** Has consensus told of the set at the block's end. */
+export function markSetChanged(native: Pick<NativeStore, 'set'>): void {
+  native.set(SET_CHANGED, Uint8Array.of(1))
+}
+
+/** Whether the set may have changed since the last call. */
+export function takeSetChanged(native: Pick<NativeStore, 'get' | 'delete'>): boolean {
+  if (native.get(SET_CHANGED) === undefined) return false
+  native.delete(SET_CHANGED)
   return true
 }
 
-function putValidator(native: Pick<NativeStore, 'set'>, { operator, publicKey, power }: StakedValidator): void {
-  if (power < 0n || power > MAX_POWER) throw new RangeError(`a voting power of ${power} is out of range`)
-  native.set(validatorKey(operator), concatBytes(publicKey, bigIntToBytes(power, 8)))
-  native.set(CHANGED_KEY, Uint8Array.of(1))
+function moveInPowerIndex(
+  native: Pick<NativeStore, 'set' | 'delete'>,
+  before: Validator | undefined,
+  after: Validator | undefined,
+): void {
+  const from = before && placeInPowerIndex(before)
+  const to = after && placeInPowerIndex(after)
+  if (from === undefined ? to === undefined : to !== undefined && bytesKey(from) === bytesKey(to)) return
+  if (from !== undefined) native.delete(from)
+  if (to !== undefined && after !== undefined) native.set(to, after.operator)
+  markSetChanged(native)
 }
 
-function decodeValidator(operator: Address, value: Uint8Array): StakedValidator {
-  return {
+/** Its key among powers; undefined for a validator that cannot be bonded: jailed or without power. */
+export function placeInPowerIndex(
+  validator: Pick<Validator, 'operator' | 'tokens' | 'jailed'>,
+): Uint8Array | undefined {
+  const power = potentialPower(validator)
+  return validator.jailed || power === 0n ? undefined : powerKey(power, validator.operator)
+}
+
+function encodeValidator(validator: Validator): Uint8Array {
+  const { status, unbondingHeight, unbondingTimeMs, commission } = validator
+  return StoredValidator.encode({
+    ...validator,
+    ...commission,
+    status: STATUSES.indexOf(status),
+    unbondingHeight: BigInt(unbondingHeight),
+    unbondingTimeMs: BigInt(unbondingTimeMs),
+    updateTimeMs: BigInt(commission.updateTimeMs),
+  })
+}
+
+function decodeValidator(operator: Address, value: Uint8Array): Validator {
+  const known = decoded.get(value)
+  if (known !== undefined) return known
+  const { rate, maxRate, maxChangeRate, updateTimeMs, ...stored } = StoredValidator.decode(value)
+  const validator: Validator = {
+    ...stored,
     operator,
-    publicKey: value.slice(0, PUBLIC_KEY_BYTES),
-    power: bytesToBigInt(value.subarray(PUBLIC_KEY_BYTES)),
+    status: STATUSES[stored.status]!,
+    unbondingHeight: Number(stored.unbondingHeight),
+    unbondingTimeMs: Number(stored.unbondingTimeMs),
+    commission: { rate, maxRate, maxChangeRate, updateTimeMs: Number(updateTimeMs) },
   }
-}
-
-function validatorKey(operator: Address): Uint8Array {
-  return concatBytes(VALIDATORS_PREFIX, Uint8Array.of(operator.length), operator)
+  decoded.set(value, validator)
+  return validator
 }

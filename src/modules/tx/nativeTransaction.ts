@@ -1,5 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Hash } from '../../primitives/hash.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { MessageHandler } from '../message.ts'
 
 /** A message of a transaction, decoded. */
@@ -13,6 +14,10 @@ export interface NativeSigner {
   readonly address: Address
   /** equals the account's nonce when the transaction can start */
   readonly sequence: bigint
+  /** as it was given, or recovered from the signature; undefined in a simulation that gives none */
+  readonly publicKey: AnyValue | undefined
+  /** one, or those of a multisig's members, 64 or 65 bytes each */
+  readonly signatures: readonly Uint8Array[]
 }
 
 /**
@@ -40,6 +45,20 @@ export interface NativeTransaction {
   readonly feePayer: Address
   /** whose fee allowance pays, if any */
   readonly feeGranter: Address | undefined
-  /** gas that it uses, known before it runs: signatures, bytes, messages */
+  /** keys that signed, by what verifying them costs */
+  readonly signatureCounts: SignatureCounts
+  /** keys that have a say, members of a multisig that did not sign too (the SDK's CountSubKeys) */
+  readonly keyCount: number
+  /** gas of each message */
+  readonly messageGas: readonly bigint[]
+  /**
+   * Gas that it uses, known before it runs: bytes, signatures, messages; with the default parameters of the auth module,
+   * see `requiredGas` for those of a state.
+   */
   readonly intrinsicGas: bigint
+}
+
+export interface SignatureCounts {
+  readonly ethSecp256k1: number
+  readonly secp256k1: number
 }

@@ -5,6 +5,7 @@ import { cometFailure } from './table.ts'
 export type CometChain = Pick<
   ChainReader,
   | 'headHeight'
+  | 'hash'
   | 'oldestBlock'
   | 'consensusBlock'
   | 'blockId'

@@ -1,15 +1,23 @@
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { AbciQueryOptions } from '../native/abciQuery.ts'
+import type { ViewPool } from '../viewCall.ts'
+import { createAbciMethods } from './abci.ts'
 import { createBlockMethods } from './blocks.ts'
 import { createBroadcastEvidenceMethod } from './broadcastEvidence.ts'
+import { createBroadcastTxMethods } from './broadcastTx.ts'
 import type { WithChain } from './chain.ts'
+import { createCheckTxMethod } from './checkTx.ts'
 import { createConsensusParamsMethod } from './consensusParams.ts'
 import { createConsensusStateMethods } from './consensusState.ts'
 import { createGenesisMethods } from './genesis.ts'
+import { createIndexedMethods } from './indexed.ts'
+import type { CometMempool } from './mempool.ts'
 import { createNetInfoMethod } from './netInfo.ts'
 import type { CometNode } from './nodePort.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from './status.ts'
 import { type CometTable, createCometTable } from './table.ts'
+import { createUnconfirmedTxsMethods } from './unconfirmedTxs.ts'
 import { createValidatorsMethod } from './validators.ts'
 
 export interface CometOptions {
@@ -21,13 +29,16 @@ export interface CometOptions {
   readonly withChain: WithChain
   readonly isCatchingUp: () => boolean
   readonly node: CometNode
+  readonly mempool: CometMempool
+  readonly abci: AbciQueryOptions
+  readonly views: ViewPool
   /** wall clock */
   readonly nowMs: () => number
 }
 
 /** The methods under /rpc. */
 export function createCometMethods(options: CometOptions): CometTable {
-  const { chain, readGenesis, withChain, isCatchingUp, node, nowMs } = options
+  const { chain, readGenesis, withChain, isCatchingUp, node, mempool, abci, views, nowMs } = options
   return createCometTable([
     createStatusMethod(options),
     healthMethod,
@@ -37,6 +48,11 @@ export function createCometMethods(options: CometOptions): CometTable {
     createValidatorsMethod(withChain, isCatchingUp),
     createConsensusParamsMethod(chain, withChain, isCatchingUp),
     ...createConsensusStateMethods(node, nowMs),
+    ...createBroadcastTxMethods(mempool),
+    createCheckTxMethod(mempool),
+    ...createUnconfirmedTxsMethods(mempool),
     createBroadcastEvidenceMethod(chain.chainId, withChain, node),
+    ...createAbciMethods(abci, withChain),
+    ...createIndexedMethods(views),
   ])
 }

@@ -53,6 +53,25 @@ export const int64 = integer('int64', MIN_INT64, MAX_INT64)
 export const int = integer('int', MIN_INT64, MAX_INT64)
 export const uint = integer('uint', 0n, MAX_UINT64)
 
+/** In a query between quotation marks; without them too, which CometBFT refuses. */
+export const text: CometType<string> = {
+  fromQuery: (value) => (isQuoted(value) ? value.slice(1, -1) : value),
+  fromJson: (value) => stringOf(value, 'string'),
+}
+
+export const bool: CometType<boolean> = {
+  fromQuery: (value) => {
+    if (value === 'true') return true
+    if (value === 'false') return false
+    throw new CometParamError(`invalid character '${value[0]}' looking for beginning of value`)
+  },
+  fromJson: (value) => {
+    if (value === null || value === undefined) return undefined
+    if (typeof value === 'boolean') return value
+    throw new CometParamError(`json: cannot unmarshal ${typeof value} into Go value of type bool`)
+  },
+}
+
 /**
  * A hash. In a query 0x and hex, in JSON base64. CometBFT takes the characters between quotation marks in a query for the bytes
  * themselves, which no hash is made of; here hex may stand there, and in JSON too.
@@ -78,6 +97,23 @@ export const hexBytes: CometType<Uint8Array> = {
   fromJson: (value) => {
     const text = stringOf(value, 'string')
     return text === undefined ? undefined : fromHex(text.replace(/^0x/i, ''))
+  },
+}
+
+/**
+ * A transaction. In a query 0x and hex, or the bytes themselves between quotation marks, as CometBFT has it; hex may stand between
+ * those too, as no transaction begins like that. In JSON base64.
+ */
+export const transaction: CometType<Uint8Array> = {
+  fromQuery: (text) => {
+    const inner = isQuoted(text) ? text.slice(1, -1) : text
+    if (/^0x/i.test(inner)) return fromHex(inner.slice(2))
+    if (isQuoted(text)) return new TextEncoder().encode(inner)
+    throw new CometParamError(`invalid character '${text[0]}' looking for beginning of value`)
+  },
+  fromJson: (value) => {
+    const text = stringOf(value, '[]uint8')
+    return text === undefined ? undefined : fromBase64(text)
   },
 }
 

@@ -1,13 +1,19 @@
-import { rulesAt } from '../../app/blockContext.ts'
+import { consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
 import { type BlockExecution, beginBlock } from '../../app/blockExecution.ts'
+import { blockStartOf } from '../../app/blockHooks.ts'
+import { type Entry, readNativeEntry } from '../../app/entry.ts'
+import type { EntryResult } from '../../app/executionResults.ts'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import type { StoredEntry } from '../../chain/entryResult.ts'
 import type { SignedTransaction } from '../../chain/transaction.ts'
 import type { Rules } from '../../evm/rules.ts'
+import type { Tracer } from '../../evm/tracer.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { Journal } from '../../state/journal.ts'
 import { serverError } from '../errors.ts'
-import { readingState } from '../eth/blockLookup.ts'
+import { prunedHistory, readingState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/callExecution.ts'
-import { findBlock } from '../eth/loadBlock.ts'
+import { findBody } from '../eth/loadBlock.ts'
 import type { RpcContext } from '../method.ts'
 import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { blockNotFound } from './rawBlocks.ts'
@@ -17,12 +23,16 @@ export interface BlockReplay {
   readonly execution: BlockExecution
   readonly rules: Rules
   readonly hash: Hash
+  /** of the Ethereum block */
   readonly transactions: readonly SignedTransaction[]
+  /** of both kinds by position in data.txs, with what came of them then; `execution` is to make the same of them */
+  readonly entries: readonly StoredEntry[]
+  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
 }
 
 /**
- * Begins to execute a block again, in the way in which it was executed first. `pause` is the engine's, see
- * `ExecutionEnvironment.yield`.
+ * Begins to execute a block again, in the way in which it was executed first: system calls, native modules, then all entries of
+ * data.txs. `pause` is the engine's, see `ExecutionEnvironment.yield`.
  * @throws RpcError when the block or its parent's state is not there
  */
 export async function beginReplay(
@@ -31,32 +41,76 @@ export async function beginReplay(
   pause: () => Promise<void>,
 ): Promise<BlockReplay> {
   const { view, chain } = context
-  const block = findBlock(view.chain, selector)
+  const block = findBody(view.chain, selector)
   if (block === undefined) throw blockNotFound(context, selector)
   const { header, hash, transactions } = block
-  if (header.number === 0) throw serverError('genesis is not traceable')
-  const { engine, precompiles } = executionOf(context)
-  const rules = rulesAt(chain, header.number)
+  const { number } = header
+  if (number === 0) throw serverError('genesis is not traceable')
+  const entries = view.chain.entryResults(number)
+  const decided = view.chain.consensusBlock(number)
+  const lastValidators = view.chain.validatorSetAt(Math.max(1, number - 1))
+  if (entries === undefined || decided === undefined || lastValidators === undefined) throw prunedHistory()
+  const { engine, precompiles, hooks } = executionOf(context)
+  const rules = rulesAt(chain, number)
   const execution = await beginBlock({
-    world: new Journal(readingState(() => view.stateAt(header.number - 1))),
+    world: new Journal(readingState(() => view.stateAt(number - 1))),
     seed: header,
+    timeMs: consensusTimeMs(header, view.chain, chain),
     rules,
     engine,
     precompiles,
     precompileGasLimit: chain.precompileGasLimit,
     reader: view.chain,
     yield: pause,
+    hooks,
+    start: blockStartOf({ ...decided.header, ...decided }, lastValidators),
   })
-  return { execution, rules, hash, transactions }
+  return { execution, rules, hash, transactions, entries, chain }
 }
 
-/** Executes the transactions before `index` without a tracer. */
+/** Executes all entries before the Ethereum block's transaction `index`, without a tracer. */
 export async function replayUpTo(replay: BlockReplay, index: number, pause: () => Promise<void>): Promise<void> {
-  for (const transaction of replay.transactions.slice(0, index)) {
+  const end = replay.entries.findIndex((entry) => entry.kind === 'evm' && entry.index === index)
+  while (replay.execution.results.length < end) {
     // Transfers are too short for the engine to pause in them.
     await pause()
-    await replay.execution.apply(transaction)
+    await replayTransaction(replay)
   }
+}
+
+/**
+ * Executes the block's next entry.
+ * @throws RpcError when it fares otherwise than it did
+ */
+export async function replayTransaction(replay: BlockReplay, tracer?: Tracer): Promise<void> {
+  const { execution, entries, chain } = replay
+  const position = execution.results.length
+  const stored = entries[position]!
+  const result = await execution.apply(toEntry(stored, chain), tracer)
+  const difference = differenceOf(stored, result)
+  if (difference === undefined) return
+  const { number } = execution.seed
+  throw serverError(`entry ${position} of block ${number} ${difference}: this node's database or version is damaged`)
+}
+
+function toEntry(stored: StoredEntry, chain: BlockReplay['chain']): Entry {
+  if (stored.kind === 'evm') return stored.signed
+  return stored.kind === 'native' ? readNativeEntry(stored.raw, chain, { isVerified: true }) : stored
+}
+
+function differenceOf(stored: StoredEntry, result: EntryResult): string | undefined {
+  if (stored.kind === 'evm' && result.kind === 'evm') {
+    const [was, is] = [stored.receipt, result.receipt]
+    if (was.gasUsed !== is.gasUsed) return `used ${is.gasUsed} gas when executed again, ${was.gasUsed} by its receipt`
+    return was.status === is.status ? undefined : `had the status ${was.status}, and now ${is.status}`
+  }
+  if (stored.kind === 'native' && result.kind === 'native') {
+    const [was, is] = [stored.result, result.result]
+    if (was.gasUsed !== is.gasUsed) return `used ${is.gasUsed} gas when executed again, ${was.gasUsed} by its result`
+    return was.code === is.code ? undefined : `had the code ${was.code}, and now ${is.code}`
+  }
+  if (stored.kind === result.kind) return undefined
+  return result.kind === 'skipped' ? `cannot start again (${result.reason})` : 'started, and did not before'
 }
 
 /** How many logs the executed part of the block has. */

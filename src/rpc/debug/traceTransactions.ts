@@ -6,7 +6,7 @@ import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
 import { readHash } from '../params/data.ts'
 import { readTraceConfig, type TraceConfig } from '../params/traceConfig.ts'
-import { type BlockReplay, beginReplay, logCount, replayUpTo } from './blockReplay.ts'
+import { type BlockReplay, beginReplay, logCount, replayTransaction, replayUpTo } from './blockReplay.ts'
 import { runTrace, type TraceRun } from './traceRun.ts'
 
 /** Executes a mined transaction again with a tracer. */
@@ -22,7 +22,7 @@ export const traceTransaction = defineMethod({
     return runTrace(context, config, async (run) => {
       const replay = await beginReplay(context, { kind: 'number', number: height }, run.pause)
       await replayUpTo(replay, index, run.pause)
-      return traceNext(replay, run)
+      return traceTransactionAt(replay, index, run)
     })
   },
 })
@@ -48,27 +48,26 @@ function traceBlock(context: RpcContext, selector: BlockSelector, config: TraceC
   return runTrace(context, config, async (run) => {
     const replay = await beginReplay(context, selector, run.pause)
     const traces: { readonly txHash: string; readonly result: unknown }[] = []
-    for (const { transaction } of replay.transactions) {
+    for (const [index, { transaction }] of replay.transactions.entries()) {
       await run.pause()
-      traces.push({ txHash: bytesToHex(transaction.hash), result: await traceNext(replay, run) })
+      await replayUpTo(replay, index, run.pause)
+      traces.push({ txHash: bytesToHex(transaction.hash), result: await traceTransactionAt(replay, index, run) })
     }
     return traces
   })
 }
 
-/** Executes the next transaction of the block with a tracer. */
-async function traceNext({ execution, rules, hash, transactions }: BlockReplay, run: TraceRun): Promise<unknown> {
-  const index = execution.results.length
-  const signed = transactions[index]!
+/** Executes the transaction with a tracer; all before it was executed. */
+async function traceTransactionAt(replay: BlockReplay, index: number, run: TraceRun): Promise<unknown> {
+  const { execution, rules, hash, transactions } = replay
   const { tracer, result } = run.collect({
     fork: rules.fork,
     blockNumber: execution.seed.number,
     blockHash: hash,
-    transactionHash: signed.transaction.hash,
+    transactionHash: transactions[index]!.transaction.hash,
     transactionIndex: index,
     firstLogIndex: logCount(execution),
   })
-  const outcome = await execution.apply(signed, tracer)
-  if (outcome.kind !== 'evm') throw serverError(`tracing failed: ${outcome.reason}`)
+  await replayTransaction(replay, tracer)
   return result()
 }

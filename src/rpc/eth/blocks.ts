@@ -35,7 +35,7 @@ export const getHeaderByNumber = defineMethod({
   required: 1,
   run: (context, number) => {
     if (number !== 'pending') return headerOrNull(context, { kind: 'number', number })
-    const header = nextHeader(context.view.chain, context.chain, context.now())
+    const header = nextHeader(context.view, context.chain, context.now())
     return { ...formatHeader(header, header.parentHash), hash: null, nonce: null, miner: null }
   },
 })
@@ -59,6 +59,6 @@ function headerOrNull({ view }: RpcContext, selector: BlockSelector): JsonObject
 }
 
 function pendingBlock({ view, chain, now }: RpcContext): JsonObject {
-  const header = nextHeader(view.chain, chain, now())
+  const header = nextHeader(view, chain, now())
   return formatPendingBlock(header, ethereumBlockSize(header, []))
 }

@@ -1,4 +1,4 @@
-import { blockContextOf, rulesAt } from '../../app/blockContext.ts'
+import { blockContextOf, consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
 import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
 import { type BlockContext, ExecutionTimeout } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
@@ -51,9 +51,7 @@ export function executionOf({ execution }: Pick<RpcContext, 'execution'>): Execu
 export function openCall(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
   const { height, state } = selectState(context.view, selector)
   const isPending = selector.kind === 'number' && selector.number === 'pending'
-  const header = isPending
-    ? nextHeader(context.view.chain, context.chain, context.now())
-    : context.view.chain.header(height)
+  const header = isPending ? nextHeader(context.view, context.chain, context.now()) : context.view.chain.header(height)
   if (header === undefined) throw prunedHistory()
   return callEnvironment(context, state, header, overrides)
 }
@@ -69,7 +67,9 @@ export function callEnvironment(
   const { callTimeoutMs: timeoutMs } = context.limits
   const rules = rulesAt(context.chain, header.number)
   const world = new Journal(state)
-  const block = overrideBlock(blockContextOf(header, context.view.chain, rules), overrides.block ?? {})
+  const { chain } = context.view
+  const timeMs = consensusTimeMs(header, chain, context.chain)
+  const block = overrideBlock(blockContextOf(header, timeMs, chain, rules), overrides.block ?? {})
   const remaining = applyStateOverrides(world, overrides.state ?? [], precompiles, rules)
   // What was overridden is what the first transaction finds: it is no change of that transaction.
   world.endTransaction({ clearEmpty: false })

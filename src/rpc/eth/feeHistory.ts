@@ -10,7 +10,7 @@ import { defineMethod } from '../method.ts'
 import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
 import { readBlockCount, readPercentiles } from '../params/feeHistory.ts'
 import { heightOfTag, prunedHistory } from './blockLookup.ts'
-import { baseFeeAfter } from './nextBlock.ts'
+import { baseFeeAfterHead } from './nextBlock.ts'
 
 /** geth's limits (eth/gasprice/feehistory.go). */
 const MAX_BLOCKS = 1024
@@ -33,7 +33,7 @@ export const feeHistory = defineMethod({
     const headers = headersOf(chain, oldest, newest)
     const last = headers.at(-1)!
     const following = chain.header(newest + 1)
-    const nextFee = following === undefined ? baseFeeAfter(last, config) : following.baseFeePerGas
+    const nextFee = following === undefined ? baseFeeAfterHead(view, config) : following.baseFeePerGas
     const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
     const reward: string[][] = []
     for (const header of percentiles.length === 0 ? [] : headers) {

@@ -2,7 +2,7 @@ import { blobBaseFee as blobBaseFeeOf } from '../../chain/blobFee.ts'
 import { forkAt } from '../../chain/chainConfig.ts'
 import { toNullableQuantity, toQuantity } from '../format/quantity.ts'
 import { defineMethod } from '../method.ts'
-import { baseFeeAfter, headHeader } from './nextBlock.ts'
+import { baseFeeAfterHead, headHeader } from './nextBlock.ts'
 import { suggestTip } from './suggestedTip.ts'
 
 /**
@@ -24,7 +24,7 @@ export const gasPrice = defineMethod({
   params: [],
   required: 0,
   run: ({ view, chain }) => {
-    const baseFee = baseFeeAfter(headHeader(view.chain), chain) ?? 0n
+    const baseFee = baseFeeAfterHead(view, chain) ?? 0n
     return toQuantity(suggestGasPrice(baseFee, suggestTip(view.chain)))
   },
 })
@@ -43,7 +43,7 @@ export const baseFee = defineMethod({
   lane: 'socket',
   params: [],
   required: 0,
-  run: ({ view, chain }) => toNullableQuantity(baseFeeAfter(headHeader(view.chain), chain)),
+  run: ({ view, chain }) => toNullableQuantity(baseFeeAfterHead(view, chain)),
 })
 
 /** The chain takes no blob transactions, so it stays at its minimum of 1 wei. */

@@ -12,7 +12,7 @@ import type { BlockSelector } from '../params/blockNumberOrHash.ts'
 import { type CallRequest, callData, readCallRequest } from '../params/callRequest.ts'
 import { checkChainId, checkFeeFields } from './callExecution.ts'
 import { estimate, openEstimate } from './estimateGas.ts'
-import { baseFeeAfter, headHeader } from './nextBlock.ts'
+import { baseFeeAfterHead } from './nextBlock.ts'
 import { suggestTip } from './suggestedTip.ts'
 
 const PENDING: BlockSelector = { kind: 'number', number: 'pending' }
@@ -89,7 +89,7 @@ function fillFees({ view, chain }: RpcContext, request: CallRequest): Fees {
   }
   if (maxFeePerGas === 0n) throw serverError('maxFeePerGas must be non-zero')
   const tip = request.maxPriorityFeePerGas ?? suggestTip(view.chain)
-  const cap = maxFeePerGas ?? (baseFeeAfter(headHeader(view.chain), chain) ?? 0n) * 2n + tip
+  const cap = maxFeePerGas ?? (baseFeeAfterHead(view, chain) ?? 0n) * 2n + tip
   if (cap < tip) throw serverError(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
   return { maxFeePerGas: cap, maxPriorityFeePerGas: tip }
 }

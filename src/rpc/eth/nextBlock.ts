@@ -1,13 +1,17 @@
 import { seedAfter } from '../../app/blockSeed.ts'
+import { type RunningParams, runningParams } from '../../app/runningParams.ts'
 import { nextBaseFee } from '../../chain/baseFee.ts'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
 import type { ChainReader } from '../../chain/reader.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../../primitives/hash.ts'
+import type { NodeView } from '../../state/view.ts'
 import { serverError } from '../errors.ts'
 
 type Chain = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket' | 'genesisHash'>
-type Reader = Pick<ChainReader, 'headHeight' | 'header' | 'hash' | 'blockId'>
+type View = Pick<NodeView, 'stateAt'> & {
+  readonly chain: Pick<ChainReader, 'headHeight' | 'header' | 'hash' | 'blockId'>
+}
 
 /** The head's header. @throws RpcError before the genesis block is there */
 export function headHeader(reader: Pick<ChainReader, 'headHeight' | 'header'>): EthereumHeader {
@@ -16,18 +20,24 @@ export function headHeader(reader: Pick<ChainReader, 'headHeight' | 'header'>): 
   return header
 }
 
-/** Base fee of the block after `parent`, wei per gas; undefined before London. */
-export function baseFeeAfter(parent: EthereumHeader, chain: Pick<ChainConfig, 'feeMarket'>): bigint | undefined {
-  const { baseFeePerGas, gasUsed, gasLimit } = parent
+/** Base fee of the block after the head, wei per gas; undefined before London. */
+export function baseFeeAfterHead(view: Pick<View, 'stateAt' | 'chain'>, chain: RunningParams): bigint | undefined {
+  const { baseFeePerGas, gasUsed, gasLimit } = headHeader(view.chain)
   if (baseFeePerGas === undefined) return undefined
-  return nextBaseFee({ baseFeePerGas, gasUsed, gasLimit }, chain.feeMarket)
+  return nextBaseFee({ baseFeePerGas, gasUsed, gasLimit }, paramsAfterHead(view, chain).feeMarket)
+}
+
+function paramsAfterHead({ chain, stateAt }: Pick<View, 'stateAt' | 'chain'>, genesis: RunningParams): RunningParams {
+  const state = stateAt(chain.headHeight)
+  return runningParams({ get: (key) => state.getNative(key) }, genesis)
 }
 
 /**
  * The header of the block that comes next as far as it is known now: no transactions, the state of the head, the head's
  * proposer in the place of the unknown one.
  */
-export function nextHeader(reader: Reader, chain: Chain, nowMs: number): EthereumHeader {
+export function nextHeader(view: View, chain: Chain, nowMs: number): EthereumHeader {
+  const reader = view.chain
   const parent = headHeader(reader)
   const parentHash = reader.hash(parent.number)
   if (parentHash === undefined) throw serverError('header not found')
@@ -39,11 +49,11 @@ export function nextHeader(reader: Reader, chain: Chain, nowMs: number): Ethereu
       timeMs: Math.max(nowMs, parent.timestamp * 1000),
       miner: parent.miner,
     },
-    chain,
+    paramsAfterHead(view, chain),
   )
   return {
     ...seed,
-    baseFeePerGas: baseFeeAfter(parent, chain),
+    baseFeePerGas: baseFeeAfterHead(view, chain),
     sha3Uncles: EMPTY_UNCLES_HASH,
     stateRoot: parent.stateRoot,
     transactionsRoot: EMPTY_TRIE_ROOT,

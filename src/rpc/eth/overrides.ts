@@ -81,6 +81,7 @@ export function overrideBlock(block: BlockContext, overrides: BlockOverrides): B
     number: overrides.number ?? block.number,
     difficulty: overrides.difficulty ?? block.difficulty,
     timestamp: overrides.time ?? block.timestamp,
+    timeMs: overrides.time === undefined ? block.timeMs : overrides.time * 1000,
     gasLimit: overrides.gasLimit ?? block.gasLimit,
     coinbase: overrides.feeRecipient ?? block.coinbase,
     prevRandao: overrides.prevRandao ?? block.prevRandao,

@@ -1,6 +1,9 @@
+import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { Transaction } from '../../chain/transaction.ts'
 import { decodeTransaction } from '../../chain/transactionCodec.ts'
 import { recoverSender } from '../../chain/transactionSender.ts'
+import type { RpcLimits } from '../../config/config.ts'
+import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { DecodingError } from '../../primitives/rlp.ts'
@@ -26,15 +29,27 @@ export const sendRawTransaction = defineMethod({
  * @throws RpcError in geth's words when it is refused
  */
 export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
+  const transaction = readRawTransaction(raw, limits)
+  const sender = readSender(transaction, chain)
+  const admission = await txs.add(transaction.raw, sender, transaction.hash)
+  if (!admission.accepted) throw serverError(admission.reason)
+  return admission.hash
+}
+
+/** @throws RpcError in geth's words for what is no transaction, or costs more than the node's operator lets clients spend */
+export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLimits, 'feeCapAcoin'>): Transaction {
   // The form with blobs, in which clients send these, is not decoded at all.
   if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
   const transaction = decode(raw)
-  checkFeeCap(transaction, limits.feeCapAcoin)
-  const recovery = recoverSender(transaction, { chainId: chain.evmChainId, allowUnprotected: false })
+  checkFeeCap(transaction, feeCapAcoin)
+  return transaction
+}
+
+/** @throws RpcError in geth's words when nobody on this chain has signed it */
+export function readSender(transaction: Transaction, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Address {
+  const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: false })
   if ('reason' in recovery) throw serverError(recovery.reason)
-  const admission = await txs.add(transaction.raw, recovery.sender, transaction.hash)
-  if (!admission.accepted) throw serverError(admission.reason)
-  return admission.hash
+  return recovery.sender
 }
 
 function decode(raw: Uint8Array): Transaction {

@@ -74,7 +74,7 @@ async function executeBlock(
     world,
     engine,
     rules,
-    block: blockContextOf(header, memoryChainReader(ancestors), rules),
+    block: blockContextOf(header, header.timestamp * 1000, memoryChainReader(ancestors), rules),
     precompiles: new Map(),
     acceptsBlobs: true,
   }

@@ -11,12 +11,13 @@ import { importBlocks } from '../../../src/app/importBlocks.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
-import { registerValidator, setPower } from '../../../src/modules/staking/validators.ts'
 import { bytesToHex, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { setPower } from '../modules/staking/setPower.ts'
 import { WALLET, WALLET_KEY } from './testChain.ts'
 import {
+  blockTimeMs,
   type NetworkNode,
   type NodeOptions,
   networkGenesis,
@@ -36,11 +37,15 @@ async function transfer(nonce: number, from = account): Promise<Uint8Array> {
   return hexToBytes(await from.signTransaction({ ...fields, nonce, to: RECEIVER, value: 1n }))
 }
 
-const hooks = scriptedHooks((height: number, { native }: WorldState) => {
-  const { operator, key } = testValidator(4)
-  if (height === 5) registerValidator(native, { operator, publicKey: key.publicKey, power: 700n })
-  if (height === 9) setPower(native, testValidator(0).operator, 0n)
-  if (height > 12) setPower(native, operator, BigInt(700 + height))
+const hooks = scriptedHooks((height: number, world: WorldState) => {
+  const context = { world, block: { height, timeMs: blockTimeMs(height) } }
+  const power = (index: number, value: bigint) => {
+    const { operator, key } = testValidator(index)
+    setPower(context, { operator, publicKey: key.publicKey, power: value })
+  }
+  if (height === 5) power(4, 700n)
+  if (height === 9) power(0, 0n)
+  if (height > 12) power(4, BigInt(700 + height))
 })
 
 let decisions: DecidedBlock[]

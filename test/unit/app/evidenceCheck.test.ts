@@ -6,8 +6,8 @@ import { evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidenc
 import type { Evidence } from '../../../src/chain/consensus/types.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
-import { registerValidator, setPower } from '../../../src/modules/staking/validators.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { setPower } from '../modules/staking/setPower.ts'
 import { GENESIS_TIME_MS } from './testChain.ts'
 import {
   blockTimeMs,
@@ -44,10 +44,14 @@ async function extend(evidence: readonly Evidence[] = []): Promise<ConsensusBloc
 }
 
 beforeAll(async () => {
-  const hooks = scriptedHooks((height, { native }) => {
-    const { operator, key } = testValidator(4)
-    if (height === 2) registerValidator(native, { operator, publicKey: key.publicKey, power: 500n })
-    if (height === 6) setPower(native, testValidator(0).operator, 0n)
+  const hooks = scriptedHooks((height, world) => {
+    const power = (index: number, value: bigint) => {
+      const { operator, key } = testValidator(index)
+      const context = { world, block: { height, timeMs: blockTimeMs(height) } }
+      setPower(context, { operator, publicKey: key.publicKey, power: value })
+    }
+    if (height === 2) power(4, 500n)
+    if (height === 6) power(0, 0n)
   })
   node = await openNetworkNode(networkGenesis(4), { hooks, maxAge: MAX_AGE })
   states.push(await node.state())

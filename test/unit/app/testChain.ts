@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisState.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
@@ -10,9 +11,8 @@ import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
+import { entryHash } from '../../../src/chain/entryKind.ts'
 import { chainConfigOf } from '../../../src/chain/genesis.ts'
-import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
-import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
@@ -101,7 +101,7 @@ async function openTestChain(
       const info = await application.info()
       const height = info.height + 1
       const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
-      offered = asGiven ? [] : raws.map((raw) => pooled(raw, chain.evmChainId))
+      offered = asGiven ? [] : raws.map((raw) => pooled(raw, chain))
       const { txs } = asGiven
         ? { txs: raws }
         : await application.prepareProposal({
@@ -156,9 +156,9 @@ async function openTestChain(
   }
 }
 
-export function pooled(raw: Uint8Array, chainId: bigint): PooledTransaction {
-  const transaction = decodeTransaction(raw)
-  const recovery = recoverSender(transaction, { chainId, allowUnprotected: false })
-  if ('reason' in recovery) throw new Error(recovery.reason)
-  return { raw, hash: transaction.hash, sender: recovery.sender }
+/** A transaction of either kind as the pool offers it. */
+export function pooled(raw: Uint8Array, chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>): PooledTransaction {
+  const entry = readEntry(raw, chain)
+  if ('reason' in entry) throw new Error(entry.reason)
+  return { raw, hash: entryHash(raw), sender: 'native' in entry ? entry.native.sender : entry.sender }
 }

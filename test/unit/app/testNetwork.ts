@@ -195,7 +195,7 @@ export async function proposeBlock(
   const timeMs = blockTimeMs(height)
   const proposerAddress = proposerAt(state.validators, round).address
   const lastCommit = state.lastSeenCommit
-  node.offered = (wishes.raws ?? []).map((raw) => pooled(raw, node.chain.evmChainId))
+  node.offered = (wishes.raws ?? []).map((raw) => pooled(raw, node.chain))
   const data = await node.executor.application.prepareProposal({
     height,
     timeMs,
@@ -304,9 +304,9 @@ export function blockTimeMs(height: number): number {
 export function scriptedHooks(script: (height: number, world: WorldState) => void): BlockHooks {
   return {
     begin: MODULE_HOOKS.begin,
-    end: (world, height) => {
-      script(height, world)
-      return MODULE_HOOKS.end(world, height)
+    end: (world, block) => {
+      script(block.height, world)
+      return MODULE_HOOKS.end(world, block)
     },
   }
 }

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { genesisHeader } from '../../../src/app/genesisBlock.ts'
-import type { StoredExecution } from '../../../src/chain/blockRecord.ts'
 import { logsBloom } from '../../../src/chain/bloom.ts'
+import { type EvmEntry, NO_BLOCK_EVENTS } from '../../../src/chain/entryResult.ts'
 import { ethereumHeaderHash } from '../../../src/chain/ethereumHeaderCodec.ts'
 import { writeHead } from '../../../src/chain/headRecord.ts'
 import { createBlockCache, openChainReader } from '../../../src/chain/store.ts'
+import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import { writeBlock } from '../../../src/chain/writeBlock.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
@@ -38,7 +40,7 @@ describe('block cache', () => {
 
   /** Blocks 0 to `blocks` − 1 with so many receipts each. */
   async function fill(blocks: number, transactions: number): Promise<void> {
-    const executed = Array.from({ length: transactions }, (_, position) => execution(position))
+    const entries = Array.from({ length: transactions }, (_, index) => entry(index))
     const batch = new WriteBatch()
     for (let number = 0; number < blocks; number++) {
       const header = { ...GENESIS, number }
@@ -46,8 +48,8 @@ describe('block cache', () => {
         header,
         hash: ethereumHeaderHash(header),
         consensus: undefined,
-        results: { executed, skipped: [] },
-        transactionHashes: [],
+        entries,
+        events: NO_BLOCK_EVENTS,
       })
     }
     writeHead(batch, { height: blocks - 1, decided: undefined, resultsHash: ZERO_HASH })
@@ -67,12 +69,17 @@ describe('block cache', () => {
   })
 })
 
-function execution(position: number): StoredExecution {
+const raw = hexToBytes(
+  '0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83',
+)
+
+function entry(index: number): EvmEntry {
   return {
-    position,
-    sender: new Uint8Array(20),
+    kind: 'evm',
+    index,
+    signed: { transaction: decodeTransaction(raw), sender: new Uint8Array(20) },
     receipt: {
-      type: 2,
+      type: 0,
       status: 1,
       gasUsed: 21_000n,
       cumulativeGasUsed: 0n,
@@ -83,5 +90,7 @@ function execution(position: number): StoredExecution {
       blobGasUsed: undefined,
       blobGasPrice: undefined,
     },
+    transfers: [],
+    events: [],
   }
 }

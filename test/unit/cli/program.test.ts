@@ -86,6 +86,9 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     print: (text) => {
       printed += text
     },
+    readSecret: async (question) => {
+      throw new ConfigError(question)
+    },
     now: () => 0,
     onStopSignal: () => undefined,
     exitNow: () => {

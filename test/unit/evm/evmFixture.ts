@@ -23,6 +23,7 @@ export const RICH = 10n ** 24n
 export const BLOCK: BlockContext = {
   number: 100,
   timestamp: 1_700_000_000,
+  timeMs: 1_700_000_000_000,
   gasLimit: 30_000_000n,
   coinbase: COINBASE,
   baseFeePerGas: 10n,

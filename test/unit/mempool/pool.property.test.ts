@@ -1,19 +1,35 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { entryHash } from '../../../src/chain/entryKind.ts'
 import type { Transaction } from '../../../src/chain/transaction.ts'
 import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import type { TransactionPool } from '../../../src/mempool/pool.ts'
 import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
+import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { createPool, GWEI, makeTransaction, outcomeOf, type PoolFixture, senderOf } from './poolFixture.ts'
+import {
+  createPool,
+  GWEI,
+  makeNative,
+  makeTransaction,
+  nativeOutcomeOf,
+  outcomeOf,
+  type PoolFixture,
+  senderOf,
+} from './poolFixture.ts'
 
 const SENDERS = 4
 const PRICE = 21_000n * GWEI
 
 interface NaiveEntry {
   readonly sender: number
-  readonly transaction: Transaction
+  readonly nonce: bigint
+  readonly hash: string
   readonly cost: bigint
+  readonly cap: bigint
+  readonly tip: bigint
+  readonly isNative: boolean
 }
 
 /** Every rule written the slow and obvious way: one list, everything derived from it when asked. */
@@ -26,50 +42,40 @@ class NaivePool {
   }))
 
   of(sender: number) {
-    return this.transactions
-      .filter((entry) => entry.sender === sender)
-      .sort((a, b) => Number(a.transaction.nonce - b.transaction.nonce))
+    return this.transactions.filter((entry) => entry.sender === sender).sort((a, b) => Number(a.nonce - b.nonce))
   }
 
   executable(sender: number) {
     const { nonce, balance } = this.accounts[sender]!
     let spent = 0n
-    return this.of(sender).filter(({ transaction, cost }, index, all) => {
-      const reachable = all.slice(0, index + 1).every((one, i) => one.transaction.nonce === nonce + BigInt(i))
-      spent += cost
-      return reachable && transaction.nonce === nonce + BigInt(index) && spent <= balance
+    return this.of(sender).filter((entry, index, all) => {
+      const reachable = all.slice(0, index + 1).every((one, i) => one.nonce === nonce + BigInt(i))
+      spent += entry.cost
+      return reachable && entry.nonce === nonce + BigInt(index) && spent <= balance
     })
   }
 
-  add(sender: number, transaction: Transaction): string {
-    const { nonce, balance } = this.accounts[sender]!
-    const cost = transaction.gasLimit * transaction.maxFeePerGas + transaction.value
-    if (this.transactions.some((entry) => bytesToHex(entry.transaction.hash) === bytesToHex(transaction.hash))) {
-      return 'already known'
-    }
-    if (transaction.nonce < nonce) return 'nonce too low'
-    const executable = this.executable(sender)
-    const spent = executable.reduce((sum, entry) => sum + entry.cost, 0n)
-    const replaced = executable.find((entry) => entry.transaction.nonce === transaction.nonce)
-    if (cost > balance || spent - (replaced?.cost ?? 0n) + cost > balance) return 'insufficient funds'
-    const old = this.of(sender).find((entry) => entry.transaction.nonce === transaction.nonce)?.transaction
+  add(entry: NaiveEntry): string {
+    const { nonce, balance } = this.accounts[entry.sender]!
+    if (this.transactions.some(({ hash }) => hash === entry.hash)) return 'already known'
+    if (entry.nonce < nonce) return 'nonce too low'
+    const executable = this.executable(entry.sender)
+    const spent = executable.reduce((sum, { cost }) => sum + cost, 0n)
+    const replaced = executable.find((other) => other.nonce === entry.nonce)
+    if (entry.cost > balance || spent - (replaced?.cost ?? 0n) + entry.cost > balance) return 'insufficient funds'
+    const old = this.of(entry.sender).find((other) => other.nonce === entry.nonce)
     if (old !== undefined) {
       const isHigher = (next: bigint, before: bigint) => next > before && next * 100n >= before * 110n
-      const { maxFeePerGas, maxPriorityFeePerGas } = transaction
-      if (!isHigher(maxFeePerGas, old.maxFeePerGas) || !isHigher(maxPriorityFeePerGas, old.maxPriorityFeePerGas)) {
-        return 'replacement transaction underpriced'
-      }
-      this.transactions = this.transactions.filter((entry) => entry.transaction !== old)
+      if (!isHigher(entry.cap, old.cap) || !isHigher(entry.tip, old.tip)) return 'replacement transaction underpriced'
+      this.transactions = this.transactions.filter((other) => other !== old)
     }
-    this.transactions.push({ sender, transaction, cost })
+    this.transactions.push(entry)
     return 'accepted'
   }
 
   setAccount(sender: number, state: AccountState): void {
     this.accounts[sender] = state
-    this.transactions = this.transactions.filter(
-      (entry) => entry.sender !== sender || entry.transaction.nonce >= state.nonce,
-    )
+    this.transactions = this.transactions.filter((entry) => entry.sender !== sender || entry.nonce >= state.nonce)
   }
 
   /** The next transactions in order, one decision at a time over all senders. */
@@ -81,9 +87,8 @@ class NaivePool {
       for (const queue of waiting) {
         const first = queue[0]
         if (first === undefined) continue
-        const { maxFeePerGas, maxPriorityFeePerGas } = first.transaction
-        let tip = maxFeePerGas - baseFee
-        if (maxPriorityFeePerGas < tip) tip = maxPriorityFeePerGas
+        let tip = first.cap - baseFee
+        if (first.tip < tip) tip = first.tip
         const arrival = this.transactions.indexOf(first)
         if (tip < 0n) continue
         if (best === undefined || tip > best.tip || (tip === best.tip && arrival < best.arrival)) {
@@ -91,7 +96,7 @@ class NaivePool {
         }
       }
       if (best === undefined) return chosen
-      chosen.push(bytesToHex(best.queue.shift()!.transaction.hash))
+      chosen.push(best.queue.shift()!.hash)
     }
   }
 }
@@ -99,6 +104,7 @@ class NaivePool {
 type Step =
   | {
       readonly kind: 'add'
+      readonly isNative: boolean
       readonly sender: number
       readonly nonce: number
       readonly cap: number
@@ -113,6 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('add' as const),
+      isNative: fc.boolean(),
       sender,
       nonce: fc.nat(7),
       cap: fc.constantFrom(1, 9, 20, 22, 40),
@@ -131,7 +138,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('baseFee' as const), gwei: fc.integer({ min: 1, max: 20 }) }) },
 )
 
-function transactionOf({ sender, nonce, cap, tip }: Extract<Step, { kind: 'add' }>): Transaction {
+type Add = Extract<Step, { kind: 'add' }>
+
+function transactionOf({ sender, nonce, cap, tip }: Add): Transaction {
   return makeTransaction({
     nonce: BigInt(nonce),
     maxFeePerGas: BigInt(cap) * GWEI,
@@ -139,6 +148,45 @@ function transactionOf({ sender, nonce, cap, tip }: Extract<Step, { kind: 'add' 
     data: Uint8Array.of(sender),
     gasLimit: 22_000n,
   })
+}
+
+/** The same bytes for the same step. */
+function nativeOf({ sender, nonce, cap, tip }: Add): NativeTransaction {
+  const raw = Uint8Array.of(0x0a, sender, nonce, cap, tip, ...new Uint8Array(150))
+  return makeNative({
+    from: senderOf(sender),
+    sequence: BigInt(nonce),
+    raw,
+    hash: entryHash(raw),
+    gasLimit: 22_000n,
+    gasPrice: BigInt(cap) * GWEI,
+    maxPriorityPrice: tip < cap ? BigInt(tip) * GWEI : undefined,
+  })
+}
+
+/** Adds it to both pools: the model's outcome, and the pool's as far as the model knows it. */
+function addToBoth(pool: TransactionPool, model: NaivePool, one: Add): readonly [expected: string, outcome: string] {
+  const transaction = one.isNative ? nativeOf(one) : transactionOf(one)
+  const expected = model.add({
+    sender: one.sender,
+    nonce: BigInt(one.nonce),
+    hash: bytesToHex(transaction.hash),
+    cost: 22_000n * BigInt(one.cap) * GWEI,
+    cap: BigInt(one.cap) * GWEI,
+    tip: BigInt(Math.min(one.cap, one.tip)) * GWEI,
+    isNative: one.isNative,
+  })
+  if ('value' in transaction) return [expected, outcomeOf(pool, transaction, senderOf(one.sender))]
+  const outcome = nativeOutcomeOf(pool, transaction)
+  const isPoor = outcome.startsWith('sdk/5 spendable balance')
+  const texts: Readonly<Record<string, string>> = {
+    'sdk/19 already known: tx already in mempool': 'already known',
+    'sdk/13 replacement transaction underpriced: insufficient fee': 'replacement transaction underpriced',
+  }
+  if (/^sdk\/32 account sequence mismatch, expected \d+, got \d+: incorrect account sequence$/.test(outcome)) {
+    return [expected, 'nonce too low']
+  }
+  return [expected, isPoor ? 'insufficient funds' : (texts[outcome] ?? outcome)]
 }
 
 function hashesOf(list: Iterable<{ readonly hash: Uint8Array }>): string[] {
@@ -157,9 +205,7 @@ describe('the pool', () => {
         for (let i = 0; i < SENDERS; i++) fixture.setAccount(senderOf(i), model.accounts[i]!)
         for (const one of steps) {
           if (one.kind === 'add') {
-            const transaction = transactionOf(one)
-            const outcome = outcomeOf(pool, transaction, senderOf(one.sender))
-            const expected = model.add(one.sender, transaction)
+            const [expected, outcome] = addToBoth(pool, model, one)
             outcomes.add(expected)
             expect(outcome.startsWith(expected), `${outcome} is not ${expected}`).toBe(true)
           } else if (one.kind === 'account') {
@@ -176,18 +222,32 @@ describe('the pool', () => {
             fixture.publish([], { baseFeePerGas: baseFee })
           }
           for (let i = 0; i < SENDERS; i++) {
-            const executable = model.executable(i).map((entry) => entry.transaction)
-            const all = model.of(i).map((entry) => entry.transaction)
+            const executable = model.executable(i)
+            const all = model.of(i)
+            const evmHashes = (list: readonly NaiveEntry[]) => list.flatMap((e) => (e.isNative ? [] : [e.hash]))
             const content = pool.contentFrom(senderOf(i))
-            expect(hashesOf(content.pending)).toEqual(hashesOf(executable))
-            expect(hashesOf(content.queued)).toEqual(hashesOf(all.slice(executable.length)))
+            expect(hashesOf(content.pending)).toEqual(evmHashes(executable))
+            expect(hashesOf(content.queued)).toEqual(evmHashes(all.slice(executable.length)))
             expect(pool.pendingNonce(senderOf(i))).toBe(
               all.length === 0 ? undefined : model.accounts[i]!.nonce + BigInt(executable.length),
             )
           }
-          const request = { baseFeePerGas: baseFee, gasLimit: 30_000_000n, maxBytes: 2_000_000 }
+          const request = {
+            baseFeePerGas: baseFee,
+            gasLimit: 30_000_000n,
+            nativeGasLimit: 7_500_000n,
+            maxBytes: 2_000_000,
+          }
           expect(hashesOf([...pool.candidates(request)].map(toPooledTransaction))).toEqual(model.select(baseFee))
-          expect(pool.status().pending + pool.status().queued).toBe(model.transactions.length)
+          for (const isNative of [false, true]) {
+            const { pending, queued } = isNative ? pool.nativeStatus() : pool.status()
+            const isKind = (entry: NaiveEntry) => entry.isNative === isNative
+            const executable = model.accounts.flatMap((_, i) => model.executable(i)).filter(isKind)
+            expect({ pending, all: pending + queued }).toEqual({
+              pending: executable.length,
+              all: model.transactions.filter(isKind).length,
+            })
+          }
         }
         expect(new Set(fixture.admitted).size).toBe(fixture.admitted.length)
       }),
@@ -210,12 +270,18 @@ describe('the pool', () => {
         const limits = { count, bytes: count * 1_500, perSender: 5, fairShare: 2 }
         const fixture: PoolFixture = createPool({ limits })
         const { pool } = fixture
-        const pooled = () => [...hashesOf(pool.content().pending), ...hashesOf(pool.content().queued)].sort()
+        const pooled = () =>
+          pool
+            .unconfirmed(count)
+            .transactions.map((raw) => bytesToHex(entryHash(raw)))
+            .sort()
         for (const one of steps) {
           const before = pooled()
           const droppedBefore = fixture.dropped.length
           if (one.kind === 'add') {
-            const outcome = outcomeOf(pool, transactionOf(one), senderOf(one.sender))
+            const outcome = one.isNative
+              ? nativeOutcomeOf(pool, nativeOf(one)).replace(/^sdk\/20 (.*): mempool is full$/, '$1')
+              : outcomeOf(pool, transactionOf(one), senderOf(one.sender))
             if (outcome !== 'accepted') {
               expect(pooled()).toEqual(before)
               expect(fixture.dropped.length).toBe(droppedBefore)
@@ -231,6 +297,7 @@ describe('the pool', () => {
           expect(before.filter((hash) => !pooled().includes(hash)).every((hash) => gone.has(hash))).toBe(true)
           expect(pool.bytes).toBeLessThanOrEqual(limits.bytes)
           expect(pooled().length).toBeLessThanOrEqual(count)
+          expect(pool.unconfirmed(0).count).toBe(pooled().length)
           expect(pool.status().pending).toBe(pool.content().pending.length)
           expect(pool.status().queued).toBe(pool.content().queued.length)
         }
@@ -238,6 +305,8 @@ describe('the pool', () => {
         fixture.publish(everything.map((i) => [senderOf(i), { nonce: 100n }] as const))
         expect(pool.bytes).toBe(0)
         expect(pool.status()).toEqual({ pending: 0, queued: 0 })
+        expect(pool.nativeStatus()).toEqual({ pending: 0, queued: 0 })
+        expect(pool.unconfirmed(9)).toEqual({ count: 0, bytes: 0, transactions: [] })
       }),
       { numRuns: 300 },
     )

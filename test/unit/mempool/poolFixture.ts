@@ -1,3 +1,4 @@
+import { entryHash } from '../../../src/chain/entryKind.ts'
 import type { Transaction } from '../../../src/chain/transaction.ts'
 import {
   buildTransaction,
@@ -8,6 +9,7 @@ import {
 import { type PoolOptions, TransactionPool } from '../../../src/mempool/pool.ts'
 import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState, DropReason, PoolHeadUpdate } from '../../../src/mempool/types.ts'
+import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
 
@@ -37,6 +39,47 @@ export function makeTransaction(
   })
   const v = unsigned.type !== 0 ? 0n : unsigned.chainId === undefined ? 27n : 35n + 2n * unsigned.chainId
   return decodeTransaction(encodeTransaction(unsigned, { v, r: 1n, s: 1n }))
+}
+
+export interface NativeFields extends Partial<NativeTransaction> {
+  /** of a signer who signs first */
+  readonly from?: Address
+  /** acoin per gas in place of the fee */
+  readonly gasPrice?: bigint
+}
+
+let madeNative = 0
+
+/** A native transaction with the intrinsic gas of a small one. Each is another; its bytes are of the right kind, but nothing more. */
+export function makeNative({
+  from = senderOf(0),
+  gasPrice = 10n * GWEI,
+  ...fields
+}: NativeFields = {}): NativeTransaction {
+  const { sequence = 0n, gasLimit = 100_000n } = fields
+  const raw = new Uint8Array(200)
+  raw[0] = 0x0a
+  new DataView(raw.buffer).setUint32(1, madeNative++)
+  return {
+    raw,
+    hash: entryHash(raw),
+    messages: [],
+    signers: [{ address: from, sequence, publicKey: undefined, signatures: [] }],
+    sender: from,
+    sequence,
+    memo: '',
+    timeoutHeight: 0,
+    gasLimit,
+    feeAcoin: gasPrice * gasLimit,
+    maxPriorityPrice: undefined,
+    feePayer: from,
+    feeGranter: undefined,
+    signatureCounts: { ethSecp256k1: 1, secp256k1: 0 },
+    keyCount: 1,
+    messageGas: [12_000n],
+    intrinsicGas: 20_000n,
+    ...fields,
+  }
 }
 
 export interface PoolFixture {
@@ -93,6 +136,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
       head,
       readAccount: stateOf,
       authoritiesOf: () => [],
+      checkNativeState: () => undefined,
       now: () => clock.nowMs,
       onAdmitted: (entry) => void admitted.push(bytesToHex(toPooledTransaction(entry).hash)),
       onDropped: (hash, reason) => void dropped.push({ hash: bytesToHex(hash), reason }),
@@ -108,7 +152,14 @@ export function outcomeOf(pool: TransactionPool, transaction: Transaction, sende
   return admission.accepted ? 'accepted' : admission.reason
 }
 
-/** Nonces of a sender in the pool, executable and waiting. */
+/** The same for a native transaction, with the code of a refusal. */
+export function nativeOutcomeOf(pool: TransactionPool, transaction: NativeTransaction): string {
+  const admission = pool.addNative(transaction)
+  if (admission.accepted) return 'accepted'
+  return `${admission.error!.codespace}/${admission.error!.code} ${admission.reason}`
+}
+
+/** Nonces of a sender's EVM transactions in the pool, executable and waiting. */
 export function noncesOf(pool: TransactionPool, sender: Address): { pending: bigint[]; queued: bigint[] } {
   const { pending, queued } = pool.contentFrom(sender)
   return {

@@ -3,7 +3,7 @@ import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
 import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import { createPool, GWEI, makeTransaction, senderOf } from './poolFixture.ts'
 
-const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, maxBytes: 1_000_000 }
+const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 1_000_000 }
 
 function bid(sender: number, nonce: number, tip: number, fields = {}) {
   return makeTransaction({

@@ -1,16 +1,14 @@
 import type { Hex } from 'viem'
-import { applyGenesis, type GenesisState } from '../../../src/app/genesisState.ts'
-import type { GenesisAccount } from '../../../src/chain/genesisAllocations.ts'
 import type { Log } from '../../../src/chain/log.ts'
 import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { recordBurn } from '../../../src/modules/bank/burn.ts'
-import { getSupply } from '../../../src/modules/bank/supply.ts'
+import { getSupply, setSupply } from '../../../src/modules/bank/supply.ts'
 import { FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import type { Address } from '../../../src/primitives/address.ts'
-import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
@@ -60,7 +58,7 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
   const registered = options.withToken === false ? [] : [NATIVE_TOKEN_ADDRESS]
   const state = new MemoryStateReader()
   const genesis = new Journal(state)
-  applyGenesis(genesis, genesisOf(options, registered))
+  allocate(genesis, options, registered)
   state.apply(genesis.changes())
 
   const engine = productionEngine
@@ -68,6 +66,7 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
   const block = {
     number: 1,
     timestamp: 1_700_000_000,
+    timeMs: 1_700_000_000_400,
     gasLimit: 30_000_000n,
     coinbase: options.coinbase ?? FEE_COLLECTOR,
     baseFeePerGas: BASE_FEE,
@@ -132,25 +131,24 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
   }
 }
 
-function genesisOf({ balances = {}, code = {} }: MemoryChainOptions, registered: readonly Address[]): GenesisState {
-  const accounts: GenesisAccount[] = PREINSTALLS.map((entry) => ({
-    address: hexToBytes(entry.address),
-    nonce: 1n,
-    balanceAcoin: 0n,
-    code: hexToBytes(entry.code),
-  }))
-  for (const address of registered) accounts.push({ address, nonce: 1n, balanceAcoin: 0n, code: Uint8Array.of(0) })
-  const addresses = new Set([...Object.keys(balances), ...Object.keys(code)] as Hex[])
-  for (const address of addresses) {
-    const contract = code[address]
-    accounts.push({
-      address: hexToBytes(address),
-      nonce: contract === undefined ? 0n : 1n,
-      balanceAcoin: balances[address] ?? 0n,
-      code: contract === undefined ? EMPTY_BYTES : hexToBytes(contract),
-    })
+/** Balances, contracts and the stubs of registered precompiles, as a genesis has them. */
+function allocate(
+  world: Journal,
+  { balances = {}, code = {} }: MemoryChainOptions,
+  registered: readonly Address[],
+): void {
+  const addContract = (address: Address, bytes: Uint8Array) => {
+    world.setNonce(address, 1n)
+    world.setCode(address, bytes)
   }
-  return { accounts, validators: [], maxValidators: 50 }
+  for (const entry of PREINSTALLS) addContract(hexToBytes(entry.address), hexToBytes(entry.code))
+  for (const address of registered) addContract(address, Uint8Array.of(0))
+  for (const [address, contract] of Object.entries(code)) addContract(hexToBytes(address), hexToBytes(contract))
+  for (const [address, balance] of Object.entries(balances)) world.addBalance(hexToBytes(address), balance)
+  setSupply(
+    world,
+    Object.values(balances).reduce((sum, balance) => sum + balance, 0n),
+  )
 }
 
 /** Logs in hex, for comparisons. */

@@ -38,6 +38,7 @@ const SUPPLY = 1_000_000n
 const BLOCK: BlockContext = {
   number: 1,
   timestamp: 1,
+  timeMs: 1_700_000_000_000,
   gasLimit: 30_000_000n,
   coinbase: new Uint8Array(20),
   baseFeePerGas: 1n,

@@ -1,9 +1,13 @@
+import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../src/chain/entryResult.ts'
 import type { EthereumHeader } from '../../../src/chain/ethereumHeader.ts'
 import type { ChainReader, LogTerms } from '../../../src/chain/reader.ts'
 import type { Receipt } from '../../../src/chain/receipt.ts'
 import type { SignedTransaction } from '../../../src/chain/transaction.ts'
+import { ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
-import type { Hash } from '../../../src/primitives/hash.ts'
+import { type Hash, ZERO_HASH } from '../../../src/primitives/hash.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
 
 /** A block as the in-memory chain keeps it. */
@@ -36,18 +40,61 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     receipts: (height) => kept(height)?.receipts,
     size: (height) => kept(height)?.size,
     locate: (hash) => locations.get(bytesKey(hash)),
+    locateNative: () => undefined,
+    entryResults: (height) => kept(height) && entriesOf(kept(height)!),
+    blockEvents: () => NO_BLOCK_EVENTS,
     heightOfConsensusHash: () => undefined,
-    consensusBlock: () => undefined,
+    consensusBlock: (height) => (height === 0 ? undefined : blocks[height] && consensusBlockOf(blocks[height])),
     validatorsAt: () => undefined,
-    validatorSetAt: () => undefined,
+    validatorSetAt: () => ({ validators: [], totalPower: 0n }),
     blockId: () => undefined,
     seenCommit: () => undefined,
+    async *eventHeights(_, from, to) {
+      for (let height = from; height <= to; height++) yield height
+    },
     async *logHeights(terms, from, to) {
       for (let height = from; height <= to; height++) {
         const logs = blocks[height]?.receipts.flatMap((receipt) => receipt.logs) ?? []
         if (logs.some((log) => mayMatch(terms, log.address, log.topics))) yield height
       }
     },
+  }
+}
+
+function entriesOf({ transactions, receipts }: MemoryBlock): StoredEntry[] {
+  return transactions.map((signed, index) => ({
+    kind: 'evm',
+    index,
+    signed,
+    receipt: receipts[index]!,
+    transfers: [],
+    events: [],
+  }))
+}
+
+/** What there is of it without consensus: nobody signed it. */
+function consensusBlockOf({ header, transactions }: MemoryBlock): ConsensusBlock {
+  const { number, timestamp } = header
+  return {
+    header: {
+      version: { block: BLOCK_PROTOCOL, app: 0 },
+      chainId: 'coin_7628-1',
+      height: number,
+      timeMs: timestamp * 1000,
+      lastBlockId: NIL_BLOCK_ID,
+      lastCommitHash: ZERO_HASH,
+      dataHash: ZERO_HASH,
+      validatorsHash: ZERO_HASH,
+      nextValidatorsHash: ZERO_HASH,
+      consensusHash: ZERO_HASH,
+      appHash: ZERO_HASH,
+      lastResultsHash: ZERO_HASH,
+      evidenceHash: ZERO_HASH,
+      proposerAddress: ZERO_ADDRESS,
+    },
+    txs: transactions.map(({ transaction }) => transaction.raw),
+    evidence: [],
+    lastCommit: EMPTY_COMMIT,
   }
 }
 

@@ -138,7 +138,7 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
       )
       const rules = rulesAt(chain, seed.number)
       const world = new Journal(states.at(-1)!)
-      const block = blockContextOf(seed, memoryChainReader(blocks), rules)
+      const block = blockContextOf(seed, seed.timestamp * 1000, memoryChainReader(blocks), rules)
       const precompileGas = createPrecompileGas(chain.precompileGasLimit)
       const receipts = await executeTransactions(
         { world, block, rules, engine, precompiles, precompileGas },
@@ -169,6 +169,7 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
       execution: {
         engine,
         precompiles,
+        hooks: { begin: () => undefined, end: () => [] },
         yieldUntil: (deadlineMs) => async () => {
           if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
         },

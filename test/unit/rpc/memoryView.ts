@@ -1,3 +1,4 @@
+import { compareBytes } from '../../../src/primitives/bytes.ts'
 import type { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import { type NodeView, StateUnavailable } from '../../../src/state/view.ts'
 import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
@@ -23,6 +24,13 @@ export function memoryView(
     chain: memoryChainReader(blocks, oldestBlock),
     oldestState,
     stateAt,
+    accounts: async function* ({ start, reverse = false } = {}) {
+      const addresses = [...states.at(-1)!.accounts()].map(({ address }) => address).sort(compareBytes)
+      for (const address of reverse ? addresses.reverse() : addresses) {
+        const order = start === undefined ? 0 : compareBytes(address, start)
+        if (reverse ? order <= 0 : order >= 0) yield address
+      }
+    },
     proofAt: async (height, address, slots) => memoryProof(stateAt(height), address, slots),
   }
 }

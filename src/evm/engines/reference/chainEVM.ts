@@ -6,6 +6,7 @@ import { create2Address, createAddress } from '../../contractAddress.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { delegationTarget } from '../../delegation.ts'
 import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
+import { noteTransfer } from '../../noteTransfer.ts'
 import type { StatefulPrecompile } from '../../precompile.ts'
 import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
 import type { Rules } from '../../rules.ts'
@@ -274,6 +275,7 @@ export class ChainEVM extends EVM {
     const { world } = this
     const { bytes } = message.to!
     if (world.getBalance(bytes) + message.value > MAX_BALANCE) throw new EVMError('value overflow')
+    noteTransfer(world, message.caller.bytes, bytes, message.value)
     world.addBalance(bytes, message.value)
     // a creation has raised the nonce of the account that it hands over
     if (account.nonce !== world.getNonce(bytes)) world.setNonce(bytes, account.nonce)

@@ -1,7 +1,8 @@
 import type { ExecResult } from '@ethereumjs/evm'
-import { bigIntToBytes, bytesToBigInt } from '../../../primitives/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, equalBytes } from '../../../primitives/bytes.ts'
 import { keccak256 } from '../../../primitives/hash.ts'
 import { recordBurn } from '../../burntBalance.ts'
+import { noteTransfer } from '../../noteTransfer.ts'
 import type { ChainEVM } from './chainEVM.ts'
 import { GAS_HANDLERS } from './gasHandlers.ts'
 
@@ -24,7 +25,7 @@ const SELFDESTRUCT = 0xff
 
 /**
  * Replaces handlers in an opcode table: logs go to the world at once, since those of stateful precompiles do so too; a
- * self-destruct to itself notes what it burns; memory words and hashes take the fast way to and from bigint.
+ * self-destruct notes what it moves or burns; memory words and hashes take the fast way to and from bigint.
  */
 export function installHandlers(table: readonly unknown[]): unknown[] {
   const copy = (table as readonly OpcodeEntry[]).map((entry) => ({ ...entry }))
@@ -60,10 +61,13 @@ function burningHandler(original: Handler): Handler {
     const { address } = frame.env
     const { world } = evmOf(frame)
     const [beneficiary] = frame.stack.peek(1)
-    const toSelf = beneficiary !== undefined && (beneficiary & ADDRESS_MASK) === bytesToBigInt(address.bytes)
+    const balance = world.getBalance(address.bytes)
+    const heir = beneficiary === undefined ? undefined : bigIntToBytes(beneficiary & ADDRESS_MASK, 20)
+    if (heir !== undefined) noteTransfer(world, address.bytes, heir, balance)
+    const toSelf = heir !== undefined && equalBytes(heir, address.bytes)
     const burns =
       toSelf && (!common.isActivatedEIP(6780) || frame.env.createdAddresses?.has(address.toString()) === true)
-    if (burns) recordBurn(world, world.getBalance(address.bytes))
+    if (burns) recordBurn(world, balance)
     return original(frame, common)
   }
 }

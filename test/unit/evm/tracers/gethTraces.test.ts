@@ -122,6 +122,7 @@ async function trace(
     block: {
       number: 100,
       timestamp: 1000,
+      timeMs: 1_000_000,
       gasLimit: 30_000_000n,
       coinbase: COINBASE,
       baseFeePerGas: BASE_FEE,

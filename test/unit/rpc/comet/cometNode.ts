@@ -1,6 +1,7 @@
 import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
 import { parseGenesis } from '../../../../src/chain/genesis.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
+import type { CometMempool } from '../../../../src/rpc/comet/mempool.ts'
 import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
 import type { CometNode } from '../../../../src/rpc/comet/nodePort.ts'
 import { TEST_CHAIN } from '../memoryNode.ts'
@@ -21,6 +22,17 @@ export const IDLE_NODE: CometNode = {
   submitEvidence: async () => ({ accepted: true }),
 }
 
+const unexpected = () => Promise.reject(new Error('nothing sends transactions here'))
+
+export const NO_MEMPOOL: CometMempool = {
+  verify: unexpected,
+  pool: { add: unexpected, check: unexpected, unconfirmed: unexpected },
+  lease: () => {
+    throw new Error('nothing waits for a block here')
+  },
+  onError: () => undefined,
+}
+
 /** The methods under /rpc on blocks in memory, and ways to ask them. */
 export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {
   const logged: unknown[] = []
@@ -33,6 +45,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     withChain: (read) => read(chain),
     isCatchingUp: () => false,
     node: IDLE_NODE,
+    mempool: NO_MEMPOOL,
     nowMs: () => 0,
     ...options,
   })

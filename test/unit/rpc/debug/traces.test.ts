@@ -1,3 +1,4 @@
+import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -51,6 +52,7 @@ function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.chain.registeredPrecompiles),
+      hooks: MODULE_HOOKS,
       yieldUntil: (deadlineMs) => async () => {
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },

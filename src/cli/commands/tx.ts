@@ -1,0 +1,175 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
+import { toBech32 } from '../../primitives/address.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { parseDecimal } from '../../primitives/decimal.ts'
+import { JsonFormError } from '../../primitives/protoScalars.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { JSON_TYPES_OF_ANY } from '../../rpc/native/anyTypes.ts'
+import {
+  addKeystoreOptions,
+  addSecretOptions,
+  givenPrivateKey,
+  type KeystoreOptions,
+  keystoreDirectory,
+  readPassword,
+  type SecretOptions,
+} from '../keys/keyOptions.ts'
+import { openKeystore } from '../keys/keystore.ts'
+import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { accountText } from '../tx/addresses.ts'
+import { formatAmount, parseAmount } from '../tx/amount.ts'
+import { MESSAGE_COMMANDS } from '../tx/messageCommands.ts'
+import { broadcast, completeTerms, type Signer, type TransactionWishes, waitForBlock } from '../tx/sendTransaction.ts'
+import { publicKeyOf, signedTransaction } from '../tx/signedTransaction.ts'
+import type { MessageJson, TxCommand } from '../tx/txCommand.ts'
+
+interface Options extends NodeOptions, KeystoreOptions, SecretOptions {
+  readonly from?: string
+  readonly chainId?: string
+  readonly sequence?: bigint
+  readonly gas?: bigint
+  readonly gasAdjustment: bigint
+  readonly fee?: bigint
+  readonly gasPrice?: bigint
+  readonly memo: string
+  readonly timeoutHeight: bigint
+  readonly feeGranter?: string
+  readonly dryRun?: true
+  readonly async?: true
+}
+
+/** For the signature and the fee, which the simulated transaction lacks, and for what changes until the block. */
+const DEFAULT_ADJUSTMENT = 11n * 10n ** 17n
+
+/** Adds `coind tx`: one command for each kind of message. */
+export function addTx(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const root = program.command('tx').description('Sign a native transaction on this machine and send it to a node')
+  const groups = new Map<string, Command>()
+  for (const entry of MESSAGE_COMMANDS) {
+    const group = groups.get(entry.group) ?? root.command(entry.group).description(`Messages of ${entry.group}`)
+    groups.set(entry.group, group)
+    addEntry(group, entry, terminal)
+  }
+  const broadcastCommand = root
+    .command('broadcast')
+    .description('Send a transaction that is signed already')
+    .argument('<hex>', 'the signed transaction, native or EVM, as hex digits')
+  addNodeOption(broadcastCommand).action(async (hex: string, options: NodeOptions) => {
+    if (!/^(0x)?([0-9a-fA-F]{2})+$/.test(hex)) throw new ConfigError('the transaction must be given as hex digits')
+    const client = connectNode(options, terminal)
+    const hash = await broadcast(Buffer.from(hex.replace(/^0x/, ''), 'hex'), client)
+    terminal.print(`${hash}\n`)
+  })
+}
+
+function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
+  const command = group.command(entry.name).description(entry.description)
+  for (const [name, description] of entry.arguments) command.argument(name, description)
+  for (const option of entry.options ?? []) command.addOption(option)
+  addTransactionOptions(command).action(async (...given: unknown[]) => {
+    const args = given.slice(0, entry.arguments.length).flat() as string[]
+    const options = command.opts<Options>()
+    const client = connectNode(options, terminal)
+    const signer = await readSigner(options, terminal)
+    const from = toBech32(signer.publicKey.address)
+    const sender = signer.publicKey.address
+    const values = command.opts<Record<string, string | boolean | undefined>>()
+    const messages = (await entry.build({ sender, from, args, options: values, client, terminal })).map(readMessage)
+    const terms = await completeTerms(messages, wishesOf(options), signer, client)
+    const raw = signedTransaction(messages, terms, signer.publicKey, signer.privateKey)
+    if (options.dryRun === true) {
+      terminal.print(`gas ${terms.gasLimit}, fee ${formatAmount(terms.feeAcoin)}\n${bytesToHex(raw)}\n`)
+      return
+    }
+    const hash = await broadcast(raw, client)
+    const answer = options.async === true ? { txhash: hash } : await waitForBlock(hash, client, terminal.now)
+    terminal.print(`${JSON.stringify(answer, null, 2)}\n`)
+  })
+}
+
+function addTransactionOptions(command: Command): Command {
+  const keyed = addSecretOptions(addKeystoreOptions(addNodeOption(command)))
+  return keyed
+    .addOption(new Option('--from <key>', 'name or address of the key in the keystore (needless with a given key)'))
+    .addOption(new Option('--chain-id <id>', 'chain to sign for (default: that of the node)'))
+    .addOption(new Option('--sequence <n>', 'of the account (default: as the node knows it)').argParser(readInteger))
+    .addOption(new Option('--gas <n>', 'gas limit (default: simulated)').argParser(readInteger))
+    .addOption(
+      new Option('--gas-adjustment <factor>', 'of the simulated gas')
+        .argParser(readFactor)
+        .default(DEFAULT_ADJUSTMENT, '1.1'),
+    )
+    .addOption(
+      new Option('--fee <amount>', 'fee in all, like 0.01COIN (default: from the base fee)').argParser(parseAmount),
+    )
+    .addOption(new Option('--gas-price <acoin>', 'fee per gas, in acoin').argParser(readInteger))
+    .addOption(new Option('--memo <text>', 'remark that everybody can read').default(''))
+    .addOption(
+      new Option('--timeout-height <n>', 'last block that may take it (default: any)')
+        .argParser(readInteger)
+        .default(0n, 'none'),
+    )
+    .addOption(new Option('--fee-granter <address>', 'account whose fee allowance pays'))
+    .addOption(new Option('--dry-run', 'sign and show the transaction, and send nothing'))
+    .addOption(new Option('--async', 'do not wait for the block'))
+}
+
+async function readSigner(options: Options, terminal: Terminal): Promise<Signer> {
+  const given = await givenPrivateKey(options, terminal)
+  if (given !== undefined) {
+    const signer = signerOf(given)
+    if (options.from !== undefined && accountText(options.from) !== toBech32(signer.publicKey.address)) {
+      throw new ConfigError(`the given key is that of ${toBech32(signer.publicKey.address)}, not of ${options.from}`)
+    }
+    return signer
+  }
+  const keystore = openKeystore(keystoreDirectory(options, terminal))
+  if (options.from === undefined) {
+    throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
+  }
+  const key = keystore.find(options.from)
+  return signerOf(await keystore.open(key, await readPassword(options, key.name, terminal)))
+}
+
+function signerOf(privateKey: Uint8Array): Signer {
+  return { publicKey: publicKeyOf(privateKey), privateKey }
+}
+
+function wishesOf(options: Options): TransactionWishes {
+  return {
+    chainId: options.chainId,
+    sequence: options.sequence,
+    gasLimit: options.gas,
+    gasAdjustment: options.gasAdjustment,
+    feeAcoin: options.fee,
+    gasPriceAcoin: options.gasPrice,
+    memo: options.memo,
+    timeoutHeight: options.timeoutHeight,
+    feeGranter: options.feeGranter === undefined ? '' : accountText(options.feeGranter),
+  }
+}
+
+/** @throws ConfigError when the node's version has no such message, or not of this form */
+function readMessage({ '@type': typeUrl, ...fields }: MessageJson): AnyValue {
+  const type = JSON_TYPES_OF_ANY.typeOf(typeUrl)
+  if (type === undefined) throw new ConfigError(`there is no message ${typeUrl}`)
+  try {
+    return { typeUrl, value: type.encode(type.fromJson(fields, JSON_TYPES_OF_ANY) as never) }
+  } catch (error) {
+    if (error instanceof JsonFormError) throw new ConfigError(`${typeUrl}: ${error.message}`)
+    throw error
+  }
+}
+
+function readInteger(text: string): bigint {
+  if (!/^\d{1,30}$/.test(text)) throw new InvalidArgumentError('It may hold a whole number.')
+  return BigInt(text)
+}
+
+function readFactor(text: string): bigint {
+  const factor = parseDecimal(text)
+  if (factor === undefined || factor < 10n ** 18n) throw new InvalidArgumentError('It may hold a number from 1.')
+  return factor
+}

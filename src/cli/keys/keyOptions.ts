@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
+import { hexToBytes } from '../../primitives/bytes.ts'
+import { SECP256K1_ORDER } from '../../primitives/secp256k1.ts'
+import type { Terminal } from '../ports.ts'
+import { keyOfMnemonic } from './mnemonic.ts'
+
+/** Environment variables that hold secrets, for machines without a terminal. */
+export const PRIVATE_KEY_VARIABLE = 'COIND_PRIVATE_KEY'
+export const PASSWORD_VARIABLE = 'COIND_KEY_PASSWORD'
+const KEYSTORE_VARIABLE = 'COIND_KEYSTORE'
+/** Shorter passwords of new keys are refused. */
+const MIN_PASSWORD = 8
+
+export interface KeystoreOptions {
+  readonly keystore?: string
+  readonly passwordFile?: string
+}
+
+export interface SecretOptions {
+  readonly privateKeyFile?: string
+  readonly mnemonicFile?: string
+  readonly index?: string
+}
+
+export function addKeystoreOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--keystore <directory>',
+        `where the encrypted keys are (default: ${KEYSTORE_VARIABLE}, or ~/.coind-keys)`,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--password-file <path>',
+        `file with the password of the key (else ${PASSWORD_VARIABLE}, or a prompt)`,
+      ),
+    )
+}
+
+export function addSecretOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--private-key-file <path>', 'file with a private key: 64 hex digits'))
+    .addOption(new Option('--mnemonic-file <path>', 'file with a mnemonic of 12 to 24 words'))
+    .addOption(new Option('--index <n>', "of the mnemonic's key, the last part of m/44'/60'/0'/0/n").default('0'))
+}
+
+export function keystoreDirectory({ keystore }: KeystoreOptions, terminal: Terminal): string {
+  const given = keystore ?? terminal.environment[KEYSTORE_VARIABLE]
+  if (given === undefined || given === '') return join(terminal.homeDirectory, '.coind-keys')
+  return resolve(terminal.workingDirectory, given)
+}
+
+/** The password of an existing key. */
+export async function readPassword(
+  { passwordFile }: KeystoreOptions,
+  name: string,
+  terminal: Terminal,
+): Promise<string> {
+  if (passwordFile !== undefined) return readSecretFile(passwordFile, terminal)
+  return terminal.environment[PASSWORD_VARIABLE] ?? terminal.readSecret(`Password of the key ${name}: `)
+}
+
+/**
+ * A password for a new key.
+ * @throws ConfigError when it is too short, or was typed differently the second time
+ */
+export async function readNewPassword({ passwordFile }: KeystoreOptions, terminal: Terminal): Promise<string> {
+  const given =
+    passwordFile === undefined ? terminal.environment[PASSWORD_VARIABLE] : readSecretFile(passwordFile, terminal)
+  const password = given ?? (await terminal.readSecret('New password (it encrypts the key): '))
+  if (password.length < MIN_PASSWORD) throw new ConfigError(`the password needs at least ${MIN_PASSWORD} characters`)
+  if (given === undefined && (await terminal.readSecret('The same again: ')) !== password) {
+    throw new ConfigError('the two passwords differ: nothing was written')
+  }
+  return password
+}
+
+/**
+ * The private key that a file or the environment gives; undefined when none does.
+ * @throws ConfigError when it is none
+ */
+export async function givenPrivateKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array | undefined> {
+  const { privateKeyFile, mnemonicFile, index = '0' } = options
+  if (privateKeyFile !== undefined && mnemonicFile !== undefined) {
+    throw new ConfigError('give either --private-key-file or --mnemonic-file')
+  }
+  if (privateKeyFile !== undefined) return parsePrivateKey(readSecretFile(privateKeyFile, terminal), privateKeyFile)
+  if (mnemonicFile !== undefined) return keyOfMnemonic(readSecretFile(mnemonicFile, terminal), parseIndex(index))
+  const variable = terminal.environment[PRIVATE_KEY_VARIABLE]
+  return variable === undefined ? undefined : parsePrivateKey(variable, PRIVATE_KEY_VARIABLE)
+}
+
+/**
+ * A key that was typed: hex digits or the words of a mnemonic.
+ * @throws ConfigError when it is neither
+ */
+export async function parseTypedKey(text: string, options: SecretOptions): Promise<Uint8Array> {
+  if (/\s/.test(text.trim())) return keyOfMnemonic(text, parseIndex(options.index ?? '0'))
+  return parsePrivateKey(text, 'what was typed')
+}
+
+function parsePrivateKey(text: string, source: string): Uint8Array {
+  const trimmed = text.trim()
+  // The files of `coind testnet` and `coind keys export --unsafe` are JSON.
+  const digits = /"private_key":\s*"([^"]*)"/.exec(trimmed)?.[1] ?? trimmed
+  const match = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(digits)
+  if (match === null) throw new ConfigError(`${source} does not hold a private key of 64 hex digits`)
+  const value = BigInt(`0x${match[1]}`)
+  if (value === 0n || value >= SECP256K1_ORDER) throw new ConfigError(`${source} does not hold a key of secp256k1`)
+  return hexToBytes(`0x${match[1]}`)
+}
+
+function parseIndex(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new ConfigError('--index may hold a whole number from 0 to 999999999')
+  return Number(text)
+}
+
+/** The first line of a file, which is how editors leave it. */
+function readSecretFile(path: string, terminal: Terminal): string {
+  const file = resolve(terminal.workingDirectory, path)
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+  }
+}

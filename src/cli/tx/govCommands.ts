@@ -1,0 +1,127 @@
+import { Option } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
+import { formatDecimal, parseDecimal } from '../../primitives/decimal.ts'
+import type { Json } from '../../primitives/protoScalars.ts'
+import { coinJson, parseAmount } from './amount.ts'
+import { readJsonFile } from './messageFile.ts'
+import type { MessageJson, TxCommand, TxInput } from './txCommand.ts'
+
+const PROPOSAL = ['<proposal>', 'number of the proposal'] as const
+const OPTIONS: Readonly<Record<string, string>> = {
+  yes: 'VOTE_OPTION_YES',
+  abstain: 'VOTE_OPTION_ABSTAIN',
+  no: 'VOTE_OPTION_NO',
+  'no-with-veto': 'VOTE_OPTION_NO_WITH_VETO',
+}
+
+export const GOV_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'gov',
+    name: 'submit-proposal',
+    description: 'Propose what governance shall do',
+    arguments: [
+      ['<file>', 'JSON with title, summary, deposit (like 10COIN), and if wanted messages, metadata, expedited'],
+    ],
+    build: (input) => [{ '@type': '/cosmos.gov.v1.MsgSubmitProposal', ...readProposal(input) }],
+  },
+  {
+    group: 'gov',
+    name: 'deposit',
+    description: 'Add to the deposit of a proposal',
+    arguments: [PROPOSAL, ['<amount>', 'amount with its unit, like 10COIN']],
+    build: ({ from, args: [proposal, amount] }) => [
+      {
+        '@type': '/cosmos.gov.v1.MsgDeposit',
+        proposal_id: proposal!,
+        depositor: from,
+        amount: [coinJson(parseAmount(amount!))],
+      },
+    ],
+  },
+  {
+    group: 'gov',
+    name: 'vote',
+    description: 'Vote on a proposal',
+    arguments: [PROPOSAL, ['<option>', Object.keys(OPTIONS).join(', ')]],
+    options: [new Option('--metadata <text>', 'remark beside the vote').default('')],
+    build: ({ from, args: [proposal, option], options }) => [
+      {
+        '@type': '/cosmos.gov.v1.MsgVote',
+        proposal_id: proposal!,
+        voter: from,
+        option: voteOption(option!),
+        metadata: String(options['metadata']),
+      },
+    ],
+  },
+  {
+    group: 'gov',
+    name: 'weighted-vote',
+    description: 'Split a vote',
+    arguments: [PROPOSAL, ['<options...>', 'shares like yes=0.6 no=0.4, 1 in all']],
+    options: [new Option('--metadata <text>', 'remark beside the vote').default('')],
+    build: ({ from, args: [proposal, ...shares], options }) => [
+      {
+        '@type': '/cosmos.gov.v1.MsgVoteWeighted',
+        proposal_id: proposal!,
+        voter: from,
+        options: shares.map(weightedOption),
+        metadata: String(options['metadata']),
+      },
+    ],
+  },
+  {
+    group: 'gov',
+    name: 'cancel-proposal',
+    description: 'Withdraw an own proposal; a part of its deposits is burnt',
+    arguments: [PROPOSAL],
+    build: ({ from, args: [proposal] }) => [
+      { '@type': '/cosmos.gov.v1.MsgCancelProposal', proposal_id: proposal!, proposer: from },
+    ],
+  },
+]
+
+function voteOption(text: string): string {
+  const option = Object.hasOwn(OPTIONS, text) ? OPTIONS[text] : undefined
+  if (option === undefined) {
+    throw new ConfigError(`${text} is not an option of a vote: expected ${Object.keys(OPTIONS).join(', ')}`)
+  }
+  return option
+}
+
+function weightedOption(text: string): { readonly option: string; readonly weight: string } {
+  const [option = '', share = ''] = text.split('=')
+  const weight = parseDecimal(share)
+  if (weight === undefined) throw new ConfigError(`${text} is not a share of a vote: expected something like yes=0.6`)
+  return { option: voteOption(option), weight: formatDecimal(weight) }
+}
+
+/** The file of a proposal, whose amounts may have units. */
+function readProposal({ from, args, terminal }: TxInput): Omit<MessageJson, '@type'> {
+  const path = args[0]!
+  const file = readJsonFile(path, terminal)
+  if (typeof file !== 'object' || file === null || Array.isArray(file)) throw new ConfigError(`${path} holds no object`)
+  const {
+    title,
+    summary,
+    deposit,
+    messages = [],
+    metadata = '',
+    expedited = false,
+    ...unknown
+  } = file as Readonly<Record<string, Json>>
+  const [extra] = Object.keys(unknown)
+  if (extra !== undefined) throw new ConfigError(`${path} has a member ${extra}, which no proposal has`)
+  if (typeof title !== 'string' || typeof summary !== 'string' || typeof deposit !== 'string') {
+    throw new ConfigError(`${path} needs the texts title, summary and deposit (like 10COIN)`)
+  }
+  return {
+    title,
+    summary,
+    metadata,
+    expedited,
+    messages,
+    proposer: from,
+    initial_deposit: [coinJson(parseAmount(deposit))],
+  }
+}

@@ -1,0 +1,155 @@
+import { ConfigError } from '../../config/configError.ts'
+import type { SingleKey } from '../../modules/tx/publicKey.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { type Decimal, parseDecimal, roundUp } from '../../primitives/decimal.ts'
+import type { Json } from '../../primitives/protoScalars.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
+import { signedTransaction, type TransactionTerms } from './signedTransaction.ts'
+
+/** A transaction was refused, or failed in its block. The message is a line for the operator. */
+export class TransactionFailed extends Error {
+  override readonly name = 'TransactionFailed'
+}
+
+/** What the operator wants of a transaction; what is left out comes from the node. */
+export interface TransactionWishes {
+  readonly chainId: string | undefined
+  readonly sequence: bigint | undefined
+  readonly gasLimit: bigint | undefined
+  /** of the simulated gas */
+  readonly gasAdjustment: Decimal
+  /** acoin in all */
+  readonly feeAcoin: bigint | undefined
+  /** acoin per gas */
+  readonly gasPriceAcoin: bigint | undefined
+  readonly memo: string
+  readonly timeoutHeight: bigint
+  readonly feeGranter: string
+}
+
+/** A key that signs on this machine. */
+export interface Signer {
+  readonly publicKey: SingleKey
+  readonly privateKey: Uint8Array
+}
+
+/** The base fee may rise by this factor until the transaction is in a block. */
+const BASE_FEE_ROOM = 2n
+/** Beyond the base fee, 1 gwei: what other transactions offer. */
+const PRIORITY_ACOIN = 10n ** 9n
+const POLL_MS = 200
+/** Milliseconds in which a transaction is in a block unless the network is full. */
+const INCLUSION_MS = 60_000
+
+/** Everything that is signed, with what the node knows: sequence, chain ID, gas by simulation, fee from the base fee. */
+export async function completeTerms(
+  messages: readonly AnyValue[],
+  wishes: TransactionWishes,
+  signer: Pick<Signer, 'publicKey'>,
+  client: NodeClient,
+): Promise<TransactionTerms> {
+  const chainId = wishes.chainId ?? (await networkOf(client))
+  const sequence = wishes.sequence ?? (await sequenceOf(signer.publicKey.address, client))
+  const { memo, timeoutHeight, feeGranter } = wishes
+  const fixed = { chainId, sequence, memo, timeoutHeight, feeGranter }
+  const gasLimit = wishes.gasLimit ?? (await estimateGas(messages, fixed, signer, wishes.gasAdjustment, client))
+  const feeAcoin = wishes.feeAcoin ?? gasLimit * (wishes.gasPriceAcoin ?? (await gasPriceOf(client)))
+  return { ...fixed, gasLimit, feeAcoin }
+}
+
+/**
+ * Gives a signed transaction to the node.
+ * @returns its hash
+ * @throws TransactionFailed when the node refuses it
+ */
+export async function broadcast(raw: Uint8Array, client: NodeClient): Promise<string> {
+  const answer = (await client.comet('broadcast_tx_sync', { tx: Buffer.from(raw).toString('base64') })) as {
+    readonly code: number
+    readonly codespace: string
+    readonly log: string
+    readonly hash: string
+  }
+  if (answer.code !== 0) throw new TransactionFailed(`refused: ${answer.log} (${answer.codespace}/${answer.code})`)
+  return answer.hash
+}
+
+/**
+ * Waits until a transaction is in a block, and gives its `tx_response`.
+ * @throws TransactionFailed when it failed there, or did not come into a block for a minute
+ */
+export async function waitForBlock(
+  hash: string,
+  client: NodeClient,
+  now: () => number = () => performance.now(),
+): Promise<Json> {
+  for (
+    const endMs = now() + INCLUSION_MS;
+    now() < endMs;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  ) {
+    const response = await findTransaction(hash, client)
+    if (response === undefined) continue
+    const { code, codespace, raw_log: log } = response
+    if (code === 0) return response
+    throw new TransactionFailed(`${hash} failed in block ${String(response['height'])}: ${log} (${codespace}/${code})`)
+  }
+  throw new TransactionFailed(`${hash} is in no block after a minute: look later with coind query tx tx ${hash}`)
+}
+
+type TxResponse = { readonly [name: string]: Json } & {
+  readonly code: number
+  readonly codespace: string
+  readonly raw_log: string
+}
+
+async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | undefined> {
+  try {
+    return ((await client.get(`/cosmos/tx/v1beta1/txs/${hash}`)) as { readonly tx_response: TxResponse }).tx_response
+  } catch (error) {
+    if (error instanceof NodeRequestError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+async function networkOf(client: NodeClient): Promise<string> {
+  const status = (await client.comet('status', {})) as { readonly node_info: { readonly network: string } }
+  return status.node_info.network
+}
+
+/** An account that nobody has used is at sequence 0. */
+async function sequenceOf(address: Address, client: NodeClient): Promise<bigint> {
+  try {
+    const answer = (await client.get(`/cosmos/auth/v1beta1/accounts/${toBech32(address)}`)) as {
+      readonly account: { readonly sequence: string }
+    }
+    return BigInt(answer.account.sequence)
+  } catch (error) {
+    if (error instanceof NodeRequestError && error.status === 404) {
+      throw new ConfigError(`${toBech32(address)} has no coins on this chain: send it some first`)
+    }
+    throw error
+  }
+}
+
+async function estimateGas(
+  messages: readonly AnyValue[],
+  fixed: Omit<TransactionTerms, 'gasLimit' | 'feeAcoin'>,
+  { publicKey }: Pick<Signer, 'publicKey'>,
+  adjustment: Decimal,
+  client: NodeClient,
+): Promise<bigint> {
+  const raw = signedTransaction(messages, { ...fixed, gasLimit: 0n, feeAcoin: 0n }, publicKey, undefined)
+  const answer = (await client.post('/cosmos/tx/v1beta1/simulate', {
+    tx_bytes: Buffer.from(raw).toString('base64'),
+  })) as { readonly gas_info: { readonly gas_used: string } }
+  return roundUp(BigInt(answer.gas_info.gas_used) * adjustment)
+}
+
+/** acoin per gas that is enough while the base fee doubles. */
+async function gasPriceOf(client: NodeClient): Promise<bigint> {
+  const answer = (await client.get('/cosmos/evm/feemarket/v1/base_fee')) as { readonly base_fee: string }
+  const baseFee = parseDecimal(answer.base_fee)
+  if (baseFee === undefined) throw new NodeRequestError(`${client.url} tells no base fee: give --gas-price`, 200)
+  return roundUp(baseFee) * BASE_FEE_ROOM + PRIORITY_ACOIN
+}

@@ -1,0 +1,84 @@
+import type { PoolEntry } from './poolEntry.ts'
+import type { AccountState, DropReason } from './types.ts'
+
+/**
+ * What pooled native transactions need besides their sender's nonce and funds: the sequences of further signers, an account that
+ * pays for their sender, and a block in time.
+ */
+export class Conditions {
+  /** transactions by the accounts that they depend on */
+  readonly #byAccount = new Map<string, Set<PoolEntry>>()
+  /** acoin that the transactions take from an account that is not their sender */
+  readonly #costs = new Map<string, bigint>()
+  readonly #dependent = new Set<PoolEntry>()
+  readonly #byTimeout = new Map<number, Set<PoolEntry>>()
+
+  add(entry: PoolEntry): void {
+    if (entry.timeoutHeight > 0) addTo(this.#byTimeout, entry.timeoutHeight, entry)
+    if (entry.dependencies.length === 0) return
+    this.#dependent.add(entry)
+    for (const { key, cost } of entry.dependencies) {
+      addTo(this.#byAccount, key, entry)
+      if (cost > 0n) this.#costs.set(key, this.costOf(key) + cost)
+    }
+  }
+
+  delete(entry: PoolEntry): void {
+    if (entry.timeoutHeight > 0) deleteFrom(this.#byTimeout, entry.timeoutHeight, entry)
+    if (!this.#dependent.delete(entry)) return
+    for (const { key, cost } of entry.dependencies) {
+      deleteFrom(this.#byAccount, key, entry)
+      if (cost === 0n) continue
+      const rest = this.costOf(key) - cost
+      if (rest === 0n) this.#costs.delete(key)
+      else this.#costs.set(key, rest)
+    }
+  }
+
+  /** acoin that the fees of others' transactions take from an account */
+  costOf(key: string): bigint {
+    return this.#costs.get(key) ?? 0n
+  }
+
+  /** Transactions that cannot start any more, now that an account which they depend on has this state. */
+  brokenBy(
+    key: string,
+    { nonce, balance }: AccountState,
+  ): { readonly entry: PoolEntry; readonly reason: DropReason }[] {
+    const broken: { readonly entry: PoolEntry; readonly reason: DropReason }[] = []
+    for (const entry of this.#byAccount.get(key) ?? []) {
+      for (const { key: account, sequence, cost } of entry.dependencies) {
+        if (account !== key) continue
+        const reason = sequence !== undefined && sequence < nonce ? 'stale' : cost > balance ? 'unpaid' : undefined
+        if (reason !== undefined) broken.push({ entry, reason })
+      }
+    }
+    return broken
+  }
+
+  /** Transactions that no block after the one at `height` may hold. */
+  timedOut(height: number): PoolEntry[] {
+    const found: PoolEntry[] = []
+    for (const [timeoutHeight, entries] of this.#byTimeout) if (timeoutHeight <= height) found.push(...entries)
+    return found
+  }
+
+  /**
+   * Transactions that came before `beforeMs` and depend on others. Whether those ever let them start, by a signer's sequence or an
+   * allowance for fees, is not followed, so that they may not stay for ever.
+   */
+  olderThan(beforeMs: number): PoolEntry[] {
+    return [...this.#dependent].filter(({ admittedMs }) => admittedMs < beforeMs)
+  }
+}
+
+function addTo<K>(map: Map<K, Set<PoolEntry>>, key: K, entry: PoolEntry): void {
+  const entries = map.get(key)
+  if (entries === undefined) map.set(key, new Set([entry]))
+  else entries.add(entry)
+}
+
+function deleteFrom<K>(map: Map<K, Set<PoolEntry>>, key: K, entry: PoolEntry): void {
+  const entries = map.get(key)
+  if (entries?.delete(entry) === true && entries.size === 0) map.delete(key)
+}

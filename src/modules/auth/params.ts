@@ -1,0 +1,41 @@
+import { defineMessage, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import { defineParams, type ParamsStore } from '../params.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+
+/** cosmos.auth.v1beta1.Params */
+export const AuthParams = defineMessage('cosmos.auth.v1beta1.Params', {
+  maxMemoCharacters: uint64(1),
+  txSigLimit: uint64(2),
+  txSizeCostPerByte: uint64(3),
+  sigVerifyCostEd25519: uint64(4),
+  sigVerifyCostSecp256k1: uint64(5),
+})
+export type AuthParams = ValueOf<typeof AuthParams>
+
+/** The SDK's defaults (x/auth/types/params.go). */
+export const DEFAULT_AUTH_PARAMS: AuthParams = {
+  maxMemoCharacters: 256n,
+  txSigLimit: 7n,
+  txSizeCostPerByte: 10n,
+  sigVerifyCostEd25519: 590n,
+  sigVerifyCostSecp256k1: 1000n,
+}
+
+/** Under the SDK's ParamsKey 0x00 (x/auth/types/keys.go). */
+export const AUTH_PARAMS: ParamsStore<AuthParams> = defineParams('auth', Uint8Array.of(0x00), AuthParams)
+
+/** What the SDK's Params.Validate finds wrong. */
+export function validateAuthParams(params: AuthParams): SdkError | undefined {
+  const names = {
+    txSigLimit: 'tx signature limit',
+    sigVerifyCostEd25519: 'ED25519 signature verification cost',
+    sigVerifyCostSecp256k1: 'SECK256k1 signature verification cost',
+    maxMemoCharacters: 'max memo characters',
+    txSizeCostPerByte: 'tx size cost per byte',
+  } as const
+  for (const [field, name] of Object.entries(names)) {
+    const value = params[field as keyof typeof names]
+    if (value === 0n) return sdkError('invalidRequest', `invalid ${name}: ${value}`)
+  }
+  return undefined
+}

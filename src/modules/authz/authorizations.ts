@@ -1,0 +1,138 @@
+import { type Address, BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { type Coin, coinsText, isValidDenom, subtractCoins } from '../coin.ts'
+import { type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { authzError } from './errors.ts'
+import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './types.ts'
+
+/** What a grantee may do in the granter's name. */
+export interface Authorization {
+  /** of the messages that it allows */
+  readonly msgTypeUrl: string
+  /** What is wrong with it whatever the state is (ValidateBasic). */
+  validate(): SdkError | undefined
+  /** Whether a message is allowed, and what is left of the authorization after it: undefined when it is used up. */
+  accept(message: unknown): Outcome<AnyValue | undefined>
+}
+
+type Readers = ReadonlyMap<string, (value: Uint8Array) => Outcome<Authorization>>
+
+/** Reads a granted authorization. */
+export function readAuthorization(granted: AnyValue | undefined): Outcome<Authorization> {
+  if (granted === undefined) return sdkError('packAny', 'authorization is nil')
+  const read = AUTHORIZATIONS.get(granted.typeUrl)
+  if (read === undefined) return sdkError('txDecode', `unable to resolve type URL ${granted.typeUrl}`)
+  try {
+    return read(granted.value)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', `${granted.typeUrl}: ${error.message}`)
+  }
+}
+
+const AUTHORIZATIONS: Readers = new Map<string, (value: Uint8Array) => Outcome<Authorization>>([
+  [GenericAuthorization.typeUrl, (value) => generic(value)],
+  [SendAuthorization.typeUrl, (value) => send(SendAuthorization.decode(value))],
+  [StakeAuthorization.typeUrl, (value) => stake(StakeAuthorization.decode(value))],
+])
+
+/** x/authz/generic_authorization.go */
+function generic(value: Uint8Array): Authorization {
+  return {
+    msgTypeUrl: GenericAuthorization.decode(value).msg,
+    validate: () => undefined,
+    accept: () => ({ typeUrl: GenericAuthorization.typeUrl, value }),
+  }
+}
+
+/** x/bank/types/send_authorization.go */
+function send(granted: SendAuthorization): Authorization {
+  const { spendLimit, allowList } = granted
+  return {
+    msgTypeUrl: '/cosmos.bank.v1beta1.MsgSend',
+    validate: () => {
+      if (spendLimit.length === 0) return sdkError('invalidCoins', 'spend limit cannot be nil')
+      if (!areSpendable(spendLimit)) return sdkError('invalidCoins', 'spend limit must be positive')
+      if (new Set(allowList).size !== allowList.length) return new SdkError('bank', 5, 'duplicate entry')
+      return undefined
+    },
+    accept: (message) => {
+      const { toAddress, amount } = message as { readonly toAddress: string; readonly amount: readonly Coin[] }
+      const left = subtractCoins(spendLimit, amount)
+      if (left === undefined) return sdkError('insufficientFunds', 'requested amount is more than spend limit')
+      if (allowList.length > 0 && !includes(allowList, toAddress)) {
+        return sdkError('unauthorized', `cannot send to ${toAddress} address`)
+      }
+      return left.length === 0 ? undefined : pack(SendAuthorization, { spendLimit: left, allowList })
+    },
+  }
+}
+
+const STAKE_MESSAGES: readonly (string | undefined)[] = [
+  undefined,
+  '/cosmos.staking.v1beta1.MsgDelegate',
+  '/cosmos.staking.v1beta1.MsgUndelegate',
+  '/cosmos.staking.v1beta1.MsgBeginRedelegate',
+  '/cosmos.staking.v1beta1.MsgCancelUnbondingDelegation',
+]
+
+/** x/staking/types/authz.go */
+function stake(granted: StakeAuthorization): Outcome<Authorization> {
+  const msgTypeUrl = STAKE_MESSAGES[granted.authorizationType]
+  if (msgTypeUrl === undefined) return authzError('unknownType')
+  const { maxTokens, allowList, denyList } = granted
+  return {
+    msgTypeUrl,
+    validate: () => {
+      if (maxTokens === undefined || maxTokens.amount >= 0n) return undefined
+      return authzError('negativeMaxTokens', `negative coin amount: ${coinsText([maxTokens])}`)
+    },
+    accept: (message) => {
+      const { validatorAddress, validatorDstAddress, amount } = message as {
+        readonly validatorAddress?: string
+        readonly validatorDstAddress?: string
+        readonly amount: Coin | undefined
+      }
+      const validator = validatorDstAddress ?? validatorAddress ?? ''
+      const allowed = allowList?.address ?? []
+      const isDenied = includes(denyList?.address ?? [], validator, BECH32_OPERATOR)
+      if (isDenied || (allowed.length > 0 && !includes(allowed, validator, BECH32_OPERATOR))) {
+        return sdkError('unauthorized', `cannot delegate/undelegate to ${validator} validator`)
+      }
+      if (maxTokens === undefined) return pack(StakeAuthorization, granted)
+      const left = subtractCoins([maxTokens], amount === undefined ? [] : [amount])
+      if (left === undefined) return sdkError('invalidCoins', 'negative coin amount')
+      return left.length === 0 ? undefined : pack(StakeAuthorization, { ...granted, maxTokens: left[0]! })
+    },
+  }
+}
+
+function pack<T>(type: MessageType<T>, value: T): AnyValue {
+  return { typeUrl: type.typeUrl, value: type.encode(value) }
+}
+
+function areSpendable(coins: readonly Coin[]): boolean {
+  return coins.every(({ denom, amount }) => isValidDenom(denom) && amount > 0n)
+}
+
+/** Whether a list of addresses has one, whatever encodings they are in. */
+function includes(list: readonly string[], address: string, prefix?: string): boolean {
+  const bytes = addressOf(address, prefix)
+  return list.some((entry) => {
+    if (entry === address) return true
+    const other = addressOf(entry, prefix)
+    return bytes !== undefined && other !== undefined && equalBytes(bytes, other)
+  })
+}
+
+/** Lists may hold anything; what is no address allows nobody. */
+function addressOf(text: string, prefix: string | undefined): Address | undefined {
+  try {
+    return parseAddress(text, prefix)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,83 @@
+import type { Address } from '../../primitives/address.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
+import type { WorldState } from '../../state/world.ts'
+import type { ModuleContext } from '../context.ts'
+import type { MessageTable } from '../message.ts'
+import { type NestedMessage, nestedSigners, readAllNested, validateNested } from '../nestedMessages.ts'
+import { isSdkError, type Outcome, SdkError } from '../sdkError.ts'
+import { readAuthorization } from './authorizations.ts'
+import { authzError } from './errors.ts'
+import { deleteGrant, emitGrantEvent, type GrantId, getGrant, isExpired, putGrant } from './grants.ts'
+
+/**
+ * Executes messages that `grantee` sends in the names of those who granted it (DispatchActions of x/authz/keeper/keeper.go).
+ * @returns the encoded responses
+ */
+export function execute(
+  context: ModuleContext,
+  messages: MessageTable,
+  { grantee, msgs }: { readonly grantee: Address; readonly msgs: readonly AnyValue[] },
+): Outcome<readonly Uint8Array[]> {
+  const read = readAllNested(msgs, messages)
+  if (isSdkError(read)) return read
+  const results: Uint8Array[] = []
+  for (const [index, message] of read.entries()) {
+    const invalid = validateNested(message)
+    if (invalid !== undefined) return wrap(invalid, `msg ${index}`)
+    const refused = useGrant(context, grantee, message)
+    if (refused !== undefined) return refused
+    const result = message.handler.run(withMessageIndex(context, index), message.value)
+    if (isSdkError(result)) return wrap(result, 'failed to execute message')
+    results.push(result)
+  }
+  return results
+}
+
+/** Whether `grantee` may send a message; uses up its grant. */
+function useGrant(context: ModuleContext, grantee: Address, message: NestedMessage): SdkError | undefined {
+  const signers = nestedSigners(message)
+  if (isSdkError(signers)) return signers
+  if (signers.length !== 1) return authzError('numberOfSigners')
+  const granter = signers[0]!
+  if (equalBytes(granter, grantee)) return undefined
+  const { native } = context.world
+  const id: GrantId = { granter, grantee, msgTypeUrl: message.handler.type.typeUrl }
+  const grant = getGrant(native, id)
+  if (grant === undefined) return authzError('notFound', `failed to get grant with given type ${id.msgTypeUrl}`)
+  if (isExpired(grant, context.block.timeMs)) return authzError('expired')
+  const authorization = readAuthorization(grant.authorization)
+  if (isSdkError(authorization)) return authorization
+  const left = authorization.accept(message.value)
+  if (isSdkError(left)) return left
+  if (left === undefined) {
+    deleteGrant(native, id)
+    emitGrantEvent(context.world, 'cosmos.authz.v1beta1.EventRevoke', id)
+  } else if (!isSame(left, grant.authorization)) {
+    putGrant(native, id, { ...grant, authorization: left })
+  }
+  return undefined
+}
+
+function isSame(a: AnyValue, b: AnyValue | undefined): boolean {
+  return b !== undefined && a.typeUrl === b.typeUrl && equalBytes(a.value, b.value)
+}
+
+/** A world whose events say which of the messages emitted them. */
+function withMessageIndex(context: ModuleContext, index: number): ModuleContext {
+  const { world } = context
+  const emitEvent: WorldState['emitEvent'] = ({ type, attributes }) =>
+    world.emitEvent({ type, attributes: [...attributes, { key: 'authz_msg_index', value: index.toString() }] })
+  const wrapped = new Proxy(world, {
+    get: (target, name) => {
+      if (name === 'emitEvent') return emitEvent
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+  return { ...context, world: wrapped }
+}
+
+function wrap({ codespace, code, message }: SdkError, reason: string): SdkError {
+  return new SdkError(codespace, code, `${reason}: ${message}`)
+}

@@ -1,0 +1,56 @@
+import { defineMessage, integer, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { addressKey, COUNTED_SHARE_PREFIX } from './keys.ts'
+
+/**
+ * A validator of the last commit: the power that fees are divided by, and where the accumulator stood when its share was
+ * last put into its rewards. There is one for each validator of the last commit and for nobody else.
+ */
+const CountedShare = defineMessage('coind.distribution.CountedShare', { power: uint64(1), accumulator: integer(2) })
+export type CountedShare = ValueOf<typeof CountedShare>
+
+export function getCountedShare(
+  native: Pick<NativeStore, 'get'>,
+  consensusAddress: Uint8Array,
+): CountedShare | undefined {
+  const value = native.get(addressKey(COUNTED_SHARE_PREFIX, consensusAddress))
+  return value && CountedShare.decode(value)
+}
+
+export function putCountedShare(
+  native: Pick<NativeStore, 'set'>,
+  consensusAddress: Uint8Array,
+  share: CountedShare,
+): void {
+  native.set(addressKey(COUNTED_SHARE_PREFIX, consensusAddress), CountedShare.encode(share))
+}
+
+export function deleteCountedShare(native: Pick<NativeStore, 'delete'>, consensusAddress: Uint8Array): void {
+  native.delete(addressKey(COUNTED_SHARE_PREFIX, consensusAddress))
+}
+
+/** All of them in order of consensus addresses. */
+export function* countedShares(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<readonly [consensusAddress: Uint8Array, share: CountedShare]> {
+  for (const [key, value] of native.range(COUNTED_SHARE_PREFIX)) {
+    yield [key.slice(COUNTED_SHARE_PREFIX.length + 1), CountedShare.decode(value)]
+  }
+}
+
+const EXTRA_PRECISION = 10n ** 18n
+
+/** What the share earned up to `accumulator`, cut off after the 18th decimal. */
+export function earnedBy(share: CountedShare, accumulator: bigint): bigint {
+  return ((accumulator - share.accumulator) * share.power) / EXTRA_PRECISION
+}
+
+/** By how much the accumulator rises when `amount` (Decimal) is divided among `totalPower`. */
+export function accumulatorRise(amount: bigint, totalPower: bigint): bigint {
+  return (amount * EXTRA_PRECISION) / totalPower
+}
+
+/** What is spent of an amount that raised the accumulator by `rise`, not less than all shares of it together. */
+export function spentBy(rise: bigint, totalPower: bigint): bigint {
+  return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
+}

@@ -1,0 +1,24 @@
+import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
+import { decimalOf } from '../../primitives/decimal.ts'
+import { sendCoins } from '../bank/send.ts'
+import type { ModuleContext } from '../context.ts'
+import { DISTRIBUTION } from '../moduleAccounts.ts'
+import type { SdkError } from '../sdkError.ts'
+import { getValidator } from '../staking/validators.ts'
+import { distributionError } from './errors.ts'
+import { receive } from './settle.ts'
+
+/** MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they were its share of fees. */
+export function depositValidatorRewards(
+  context: ModuleContext,
+  from: Address,
+  operator: Address,
+  amount: bigint,
+): SdkError | undefined {
+  const failure = sendCoins(context, from, DISTRIBUTION, amount)
+  if (failure !== undefined) return failure
+  const validator = getValidator(context.world.native, operator)
+  if (validator === undefined) return distributionError('noValidator', toBech32(operator, BECH32_OPERATOR))
+  receive(context, validator, decimalOf(amount))
+  return undefined
+}

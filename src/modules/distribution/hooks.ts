@@ -1,0 +1,97 @@
+import type { Address } from '../../primitives/address.ts'
+import { type Decimal, decimalOf, truncate } from '../../primitives/decimal.ts'
+import { sendCoins } from '../bank/send.ts'
+import type { ModuleContext } from '../context.ts'
+import { DISTRIBUTION } from '../moduleAccounts.ts'
+import { isSdkError, type SdkError } from '../sdkError.ts'
+import { getDelegation } from '../staking/delegations.ts'
+import { getValidator, type Validator } from '../staking/validators.ts'
+import { startEarning } from './delegationRewards.ts'
+import { addToCommunityPool } from './feePool.ts'
+import { forfeitShare } from './forfeitShare.ts'
+import { addReference, deleteHistoricalOf } from './historicalRewards.ts'
+import { beginFirstPeriod, endPeriod } from './periods.ts'
+import { settle } from './settle.ts'
+import { deleteSlashEvents, putSlashEvent } from './slashEvents.ts'
+import { deleteRewards, getRewards } from './validatorRewards.ts'
+import { payDelegation } from './withdraw.ts'
+import { withdrawAddressOf } from './withdrawAddress.ts'
+
+/**
+ * What staking calls, at the points at which the SDK does (x/distribution/keeper/hooks.go). In all of them but the last one
+ * the validator's record is there, as it was before the change that a `before…` announces.
+ */
+
+export function afterValidatorCreated(context: ModuleContext, operator: Address): void {
+  beginFirstPeriod(context, operator)
+}
+
+/** Before a first delegation of `delegator` to `operator`; `afterDelegationModified` must follow. */
+export function beforeDelegationCreated(context: ModuleContext, _delegator: Address, operator: Address): void {
+  endPeriod(context, validatorOf(context, operator))
+}
+
+/**
+ * Before the shares of a delegation change or vanish: pays its rewards. Unless it vanishes, `afterDelegationModified` must
+ * follow.
+ * @returns why the payment is impossible, if it is
+ */
+export function beforeDelegationSharesModified(
+  context: ModuleContext,
+  delegator: Address,
+  operator: Address,
+): SdkError | undefined {
+  const delegation = getDelegation(context.world.native, delegator, operator)
+  if (delegation === undefined) throw new Error('there is no delegation to change')
+  const paid = payDelegation(context, validatorOf(context, operator), delegator, delegation.shares)
+  return isSdkError(paid) ? paid : undefined
+}
+
+/** With the validator's tokens and shares, and the delegation, as they are from now on. */
+export function afterDelegationModified(context: ModuleContext, delegator: Address, operator: Address): void {
+  const delegation = getDelegation(context.world.native, delegator, operator)
+  if (delegation === undefined) throw new Error('there is no delegation that could earn')
+  startEarning(context, validatorOf(context, operator), delegator, delegation.shares)
+}
+
+/** Before a validator's commission rate changes: what came in until now is under the old one. */
+export function beforeCommissionChanged(context: ModuleContext, operator: Address): void {
+  settle(context, validatorOf(context, operator))
+}
+
+/**
+ * Before a validator's tokens are burnt.
+ * @param fraction of its tokens, above 0 and at most 1, rounded up
+ */
+export function beforeValidatorSlashed(context: ModuleContext, operator: Address, fraction: Decimal): void {
+  const { native } = context.world
+  const period = endPeriod(context, validatorOf(context, operator))
+  addReference(native, operator, period)
+  putSlashEvent(native, operator, { period, height: context.block.height, fraction })
+}
+
+/**
+ * When a validator without delegations was removed: its commission is paid, what delegators left becomes the community's, and all
+ * its records go. What it earned since it was last settled is the community's, too.
+ */
+export function afterValidatorRemoved(context: ModuleContext, operator: Address, consensusAddress: Uint8Array): void {
+  const { native } = context.world
+  const rewards = getRewards(native, operator)
+  if (rewards === undefined) throw new Error('the removed validator has no record of rewards')
+  const amount = truncate(rewards.commission)
+  if (amount > 0n) {
+    const failure = sendCoins(context, DISTRIBUTION, withdrawAddressOf(native, operator), amount)
+    if (failure !== undefined) throw new Error(`the distribution module cannot pay: ${failure.message}`)
+  }
+  addToCommunityPool(native, rewards.outstanding - decimalOf(amount))
+  forfeitShare(context, consensusAddress)
+  deleteRewards(native, operator)
+  deleteHistoricalOf(native, operator)
+  deleteSlashEvents(native, operator)
+}
+
+function validatorOf({ world: { native } }: ModuleContext, operator: Address): Validator {
+  const validator = getValidator(native, operator)
+  if (validator === undefined) throw new Error('there is no such validator')
+  return validator
+}

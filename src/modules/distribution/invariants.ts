@@ -1,0 +1,93 @@
+import { bytesKey } from '../../primitives/bytes.ts'
+import { type Decimal, decimalOf, formatDecimal } from '../../primitives/decimal.ts'
+import type { ReadContext } from '../context.ts'
+import { DISTRIBUTION } from '../moduleAccounts.ts'
+import { isSdkError } from '../sdkError.ts'
+import { delegationsTo } from '../staking/delegations.ts'
+import { getValidatorByConsensus, type Validator, validators } from '../staking/validators.ts'
+import { countedShares, earnedBy } from './countedShares.ts'
+import { delegationRewards } from './delegationRewards.ts'
+import { getFeePool } from './feePool.ts'
+import { historicalOf } from './historicalRewards.ts'
+import { settledRewards } from './settle.ts'
+import { slashEventsFrom } from './slashEvents.ts'
+import { startingInfosOf } from './startingInfo.ts'
+import { allRewards } from './validatorRewards.ts'
+
+/**
+ * What always holds of rewards (x/distribution/keeper/invariants.go), over the whole state.
+ * @returns what does not hold
+ */
+export function distributionInvariants(context: ReadContext): readonly string[] {
+  const problems = [...moduleAccount(context)]
+  let count = 0
+  for (const validator of validators(context.world.native)) {
+    count++
+    problems.push(...canWithdraw(context, validator), ...references(context, validator))
+  }
+  const records = [...allRewards(context.world.native)].length
+  if (records !== count) problems.push(`${records} records of rewards for ${count} validators`)
+  return problems
+}
+
+/** The module has all that it owes. */
+function* moduleAccount(context: ReadContext): Iterable<string> {
+  const { world } = context
+  const { communityPool, accumulator } = getFeePool(world.native)
+  if (communityPool < 0n) yield `the community pool is ${formatDecimal(communityPool)}`
+  let owed = communityPool
+  for (const validator of validators(world.native)) owed += settledRewards(context, validator).outstanding
+  for (const [address, share] of countedShares(world.native)) {
+    if (getValidatorByConsensus(world.native, address) === undefined) owed += earnedBy(share, accumulator)
+  }
+  const balance = decimalOf(world.getBalance(DISTRIBUTION))
+  if (balance < owed) yield `the distribution module has ${formatDecimal(balance)} and owes ${formatDecimal(owed)}`
+}
+
+/** The validator and all of its delegators can have their rewards at once. */
+function* canWithdraw(context: ReadContext, validator: Validator): Iterable<string> {
+  const { operator } = validator
+  const name = Buffer.from(operator).toString('hex')
+  const { outstanding, commission, current } = settledRewards(context, validator)
+  if (commission < 0n || current < 0n) yield `${name} has negative rewards`
+  let claimed: Decimal = commission
+  for (const { delegator } of delegationsTo(context.world.native, operator)) {
+    const rewards = delegationRewards(context, delegator, operator)
+    if (isSdkError(rewards)) {
+      yield `${name} has a delegation without a starting info`
+      continue
+    }
+    if (rewards < 0n) yield `${name} has a delegation with negative rewards`
+    claimed += rewards
+  }
+  if (claimed > outstanding) {
+    yield `${name} has outstanding rewards of ${formatDecimal(outstanding)} but owes ${formatDecimal(claimed)}`
+  }
+}
+
+/** Historical rewards are there for exactly who refers to them. */
+function* references(context: ReadContext, validator: Validator): Iterable<string> {
+  const { native } = context.world
+  const { operator } = validator
+  const name = Buffer.from(operator).toString('hex')
+  const expected = new Map<bigint, number>()
+  const add = (period: bigint) => expected.set(period, (expected.get(period) ?? 0) + 1)
+  add(settledRewards(context, validator).period - 1n)
+  for (const { period } of slashEventsFrom(native, operator, 0n)) add(period)
+  const delegators = new Set<string>()
+  for (const { delegator } of delegationsTo(native, operator)) delegators.add(bytesKey(delegator))
+  for (const [delegator, { previousPeriod }] of startingInfosOf(native, operator)) {
+    add(previousPeriod)
+    if (!delegators.delete(bytesKey(delegator))) yield `${name} has a starting info without a delegation`
+  }
+  if (delegators.size > 0) yield `${name} has ${delegators.size} delegations without a starting info`
+
+  let before = 0n
+  for (const [period, { ratio, references: count }] of historicalOf(native, operator)) {
+    if (count !== (expected.get(period) ?? 0)) yield `${name}: ${count} references to period ${period}`
+    if (ratio < before) yield `${name}: the ratio falls in period ${period}`
+    before = ratio
+    expected.delete(period)
+  }
+  if (expected.size > 0) yield `${name} lacks historical rewards of ${[...expected.keys()].join(', ')}`
+}

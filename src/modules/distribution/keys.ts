@@ -1,0 +1,34 @@
+import { concatBytes } from '../../primitives/bytes.ts'
+import { moduleStoreKey } from '../storeKey.ts'
+
+/**
+ * Prefixes of the module's keys: the SDK's (x/distribution/types/keys.go) where it has such a record; the last two are ours.
+ */
+export const FEE_POOL_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x00))
+/** delegator -> address that its rewards go to */
+export const WITHDRAW_ADDRESS_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x03))
+/** operator, delegator -> starting info */
+export const STARTING_INFO_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x04))
+/** operator, period -> historical rewards */
+export const HISTORICAL_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x05))
+/** operator -> rewards of the validator */
+export const REWARDS_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x06))
+/** operator, period -> slash event */
+export const SLASH_EVENT_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x08))
+export const PARAMS_KEY: Uint8Array = Uint8Array.of(0x09)
+/** consensus address -> counted share */
+export const COUNTED_SHARE_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0a))
+/** digest of the votes that the counted shares were made of */
+export const COUNTED_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0b))
+
+/** `prefix` and addresses, each after its length as the SDK writes them. */
+export function addressKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
+  return concatBytes(prefix, ...addresses.flatMap((address) => [Uint8Array.of(address.length), address]))
+}
+
+/** A number that sorts as bytes. */
+export function periodBytes(period: bigint): Uint8Array {
+  const out = new Uint8Array(8)
+  new DataView(out.buffer).setBigUint64(0, period)
+  return out
+}

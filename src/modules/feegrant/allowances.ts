@@ -1,0 +1,149 @@
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { areValidCoins, type Coin, coinsText, subtractCoins } from '../coin.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { feegrantError } from './errors.ts'
+import { AllowedMsgAllowance, BasicAllowance, PeriodicAllowance } from './types.ts'
+
+/** What is to be paid from an allowance. */
+export interface FeeUse {
+  readonly fee: readonly Coin[]
+  /** of the transaction's messages */
+  readonly typeUrls: readonly string[]
+  /** of the block, nanoseconds */
+  readonly now: bigint
+}
+
+/** How far a granter pays somebody's fees. */
+export interface Allowance {
+  /** nanoseconds; undefined: for ever */
+  readonly expiration: bigint | undefined
+  /** What is wrong with it whatever the state is (ValidateBasic). */
+  validate(): SdkError | undefined
+  /** Whether it pays, and what is left of it: undefined when it is used up. */
+  accept(use: FeeUse): Outcome<AnyValue | undefined>
+}
+
+/** The last time that is written with four digits for its year, nanoseconds. */
+const LAST_TIME = 253_402_300_799n * 1_000_000_000n
+/** An allowance inside of an allowance inside of … */
+const MAX_DEPTH = 4
+
+/** Reads a granted allowance. */
+export function readAllowance(granted: AnyValue | undefined, depth = 0): Outcome<Allowance> {
+  if (granted === undefined) return feegrantError('noAllowance', 'allowance should not be empty')
+  const { typeUrl, value } = granted
+  try {
+    if (typeUrl === BasicAllowance.typeUrl) return basic(BasicAllowance.decode(value))
+    if (typeUrl === PeriodicAllowance.typeUrl) return periodic(PeriodicAllowance.decode(value))
+    if (typeUrl === AllowedMsgAllowance.typeUrl && depth < MAX_DEPTH) {
+      return allowedMessages(AllowedMsgAllowance.decode(value), depth)
+    }
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', `${typeUrl}: ${error.message}`)
+  }
+  return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+}
+
+/** x/feegrant/basic_fee.go */
+function basic(allowance: BasicAllowance): Allowance {
+  return {
+    expiration: allowance.expiration,
+    validate: () => checkBasic(allowance),
+    accept: ({ fee, now }) => {
+      if (isOver(allowance, now)) return feegrantError('expired', 'basic allowance')
+      if (allowance.spendLimit.length === 0) return pack(BasicAllowance, allowance)
+      const spendLimit = subtractCoins(allowance.spendLimit, fee)
+      if (spendLimit === undefined) return feegrantError('limitExceeded', 'basic allowance')
+      return spendLimit.length === 0 ? undefined : pack(BasicAllowance, { ...allowance, spendLimit })
+    },
+  }
+}
+
+/** x/feegrant/periodic_fee.go */
+function periodic(allowance: PeriodicAllowance): Allowance {
+  return {
+    expiration: allowance.basic.expiration,
+    validate: () => checkPeriodic(allowance),
+    accept: ({ fee, now }) => {
+      const { basic: limits } = allowance
+      if (isOver(limits, now)) return feegrantError('expired', 'absolute limit')
+      const current = inPeriod(allowance, now)
+      const periodCanSpend = subtractCoins(current.periodCanSpend, fee)
+      if (periodCanSpend === undefined) return feegrantError('limitExceeded', 'period limit')
+      if (limits.spendLimit.length === 0) return pack(PeriodicAllowance, { ...current, periodCanSpend })
+      const spendLimit = subtractCoins(limits.spendLimit, fee)
+      if (spendLimit === undefined) return feegrantError('limitExceeded', 'absolute limit')
+      if (spendLimit.length === 0) return undefined
+      return pack(PeriodicAllowance, { ...current, periodCanSpend, basic: { ...limits, spendLimit } })
+    },
+  }
+}
+
+/** x/feegrant/filtered_fee.go */
+function allowedMessages(
+  { allowance, allowedMessages: allowed }: AllowedMsgAllowance,
+  depth: number,
+): Outcome<Allowance> {
+  const inner = readAllowance(allowance, depth + 1)
+  if (isSdkError(inner)) return inner
+  return {
+    expiration: inner.expiration,
+    validate: () =>
+      allowed.length === 0 ? feegrantError('noMessages', "allowed messages shouldn't be empty") : inner.validate(),
+    accept: (use) => {
+      if (!use.typeUrls.every((typeUrl) => allowed.includes(typeUrl))) {
+        return feegrantError('messageNotAllowed', 'message does not exist in allowed messages')
+      }
+      const left = inner.accept(use)
+      if (left === undefined || isSdkError(left)) return left
+      return pack(AllowedMsgAllowance, { allowance: left, allowedMessages: allowed })
+    },
+  }
+}
+
+function isOver({ expiration }: Pick<BasicAllowance, 'expiration'>, now: bigint): boolean {
+  return expiration !== undefined && expiration < now
+}
+
+/** With a new period's coins when the period is over (tryResetPeriod). */
+function inPeriod(allowance: PeriodicAllowance, now: bigint): PeriodicAllowance {
+  const { basic: limits, period, periodSpendLimit, periodReset } = allowance
+  if (now < periodReset) return allowance
+  const isLess = limits.spendLimit.length > 0 && subtractCoins(limits.spendLimit, periodSpendLimit) === undefined
+  const next = periodReset + period
+  const reset = now > next ? now + period : next
+  return {
+    ...allowance,
+    periodCanSpend: isLess ? limits.spendLimit : periodSpendLimit,
+    periodReset: reset > LAST_TIME ? LAST_TIME : reset,
+  }
+}
+
+function checkBasic({ spendLimit, expiration }: BasicAllowance): SdkError | undefined {
+  if (!areValidCoins(spendLimit)) return sdkError('invalidCoins', `send amount is invalid: ${coinsText(spendLimit)}`)
+  if (expiration === undefined || expiration >= 0n) return undefined
+  return feegrantError('invalidDuration', 'expiration time cannot be negative')
+}
+
+function checkPeriodic(allowance: PeriodicAllowance): SdkError | undefined {
+  const { basic: limits, period, periodSpendLimit, periodCanSpend } = allowance
+  const problem = checkBasic(limits)
+  if (problem !== undefined) return problem
+  if (!areValidCoins(periodSpendLimit) || periodSpendLimit.length === 0) {
+    return sdkError('invalidCoins', `spend amount is invalid: ${coinsText(periodSpendLimit)}`)
+  }
+  if (!areValidCoins(periodCanSpend)) {
+    return sdkError('invalidCoins', `can spend amount is invalid: ${coinsText(periodCanSpend)}`)
+  }
+  const denoms = new Set(limits.spendLimit.map(({ denom }) => denom))
+  if (denoms.size > 0 && !periodSpendLimit.every(({ denom }) => denoms.has(denom))) {
+    return sdkError('invalidCoins', 'period spend limit has different currency than basic spend limit')
+  }
+  return period < 0n ? feegrantError('invalidDuration', 'negative clock step') : undefined
+}
+
+function pack<T>(type: MessageType<T>, value: T): AnyValue {
+  return { typeUrl: type.typeUrl, value: type.encode(value) }
+}

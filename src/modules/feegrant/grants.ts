@@ -1,0 +1,75 @@
+import { type Address, parseAddress } from '../../primitives/address.ts'
+import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
+import type { NativeStore } from '../../state/world.ts'
+import type { ModuleContext } from '../context.ts'
+import { moduleStoreKey } from '../storeKey.ts'
+import { FeeGrant } from './types.ts'
+
+/** Keys of x/feegrant/key.go; times in the queue are milliseconds, 8 bytes, rounded up. */
+const GRANTS_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x00))
+const QUEUE_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x01))
+/** Expired allowances that one block removes at most, as the SDK does. */
+const PRUNED_PER_BLOCK = 200
+
+export function getFeeGrant(
+  native: Pick<NativeStore, 'get'>,
+  granter: Address,
+  grantee: Address,
+): FeeGrant | undefined {
+  const value = native.get(grantKey(granter, grantee))
+  return value && FeeGrant.decode(value)
+}
+
+/** Allowances, of one grantee or all, in order of grantee and granter. */
+export function* feeGrants(native: Pick<NativeStore, 'range'>, grantee?: Address): IterableIterator<FeeGrant> {
+  const prefix = grantee === undefined ? GRANTS_PREFIX : concatBytes(GRANTS_PREFIX, prefixed(grantee))
+  for (const [, value] of native.range(prefix)) yield FeeGrant.decode(value)
+}
+
+/** @param expiration of its allowance, nanoseconds */
+export function putFeeGrant(native: Pick<NativeStore, 'set'>, grant: FeeGrant, expiration: bigint | undefined): void {
+  const [granter, grantee] = [parseAddress(grant.granter), parseAddress(grant.grantee)]
+  native.set(grantKey(granter, grantee), FeeGrant.encode(grant))
+  if (expiration !== undefined) native.set(queueKey(expiration, granter, grantee), Uint8Array.of(1))
+}
+
+/** @param expiration that it was put with */
+export function deleteFeeGrant(
+  native: Pick<NativeStore, 'delete'>,
+  granter: Address,
+  grantee: Address,
+  expiration: bigint | undefined,
+): void {
+  native.delete(grantKey(granter, grantee))
+  if (expiration !== undefined) native.delete(queueKey(expiration, granter, grantee))
+}
+
+/**
+ * Removes allowances that expired before this block, some of them at a time (EndBlocker of x/feegrant). A block in which none is
+ * due costs one look-up.
+ */
+export function endFeegrant({ world: { native }, block }: ModuleContext): void {
+  const due: Uint8Array[] = []
+  for (const [key] of native.range(QUEUE_PREFIX)) {
+    const timeMs = new DataView(key.buffer, key.byteOffset + QUEUE_PREFIX.length).getBigUint64(0)
+    if (timeMs >= BigInt(block.timeMs) || due.length >= PRUNED_PER_BLOCK) break
+    due.push(key)
+  }
+  for (const key of due) {
+    native.delete(key)
+    native.delete(concatBytes(GRANTS_PREFIX, key.subarray(QUEUE_PREFIX.length + 8)))
+  }
+}
+
+function grantKey(granter: Address, grantee: Address): Uint8Array {
+  return concatBytes(GRANTS_PREFIX, prefixed(grantee), prefixed(granter))
+}
+
+function queueKey(expiration: bigint, granter: Address, grantee: Address): Uint8Array {
+  const ms = (expiration + 999_999n) / 1_000_000n
+  return concatBytes(QUEUE_PREFIX, bigIntToBytes(ms, 8), prefixed(grantee), prefixed(granter))
+}
+
+function prefixed(address: Address): Uint8Array {
+  return Uint8Array.of(address.length, ...address)
+}

@@ -1,0 +1,70 @@
+import type { FeeMarket } from '../../chain/chainConfig.ts'
+import { ONE, truncate } from '../../primitives/decimal.ts'
+import { bool, decimal, defineMessage, int64, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { defineParams, type ParamsStore } from '../params.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+
+/** cosmos.evm.feemarket.v1.Params */
+export const FeeMarketParams = defineMessage('cosmos.evm.feemarket.v1.Params', {
+  noBaseFee: bool(1),
+  baseFeeChangeDenominator: uint32(2),
+  elasticityMultiplier: uint32(3),
+  enableHeight: int64(5),
+  /** of the genesis block, acoin per gas; the running base fee is in the Ethereum headers */
+  baseFee: decimal(6),
+  /** the base fee never falls below it */
+  minGasPrice: decimal(7),
+  minGasMultiplier: decimal(8),
+})
+export type FeeMarketParams = ValueOf<typeof FeeMarketParams>
+
+/** Under the key of x/feemarket/types/keys.go. */
+export const FEEMARKET_PARAMS: ParamsStore<FeeMarketParams> = defineParams(
+  'feemarket',
+  new TextEncoder().encode('Params'),
+  FeeMarketParams,
+)
+
+/** A price beyond any use: the genesis supply for one unit of gas. */
+const MAX_GAS_PRICE = 10n ** 27n * ONE
+
+/**
+ * The fee market of the block after the one whose state this is.
+ * @param genesis as the genesis has it, for what parameters do not change
+ */
+export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeMarket, 'initialBaseFee'>): FeeMarket {
+  const { baseFeeChangeDenominator, elasticityMultiplier, minGasPrice } = FEEMARKET_PARAMS.get(native)
+  return {
+    elasticity: BigInt(elasticityMultiplier),
+    changeDenominator: BigInt(baseFeeChangeDenominator),
+    minimumBaseFee: truncate(minGasPrice),
+    initialBaseFee: genesis.initialBaseFee,
+  }
+}
+
+/**
+ * Whether parameters can stand: Params.Validate of x/feemarket/types/params.go, and what has one value on this chain must
+ * have it, so that no parameter says what does not happen: there is a base fee, from the first block on; transactions pay for
+ * the gas that they used; prices are whole acoin per gas.
+ * @param current what holds now; undefined at genesis
+ */
+export function validateFeeMarketParams(params: FeeMarketParams, current?: FeeMarketParams): SdkError | undefined {
+  const { baseFee, minGasPrice } = params
+  const problem = (() => {
+    if (params.baseFeeChangeDenominator === 0) return 'base fee change denominator cannot be 0'
+    if (params.elasticityMultiplier === 0) return 'elasticity multiplier cannot be 0'
+    if (baseFee < 0n) return `initial base fee cannot be negative: ${baseFee}`
+    if (minGasPrice < 0n) return `value cannot be negative: ${minGasPrice}`
+    if (minGasPrice > MAX_GAS_PRICE) return 'min_gas_price is out of range'
+    if (minGasPrice % ONE !== 0n) return 'min_gas_price must be whole acoin per gas'
+    if (params.noBaseFee) return 'no_base_fee must be false: this chain always has a base fee'
+    if (params.enableHeight !== 0n) return 'enable_height must be 0: the base fee is there from the first block on'
+    if (params.minGasMultiplier !== 0n) return 'min_gas_multiplier must be 0: transactions pay for the gas they used'
+    if (current !== undefined && baseFee !== current.baseFee) {
+      return "base_fee cannot be changed: it is the genesis block's, later ones follow from the blocks' gas"
+    }
+    return undefined
+  })()
+  return problem === undefined ? undefined : sdkError('invalidRequest', problem)
+}

@@ -1,0 +1,28 @@
+import { SdkError } from '../sdkError.ts'
+
+/** Errors of the codespace `gov` (x/gov/types/errors.go): code and text. */
+export const GOV_ERRORS = {
+  inactiveProposal: [3, 'inactive proposal'],
+  alreadyActive: [4, 'proposal already active'],
+  invalidContent: [5, 'invalid proposal content'],
+  invalidProposalType: [6, 'invalid proposal type'],
+  invalidVote: [7, 'invalid vote option'],
+  noHandler: [9, 'no handler exists for proposal type'],
+  unroutableMessage: [10, 'proposal message not recognized by router'],
+  noMessages: [11, 'no messages proposed'],
+  invalidMessage: [12, 'invalid proposal message'],
+  invalidSigner: [13, 'expected gov account as only signer for proposal message'],
+  metadataTooLong: [15, 'metadata too long'],
+  depositTooSmall: [16, 'minimum deposit is too small'],
+  invalidProposer: [18, 'invalid proposer'],
+  votingPeriodEnded: [20, 'voting period already ended'],
+  invalidProposal: [21, 'invalid proposal'],
+  summaryTooLong: [22, 'summary too long'],
+  invalidDepositDenom: [23, 'wrong deposit denom'],
+} as const
+
+/** An error of the gov module, `reason: text` as the SDK wraps it. */
+export function govError(name: keyof typeof GOV_ERRORS, reason?: string): SdkError {
+  const [code, text] = GOV_ERRORS[name]
+  return new SdkError('gov', code, reason === undefined ? text : `${reason}: ${text}`)
+}

@@ -1,0 +1,133 @@
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { areValidCoins, coinsText } from '../coin.ts'
+import type { ReadContext } from '../context.ts'
+import type { MessageTable } from '../message.ts'
+import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { checkPlan } from '../upgrade/plan.ts'
+import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../upgrade/types.ts'
+import { GOV_AUTHORITY } from './authority.ts'
+import {
+  CancelSoftwareUpgradeProposal,
+  CommunityPoolSpendProposal,
+  ParameterChangeProposal,
+  SoftwareUpgradeProposal,
+  TextProposal,
+} from './contents.ts'
+import { govError } from './errors.ts'
+import { messagesOfChanges } from './parameterChange.ts'
+
+/** What a v1beta1 proposal is shown and executed as. */
+export interface LegacyContent {
+  readonly title: string
+  readonly description: string
+  /** Messages of today that do what the content says; they read the parameters that a change leaves alone. */
+  messages(native: Pick<ReadContext['world']['native'], 'get'>, messages: MessageTable): Outcome<readonly AnyValue[]>
+}
+
+/** Longest texts (x/gov/types/v1beta1/content.go), bytes. */
+const MAX_TITLE = 140
+const MAX_DESCRIPTION = 10_000
+
+type Reader = (value: Uint8Array) => { readonly content: LegacyContent; readonly problem: SdkError | undefined }
+
+/** Reads the content of a v1beta1 proposal and validates it (ValidateBasic of each). */
+export function readContent(content: AnyValue | undefined): Outcome<LegacyContent> {
+  if (content === undefined) return govError('invalidContent', 'missing content')
+  const read = CONTENTS.get(content.typeUrl)
+  if (read === undefined) return sdkError('txDecode', `unable to resolve type URL ${content.typeUrl}`)
+  try {
+    const { content: legacy, problem } = read(content.value)
+    return checkAbstract(legacy) ?? problem ?? legacy
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', `${content.typeUrl}: ${error.message}`)
+  }
+}
+
+function reader<T extends { readonly title: string; readonly description: string }>(
+  type: MessageType<T>,
+  messages: (value: T, ...state: Parameters<LegacyContent['messages']>) => Outcome<readonly AnyValue[]>,
+  check: (value: T) => SdkError | undefined = () => undefined,
+): readonly [string, Reader] {
+  return [
+    type.typeUrl,
+    (raw) => {
+      const value = type.decode(raw)
+      const { title, description } = value
+      return {
+        content: { title, description, messages: (...state) => messages(value, ...state) },
+        problem: check(value),
+      }
+    },
+  ]
+}
+
+const CONTENTS: ReadonlyMap<string, Reader> = new Map([
+  reader(TextProposal, () => []),
+  reader(
+    ParameterChangeProposal,
+    ({ changes }, native, messages) => messagesOfChanges(native, messages, changes),
+    ({ changes }) => checkChanges(changes),
+  ),
+  reader(
+    CommunityPoolSpendProposal,
+    ({ recipient, amount }, _, messages) =>
+      messageOf(messages, '/cosmos.distribution.v1beta1.MsgCommunityPoolSpend', { recipient, amount }),
+    ({ recipient, amount }) => {
+      if (!areValidCoins(amount)) {
+        return new SdkError('distribution', 10, `${coinsText(amount)}: invalid community pool spend proposal amount`)
+      }
+      if (recipient !== '') return undefined
+      return new SdkError('distribution', 11, 'invalid community pool spend proposal recipient')
+    },
+  ),
+  reader(
+    SoftwareUpgradeProposal,
+    ({ plan }, _, messages) => messageOf(messages, MsgSoftwareUpgrade.typeUrl, { plan }),
+    ({ plan }) => checkPlan(plan),
+  ),
+  reader(CancelSoftwareUpgradeProposal, (_value, _, messages) => messageOf(messages, MsgCancelUpgrade.typeUrl, {})),
+])
+
+/** One message of the table under governance's authority. */
+function messageOf(
+  messages: MessageTable,
+  typeUrl: string,
+  fields: Readonly<Record<string, unknown>>,
+): Outcome<readonly AnyValue[]> {
+  const type = messages.get(typeUrl)?.type
+  if (type === undefined) return govError('noHandler', typeUrl)
+  return [{ typeUrl, value: type.encode({ authority: GOV_AUTHORITY, ...fields }) }]
+}
+
+function checkAbstract({ title, description }: LegacyContent): SdkError | undefined {
+  if (title.trim() === '') return govError('invalidContent', 'proposal title cannot be blank')
+  if (Buffer.byteLength(title) > MAX_TITLE) {
+    return govError('invalidContent', `proposal title is longer than max length of ${MAX_TITLE}`)
+  }
+  if (description.trim() === '') return govError('invalidContent', 'proposal description cannot be blank')
+  if (Buffer.byteLength(description) > MAX_DESCRIPTION) {
+    return govError('invalidContent', `proposal description is longer than max length of ${MAX_DESCRIPTION}`)
+  }
+  return undefined
+}
+
+/** ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its codespace. */
+function checkChanges(
+  changes: readonly { readonly subspace: string; readonly key: string; readonly value: string }[],
+): SdkError | undefined {
+  if (changes.length === 0) return new SdkError('params', 4, 'submitted parameter changes are empty')
+  for (const { subspace, key, value } of changes) {
+    if (subspace === '') return new SdkError('params', 5, 'parameter subspace is empty')
+    if (key === '') return new SdkError('params', 6, 'parameter key is empty')
+    if (value === '') return new SdkError('params', 7, 'parameter value is empty')
+  }
+  return undefined
+}
+
+/** For callers that need nothing but the check. */
+export function checkContent(content: AnyValue | undefined): SdkError | undefined {
+  const read = readContent(content)
+  return isSdkError(read) ? read : undefined
+}

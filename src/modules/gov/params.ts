@@ -1,0 +1,109 @@
+import { parseAddress } from '../../primitives/address.ts'
+import { type Decimal, decimalOf, multiply, ONE, parseDecimal, round, truncate } from '../../primitives/decimal.ts'
+import { BASE_DENOM } from '../bank/supply.ts'
+import { acoinOf, areValidCoins, type Coin, coinsText } from '../coin.ts'
+import { defineParams, type ParamsStore } from '../params.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+import { PARAMS_KEY } from './keys.ts'
+import { Params } from './types.ts'
+
+/** Times that follow from it still have four digits in their year. */
+const MAX_PERIOD_NS = 100n * 31_557_600n * 1_000_000_000n
+
+export const GOV_PARAMS: ParamsStore<Params> = defineParams('gov', PARAMS_KEY, Params)
+
+/** A duration that parameters must have; `params` were validated. Milliseconds. */
+export function periodMs(duration: bigint | undefined): number {
+  if (duration === undefined) throw new Error('a period of governance is missing')
+  return Number(duration / 1_000_000n)
+}
+
+/** A ratio of validated parameters; '' is 0, as the SDK's zero value. */
+export function ratio(text: string): Decimal {
+  const value = text === '' ? 0n : parseDecimal(text)
+  if (value === undefined) throw new Error(`a ratio of governance is no number: ${text}`)
+  return value
+}
+
+/** Deposit that starts the vote, acoin. */
+export function minDepositAcoin(params: Params, isExpedited: boolean): bigint {
+  const amount = acoinOf(isExpedited ? params.expeditedMinDeposit : params.minDeposit)
+  if (amount === undefined) throw new Error('deposits of governance are in another denomination')
+  return amount
+}
+
+/** What the proposer must put down at least. */
+export function minInitialDepositAcoin(params: Params, isExpedited: boolean): bigint {
+  return round(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minInitialDepositRatio)))
+}
+
+/** The least that one deposit may be; 0 when anything may. */
+export function minSingleDepositAcoin(params: Params, isExpedited: boolean): bigint {
+  return truncate(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minDepositRatio)))
+}
+
+/**
+ * Whether parameters can stand (Params.ValidateBasic of x/gov/types/v1/params.go); besides, deposits are in the base
+ * denomination, since there is no other, and periods have whole milliseconds, as block times have.
+ */
+export function validateGovParams(params: Params): SdkError | undefined {
+  const problem =
+    depositProblem('minimum deposit', params.minDeposit) ??
+    depositProblem('expedited minimum deposit', params.expeditedMinDeposit) ??
+    orderProblem(params) ??
+    periodProblem('maximum deposit period', params.maxDepositPeriod) ??
+    ratioProblem('quorum', params.quorum, { zero: true }) ??
+    ratioProblem('vote threshold', params.threshold) ??
+    ratioProblem('expedited vote threshold', params.expeditedThreshold) ??
+    (ratio(params.expeditedThreshold) <= ratio(params.threshold)
+      ? `expedited governance vote threshold ${params.expeditedThreshold}, must be greater than the regular threshold ${params.threshold}`
+      : undefined) ??
+    ratioProblem('veto threshold', params.vetoThreshold) ??
+    periodProblem('voting period', params.votingPeriod) ??
+    periodProblem('expedited voting period', params.expeditedVotingPeriod) ??
+    (params.expeditedVotingPeriod! >= params.votingPeriod!
+      ? 'expedited voting period must be less than the regular voting period'
+      : undefined) ??
+    ratioProblem('minimum initial deposit ratio of proposal', params.minInitialDepositRatio, { zero: true }) ??
+    ratioProblem('minimum deposit ratio of proposal', params.minDepositRatio, { zero: true }) ??
+    ratioProblem('burn rate of cancel proposal', params.proposalCancelRatio, { zero: true }) ??
+    destinationProblem(params.proposalCancelDest)
+  return problem === undefined ? undefined : sdkError('invalidRequest', problem)
+}
+
+function depositProblem(name: string, coins: readonly Coin[]): string | undefined {
+  if (coins.length === 0 || !areValidCoins(coins)) return `invalid ${name}: ${coinsText(coins)}`
+  if (acoinOf(coins) === undefined) return `${name} must be in ${BASE_DENOM}: ${coinsText(coins)}`
+  return undefined
+}
+
+function orderProblem(params: Params): string | undefined {
+  if (minDepositAcoin(params, true) > minDepositAcoin(params, false)) return undefined
+  return `expedited minimum deposit must be greater than minimum deposit: ${coinsText(params.expeditedMinDeposit)}`
+}
+
+function periodProblem(name: string, duration: bigint | undefined): string | undefined {
+  if (duration === undefined) return `${name} must not be nil`
+  if (duration <= 0n) return `${name} must be positive: ${duration}ns`
+  if (duration > MAX_PERIOD_NS) return `${name} is longer than 100 years: ${duration}ns`
+  if (duration % 1_000_000n !== 0n) return `${name} must be whole milliseconds: ${duration}ns`
+  return undefined
+}
+
+function ratioProblem(name: string, text: string, allow: { readonly zero?: boolean } = {}): string | undefined {
+  const value = parseDecimal(text)
+  if (value === undefined) return `invalid ${name} string: ${text}`
+  if (value < 0n || (value === 0n && allow.zero !== true)) return `${name} must be positive: ${text}`
+  return value > ONE ? `${name} too large: ${text}` : undefined
+}
+
+function destinationProblem(text: string): string | undefined {
+  if (text === '') return undefined
+  try {
+    parseAddress(text)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return `deposits destination address is invalid: ${text}`
+  }
+}

@@ -1,0 +1,70 @@
+import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
+import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
+import { type Coin, parseCoins } from '../coin.ts'
+import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
+
+/** A proposal as `coind tx gov submit-proposal` and the governance precompile take it. */
+export interface ProposalJson {
+  readonly messages: readonly AnyValue[]
+  readonly metadata: string
+  readonly title: string
+  readonly summary: string
+  readonly expedited: boolean
+  /** none when the text names none */
+  readonly deposit: readonly Coin[]
+}
+
+/**
+ * Reads the proposal form of the SDK (x/gov/client/cli): `{"messages": [{"@type": …, …}], "metadata", "deposit": "10acoin",
+ * "title", "summary", "expedited"}`. Members may be left out, and others are ignored, as Go does.
+ * @param text UTF-8
+ * @param types those that messages, and what is inside of them, may be of
+ */
+export function readProposalJson(text: string, types: JsonContext): Outcome<ProposalJson> {
+  let json: Json
+  try {
+    json = JSON.parse(text) as Json
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return sdkError('invalidRequest', 'the proposal is not JSON')
+  }
+  if (!isJsonObject(json)) return sdkError('invalidRequest', 'the proposal is not a JSON object')
+  const depositText = readText(json['deposit'])
+  const [metadata, title, summary] = [json['metadata'], json['title'], json['summary']].map(readText)
+  const expedited = json['expedited'] ?? false
+  const areTexts = metadata !== undefined && title !== undefined && summary !== undefined && depositText !== undefined
+  if (!areTexts || typeof expedited !== 'boolean') {
+    return sdkError('invalidRequest', 'metadata, title, summary and deposit are texts, expedited is true or false')
+  }
+  const deposit = parseCoins(depositText)
+  if (deposit === undefined) return sdkError('invalidCoins', depositText)
+  const messages = readMessages(json['messages'] ?? [], types)
+  return isSdkError(messages) ? messages : { messages, metadata, title, summary, expedited, deposit }
+}
+
+function readMessages(json: Json, { typeOf }: JsonContext): Outcome<readonly AnyValue[]> {
+  if (!Array.isArray(json)) return sdkError('invalidRequest', 'messages: expected an array')
+  const messages: AnyValue[] = []
+  for (const [index, message] of (json as readonly Json[]).entries()) {
+    const place = `messages[${index}]`
+    const typeUrl = isJsonObject(message) ? message['@type'] : undefined
+    const type = typeof typeUrl === 'string' ? typeOf(typeUrl) : undefined
+    if (!isJsonObject(message) || type === undefined) {
+      return sdkError('invalidRequest', `${place}: expected an object with the @type of a message`)
+    }
+    const { '@type': _, ...members } = message
+    try {
+      messages.push({ typeUrl: type.typeUrl, value: type.encode(type.fromJson(members, { typeOf }, place) as never) })
+    } catch (error) {
+      if (!(error instanceof JsonFormError)) throw error
+      return sdkError('invalidRequest', error.message)
+    }
+  }
+  return messages
+}
+
+/** '' for an absent text. */
+function readText(json: Json | undefined): string | undefined {
+  if (json === undefined || json === null) return ''
+  return typeof json === 'string' ? json : undefined
+}

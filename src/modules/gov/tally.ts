@@ -1,0 +1,145 @@
+import { type Address, parseAddress } from '../../primitives/address.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
+import { type Decimal, decimalOf, divide, multiply, parseDecimal, truncate } from '../../primitives/decimal.ts'
+import type { ModuleContext } from '../context.ts'
+import { delegationsOf } from '../staking/delegations.ts'
+import { validators } from '../staking/validators.ts'
+import { voteKey } from './keys.ts'
+import { ratio } from './params.ts'
+import type { Tally, TallyValidator } from './tallyState.ts'
+import { type Params, type TallyResult, VOTE_OPTIONS, type Vote, type WeightedVoteOption } from './types.ts'
+import { votesOf } from './votes.ts'
+
+type Native = ModuleContext['world']['native']
+
+/** Work that is left for a block; a vote, a delegation or a deposit is one. */
+export interface Budget {
+  left: number
+}
+
+export interface TallyOutcome {
+  readonly passes: boolean
+  readonly burnsDeposits: boolean
+  readonly result: TallyResult
+}
+
+interface Counting {
+  readonly validators: Map<string, TallyValidator>
+  readonly byOption: Map<number, Decimal>
+  totalPower: Decimal
+}
+
+/** A tally of nothing yet, over the validators that are bonded now. */
+export function beginTally(native: Pick<Native, 'range'>): Tally {
+  const bonded: TallyValidator[] = []
+  for (const { operator, status, tokens, delegatorShares } of validators(native)) {
+    if (status !== 'bonded') continue
+    bonded.push({ operator, tokens, delegatorShares, deductions: 0n, vote: [] })
+  }
+  return { validators: bonded, yes: 0n, abstain: 0n, no: 0n, noWithVeto: 0n, totalPower: 0n }
+}
+
+/**
+ * Counts votes and removes them, until none is left or the budget is used up
+ * (the walk over votes of Tally, x/gov/keeper/tally.go).
+ */
+export function countVotes(
+  native: Native,
+  id: bigint,
+  tally: Tally,
+  budget: Budget,
+): { readonly tally: Tally; readonly isComplete: boolean } {
+  const counting = open(tally)
+  const counted: Uint8Array[] = []
+  let isComplete = true
+  for (const vote of votesOf(native, id)) {
+    if (budget.left <= 0) {
+      isComplete = false
+      break
+    }
+    const voter = parseAddress(vote.voter)
+    budget.left -= 1 + count(native, counting, voter, vote)
+    counted.push(voteKey(id, voter))
+  }
+  for (const key of counted) native.delete(key)
+  return { tally: close(counting), isComplete }
+}
+
+/** Counts one vote, which stays where it is. */
+export function countVote(native: Pick<Native, 'range'>, tally: Tally, voter: Address, vote: Vote): Tally {
+  const counting = open(tally)
+  count(native, counting, voter, vote)
+  return close(counting)
+}
+
+/** Adds the validators' votes for delegators who did not vote, and judges (the rest of Tally). */
+export function judge(tally: Tally, params: Params, isExpedited: boolean): TallyOutcome {
+  const counting = open(tally)
+  for (const { tokens, delegatorShares, deductions, vote } of counting.validators.values()) {
+    if (vote.length === 0) continue
+    addPower(counting, vote, divide((delegatorShares - deductions) * tokens, delegatorShares))
+  }
+  const { yes, abstain, no, noWithVeto, totalPower } = close(counting)
+  const result: TallyResult = {
+    yesCount: truncate(yes).toString(),
+    abstainCount: truncate(abstain).toString(),
+    noCount: truncate(no).toString(),
+    noWithVetoCount: truncate(noWithVeto).toString(),
+  }
+  const bonded = tally.validators.reduce((sum, { tokens }) => sum + tokens, 0n)
+  const rejected = (burnsDeposits: boolean): TallyOutcome => ({ passes: false, burnsDeposits, result })
+  if (bonded === 0n) return rejected(false)
+  if (divide(totalPower, decimalOf(bonded)) < ratio(params.quorum)) return rejected(params.burnVoteQuorum)
+  if (totalPower === abstain) return rejected(false)
+  if (divide(noWithVeto, totalPower) > ratio(params.vetoThreshold)) return rejected(params.burnVoteVeto)
+  const threshold = ratio(isExpedited ? params.expeditedThreshold : params.threshold)
+  if (divide(yes, totalPower - abstain) > threshold) return { passes: true, burnsDeposits: false, result }
+  return rejected(false)
+}
+
+function open({ validators: bonded, yes, abstain, no, noWithVeto, totalPower }: Tally): Counting {
+  return {
+    validators: new Map(bonded.map((validator) => [bytesKey(validator.operator), validator])),
+    byOption: new Map([
+      [VOTE_OPTIONS.VOTE_OPTION_YES, yes],
+      [VOTE_OPTIONS.VOTE_OPTION_ABSTAIN, abstain],
+      [VOTE_OPTIONS.VOTE_OPTION_NO, no],
+      [VOTE_OPTIONS.VOTE_OPTION_NO_WITH_VETO, noWithVeto],
+    ]),
+    totalPower,
+  }
+}
+
+function close({ validators: bonded, byOption, totalPower }: Counting): Tally {
+  return {
+    validators: [...bonded.values()],
+    yes: byOption.get(VOTE_OPTIONS.VOTE_OPTION_YES)!,
+    abstain: byOption.get(VOTE_OPTIONS.VOTE_OPTION_ABSTAIN)!,
+    no: byOption.get(VOTE_OPTIONS.VOTE_OPTION_NO)!,
+    noWithVeto: byOption.get(VOTE_OPTIONS.VOTE_OPTION_NO_WITH_VETO)!,
+    totalPower,
+  }
+}
+
+/** @returns how many delegations the voter has */
+function count(native: Pick<Native, 'range'>, counting: Counting, voter: Address, { options }: Vote): number {
+  const own = counting.validators.get(bytesKey(voter))
+  if (own !== undefined) counting.validators.set(bytesKey(voter), { ...own, vote: options })
+  let delegations = 0
+  for (const { operator, shares } of delegationsOf(native, voter)) {
+    delegations++
+    const validator = counting.validators.get(bytesKey(operator))
+    if (validator === undefined) continue
+    counting.validators.set(bytesKey(operator), { ...validator, deductions: validator.deductions + shares })
+    addPower(counting, options, divide(shares * validator.tokens, validator.delegatorShares))
+  }
+  return delegations
+}
+
+function addPower(counting: Counting, options: readonly WeightedVoteOption[], power: Decimal): void {
+  for (const { option, weight } of options) {
+    // Weights were checked when the vote was cast.
+    counting.byOption.set(option, counting.byOption.get(option)! + multiply(power, parseDecimal(weight)!))
+  }
+  counting.totalPower += power
+}

@@ -1,0 +1,95 @@
+import {
+  any,
+  decimal,
+  defineMessage,
+  duration,
+  embedded,
+  enumeration,
+  integer,
+  message,
+  repeated,
+  string,
+  timestamp,
+  uint64,
+} from '../../primitives/protoSchema.ts'
+import { Coin } from '../coin.ts'
+import { PROPOSAL_STATUS, VOTE_OPTIONS } from './types.ts'
+
+/** cosmos.gov.v1beta1: what older wallets send and ask for. */
+
+export const WeightedVoteOptionV1beta1 = defineMessage('cosmos.gov.v1beta1.WeightedVoteOption', {
+  option: enumeration(1, VOTE_OPTIONS),
+  weight: decimal(2),
+})
+
+export const VoteV1beta1 = defineMessage('cosmos.gov.v1beta1.Vote', {
+  proposalId: uint64(1),
+  voter: string(2),
+  /** deprecated: the option of a vote that is not split */
+  option: enumeration(3, VOTE_OPTIONS),
+  options: repeated(embedded(4, WeightedVoteOptionV1beta1)),
+})
+
+export const DepositV1beta1 = defineMessage('cosmos.gov.v1beta1.Deposit', {
+  proposalId: uint64(1),
+  depositor: string(2),
+  amount: repeated(message(3, Coin)),
+})
+
+export const TallyResultV1beta1 = defineMessage('cosmos.gov.v1beta1.TallyResult', {
+  yes: integer(1),
+  abstain: integer(2),
+  no: integer(3),
+  noWithVeto: integer(4),
+})
+
+export const ProposalV1beta1 = defineMessage('cosmos.gov.v1beta1.Proposal', {
+  proposalId: uint64(1),
+  content: any(2),
+  status: enumeration(3, PROPOSAL_STATUS),
+  finalTallyResult: embedded(4, TallyResultV1beta1),
+  submitTime: timestamp(5),
+  depositEndTime: timestamp(6),
+  totalDeposit: repeated(message(7, Coin)),
+  votingStartTime: timestamp(8),
+  votingEndTime: timestamp(9),
+})
+
+export const DepositParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.DepositParams', {
+  minDeposit: repeated(message(1, Coin)),
+  maxDepositPeriod: duration(2),
+})
+export const VotingParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.VotingParams', { votingPeriod: duration(1) })
+/** LegacyDecs that the .proto file calls bytes. */
+export const TallyParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.TallyParams', {
+  quorum: decimal(1),
+  threshold: decimal(2),
+  vetoThreshold: decimal(3),
+})
+
+export const MsgSubmitProposalV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgSubmitProposal', {
+  content: any(1),
+  initialDeposit: repeated(message(2, Coin)),
+  proposer: string(3),
+})
+export const MsgSubmitProposalResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgSubmitProposalResponse', {
+  proposalId: uint64(1),
+})
+export const MsgVoteV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgVote', {
+  proposalId: uint64(1),
+  voter: string(2),
+  option: enumeration(3, VOTE_OPTIONS),
+})
+export const MsgVoteResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgVoteResponse', {})
+export const MsgVoteWeightedV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgVoteWeighted', {
+  proposalId: uint64(1),
+  voter: string(2),
+  options: repeated(embedded(3, WeightedVoteOptionV1beta1)),
+})
+export const MsgVoteWeightedResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgVoteWeightedResponse', {})
+export const MsgDepositV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDeposit', {
+  proposalId: uint64(1),
+  depositor: string(2),
+  amount: repeated(message(3, Coin)),
+})
+export const MsgDepositResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDepositResponse', {})

@@ -1,0 +1,63 @@
+import type { Address } from '../primitives/address.ts'
+import { ProtobufError } from '../primitives/protobuf.ts'
+import type { AnyValue } from '../primitives/protoSchema.ts'
+import type { MessageHandler, MessageTable } from './message.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from './sdkError.ts'
+
+/** A message inside another one (of MsgExec, of a proposal), decoded. */
+export interface NestedMessage {
+  readonly handler: MessageHandler
+  readonly value: unknown
+}
+
+/** Decodes a message that another one carries; errors as the SDK has them when it decodes a transaction. */
+export function readNested({ typeUrl, value }: AnyValue, messages: MessageTable): Outcome<NestedMessage> {
+  const handler = messages.get(typeUrl)
+  if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+  try {
+    return { handler, value: handler.type.decode(value) }
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', `${typeUrl}: ${error.message}`)
+  }
+}
+
+/** {@link readNested} of all of them. */
+export function readAllNested(values: readonly AnyValue[], messages: MessageTable): Outcome<readonly NestedMessage[]> {
+  const read: NestedMessage[] = []
+  for (const value of values) {
+    const message = readNested(value, messages)
+    if (isSdkError(message)) return message
+    read.push(message)
+  }
+  return read
+}
+
+/** The accounts whose authority a message needs. */
+export function nestedSigners({ handler, value }: NestedMessage): Outcome<readonly Address[]> {
+  return orInvalidAddress(() => handler.signers(value))
+}
+
+/** What is wrong with a message whatever the state is. */
+export function validateNested({ handler, value }: NestedMessage): SdkError | undefined {
+  return orInvalidAddress(() => handler.validate(value))
+}
+
+/** Sum of the gas of messages that another one carries; what does not decode counts nothing, it is refused anyway. */
+export function nestedGas(values: readonly AnyValue[], messages: MessageTable): bigint {
+  let gas = 0n
+  for (const value of values) {
+    const message = readNested(value, messages)
+    if (!isSdkError(message)) gas += message.handler.gas(message.value)
+  }
+  return gas
+}
+
+function orInvalidAddress<T>(read: () => T): T | SdkError {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return sdkError('invalidAddress', error.message)
+  }
+}

@@ -1,0 +1,32 @@
+import type { ReadContext } from '../context.ts'
+import { getOperator } from '../staking/operators.ts'
+import { consensusAddressOf, getValidator, validators } from '../staking/validators.ts'
+import { countBits, missedCount } from './missedBlocks.ts'
+import { SLASHING_PARAMS } from './params.ts'
+import { getSigningRecord, signingRecords } from './signingInfo.ts'
+
+/**
+ * What always holds of signing infos, over the whole state.
+ * @returns what does not hold
+ */
+export function slashingInvariants({ world: { native } }: ReadContext): readonly string[] {
+  const problems: string[] = []
+  const { signedBlocksWindow } = SLASHING_PARAMS.get(native)
+  for (const [address, { tombstoned }] of signingRecords(native)) {
+    const name = Buffer.from(address).toString('hex')
+    const count = missedCount(native, address)
+    const bits = countBits(native, address)
+    if (bits !== count) problems.push(`${name} missed ${count} blocks but has ${bits} bits`)
+    if (BigInt(count) > signedBlocksWindow) problems.push(`${name} missed ${count} blocks of ${signedBlocksWindow}`)
+    const operator = getOperator(native, address)
+    const validator = operator && getValidator(native, operator)
+    if (tombstoned && validator?.jailed === false) problems.push(`${name} is tombstoned and not jailed`)
+  }
+  for (const validator of validators(native)) {
+    const address = consensusAddressOf(validator)
+    if (validator.status === 'bonded' && getSigningRecord(native, address) === undefined) {
+      problems.push(`${Buffer.from(address).toString('hex')} is bonded and has no signing info`)
+    }
+  }
+  return problems
+}

@@ -1,0 +1,37 @@
+import { ONE, round } from '../../primitives/decimal.ts'
+import { decimal, defineMessage, duration, int64, type ValueOf } from '../../primitives/protoSchema.ts'
+import { defineParams } from '../params.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+import { PARAMS_KEY } from './keys.ts'
+
+/** cosmos.slashing.v1beta1.Params */
+export const SlashingParams = defineMessage('cosmos.slashing.v1beta1.Params', {
+  signedBlocksWindow: int64(1),
+  minSignedPerWindow: decimal(2),
+  /** nanoseconds */
+  downtimeJailDuration: duration(3),
+  slashFractionDoubleSign: decimal(4),
+  slashFractionDowntime: decimal(5),
+})
+export type SlashingParams = ValueOf<typeof SlashingParams>
+
+export const SLASHING_PARAMS = defineParams('slashing', PARAMS_KEY, SlashingParams)
+
+/** Blocks of a window that a validator may miss. */
+export function maxMissed({ signedBlocksWindow, minSignedPerWindow }: SlashingParams): bigint {
+  return signedBlocksWindow - round(minSignedPerWindow * signedBlocksWindow)
+}
+
+/** Validate of x/slashing/types/params.go. */
+export function validateSlashingParams(params: SlashingParams): SdkError | undefined {
+  if (params.signedBlocksWindow <= 0n) return wrong('signed blocks window must be positive')
+  if (params.downtimeJailDuration <= 0n) return wrong('downtime jail duration must be positive')
+  for (const name of ['minSignedPerWindow', 'slashFractionDoubleSign', 'slashFractionDowntime'] as const) {
+    if (params[name] < 0n || params[name] > ONE) return wrong(`${name} must be from 0 to 1`)
+  }
+  return undefined
+}
+
+function wrong(reason: string): SdkError {
+  return sdkError('invalidRequest', reason)
+}

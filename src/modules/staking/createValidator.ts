@@ -1,0 +1,84 @@
+import type { Address } from '../../primitives/address.ts'
+import { sha256 } from '../../primitives/hash.ts'
+import { event } from '../bank/bankEvents.ts'
+import type { ModuleContext } from '../context.ts'
+import { afterValidatorCreated } from '../distribution/hooks.ts'
+import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
+import { addDelegation } from './addDelegation.ts'
+import { checkCommissionRates, checkMinimumRate } from './commission.ts'
+import { checkDescription, isEmptyDescription } from './description.ts'
+import { stakingError } from './errors.ts'
+import { setOperator } from './operators.ts'
+import { STAKING_PARAMS } from './params.ts'
+import { coinText, operatorText } from './stakingEvents.ts'
+import type { CommissionRates, Description } from './types.ts'
+import { getValidator, getValidatorByConsensus, putValidator } from './validators.ts'
+
+export interface NewValidator {
+  readonly operator: Address
+  /** ed25519 */
+  readonly publicKey: Uint8Array
+  readonly description: Description
+  readonly commission: CommissionRates
+  /** acoin */
+  readonly minSelfDelegation: bigint
+  /** acoin that the operator delegates to it at once */
+  readonly amount: bigint
+}
+
+const ED25519_BYTES = 32
+
+/** What can be said of a new validator without state (x/staking/types/msg.go, MsgCreateValidator.Validate). */
+export function checkNewValidator({
+  publicKey,
+  description,
+  commission,
+  minSelfDelegation,
+  amount,
+}: Omit<NewValidator, 'operator'>): SdkError | undefined {
+  if (publicKey.length === 0) return stakingError('emptyValidatorPubKey')
+  if (publicKey.length !== ED25519_BYTES) return sdkError('invalidPubKey', 'an ed25519 key has 32 bytes')
+  if (amount <= 0n) return sdkError('invalidRequest', 'invalid delegation amount')
+  if (isEmptyDescription(description)) return sdkError('invalidRequest', 'empty description')
+  const wrongCommission = checkCommissionRates(commission)
+  if (wrongCommission !== undefined) return wrongCommission
+  if (minSelfDelegation <= 0n) {
+    return sdkError('invalidRequest', 'minimum self delegation must be a positive integer')
+  }
+  if (amount < minSelfDelegation) return stakingError('selfDelegationBelowMinimum')
+  return checkDescription(description)
+}
+
+/** MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator with a delegation of its own. */
+export function createValidator(context: ModuleContext, created: NewValidator): SdkError | undefined {
+  const { world, block } = context
+  const { native } = world
+  const { operator, publicKey, description, commission, minSelfDelegation, amount } = created
+  const consensusAddress = sha256(publicKey).slice(0, 20)
+  const wrong =
+    checkNewValidator(created) ?? checkMinimumRate(commission.rate, STAKING_PARAMS.get(native).minCommissionRate)
+  if (wrong !== undefined) return wrong
+  if (getValidator(native, operator) !== undefined) return stakingError('validatorOwnerExists')
+  if (getValidatorByConsensus(native, consensusAddress) !== undefined) return stakingError('validatorPubKeyExists')
+
+  setOperator(native, consensusAddress, operator)
+  putValidator(native, {
+    operator,
+    publicKey,
+    jailed: false,
+    status: 'unbonded',
+    tokens: 0n,
+    delegatorShares: 0n,
+    description,
+    unbondingHeight: 0,
+    unbondingTimeMs: 0,
+    commission: { ...commission, updateTimeMs: block.timeMs },
+    minSelfDelegation,
+    unbondingIds: [],
+  })
+  afterValidatorCreated(context, operator)
+  const added = addDelegation(context, { delegator: operator, operator, amount, from: 'delegator' })
+  if (isSdkError(added)) return added
+  world.emitEvent(event('create_validator', { validator: operatorText(operator), amount: coinText(amount) }))
+  return undefined
+}

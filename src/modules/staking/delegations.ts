@@ -1,0 +1,83 @@
+import type { Address } from '../../primitives/address.ts'
+import { bigIntToMinimalBytes, bytesToBigInt } from '../../primitives/bytes.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { addressesKey, addressesOf, DELEGATIONS, DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+
+/** Shares of a validator that somebody has. There is no delegation without shares. */
+export interface Delegation {
+  readonly delegator: Address
+  readonly operator: Address
+  readonly shares: Decimal
+}
+
+/** Where a walk starts, itself included, and whether it goes backwards. */
+export interface Walk {
+  readonly start?: Address
+  readonly reverse?: boolean
+}
+
+const PRESENT = Uint8Array.of(1)
+
+export function getDelegation(
+  native: Pick<NativeStore, 'get'>,
+  delegator: Address,
+  operator: Address,
+): Delegation | undefined {
+  const value = native.get(addressesKey(DELEGATIONS, delegator, operator))
+  return value && { delegator, operator, shares: bytesToBigInt(value) }
+}
+
+/** @throws RangeError (a bug) when there are no shares: see `deleteDelegation` */
+export function putDelegation(
+  native: Pick<NativeStore, 'get' | 'set'>,
+  { delegator, operator, shares }: Delegation,
+): void {
+  if (shares <= 0n) throw new RangeError('a delegation has shares')
+  const key = addressesKey(DELEGATIONS, delegator, operator)
+  if (native.get(key) === undefined) {
+    native.set(addressesKey(DELEGATIONS_BY_VALIDATOR, operator, delegator), PRESENT)
+  }
+  native.set(key, bigIntToMinimalBytes(shares))
+}
+
+export function deleteDelegation(native: Pick<NativeStore, 'delete'>, delegator: Address, operator: Address): void {
+  native.delete(addressesKey(DELEGATIONS, delegator, operator))
+  native.delete(addressesKey(DELEGATIONS_BY_VALIDATOR, operator, delegator))
+}
+
+/** What `delegator` has delegated, in order of operators. `start`: an operator. */
+export function* delegationsOf(
+  native: Pick<NativeStore, 'range'>,
+  delegator: Address,
+  { start, reverse = false }: Walk = {},
+): IterableIterator<Delegation> {
+  const prefix = addressesKey(DELEGATIONS, delegator)
+  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
+  for (const [key, value] of native.range(prefix, range)) {
+    yield { delegator, operator: addressesOf(key, prefix)[0]!, shares: bytesToBigInt(value) }
+  }
+}
+
+/** The delegations to a validator, in order of delegators. `start`: a delegator. */
+export function* delegationsTo(
+  native: Pick<NativeStore, 'get' | 'range'>,
+  operator: Address,
+  { start, reverse = false }: Walk = {},
+): IterableIterator<Delegation> {
+  const prefix = addressesKey(DELEGATIONS_BY_VALIDATOR, operator)
+  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
+  for (const [key] of native.range(prefix, range)) {
+    const delegation = getDelegation(native, addressesOf(key, prefix)[0]!, operator)
+    if (delegation === undefined) throw new Error('the index of delegations names one that is not there')
+    yield delegation
+  }
+}
+
+/** All delegations, in order of delegators and then operators. */
+export function* allDelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Delegation> {
+  for (const [key, value] of native.range(DELEGATIONS)) {
+    const [delegator, operator] = addressesOf(key, DELEGATIONS)
+    yield { delegator: delegator!, operator: operator!, shares: bytesToBigInt(value) }
+  }
+}

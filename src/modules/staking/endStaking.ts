@@ -1,0 +1,80 @@
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { event } from '../bank/bankEvents.ts'
+import { coinsOf, coinsText } from '../coin.ts'
+import type { ModuleContext } from '../context.ts'
+import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
+import { stakeCoins } from './pools.ts'
+import { type Due, takeDue } from './queue.ts'
+import { getRedelegation, putRedelegation } from './redelegations.ts'
+import { removeValidator } from './removeValidator.ts'
+import { operatorText } from './stakingEvents.ts'
+import { getUnbonding, putUnbonding } from './unbonding.ts'
+import { getValidator, putValidator } from './validators.ts'
+import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
+
+/**
+ * The end of a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates): the set changes, validators are unbonded, coins
+ * are paid back and redelegations forgotten where their time has come. Where nothing changed and nothing is due, two
+ * look-ups are all.
+ */
+export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
+  const { world, block } = context
+  const updates = takeValidatorUpdates(context)
+  const due = takeDue(world.native, block.timeMs)
+  const of = (kind: Due['kind']) => due.filter((one) => one.kind === kind)
+  for (const { addresses } of of('validator')) completeValidator(context, addresses)
+  for (const { addresses } of of('unbonding')) completeUnbonding(context, addresses)
+  for (const { addresses } of of('redelegation')) completeRedelegation(context, addresses)
+  return updates
+}
+
+function completeValidator(context: ModuleContext, [operator]: readonly Address[]): void {
+  const { native } = context.world
+  const validator = operator && getValidator(native, operator)
+  if (validator?.status !== 'unbonding') throw new Error('a validator that is not unbonding is due to be unbonded')
+  const unbonded = { ...validator, status: 'unbonded', unbondingIds: [] } as const
+  putValidator(native, unbonded)
+  if (unbonded.delegatorShares === 0n) removeValidator(context, unbonded)
+}
+
+/** Nothing when it was cancelled since (CompleteUnbonding). */
+function completeUnbonding(context: ModuleContext, [delegator, operator]: readonly Address[]): void {
+  const { world, block } = context
+  const unbonding = getUnbonding(world.native, delegator!, operator!)
+  if (unbonding === undefined) return
+  const ripe = unbonding.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs)
+  if (ripe.length === 0) return
+  let paid = 0n
+  for (const { balance } of ripe) {
+    if (balance === 0n) continue
+    const failure = stakeCoins(context, NOT_BONDED_POOL, delegator!, balance)
+    if (failure !== undefined) throw new Error(`unbonded coins cannot be paid: ${failure.message}`)
+    paid += balance
+  }
+  putUnbonding(world.native, { ...unbonding, entries: unbonding.entries.filter((entry) => !ripe.includes(entry)) })
+  world.emitEvent(
+    event('complete_unbonding', {
+      amount: coinsText(coinsOf(paid)),
+      validator: operatorText(operator!),
+      delegator: toBech32(delegator!),
+    }),
+  )
+}
+
+function completeRedelegation(context: ModuleContext, addresses: readonly Address[]): void {
+  const { world, block } = context
+  const [delegator, source, destination] = addresses
+  const redelegation = getRedelegation(world.native, delegator!, source!, destination!)
+  const ripe = redelegation?.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs) ?? []
+  if (redelegation === undefined || ripe.length === 0) return
+  const entries = redelegation.entries.filter((entry) => !ripe.includes(entry))
+  putRedelegation(world.native, { ...redelegation, entries })
+  world.emitEvent(
+    event('complete_redelegation', {
+      amount: coinsText(coinsOf(ripe.reduce((sum, { initialBalance }) => sum + initialBalance, 0n))),
+      delegator: toBech32(delegator!),
+      source_validator: operatorText(source!),
+      destination_validator: operatorText(destination!),
+    }),
+  )
+}

@@ -1,0 +1,162 @@
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
+import { formatDecimal } from '../../primitives/decimal.ts'
+import type { ReadContext } from '../context.ts'
+import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
+import { allDelegations, delegationsTo } from './delegations.ts'
+import { POWER_INDEX } from './keys.ts'
+import { getLastTotalPower, lastPowers } from './lastPowers.ts'
+import { type Due, queued } from './queue.ts'
+import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
+import { operatorText } from './stakingEvents.ts'
+import { allUnbondings, unbondingsFrom } from './unbonding.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  getValidatorByConsensus,
+  placeInPowerIndex,
+  type Validator,
+  validators,
+} from './validators.ts'
+
+/**
+ * What always holds of stake between transactions (x/staking/keeper/invariants.go, and that indexes and queues name what there is),
+ * over the whole state.
+ * @returns what does not hold
+ */
+export function stakingInvariants(context: ReadContext): readonly string[] {
+  const { native } = context.world
+  const all = [...validators(native)]
+  return [
+    ...pools(context, all),
+    ...shares(context, all),
+    ...powers(context, all),
+    ...unbondingRecords(context),
+    ...redelegationRecords(context),
+    ...queues(context, all),
+  ]
+}
+
+/** The pools hold what belongs to validators and to whoever is unbonding, to the acoin. */
+function* pools({ world }: ReadContext, all: readonly Validator[]): Iterable<string> {
+  let bonded = 0n
+  let notBonded = 0n
+  for (const { operator, status, tokens } of all) {
+    if (tokens < 0n) yield `${operatorText(operator)} has ${tokens} tokens`
+    if (status === 'bonded') bonded += tokens
+    else notBonded += tokens
+  }
+  for (const { delegator, operator, entries } of allUnbondings(world.native)) {
+    if (entries.length === 0) yield `${pair(delegator, operator)} unbonds nothing`
+    for (const { balance, initialBalance } of entries) {
+      if (balance < 0n || balance > initialBalance) yield `${pair(delegator, operator)} unbonds ${balance}`
+      notBonded += balance
+    }
+  }
+  const held = world.getBalance(BONDED_POOL)
+  if (held !== bonded) yield `the bonded pool holds ${held}, bonded validators have ${bonded}`
+  const heldNotBonded = world.getBalance(NOT_BONDED_POOL)
+  if (heldNotBonded !== notBonded) yield `the not bonded pool holds ${heldNotBonded} and owes ${notBonded}`
+}
+
+/** A validator's shares are those of its delegations, all above 0. */
+function* shares({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
+  let indexed = 0
+  for (const { operator, delegatorShares } of all) {
+    let sum = 0n
+    for (const delegation of delegationsTo(native, operator)) {
+      indexed++
+      sum += delegation.shares
+    }
+    if (sum === delegatorShares) continue
+    yield `${operatorText(operator)} has ${formatDecimal(delegatorShares)} shares, its delegations ${formatDecimal(sum)}`
+  }
+  let count = 0
+  for (const { delegator, operator, shares } of allDelegations(native)) {
+    count++
+    if (shares <= 0n) yield `${pair(delegator, operator)} has ${formatDecimal(shares)} shares`
+  }
+  if (count !== indexed) yield `there are ${count} delegations, ${indexed} of them to validators`
+}
+
+/** Who can be bonded is in the order of powers, and who has power is bonded. */
+function* powers({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
+  const places = new Set([...native.range(POWER_INDEX)].map(([key]) => bytesKey(key)))
+  const last = new Map([...lastPowers(native)].map(({ operator, power }) => [bytesKey(operator), power]))
+  let expected = 0
+  for (const validator of all) {
+    const name = operatorText(validator.operator)
+    const place = placeInPowerIndex(validator)
+    if (place !== undefined) {
+      expected++
+      if (!places.has(bytesKey(place))) yield `${name} is not in the order of powers`
+    }
+    const isKnown = last.has(bytesKey(validator.operator))
+    if (isKnown !== (validator.status === 'bonded')) yield `${name} is ${validator.status}, with power: ${isKnown}`
+    const found = getValidatorByConsensus(native, consensusAddressOf(validator))
+    if (found === undefined || bytesKey(found.operator) !== bytesKey(validator.operator)) {
+      yield `${name} is not found by its consensus key`
+    }
+  }
+  if (expected !== places.size)
+    yield `${expected} validators could be bonded, ${places.size} are in the order of powers`
+  const known = [...last.keys()].filter((name) => all.some(({ operator }) => bytesKey(operator) === name)).length
+  if (known !== last.size) yield `${last.size - known} validators with power do not exist`
+  const total = [...last.values()].reduce((sum, power) => sum + power, 0n)
+  if (total !== getLastTotalPower(native)) yield `the total power is ${getLastTotalPower(native)}, the sum ${total}`
+}
+
+function* unbondingRecords({ world: { native } }: ReadContext): Iterable<string> {
+  const due = new Set([...queued(native)].map(dueKey))
+  for (const { delegator, operator, entries } of allUnbondings(native)) {
+    const found = [...unbondingsFrom(native, operator, { start: delegator })][0]
+    if (found === undefined || bytesKey(found.delegator) !== bytesKey(delegator)) {
+      yield `${pair(delegator, operator)} is not in the index of what unbonds`
+    }
+    for (const { completionTimeMs: timeMs } of entries) {
+      if (!due.has(dueKey({ kind: 'unbonding', timeMs, addresses: [delegator, operator] }))) {
+        yield `${pair(delegator, operator)} unbonds at ${timeMs}, which nothing waits for`
+      }
+    }
+  }
+}
+
+function* redelegationRecords({ world: { native } }: ReadContext): Iterable<string> {
+  const due = new Set([...queued(native)].map(dueKey))
+  for (const { delegator, source, destination, entries } of allRedelegations(native)) {
+    const name = `${pair(delegator, source)} to ${operatorText(destination)}`
+    if (entries.length === 0) yield `${name} redelegates nothing`
+    const found = [...redelegationsFrom(native, source, { start: [delegator, destination] })][0]
+    if (found === undefined || bytesKey(found.destination) !== bytesKey(destination)) yield `${name} is in no index`
+    if (!hasReceivingRedelegation(native, delegator, destination)) yield `${name} is not in the destination's index`
+    for (const { completionTimeMs: timeMs } of entries) {
+      if (!due.has(dueKey({ kind: 'redelegation', timeMs, addresses: [delegator, source, destination] }))) {
+        yield `${name} ends at ${timeMs}, which nothing waits for`
+      }
+    }
+  }
+}
+
+/** A validator waits exactly while it is unbonding, and nothing that is over waits. */
+function* queues({ world: { native }, block }: ReadContext, all: readonly Validator[]): Iterable<string> {
+  let waiting = 0
+  for (const { kind, timeMs, addresses } of queued(native)) {
+    if (timeMs <= block.timeMs) yield `something was due at ${timeMs}`
+    if (kind !== 'validator') continue
+    waiting++
+    const validator = getValidator(native, addresses[0]!)
+    if (validator?.status !== 'unbonding' || validator.unbondingTimeMs !== timeMs) {
+      yield `${operatorText(addresses[0]!)} waits to be unbonded and is ${validator?.status}`
+    }
+  }
+  const unbonding = all.filter(({ status }) => status === 'unbonding').length
+  if (unbonding !== waiting) yield `${unbonding} validators are unbonding, ${waiting} wait for it`
+}
+
+function dueKey({ kind, timeMs, addresses }: Due): string {
+  return `${kind} ${timeMs} ${addresses.map(bytesKey).join()}`
+}
+
+function pair(delegator: Address, operator: Address): string {
+  return `${toBech32(delegator)} at ${operatorText(operator)}`
+}

@@ -1,0 +1,44 @@
+import { ONE } from '../../primitives/decimal.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { BASE_DENOM } from '../bank/supply.ts'
+import { defineParams, type ParamsStore } from '../params.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+import { Params } from './types.ts'
+import { markSetChanged } from './validators.ts'
+
+/** Parameters of staking; the key is the SDK's ParamsKey. Durations are nanoseconds. */
+export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8Array.of(0x51), Params)
+
+/** Messages of consensus and places for peers are sized for so many validators. */
+export const MAX_VALIDATORS = 50
+/** Go's time.Duration is an int64. */
+const MAX_DURATION = 2n ** 63n - 1n
+const NANOS_PER_MS = 1_000_000n
+
+/** How long stake stays slashable after it has left, in milliseconds. */
+export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
+  return Number(STAKING_PARAMS.get(native).unbondingTime / NANOS_PER_MS)
+}
+
+/** Params.Validate of x/staking/types/params.go, and this chain's own bounds. */
+export function validateStakingParams(params: Params): SdkError | undefined {
+  const { unbondingTime, maxValidators, maxEntries, bondDenom, minCommissionRate } = params
+  if (unbondingTime < NANOS_PER_MS || unbondingTime > MAX_DURATION) {
+    return sdkError('invalidRequest', `unbonding time must be positive: ${unbondingTime}`)
+  }
+  if (maxValidators === 0) return sdkError('invalidRequest', 'max validators must be positive: 0')
+  if (maxValidators > MAX_VALIDATORS) {
+    return sdkError('invalidRequest', `max validators cannot be more than ${MAX_VALIDATORS}: ${maxValidators}`)
+  }
+  if (maxEntries === 0) return sdkError('invalidRequest', 'max entries must be positive: 0')
+  if (bondDenom !== BASE_DENOM) return sdkError('invalidRequest', `bond denom must be ${BASE_DENOM}: ${bondDenom}`)
+  if (minCommissionRate < 0n) return sdkError('invalidRequest', 'minimum commission rate cannot be negative')
+  if (minCommissionRate > ONE) return sdkError('invalidRequest', 'minimum commission rate cannot be greater than 100%')
+  return undefined
+}
+
+/** Writes parameters; another number of validators acts at the block's end. */
+export function setStakingParams(native: Pick<NativeStore, 'set'>, params: Params): void {
+  STAKING_PARAMS.set(native, params)
+  markSetChanged(native)
+}

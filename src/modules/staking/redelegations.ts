@@ -1,0 +1,159 @@
+import type { Address } from '../../primitives/address.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
+import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
+import {
+  addressesKey,
+  addressesOf,
+  REDELEGATIONS,
+  REDELEGATIONS_BY_DESTINATION,
+  REDELEGATIONS_BY_SOURCE,
+} from './keys.ts'
+import { enqueue } from './queue.ts'
+import { nextUnbondingId } from './unbondingIds.ts'
+
+/** Stake that moved from one validator to another, and is slashable for faults of the first for a while. */
+export interface Redelegation {
+  readonly delegator: Address
+  readonly source: Address
+  readonly destination: Address
+  /** at least one, in order of creation */
+  readonly entries: readonly RedelegationEntry[]
+}
+
+export interface RedelegationEntry {
+  readonly creationHeight: number
+  readonly completionTimeMs: number
+  /** acoin that moved */
+  readonly initialBalance: bigint
+  /** shares of the destination that they bought */
+  readonly sharesDestination: Decimal
+  readonly id: bigint
+}
+
+const StoredEntry = defineMessage('coind.staking.RedelegationEntry', {
+  creationHeight: uint64(1),
+  completionTimeMs: uint64(2),
+  initialBalance: integer(3),
+  sharesDestination: decimal(4),
+  id: uint64(5),
+})
+const StoredRedelegation = defineMessage('coind.staking.Redelegation', { entries: repeated(embedded(1, StoredEntry)) })
+const PRESENT = Uint8Array.of(1)
+
+export function getRedelegation(
+  native: Pick<NativeStore, 'get'>,
+  delegator: Address,
+  source: Address,
+  destination: Address,
+): Redelegation | undefined {
+  const value = native.get(addressesKey(REDELEGATIONS, delegator, source, destination))
+  return value && { delegator, source, destination, entries: decodeEntries(value) }
+}
+
+/** Writes it; without entries it is removed. */
+export function putRedelegation(native: Pick<NativeStore, 'set' | 'delete'>, redelegation: Redelegation): void {
+  const { delegator, source, destination, entries } = redelegation
+  const key = addressesKey(REDELEGATIONS, delegator, source, destination)
+  const indexKeys = [
+    addressesKey(REDELEGATIONS_BY_SOURCE, source, delegator, destination),
+    addressesKey(REDELEGATIONS_BY_DESTINATION, delegator, destination, source),
+  ]
+  if (entries.length === 0) {
+    for (const each of [key, ...indexKeys]) native.delete(each)
+    return
+  }
+  native.set(key, encodeEntries(entries))
+  for (const each of indexKeys) native.set(each, PRESENT)
+}
+
+/** Remembers until `completionTimeMs` where stake came from. */
+export function addRedelegationEntry(
+  native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
+  { delegator, source, destination }: Omit<Redelegation, 'entries'>,
+  added: Omit<RedelegationEntry, 'id'>,
+): void {
+  const id = nextUnbondingId(native)
+  const entries = getRedelegation(native, delegator, source, destination)?.entries ?? []
+  putRedelegation(native, { delegator, source, destination, entries: [...entries, { ...added, id }] })
+  const { completionTimeMs } = added
+  enqueue(native, { kind: 'redelegation', timeMs: completionTimeMs, addresses: [delegator, source, destination] })
+}
+
+/** Whether stake of `delegator` came to this validator from another one that it may still be slashed for. */
+export function hasReceivingRedelegation(
+  native: Pick<NativeStore, 'range'>,
+  delegator: Address,
+  destination: Address,
+): boolean {
+  const prefix = addressesKey(REDELEGATIONS_BY_DESTINATION, delegator, destination)
+  for (const _ of native.range(prefix)) return true
+  return false
+}
+
+/** Where a walk over redelegations starts, itself included: the two addresses after the one that is walked over. */
+export interface RedelegationWalk {
+  readonly start?: readonly [Address, Address]
+  readonly reverse?: boolean
+}
+
+/** What `delegator` is redelegating, in order of sources and then destinations, which `start` has. */
+export function* redelegationsOf(
+  native: Pick<NativeStore, 'range'>,
+  delegator: Address,
+  { start, reverse = false }: RedelegationWalk = {},
+): IterableIterator<Redelegation> {
+  const prefix = addressesKey(REDELEGATIONS, delegator)
+  const range = { reverse, ...(start && { start: addressesKey(prefix, ...start) }) }
+  for (const [key, value] of native.range(prefix, range)) {
+    const [source, destination] = addressesOf(key, prefix)
+    yield { delegator, source: source!, destination: destination!, entries: decodeEntries(value) }
+  }
+}
+
+/** What has left a validator for others, in order of delegators and then destinations, which `start` has. */
+export function* redelegationsFrom(
+  native: Pick<NativeStore, 'get' | 'range'>,
+  source: Address,
+  { start, reverse = false }: RedelegationWalk = {},
+): IterableIterator<Redelegation> {
+  const prefix = addressesKey(REDELEGATIONS_BY_SOURCE, source)
+  const range = { reverse, ...(start && { start: addressesKey(prefix, ...start) }) }
+  for (const [key] of native.range(prefix, range)) {
+    const [delegator, destination] = addressesOf(key, prefix)
+    const redelegation = getRedelegation(native, delegator!, source, destination!)
+    if (redelegation === undefined) throw new Error('the index of redelegations names one that is not there')
+    yield redelegation
+  }
+}
+
+/** All of them, in order of delegators, sources and destinations. */
+export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
+  for (const [key, value] of native.range(REDELEGATIONS)) {
+    const [delegator, source, destination] = addressesOf(key, REDELEGATIONS)
+    yield {
+      delegator: delegator!,
+      source: source!,
+      destination: destination!,
+      entries: decodeEntries(value),
+    }
+  }
+}
+
+function encodeEntries(entries: readonly RedelegationEntry[]): Uint8Array {
+  return StoredRedelegation.encode({
+    entries: entries.map((entry) => ({
+      ...entry,
+      creationHeight: BigInt(entry.creationHeight),
+      completionTimeMs: BigInt(entry.completionTimeMs),
+    })),
+  })
+}
+
+function decodeEntries(value: Uint8Array): readonly RedelegationEntry[] {
+  return StoredRedelegation.decode(value).entries.map((entry) => ({
+    ...entry,
+    creationHeight: Number(entry.creationHeight),
+    completionTimeMs: Number(entry.completionTimeMs),
+  }))
+}

@@ -1,0 +1,139 @@
+import {
+  any,
+  bool,
+  bytes,
+  decimal,
+  defineMessage,
+  duration,
+  embedded,
+  enumeration,
+  int64,
+  integer,
+  repeated,
+  string,
+  timestamp,
+  uint32,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
+import { Coin } from '../coin.ts'
+
+/** Types of cosmos/staking/v1beta1/staking.proto as clients see them; addresses are bech32. */
+
+export const BOND_STATUSES = {
+  BOND_STATUS_UNSPECIFIED: 0,
+  BOND_STATUS_UNBONDED: 1,
+  BOND_STATUS_UNBONDING: 2,
+  BOND_STATUS_BONDED: 3,
+} as const
+
+/** cosmos.crypto.ed25519.PubKey */
+export const Ed25519PubKey = defineMessage('cosmos.crypto.ed25519.PubKey', { key: bytes(1) })
+
+export const Description = defineMessage('cosmos.staking.v1beta1.Description', {
+  moniker: string(1),
+  identity: string(2),
+  website: string(3),
+  securityContact: string(4),
+  details: string(5),
+})
+export type Description = ValueOf<typeof Description>
+
+export const CommissionRates = defineMessage('cosmos.staking.v1beta1.CommissionRates', {
+  rate: decimal(1),
+  maxRate: decimal(2),
+  maxChangeRate: decimal(3),
+})
+export type CommissionRates = ValueOf<typeof CommissionRates>
+
+export const Commission = defineMessage('cosmos.staking.v1beta1.Commission', {
+  commissionRates: embedded(1, CommissionRates),
+  updateTime: timestamp(2),
+})
+
+export const SdkValidator = defineMessage('cosmos.staking.v1beta1.Validator', {
+  operatorAddress: string(1),
+  consensusPubkey: any(2),
+  jailed: bool(3),
+  status: enumeration(4, BOND_STATUSES),
+  tokens: integer(5),
+  delegatorShares: decimal(6),
+  description: embedded(7, Description),
+  unbondingHeight: int64(8),
+  unbondingTime: timestamp(9),
+  commission: embedded(10, Commission),
+  minSelfDelegation: integer(11),
+  unbondingOnHoldRefCount: int64(12),
+  unbondingIds: repeated(uint64(13)),
+})
+export type SdkValidator = ValueOf<typeof SdkValidator>
+
+export const SdkDelegation = defineMessage('cosmos.staking.v1beta1.Delegation', {
+  delegatorAddress: string(1),
+  validatorAddress: string(2),
+  shares: decimal(3),
+})
+
+export const DelegationResponse = defineMessage('cosmos.staking.v1beta1.DelegationResponse', {
+  delegation: embedded(1, SdkDelegation),
+  balance: embedded(2, Coin),
+})
+export type DelegationResponse = ValueOf<typeof DelegationResponse>
+
+export const UnbondingDelegationEntry = defineMessage('cosmos.staking.v1beta1.UnbondingDelegationEntry', {
+  creationHeight: int64(1),
+  completionTime: timestamp(2),
+  initialBalance: integer(3),
+  balance: integer(4),
+  unbondingId: uint64(5),
+  unbondingOnHoldRefCount: int64(6),
+})
+
+export const SdkUnbondingDelegation = defineMessage('cosmos.staking.v1beta1.UnbondingDelegation', {
+  delegatorAddress: string(1),
+  validatorAddress: string(2),
+  entries: repeated(embedded(3, UnbondingDelegationEntry)),
+})
+export type SdkUnbondingDelegation = ValueOf<typeof SdkUnbondingDelegation>
+
+export const RedelegationEntry = defineMessage('cosmos.staking.v1beta1.RedelegationEntry', {
+  creationHeight: int64(1),
+  completionTime: timestamp(2),
+  initialBalance: integer(3),
+  sharesDst: decimal(4),
+  unbondingId: uint64(5),
+  unbondingOnHoldRefCount: int64(6),
+})
+
+export const SdkRedelegation = defineMessage('cosmos.staking.v1beta1.Redelegation', {
+  delegatorAddress: string(1),
+  validatorSrcAddress: string(2),
+  validatorDstAddress: string(3),
+  entries: repeated(embedded(4, RedelegationEntry)),
+})
+
+export const RedelegationEntryResponse = defineMessage('cosmos.staking.v1beta1.RedelegationEntryResponse', {
+  redelegationEntry: embedded(1, RedelegationEntry),
+  balance: integer(4),
+})
+
+export const RedelegationResponse = defineMessage('cosmos.staking.v1beta1.RedelegationResponse', {
+  redelegation: embedded(1, SdkRedelegation),
+  entries: repeated(embedded(2, RedelegationEntryResponse)),
+})
+export type RedelegationResponse = ValueOf<typeof RedelegationResponse>
+
+export const Pool = defineMessage('cosmos.staking.v1beta1.Pool', {
+  notBondedTokens: integer(1),
+  bondedTokens: integer(2),
+})
+
+export const Params = defineMessage('cosmos.staking.v1beta1.Params', {
+  unbondingTime: duration(1),
+  maxValidators: uint32(2),
+  maxEntries: uint32(3),
+  historicalEntries: uint32(4),
+  bondDenom: string(5),
+  minCommissionRate: decimal(6),
+})
+export type Params = ValueOf<typeof Params>

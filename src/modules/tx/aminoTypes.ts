@@ -1,0 +1,63 @@
+import type { AnyMessageType } from '../../primitives/protoScalars.ts'
+import { CONTENT_TYPES } from '../gov/contents.ts'
+import {
+  Ed25519PubKey,
+  EthSecp256k1PubKey,
+  FOREIGN_ETH_SECP256K1_PUB_KEYS,
+  LegacyAminoPubKey,
+  Secp256k1PubKey,
+} from './publicKey.ts'
+
+/** What amino JSON needs to know beyond the message tables: options of the SDK's .proto files. */
+
+/** Fields with the option `amino.dont_omitempty` that are not written anyway (as numbers of the SDK, lists of coins and nested messages are). */
+export const ALWAYS_WRITTEN: Readonly<Record<string, readonly string[]>> = {
+  'cosmos.bank.v1beta1.MsgMultiSend': ['inputs', 'outputs'],
+  'cosmos.gov.v1.MsgCancelProposal': ['proposal_id'],
+  'cosmos.gov.v1.MsgDeposit': ['proposal_id'],
+  'cosmos.gov.v1.MsgVote': ['proposal_id'],
+  'cosmos.gov.v1.MsgVoteWeighted': ['proposal_id'],
+  'cosmos.gov.v1beta1.MsgDeposit': ['proposal_id'],
+  'cosmos.gov.v1beta1.MsgVote': ['proposal_id'],
+  'cosmos.gov.v1beta1.MsgVoteWeighted': ['proposal_id', 'options'],
+}
+
+/** The name of a message's oneof, and the amino names of its members by field. */
+export const ONEOFS: Readonly<
+  Record<string, { readonly group: string; readonly types: Readonly<Record<string, string>> }>
+> = {
+  'cosmos.staking.v1beta1.StakeAuthorization': {
+    group: 'Validators',
+    types: {
+      allow_list: 'cosmos-sdk/StakeAuthorization/AllowList',
+      deny_list: 'cosmos-sdk/StakeAuthorization/DenyList',
+    },
+  },
+}
+
+/** A type that an Any inside a message may hold, and its name in amino JSON. */
+export interface AminoType {
+  readonly type: AnyMessageType
+  readonly aminoName: string
+}
+
+/** Keys that amino JSON writes as their bytes alone. */
+const KEYS: readonly AminoType[] = [
+  { type: Secp256k1PubKey, aminoName: 'tendermint/PubKeySecp256k1' },
+  { type: Ed25519PubKey, aminoName: 'tendermint/PubKeyEd25519' },
+  ...[EthSecp256k1PubKey, ...FOREIGN_ETH_SECP256K1_PUB_KEYS].map((type) => ({
+    type,
+    aminoName: 'os/PubKeyEthSecp256k1',
+  })),
+]
+export const KEY_TYPES: ReadonlySet<string> = new Set(KEYS.map(({ type }) => type.typeUrl))
+
+/** What an Any inside a message may hold besides messages: keys, contents of proposals. */
+const INTERFACES: readonly AminoType[] = [
+  ...KEYS,
+  { type: LegacyAminoPubKey, aminoName: 'tendermint/PubKeyMultisigThreshold' },
+  ...CONTENT_TYPES,
+]
+
+/** By type URL. */
+export const AMINO_TYPES: ReadonlyMap<string, AminoType> = new Map(INTERFACES.map((type) => [type.type.typeUrl, type]))

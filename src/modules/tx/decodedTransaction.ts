@@ -1,0 +1,166 @@
+import { type Address, parseAddress } from '../../primitives/address.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import { truncate } from '../../primitives/decimal.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { acoinOf } from '../coin.ts'
+import type { MessageHandler, MessageTable } from '../message.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import type { NativeMessage } from './nativeTransaction.ts'
+import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from './txTypes.ts'
+
+/** A transaction as it was decoded: its messages may run, of its signatures nothing is known yet. */
+export interface DecodedTransaction {
+  readonly txRaw: TxRaw
+  readonly body: TxBody
+  readonly authInfo: AuthInfo
+  readonly fee: Fee
+  readonly messages: readonly NativeMessage[]
+  /** who must sign, as many as there are SignerInfos */
+  readonly signers: readonly Address[]
+  readonly feeAcoin: bigint
+  readonly feePayer: Address
+  readonly feeGranter: Address | undefined
+  readonly maxPriorityPrice: bigint | undefined
+}
+
+/** Gas beyond which the SDK takes no limit. */
+const MAX_GAS_WANTED = 2n ** 63n - 1n
+
+/**
+ * Decodes bytes as a TxRaw in the one encoding that ADR-027 allows, its body, its AuthInfo and its messages, and checks what
+ * needs neither state nor signatures. The errors are those of the SDK's decoder and of ValidateBasic (types/tx/types.go).
+ */
+export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome<DecodedTransaction> {
+  try {
+    const txRaw = TxRaw.decode(raw)
+    if (!equalBytes(TxRaw.encode(txRaw), raw)) return sdkError('txDecode', 'not the canonical encoding (ADR-027)')
+    const body = TxBody.decode(txRaw.bodyBytes)
+    const authInfo = AuthInfo.decode(txRaw.authInfoBytes)
+    const messages: NativeMessage[] = []
+    for (const message of body.messages) {
+      const decoded = decodeMessage(message, table)
+      if (isSdkError(decoded)) return decoded
+      messages.push(decoded)
+    }
+    return check(txRaw, body, authInfo, messages)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', error.message)
+  }
+}
+
+/**
+ * Decodes one message; what it says is not checked.
+ * @throws ProtobufError
+ */
+export function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
+  const handler = table.get(typeUrl)
+  if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+  return { handler, value: handler.type.decode(value) }
+}
+
+function check(
+  txRaw: TxRaw,
+  body: TxBody,
+  authInfo: AuthInfo,
+  messages: readonly NativeMessage[],
+): Outcome<DecodedTransaction> {
+  const { fee } = authInfo
+  if (messages.length === 0) return sdkError('invalidRequest', 'must contain at least one message')
+  if (fee === undefined) return sdkError('insufficientFee', 'no fee')
+  if (authInfo.tip !== undefined) return sdkError('notSupported', 'tips')
+  const signers: Address[] = []
+  for (const { handler, value } of messages) {
+    const error = validateMessage(handler, value)
+    if (error !== undefined) return error
+    addAll(signers, handler.signers(value))
+  }
+  const parties = readParties(fee, signers[0]!)
+  if (isSdkError(parties)) return parties
+  addAll(signers, [parties.feePayer])
+
+  const amount = readFee(fee)
+  if (isSdkError(amount)) return amount
+  const priority = readExtensions(body)
+  if (isSdkError(priority)) return priority
+  if (txRaw.signatures.length === 0) return sdkError('noSignatures')
+  const counts = [authInfo.signerInfos.length, txRaw.signatures.length]
+  if (counts.some((count) => count !== signers.length)) {
+    return sdkError('unauthorized', `wrong number of signers; expected ${signers.length}, got ${counts.join(' and ')}`)
+  }
+  return {
+    txRaw,
+    body,
+    authInfo,
+    fee,
+    messages,
+    signers,
+    feeAcoin: amount.acoin,
+    ...parties,
+    maxPriorityPrice: priority.maxPriorityPrice,
+  }
+}
+
+/** ValidateBasic of a message, its signers' addresses included. */
+export function validateMessage(handler: MessageHandler, value: unknown): SdkError | undefined {
+  try {
+    const error = handler.validate(value)
+    if (error !== undefined) return error
+    if (handler.signers(value).length === 0) return sdkError('invalidRequest', 'a message needs a signer')
+    return undefined
+  } catch (error) {
+    // What parseAddress throws.
+    if (!(error instanceof TypeError)) throw error
+    return sdkError('invalidAddress', error.message)
+  }
+}
+
+function addAll(signers: Address[], more: readonly Address[]): void {
+  for (const address of more) if (!signers.some((known) => equalBytes(known, address))) signers.push(address)
+}
+
+function readParties(
+  { payer, granter }: Fee,
+  firstSigner: Address,
+): Outcome<Pick<DecodedTransaction, 'feePayer' | 'feeGranter'>> {
+  const feePayer = payer === '' ? firstSigner : readAddress(payer, 'fee payer')
+  if (isSdkError(feePayer)) return feePayer
+  const feeGranter = granter === '' ? undefined : readAddress(granter, 'fee granter')
+  if (isSdkError(feeGranter)) return feeGranter
+  // Who grants to itself pays by itself (x/auth/ante/fee.go).
+  return { feePayer, feeGranter: feeGranter && equalBytes(feeGranter, feePayer) ? undefined : feeGranter }
+}
+
+function readAddress(text: string, what: string): Outcome<Address> {
+  try {
+    return parseAddress(text)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return sdkError('invalidAddress', `invalid ${what} address: ${error.message}`)
+  }
+}
+
+function readFee({ amount, gasLimit }: Fee): Outcome<{ readonly acoin: bigint }> {
+  if (gasLimit > MAX_GAS_WANTED) {
+    return sdkError('invalidRequest', `invalid gas supplied; ${gasLimit} > ${MAX_GAS_WANTED}`)
+  }
+  if (amount.some((coin) => coin.amount < 0n)) return sdkError('insufficientFee', 'invalid fee provided: negative')
+  const acoin = acoinOf(amount)
+  if (acoin === undefined || amount.length > 1) {
+    return sdkError('insufficientFunds', 'fees are paid in acoin, in one amount')
+  }
+  return { acoin }
+}
+
+function readExtensions({ extensionOptions }: TxBody): Outcome<Pick<DecodedTransaction, 'maxPriorityPrice'>> {
+  let maxPriorityPrice: bigint | undefined
+  for (const { typeUrl, value } of extensionOptions) {
+    if (typeUrl !== ExtensionOptionDynamicFeeTx.typeUrl) return sdkError('unknownExtensionOptions', typeUrl)
+    const price = ExtensionOptionDynamicFeeTx.decode(value).maxPriorityPrice
+    if (price < 0n) return sdkError('insufficientFee', 'max priority price cannot be negative')
+    // Of several, cosmos/evm takes the first.
+    maxPriorityPrice ??= truncate(price)
+  }
+  return { maxPriorityPrice }
+}

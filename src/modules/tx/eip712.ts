@@ -1,0 +1,53 @@
+import { equalBytes } from '../../primitives/bytes.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { Json } from '../../primitives/protoScalars.ts'
+import type { MessageTable } from '../message.ts'
+import { isSdkError } from '../sdkError.ts'
+import { aminoSignDoc } from './aminoSignDoc.ts'
+import type { DecodedTransaction } from './decodedTransaction.ts'
+import { flatTypedData, legacyTypedData } from './eip712Types.ts'
+import type { SigningChain } from './signBytes.ts'
+import { SIGN_MODES } from './txTypes.ts'
+import { typedDataDigest } from './typedData.ts'
+
+/**
+ * The digests by which Ethereum wallets may have signed a transaction in place of its sign bytes (EIP-712): that of the flat
+ * encoding and that of the older one, both over the amino JSON, as cosmos/evm takes them (ethereum/eip712). None where the
+ * transaction cannot be written so: messages of several signers, several signers in SIGN_MODE_DIRECT, extension options, a
+ * timeout height, a fee payer or granter.
+ */
+export function eip712Digests(
+  decoded: DecodedTransaction,
+  mode: number,
+  sequence: bigint,
+  chain: SigningChain,
+  messages: MessageTable,
+): readonly Uint8Array[] {
+  const [signer, ...others] = decoded.messages.flatMap(({ handler, value }) => handler.signers(value))
+  if (signer === undefined || others.some((other) => !equalBytes(other, signer))) return []
+  if (mode === SIGN_MODES.SIGN_MODE_DIRECT && decoded.authInfo.signerInfos.length !== 1) return []
+  try {
+    const doc = aminoSignDoc(decoded, sequence, chain.chainId, messages)
+    if (isSdkError(doc)) return []
+    const typed = [flatTypedData(doc), legacyTypedData(doc, decoded.messages, signer, messages)]
+    return typed.flatMap((data) => {
+      const digest = data && typedDataDigest(data, domainOf(chain.evmChainId))
+      return digest === undefined ? [] : [digest]
+    })
+  } catch (error) {
+    // A message inside an Any that does not decode.
+    if (!(error instanceof ProtobufError)) throw error
+    return []
+  }
+}
+
+/** Domain of all typed data: strings where other chains have an address and 32 bytes. */
+function domainOf(evmChainId: bigint): { readonly [name: string]: Json } {
+  return {
+    name: 'Cosmos Web3',
+    version: '1.0.0',
+    chainId: evmChainId.toString(),
+    verifyingContract: 'cosmos',
+    salt: '0',
+  }
+}

@@ -1,0 +1,114 @@
+import type { Address } from '../../primitives/address.ts'
+import { concatBytes, hexToBytes } from '../../primitives/bytes.ts'
+import { ripemd160, sha256 } from '../../primitives/hash.ts'
+import { ProtobufError, ProtobufWriter } from '../../primitives/protobuf.ts'
+import { type AnyValue, any, bytes, defineMessage, repeated, uint32 } from '../../primitives/protoSchema.ts'
+import { decompressPublicKey, publicKeyToAddress } from '../../primitives/secp256k1.ts'
+import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
+
+/** A key that can sign native transactions. */
+export type PublicKey = SingleKey | MultisigKey
+
+export interface SingleKey {
+  /** `ethSecp256k1`: keccak-256 is signed and gives the address; `secp256k1`: the Cosmos SDK's own, with sha-256 */
+  readonly kind: 'ethSecp256k1' | 'secp256k1'
+  /** compressed, 33 bytes */
+  readonly key: Uint8Array
+  readonly address: Address
+}
+
+/** cosmos.crypto.multisig.LegacyAminoPubKey */
+export interface MultisigKey {
+  readonly kind: 'multisig'
+  readonly threshold: number
+  readonly keys: readonly PublicKey[]
+  readonly address: Address
+}
+
+/** Keys that are not multisigs are a message with one field, the key's bytes. */
+const keyMessage = (name: string) => defineMessage(name, { key: bytes(1) })
+type KeyMessage = ReturnType<typeof keyMessage>
+
+export const Secp256k1PubKey: KeyMessage = keyMessage('cosmos.crypto.secp256k1.PubKey')
+/** of consensus keys */
+export const Ed25519PubKey: KeyMessage = keyMessage('cosmos.crypto.ed25519.PubKey')
+/** The type under which this chain shows keys of eth_secp256k1. */
+export const EthSecp256k1PubKey: KeyMessage = keyMessage('cosmos.evm.crypto.v1.ethsecp256k1.PubKey')
+/** The same by the names that other chains gave it. */
+export const FOREIGN_ETH_SECP256K1_PUB_KEYS: readonly KeyMessage[] = [
+  keyMessage('ethermint.crypto.v1.ethsecp256k1.PubKey'),
+  keyMessage('injective.crypto.v1beta1.ethsecp256k1.PubKey'),
+]
+
+/** cosmos.crypto.multisig.LegacyAminoPubKey */
+export const LegacyAminoPubKey = defineMessage('cosmos.crypto.multisig.LegacyAminoPubKey', {
+  threshold: uint32(1),
+  publicKeys: repeated(any(2)),
+})
+
+const KINDS: ReadonlyMap<string, SingleKey['kind']> = new Map([
+  [Secp256k1PubKey.typeUrl, 'secp256k1'],
+  ...[EthSecp256k1PubKey, ...FOREIGN_ETH_SECP256K1_PUB_KEYS].map(({ typeUrl }) => [typeUrl, 'ethSecp256k1'] as const),
+])
+
+/** The first bytes of keys in amino's binary form, which only the address of a multisig needs. */
+const AMINO_PREFIXES = {
+  ethSecp256k1: hexToBytes('5d7423df'),
+  secp256k1: hexToBytes('eb5ae987'),
+  multisig: hexToBytes('22c1f7e2'),
+} as const
+
+/** Reads a key of a SignerInfo. The errors are the SDK's: unknown types do not decode (2), others are invalid (8). */
+export function readPublicKey({ typeUrl, value }: AnyValue): Outcome<PublicKey> {
+  try {
+    const kind = KINDS.get(typeUrl)
+    // One form fits them all.
+    if (kind !== undefined) return singleKey(kind, Secp256k1PubKey.decode(value).key)
+    if (typeUrl === LegacyAminoPubKey.typeUrl) return multisigKey(LegacyAminoPubKey.decode(value))
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', error.message)
+  }
+  return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+}
+
+export function singleKey(kind: SingleKey['kind'], key: Uint8Array): Outcome<SingleKey> {
+  const point = decompressPublicKey(key)
+  if (point === undefined) return sdkError('invalidPubKey', 'not a compressed point of secp256k1')
+  const address = kind === 'ethSecp256k1' ? publicKeyToAddress(point) : ripemd160(sha256(key))
+  return { kind, key, address }
+}
+
+function multisigKey(message: ReturnType<typeof LegacyAminoPubKey.decode>): Outcome<MultisigKey> {
+  const keys: PublicKey[] = []
+  for (const member of message.publicKeys) {
+    const key = readPublicKey(member)
+    if (isSdkError(key)) return key
+    keys.push(key)
+  }
+  const { threshold } = message
+  if (threshold === 0 || threshold > keys.length) {
+    return sdkError('invalidPubKey', `a multisig of ${keys.length} keys cannot have the threshold ${threshold}`)
+  }
+  const address = sha256(aminoBytes({ kind: 'multisig', threshold, keys })).slice(0, 20)
+  return { kind: 'multisig', threshold, keys, address }
+}
+
+/** A key in amino's binary form. */
+function aminoBytes(key: Omit<SingleKey, 'address'> | Omit<MultisigKey, 'address'>): Uint8Array {
+  const prefix = AMINO_PREFIXES[key.kind]
+  if (key.kind !== 'multisig') return concatBytes(prefix, Uint8Array.of(key.key.length), key.key)
+  const body = new ProtobufWriter().varint(1, key.threshold).repeatedBytes(2, key.keys.map(aminoBytes)).finish()
+  return concatBytes(prefix, body)
+}
+
+/** Keys without members that a key consists of: what the limit of signatures counts (the SDK's CountSubKeys). */
+export function countKeys(key: PublicKey): number {
+  return key.kind === 'multisig' ? key.keys.reduce((sum, member) => sum + countKeys(member), 0) : 1
+}
+
+/** The key as this chain stores and shows it. */
+export function publicKeyToAny(key: SingleKey): AnyValue {
+  const type = key.kind === 'ethSecp256k1' ? EthSecp256k1PubKey : Secp256k1PubKey
+  return { typeUrl: type.typeUrl, value: type.encode({ key: key.key }) }
+}

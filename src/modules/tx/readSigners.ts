@@ -1,0 +1,232 @@
+import type { Address } from '../../primitives/address.ts'
+import { bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
+import { keccak256, sha256 } from '../../primitives/hash.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import {
+  compressPublicKey,
+  recoverPublicKey,
+  SECP256K1_HALF_ORDER,
+  verifySignature,
+} from '../../primitives/secp256k1.ts'
+import type { MessageTable } from '../message.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import type { DecodedTransaction } from './decodedTransaction.ts'
+import { eip712Digests } from './eip712.ts'
+import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
+import { countKeys, type MultisigKey, publicKeyToAny, readPublicKey, type SingleKey, singleKey } from './publicKey.ts'
+import { ACCOUNT_NUMBER, type SigningChain, signBytes } from './signBytes.ts'
+import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './txTypes.ts'
+
+/** What is done about signatures: nothing of it needs state. */
+export type SignatureCheck =
+  /** they must be right */
+  | 'verify'
+  /** they were verified before */
+  | 'known'
+  /** there need not be any: a simulation */
+  | 'simulate'
+
+export interface ReadSigners {
+  readonly signers: readonly NativeSigner[]
+  readonly signatureCounts: SignatureCounts
+  readonly keyCount: number
+}
+
+interface SignerContext {
+  readonly decoded: DecodedTransaction
+  readonly chain: SigningChain
+  readonly messages: MessageTable
+  readonly check: SignatureCheck
+  readonly sequence: bigint
+}
+
+/** What one signer's signatures come to. */
+interface SignatureSet {
+  readonly keys: readonly SingleKey[]
+  readonly signatures: readonly Uint8Array[]
+}
+
+/** Reads and checks every signer's key and signatures. Errors: 8 for a key, 4 for a signature. */
+export function readSigners(
+  decoded: DecodedTransaction,
+  chain: SigningChain,
+  messages: MessageTable,
+  check: SignatureCheck,
+): Outcome<ReadSigners> {
+  const signers: NativeSigner[] = []
+  const counts = { ethSecp256k1: 0, secp256k1: 0 }
+  let keyCount = 0
+  for (const [index, address] of decoded.signers.entries()) {
+    const info = decoded.authInfo.signerInfos[index]!
+    const signature = decoded.txRaw.signatures[index]!
+    const context = { decoded, chain, messages, check, sequence: info.sequence }
+    const read = info.publicKey === undefined ? readKeyless : readWithKey
+    const signer = read(context, info, address, signature, index)
+    if (isSdkError(signer)) return signer
+    for (const { kind } of signer.keys) counts[kind]++
+    keyCount += signer.keyCount
+    signers.push({ address, sequence: info.sequence, publicKey: signer.publicKey, signatures: signer.signatures })
+  }
+  return { signers, signatureCounts: counts, keyCount }
+}
+
+type ReadSigner = SignatureSet & Pick<NativeSigner, 'publicKey'> & { readonly keyCount: number }
+
+function readWithKey(
+  context: SignerContext,
+  info: SignerInfo,
+  address: Address,
+  signature: Uint8Array,
+  index: number,
+): Outcome<ReadSigner> {
+  const key = readPublicKey(info.publicKey!)
+  if (isSdkError(key)) return key
+  if (!equalBytes(key.address, address)) {
+    return sdkError('invalidPubKey', `pubKey does not match signer address with signer index: ${index}`)
+  }
+  if (info.modeInfo === undefined) return sdkError('txDecode', 'a signer without mode info')
+  const set =
+    key.kind === 'multisig'
+      ? readMultisig(context, key, info.modeInfo, signature)
+      : readSingle(context, key, info.modeInfo, signature)
+  if (isSdkError(set)) return set
+  const publicKey = key.kind === 'multisig' ? info.publicKey : publicKeyToAny(key)
+  return { ...set, publicKey, keyCount: countKeys(key) }
+}
+
+function readSingle(
+  context: SignerContext,
+  key: SingleKey,
+  { single }: ModeInfo,
+  signature: Uint8Array,
+): Outcome<SignatureSet> {
+  if (single === undefined) return sdkError('unauthorized', 'expected one signature, not those of a multisig')
+  const set = { keys: [key], signatures: [signature] }
+  if (context.check !== 'verify') return set
+  const bytes = bytesToSign(context, single.mode)
+  if (isSdkError(bytes)) return bytes
+  return isSignatureOf(context, key, bytes, single.mode, signature) ? set : verificationFailed(context)
+}
+
+function isSignatureOf(
+  context: SignerContext,
+  key: SingleKey,
+  bytes: Uint8Array,
+  mode: number,
+  signature: Uint8Array,
+): boolean {
+  if (key.kind === 'secp256k1') return verifySignature(sha256(bytes), signature, key.key)
+  // The recovery ID of a signature of 65 bytes is not looked at.
+  const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
+  if (verifySignature(keccak256(bytes), compact, key.key)) return true
+  return typedDataDigests(context, mode).some((digest) => verifySignature(digest, compact, key.key))
+}
+
+/** LegacyAminoPubKey.VerifyMultisignature (crypto/keys/multisig). */
+function readMultisig(
+  context: SignerContext,
+  key: MultisigKey,
+  { multi }: ModeInfo,
+  signature: Uint8Array,
+): Outcome<SignatureSet> {
+  if (multi?.bitarray === undefined) return sdkError('unauthorized', 'expected the signatures of a multisig')
+  const { bitarray, modeInfos } = multi
+  let parts: readonly Uint8Array[]
+  try {
+    parts =
+      signature.length === 0 && context.check === 'simulate'
+        ? modeInfos.map(() => new Uint8Array())
+        : MultiSignature.decode(signature).signatures
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', error.message)
+  }
+  const signing = signingMembers(bitarray, key.keys.length)
+  if (signing === undefined) return sdkError('unauthorized', 'the bit array of a multisig has another size')
+  if (signing.length < key.threshold || signing.length !== parts.length || signing.length !== modeInfos.length) {
+    return sdkError('unauthorized', 'not as many signatures as the multisig needs and says')
+  }
+  const keys: SingleKey[] = []
+  const signatures: Uint8Array[] = []
+  for (const [index, memberIndex] of signing.entries()) {
+    const member = key.keys[memberIndex]!
+    const set =
+      member.kind === 'multisig'
+        ? readMultisig(context, member, modeInfos[index]!, parts[index]!)
+        : readSingle(context, member, modeInfos[index]!, parts[index]!)
+    if (isSdkError(set)) return set
+    keys.push(...set.keys)
+    signatures.push(...set.signatures)
+  }
+  return { keys, signatures }
+}
+
+/** Numbers of the members that signed; undefined when there are not `size` bits. */
+function signingMembers({ extraBitsStored, elems }: CompactBitArray, size: number): number[] | undefined {
+  const bits = extraBitsStored === 0 ? elems.length * 8 : (elems.length - 1) * 8 + extraBitsStored
+  if (extraBitsStored > 7 || bits !== size) return undefined
+  const members: number[] = []
+  for (let i = 0; i < size; i++) if ((elems[i >> 3]! & (0x80 >> (i % 8))) !== 0) members.push(i)
+  return members
+}
+
+/** A signer that leaves its key out: the key is recovered, and it is right when it has the signer's address. */
+function readKeyless(
+  context: SignerContext,
+  info: SignerInfo,
+  address: Address,
+  signature: Uint8Array,
+): Outcome<ReadSigner> {
+  const { single } = info.modeInfo ?? {}
+  if (context.check === 'simulate') {
+    // What nearly everybody has.
+    const assumed: SingleKey = { kind: 'ethSecp256k1', key: new Uint8Array(33), address }
+    return { keys: [assumed], signatures: [signature], publicKey: undefined, keyCount: 1 }
+  }
+  if (single === undefined) return sdkError('invalidPubKey', 'a multisig must give its public key')
+  const bytes = bytesToSign(context, single.mode)
+  if (isSdkError(bytes)) return bytes
+  const key =
+    recoverKey('ethSecp256k1', keccak256(bytes), signature, address) ??
+    recoverKey('secp256k1', sha256(bytes), signature, address) ??
+    typedDataDigests(context, single.mode)
+      .map((digest) => recoverKey('ethSecp256k1', digest, signature, address))
+      .find((found) => found !== undefined)
+  if (key === undefined) return verificationFailed(context)
+  return { keys: [key], signatures: [signature], publicKey: publicKeyToAny(key), keyCount: 1 }
+}
+
+function recoverKey(
+  kind: SingleKey['kind'],
+  digest: Uint8Array,
+  signature: Uint8Array,
+  address: Address,
+): SingleKey | undefined {
+  if (signature.length !== 64 && (kind === 'secp256k1' || signature.length !== 65)) return undefined
+  const r = bytesToBigInt(signature.subarray(0, 32))
+  const s = bytesToBigInt(signature.subarray(32, 64))
+  if (s > SECP256K1_HALF_ORDER) return undefined
+  for (const recovery of [0, 1] as const) {
+    const point = recoverPublicKey(digest, recovery, r, s)
+    if (point === undefined) continue
+    const key = singleKey(kind, compressPublicKey(point))
+    if (!isSdkError(key) && equalBytes(key.address, address)) return key
+  }
+  return undefined
+}
+
+function bytesToSign({ decoded, sequence, chain, messages }: SignerContext, mode: number): Outcome<Uint8Array> {
+  return signBytes(decoded, mode, sequence, chain, messages)
+}
+
+function typedDataDigests({ decoded, sequence, chain, messages }: SignerContext, mode: number): readonly Uint8Array[] {
+  return eip712Digests(decoded, mode, sequence, chain, messages)
+}
+
+function verificationFailed({ chain, sequence }: SignerContext): SdkError {
+  return sdkError(
+    'unauthorized',
+    `signature verification failed; please verify account number (${ACCOUNT_NUMBER}), sequence (${sequence}) and ` +
+      `chain-id (${chain.chainId})`,
+  )
+}

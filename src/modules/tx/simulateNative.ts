@@ -1,0 +1,77 @@
+import type { TransactionWorld } from '../../evm/transition.ts'
+import { AUTH_PARAMS } from '../auth/params.ts'
+import { BASE_DENOM } from '../bank/supply.ts'
+import type { NativeBlock } from '../context.ts'
+import { isSdkError, type Outcome } from '../sdkError.ts'
+import { runTransaction } from './applyNativeTransaction.ts'
+import { findNativeInvalidity } from './checkNativeState.ts'
+import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
+import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
+import { baseGas, requiredGas } from './gas.ts'
+import { readSigners } from './readSigners.ts'
+import type { NativeResult } from './result.ts'
+import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './txTypes.ts'
+
+/** The length of what wallets leave empty when they simulate. */
+const SIGNATURE_BYTES = 64
+
+/**
+ * Runs a transaction as it would run in `block`, without asking for signatures, gas limit or fee. Its gas is what the
+ * signed transaction will use: what is missing is counted as if it were there.
+ * @param input.world is thrown away afterwards
+ */
+export function simulateNative(
+  raw: Uint8Array,
+  input: {
+    readonly world: TransactionWorld
+    readonly block: NativeBlock
+    readonly baseFeePerGas: bigint
+    readonly rules: NativeRules
+  },
+): Outcome<NativeResult> {
+  const { world, block, rules } = input
+  const decoded = decodeTransaction(raw, rules.messages)
+  if (isSdkError(decoded)) return decoded
+  const signers = readSigners(decoded, rules, rules.messages, 'simulate')
+  if (isSdkError(signers)) return signers
+  const params = AUTH_PARAMS.get(world.native)
+  const given = nativeTransactionOf(raw, decoded, signers)
+  const estimate = requiredGas(given, params)
+  const completed = completeTransaction(decoded, estimate, input.baseFeePerGas)
+  const transaction = { ...given, raw: completed }
+  // A wallet does not know fee and limit yet: with neither it pays nothing and has all gas there is.
+  const baseFeePerGas = given.feeAcoin === 0n ? 0n : input.baseFeePerGas
+  const gasLimit = given.gasLimit === 0n ? requiredGas(transaction, params) : given.gasLimit
+  const limited = { ...transaction, gasLimit }
+  const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
+  if (reason !== undefined) return reason
+  const gasBefore = baseGas(completed.length, signers.signatureCounts, params)
+  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, { gasBefore, gasLimit })
+  return outcome.kind === 'skipped' ? outcome.error : outcome.result
+}
+
+/** The bytes that the transaction will have once it is signed: with signatures, sign modes, a gas limit and a fee. */
+function completeTransaction(
+  { txRaw, authInfo, fee }: DecodedTransaction,
+  gas: bigint,
+  baseFeePerGas: bigint,
+): Uint8Array {
+  const gasLimit = fee.gasLimit === 0n ? gas : fee.gasLimit
+  const amount = fee.amount.length === 0 ? [{ denom: BASE_DENOM, amount: gasLimit * baseFeePerGas }] : fee.amount
+  const completed = AuthInfo.encode({
+    ...authInfo,
+    signerInfos: authInfo.signerInfos.map(withMode),
+    fee: { ...fee, gasLimit, amount },
+  })
+  const signatures = txRaw.signatures.map((signature) =>
+    signature.length === 0 ? new Uint8Array(SIGNATURE_BYTES) : signature,
+  )
+  return TxRaw.encode({ bodyBytes: txRaw.bodyBytes, authInfoBytes: completed, signatures })
+}
+
+function withMode(info: SignerInfo): SignerInfo {
+  const mode = info.modeInfo?.single?.mode
+  if (info.modeInfo?.multi !== undefined || (mode !== undefined && mode !== SIGN_MODES.SIGN_MODE_UNSPECIFIED))
+    return info
+  return { ...info, modeInfo: { single: { mode: SIGN_MODES.SIGN_MODE_DIRECT }, multi: undefined } }
+}

@@ -1,0 +1,62 @@
+import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+import { moduleStoreKey } from '../storeKey.ts'
+import { Plan } from './types.ts'
+
+/** Go's zero time, year 1, which the deprecated time of a plan must have, in nanoseconds. */
+const ZERO_TIME = -62_135_596_800n * 1_000_000_000n
+/** Keys of x/upgrade/types/keys.go. */
+const PLAN_KEY = moduleStoreKey('upgrade', Uint8Array.of(0x00))
+const DONE_PREFIX = moduleStoreKey('upgrade', Uint8Array.of(0x01))
+
+/** What ValidateBasic of a plan finds wrong (x/upgrade/types/plan.go). */
+export function checkPlan(plan: Plan): SdkError | undefined {
+  // Clients without Go's zero time leave the field out, or send 1970.
+  if (plan.time !== ZERO_TIME && plan.time !== 0n) {
+    return sdkError('invalidRequest', 'time-based upgrades have been deprecated in the SDK')
+  }
+  if (plan.upgradedClientState !== undefined) {
+    return sdkError('invalidRequest', 'upgrade logic for IBC has been moved to the IBC module')
+  }
+  if (plan.name === '') return sdkError('invalidRequest', 'name cannot be empty')
+  if (plan.height <= 0n) return sdkError('invalidRequest', 'height must be greater than 0')
+  // The SDK has no such bound; heights of this node are safe integers.
+  if (plan.height > BigInt(Number.MAX_SAFE_INTEGER)) return sdkError('invalidRequest', 'height is out of range')
+  return undefined
+}
+
+/** The upgrade that is to come. */
+export function getPlan(native: Pick<NativeStore, 'get'>): Plan | undefined {
+  const value = native.get(PLAN_KEY)
+  return value && Plan.decode(value)
+}
+
+export function setPlan(native: Pick<NativeStore, 'set'>, plan: Plan): void {
+  native.set(PLAN_KEY, Plan.encode({ ...plan, time: ZERO_TIME }))
+}
+
+export function clearPlan(native: Pick<NativeStore, 'delete'>): void {
+  native.delete(PLAN_KEY)
+}
+
+/** The height at which an upgrade was made; 0 when it was not. */
+export function doneHeight(native: Pick<NativeStore, 'range'>, name: string): number {
+  for (const done of upgradesDone(native)) if (done.name === name) return done.height
+  return 0
+}
+
+/** Upgrades that were made, in order of their heights. */
+export function* upgradesDone(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<{ readonly name: string; readonly height: number }> {
+  for (const [key] of native.range(DONE_PREFIX)) {
+    const rest = key.subarray(DONE_PREFIX.length)
+    yield { height: Number(bytesToBigInt(rest.subarray(0, 8))), name: new TextDecoder().decode(rest.subarray(8)) }
+  }
+}
+
+export function setDone(native: Pick<NativeStore, 'set'>, name: string, height: number): void {
+  const key = concatBytes(DONE_PREFIX, bigIntToBytes(BigInt(height), 8), new TextEncoder().encode(name))
+  native.set(key, Uint8Array.of(1))
+}

@@ -1,0 +1,211 @@
+import { delegationRewards } from '../../modules/distribution/delegationRewards.ts'
+import { distributionError } from '../../modules/distribution/errors.ts'
+import { communityPool } from '../../modules/distribution/feePool.ts'
+import { periodBytes } from '../../modules/distribution/keys.ts'
+import { commissionOf, outstandingRewards } from '../../modules/distribution/queries.ts'
+import { slashEventsFrom } from '../../modules/distribution/slashEvents.ts'
+import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
+import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
+import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'
+import { getValidator } from '../../modules/staking/validators.ts'
+import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
+import { bytesToBigInt } from '../../primitives/bytes.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
+import { address, array, string, tuple, uint64 } from '../abi/types.ts'
+import { Dec, DecCoins, decCoinTuples, decTuple } from '../coinTypes.ts'
+import {
+  defineFunction,
+  type FunctionContext,
+  type FunctionFailure,
+  isFailure,
+  OUT_OF_GAS,
+  type PrecompileFunction,
+} from '../dispatch.ts'
+import { moduleContext, queryError, readOperator, refuseZero } from '../nativeCall.ts'
+import { PageRequest, PageResponse, readPage } from '../page.ts'
+import { chargeForSlashes } from '../rewardsGas.ts'
+
+/** One record. */
+const READ_GAS = 3_000n
+/** The rewards of one validator or delegation: about five records and arithmetic. */
+const REWARDS_GAS = 10_000n
+const NAME_GAS = 1_000n
+const SLASH_EVENT_GAS = 500n
+const PERIOD_BYTES = 8
+const LAST_PERIOD = 2n ** 64n - 1n
+
+/** The functions of IDistribution that only read. */
+export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
+  defineFunction({
+    name: 'validatorDistributionInfo',
+    inputs: { validatorAddress: string },
+    outputs: {
+      distributionInfo: tuple({ operatorAddress: string, selfBondRewards: DecCoins, commission: DecCoins }),
+    },
+    gas: 2n * REWARDS_GAS,
+    mutability: 'view',
+    run: (context, { validatorAddress }) => {
+      const operator = readValidator(context, validatorAddress)
+      if (isFailure(operator)) return operator
+      const own = rewardsOf(context, operator, operator)
+      if (isFailure(own)) return own
+      const commission = commissionOf(moduleContext(context), operator)
+      if (isSdkError(commission)) return commission
+      return {
+        distributionInfo: {
+          operatorAddress: toBech32(operator),
+          selfBondRewards: decCoinTuples(own),
+          commission: decCoinTuples(commission),
+        },
+      }
+    },
+  }),
+  defineFunction({
+    name: 'validatorOutstandingRewards',
+    inputs: { validatorAddress: string },
+    outputs: { rewards: DecCoins },
+    gas: REWARDS_GAS,
+    mutability: 'view',
+    run: (context, { validatorAddress }) => {
+      const operator = readValidator(context, validatorAddress)
+      if (isFailure(operator)) return operator
+      const rewards = outstandingRewards(moduleContext(context), operator)
+      return isSdkError(rewards) ? rewards : { rewards: decCoinTuples(rewards) }
+    },
+  }),
+  defineFunction({
+    name: 'validatorCommission',
+    inputs: { validatorAddress: string },
+    outputs: { commission: DecCoins },
+    gas: REWARDS_GAS,
+    mutability: 'view',
+    run: (context, { validatorAddress }) => {
+      const operator = readValidator(context, validatorAddress)
+      if (isFailure(operator)) return operator
+      const commission = commissionOf(moduleContext(context), operator)
+      return isSdkError(commission) ? commission : { commission: decCoinTuples(commission) }
+    },
+  }),
+  defineFunction({
+    name: 'validatorSlashes',
+    inputs: { validatorAddress: string, startingHeight: uint64, endingHeight: uint64, pageRequest: PageRequest },
+    outputs: { slashes: array(tuple({ validatorPeriod: uint64, fraction: Dec })), pageResponse: PageResponse },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: (context, { validatorAddress, startingHeight, endingHeight, pageRequest }) => {
+      if (endingHeight < startingHeight) {
+        const heights = `(${startingHeight} > ${endingHeight})`
+        return queryError('InvalidArgument', `starting height greater than ending height ${heights}`)
+      }
+      const operator = readValidator(context, validatorAddress)
+      if (isFailure(operator)) return operator
+      const { native } = context.world
+      const page = readPage(context, pageRequest, {
+        *walk(start, reverse) {
+          const first = start === undefined ? (reverse ? LAST_PERIOD : 0n) : bytesToBigInt(start)
+          for (const slash of slashEventsFrom(native, operator, first, reverse)) {
+            yield [periodBytes(slash.period), slash] as const
+          }
+        },
+        isKey: (key) => key.length === PERIOD_BYTES,
+        matches: ({ height }) => BigInt(height) >= startingHeight && BigInt(height) <= endingHeight,
+        itemGas: SLASH_EVENT_GAS,
+      })
+      if (isFailure(page)) return page
+      return {
+        slashes: page.items.map(({ period, fraction }) => ({ validatorPeriod: period, fraction: decTuple(fraction) })),
+        pageResponse: page.pageResponse,
+      }
+    },
+  }),
+  defineFunction({
+    name: 'delegationRewards',
+    inputs: { delegatorAddress: address, validatorAddress: string },
+    outputs: { rewards: DecCoins },
+    gas: REWARDS_GAS,
+    mutability: 'view',
+    run: (context, { delegatorAddress, validatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const operator = readValidator(context, validatorAddress)
+      if (isFailure(operator)) return operator
+      const rewards = rewardsOf(context, delegatorAddress, operator)
+      return isFailure(rewards) ? rewards : { rewards: decCoinTuples(rewards) }
+    },
+  }),
+  defineFunction({
+    name: 'delegationTotalRewards',
+    inputs: { delegatorAddress: address },
+    outputs: { rewards: array(tuple({ validatorAddress: string, reward: DecCoins })), total: DecCoins },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: (context, { delegatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const rewards = []
+      let total = 0n
+      for (const { operator } of delegationsOf(context.world.native, delegatorAddress)) {
+        if (!context.charge(REWARDS_GAS)) return OUT_OF_GAS
+        const reward = rewardsOf(context, delegatorAddress, operator)
+        if (isFailure(reward)) return reward
+        rewards.push({ validatorAddress: toBech32(operator, BECH32_OPERATOR), reward: decCoinTuples(reward) })
+        total += reward
+      }
+      return { rewards, total: decCoinTuples(total) }
+    },
+  }),
+  defineFunction({
+    name: 'delegatorValidators',
+    inputs: { delegatorAddress: address },
+    outputs: { validators: array(string) },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: (context, { delegatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const validators = []
+      for (const { operator } of delegationsOf(context.world.native, delegatorAddress)) {
+        if (!context.charge(NAME_GAS)) return OUT_OF_GAS
+        validators.push(toBech32(operator, BECH32_OPERATOR))
+      }
+      return { validators }
+    },
+  }),
+  defineFunction({
+    name: 'delegatorWithdrawAddress',
+    inputs: { delegatorAddress: address },
+    outputs: { withdrawAddress: string },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: ({ world }, { delegatorAddress }) =>
+      refuseZero(delegatorAddress, 'invalid delegator address:') ?? {
+        withdrawAddress: toBech32(withdrawAddressOf(world.native, delegatorAddress)),
+      },
+  }),
+  defineFunction({
+    name: 'communityPool',
+    inputs: {},
+    outputs: { coins: DecCoins },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: ({ world }) => ({ coins: decCoinTuples(communityPool(world.native)) }),
+  }),
+]
+
+/** A validator that there is. */
+function readValidator({ world }: FunctionContext, text: string): Outcome<Address> {
+  if (text === '') return queryError('InvalidArgument', 'empty validator address')
+  const operator = readOperator(text)
+  if (isSdkError(operator)) return operator
+  if (getValidator(world.native, operator) === undefined) {
+    return distributionError('noValidator', toBech32(operator, BECH32_OPERATOR))
+  }
+  return operator
+}
+
+/** What a delegation could withdraw, after the gas of the slashes that it went through. */
+function rewardsOf(context: FunctionContext, delegator: Address, operator: Address): Decimal | FunctionFailure {
+  if (getDelegation(context.world.native, delegator, operator) === undefined) return distributionError('noDelegation')
+  if (!chargeForSlashes(context, delegator, operator)) return OUT_OF_GAS
+  return delegationRewards(moduleContext(context), delegator, operator)
+}

@@ -1,0 +1,284 @@
+import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { isSdkError } from '../../modules/sdkError.ts'
+import { getDelegation } from '../../modules/staking/delegations.ts'
+import {
+  getRedelegation,
+  type Redelegation,
+  redelegationsFrom,
+  redelegationsOf,
+} from '../../modules/staking/redelegations.ts'
+import { tokensFromShares } from '../../modules/staking/shares.ts'
+import { BOND_STATUSES } from '../../modules/staking/types.ts'
+import { getUnbonding } from '../../modules/staking/unbonding.ts'
+import { getValidator, type Validator, validators } from '../../modules/staking/validators.ts'
+import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
+import { EMPTY_BYTES } from '../../primitives/bytes.ts'
+import { truncate } from '../../primitives/decimal.ts'
+import type { AbiValue } from '../abi/type.ts'
+import { address, array, string, uint256 } from '../abi/types.ts'
+import { Coin } from '../coinTypes.ts'
+import {
+  defineFunction,
+  type FunctionContext,
+  type FunctionFailure,
+  isFailure,
+  OUT_OF_GAS,
+  type PrecompileFunction,
+  revertWith,
+} from '../dispatch.ts'
+import { queryError, readOperator, refuseZero } from '../nativeCall.ts'
+import { addressesKey, addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
+import {
+  BOND_STATUS,
+  NO_VALIDATOR,
+  type RedelegationEntry,
+  RedelegationOutput,
+  RedelegationResponse,
+  UnbondingDelegationOutput,
+  ValidatorInfo,
+  validatorTuple,
+  wholeSeconds,
+} from './types.ts'
+
+/** One or two records. */
+const READ_GAS = 5_000n
+/** A validator with texts of some hundred bytes. */
+const VALIDATOR_GAS = 6_000n
+/** A redelegation or unbonding has at most as many entries as parameters say, by default 7. */
+const ENTRY_GAS = 500n
+const REDELEGATION_GAS = 3_000n
+
+/** The functions of IStaking that only read. */
+export const STAKING_QUERIES: readonly PrecompileFunction[] = [
+  defineFunction({
+    name: 'delegation',
+    inputs: { delegatorAddress: address, validatorAddress: string },
+    outputs: { shares: uint256, balance: Coin },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: ({ world: { native } }, { delegatorAddress, validatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const operator = readOperator(validatorAddress)
+      if (isSdkError(operator)) return operator
+      const shares = getDelegation(native, delegatorAddress, operator)?.shares ?? 0n
+      return { shares, balance: { denom: BASE_DENOM, amount: worthOf(getValidator(native, operator), shares) } }
+    },
+  }),
+  defineFunction({
+    name: 'unbondingDelegation',
+    inputs: { delegatorAddress: address, validatorAddress: string },
+    outputs: { unbondingDelegation: UnbondingDelegationOutput },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: ({ world: { native }, charge }, { delegatorAddress, validatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const operator = readOperator(validatorAddress)
+      if (isSdkError(operator)) return operator
+      const unbonding = getUnbonding(native, delegatorAddress, operator)
+      if (unbonding === undefined) {
+        return { unbondingDelegation: { delegatorAddress: '', validatorAddress: '', entries: [] } }
+      }
+      if (!charge(BigInt(unbonding.entries.length) * ENTRY_GAS)) return OUT_OF_GAS
+      return {
+        unbondingDelegation: {
+          delegatorAddress: toBech32(delegatorAddress),
+          validatorAddress: toBech32(operator, BECH32_OPERATOR),
+          entries: unbonding.entries.map(({ creationHeight, completionTimeMs, initialBalance, balance, id }) => ({
+            creationHeight: BigInt(creationHeight),
+            completionTime: wholeSeconds(completionTimeMs),
+            initialBalance,
+            balance,
+            unbondingId: id,
+            unbondingOnHoldRefCount: 0n,
+          })),
+        },
+      }
+    },
+  }),
+  defineFunction({
+    name: 'validator',
+    inputs: { validatorAddress: address },
+    outputs: { validator: ValidatorInfo },
+    gas: VALIDATOR_GAS,
+    mutability: 'view',
+    run: ({ world: { native } }, { validatorAddress }) => {
+      const zero = refuseZero(validatorAddress, 'invalid validator address:')
+      if (zero !== undefined) return zero
+      const found = getValidator(native, validatorAddress)
+      return { validator: found === undefined ? NO_VALIDATOR : validatorTuple(found) }
+    },
+  }),
+  defineFunction({
+    name: 'validators',
+    inputs: { status: string, pageRequest: PageRequest },
+    outputs: { validators: array(ValidatorInfo), pageResponse: PageResponse },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: (context, { status, pageRequest }) => {
+      if (status !== '' && !Object.hasOwn(BOND_STATUSES, status)) {
+        return queryError('InvalidArgument', `invalid validator status ${status}`)
+      }
+      const wanted = BigInt(BOND_STATUSES[status as keyof typeof BOND_STATUSES] ?? 0)
+      const page = readPage(context, pageRequest, {
+        *walk(start, reverse) {
+          const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
+          for (const found of validators(context.world.native, options)) yield [addressesKey(found.operator), found]
+        },
+        isKey: (key) => isAddressesKey(key, 1),
+        matches: (found) => status === '' || BOND_STATUS[found.status] === wanted,
+        itemGas: VALIDATOR_GAS,
+      })
+      if (isFailure(page)) return page
+      return { validators: page.items.map(validatorTuple), pageResponse: page.pageResponse }
+    },
+  }),
+  defineFunction({
+    name: 'redelegation',
+    inputs: { delegatorAddress: address, srcValidatorAddress: string, dstValidatorAddress: string },
+    outputs: { redelegation: RedelegationOutput },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: ({ world: { native }, charge }, { delegatorAddress, srcValidatorAddress, dstValidatorAddress }) => {
+      const zero = refuseZero(delegatorAddress, 'invalid delegator address:')
+      if (zero !== undefined) return zero
+      const source = readOperator(srcValidatorAddress)
+      if (isSdkError(source)) return source
+      const destination = readOperator(dstValidatorAddress)
+      if (isSdkError(destination)) return destination
+      const found = getRedelegation(native, delegatorAddress, source, destination)
+      if (found !== undefined && !charge(BigInt(found.entries.length) * ENTRY_GAS)) return OUT_OF_GAS
+      return { redelegation: found === undefined ? NO_REDELEGATION : redelegationTuple(found) }
+    },
+  }),
+  defineFunction({
+    name: 'redelegations',
+    inputs: {
+      delegatorAddress: address,
+      srcValidatorAddress: string,
+      dstValidatorAddress: string,
+      pageRequest: PageRequest,
+    },
+    outputs: { response: array(RedelegationResponse), pageResponse: PageResponse },
+    gas: READ_GAS,
+    mutability: 'view',
+    run: (context, { delegatorAddress, srcValidatorAddress, dstValidatorAddress, pageRequest }) => {
+      const hasDelegator = delegatorAddress.some((byte) => byte !== 0)
+      if (!hasDelegator && srcValidatorAddress === '') {
+        return revertWith('invalid query. Need to specify at least a source validator address or delegator address')
+      }
+      const source = srcValidatorAddress === '' ? undefined : readOperator(srcValidatorAddress)
+      if (isSdkError(source)) return source
+      const destination = dstValidatorAddress === '' ? undefined : readOperator(dstValidatorAddress)
+      if (isSdkError(destination)) return destination
+      if (!hasDelegator && destination !== undefined) {
+        return queryError('InvalidArgument', 'empty address string is not allowed')
+      }
+      if (hasDelegator && source !== undefined && destination !== undefined) {
+        return oneRedelegation(context, delegatorAddress, source, destination)
+      }
+      return redelegationsPage(
+        context,
+        pageRequest,
+        hasDelegator ? { delegator: delegatorAddress } : { source: source! },
+      )
+    },
+  }),
+]
+
+const NO_REDELEGATION: AbiValue<typeof RedelegationOutput> = {
+  delegatorAddress: '',
+  validatorSrcAddress: '',
+  validatorDstAddress: '',
+  entries: [],
+}
+
+interface RedelegationsAnswer {
+  readonly response: readonly AbiValue<typeof RedelegationResponse>[]
+  readonly pageResponse: AbiValue<typeof PageResponse>
+}
+
+function oneRedelegation(
+  { world: { native }, charge }: FunctionContext,
+  delegator: Address,
+  source: Address,
+  destination: Address,
+): RedelegationsAnswer | FunctionFailure {
+  const found = getRedelegation(native, delegator, source, destination)
+  if (found === undefined) {
+    const from = `delegator address ${toBech32(delegator)} from validator address ${toBech32(source, BECH32_OPERATOR)}`
+    return queryError('NotFound', `redelegation not found for ${from}`)
+  }
+  if (!charge(REDELEGATION_GAS + BigInt(found.entries.length) * ENTRY_GAS)) return OUT_OF_GAS
+  return {
+    response: [responseTuple(found, getValidator(native, destination))],
+    pageResponse: { nextKey: EMPTY_BYTES, total: 0n },
+  }
+}
+
+/** What a delegator is redelegating, or what left a validator: the destination alone narrows nothing, as in the SDK. */
+function redelegationsPage(
+  context: FunctionContext,
+  request: PageRequest,
+  by: { readonly delegator: Address } | { readonly source: Address },
+): RedelegationsAnswer | FunctionFailure {
+  const { native } = context.world
+  const page = readPage(context, request, {
+    *walk(start, reverse) {
+      const first = start && ([addressInKey(start, 0), addressInKey(start, 1)] as const)
+      const options = { ...(first && { start: first }), reverse }
+      const found =
+        'delegator' in by
+          ? redelegationsOf(native, by.delegator, options)
+          : redelegationsFrom(native, by.source, options)
+      for (const item of found) {
+        yield [addressesKey('delegator' in by ? item.source : item.delegator, item.destination), item]
+      }
+    },
+    isKey: (key) => isAddressesKey(key, 2),
+    itemGas: REDELEGATION_GAS,
+  })
+  if (isFailure(page)) return page
+  const response = []
+  for (const item of page.items) {
+    if (!context.charge(BigInt(item.entries.length) * ENTRY_GAS)) return OUT_OF_GAS
+    response.push(responseTuple(item, getValidator(native, item.destination)))
+  }
+  return { response, pageResponse: page.pageResponse }
+}
+
+function redelegationTuple(found: Redelegation): AbiValue<typeof RedelegationOutput> {
+  return {
+    delegatorAddress: toBech32(found.delegator),
+    validatorSrcAddress: toBech32(found.source, BECH32_OPERATOR),
+    validatorDstAddress: toBech32(found.destination, BECH32_OPERATOR),
+    entries: found.entries.map(entryTuple),
+  }
+}
+
+/** The entries are beside the redelegation, with what they are worth; inside it there are none, as in the SDK's answer. */
+function responseTuple(found: Redelegation, destination: Validator | undefined): AbiValue<typeof RedelegationResponse> {
+  return {
+    redelegation: { ...redelegationTuple(found), entries: [] },
+    entries: found.entries.map((entry) => ({
+      redelegationEntry: entryTuple(entry),
+      balance: worthOf(destination, entry.sharesDestination),
+    })),
+  }
+}
+
+function entryTuple(entry: Redelegation['entries'][number]): AbiValue<typeof RedelegationEntry> {
+  return {
+    creationHeight: BigInt(entry.creationHeight),
+    completionTime: wholeSeconds(entry.completionTimeMs),
+    initialBalance: entry.initialBalance,
+    sharesDst: entry.sharesDestination,
+  }
+}
+
+/** Whole acoin that shares are worth. */
+function worthOf(validator: Validator | undefined, shares: bigint): bigint {
+  if (validator === undefined || validator.delegatorShares === 0n) return 0n
+  return truncate(tokensFromShares(validator, shares))
+}

@@ -1,0 +1,109 @@
+import { eventsOfEntry } from '../../../app/entryEvents.ts'
+import { entryHash } from '../../../chain/entryKind.ts'
+import type { ChainReader } from '../../../chain/reader.ts'
+import { sha256 } from '../../../primitives/hash.ts'
+import type { EventValues } from '../../events/eventQuery.ts'
+import { eventValues } from '../../events/eventValues.ts'
+import { blockIdJson } from './blockIdJson.ts'
+import { blockJson, headerJson } from './blockJson.ts'
+import { blockEventsJson, blockResultsJson, powerChanges } from './blockResultsJson.ts'
+import { entryTxResult } from './entryTxResult.ts'
+import { base64, upperHex } from './text.ts'
+import { txResultJson } from './txResultJson.ts'
+import { publicKeyJson } from './validatorJson.ts'
+
+/** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents); `Tx` once for each transaction. */
+export const BLOCK_EVENT_KINDS = ['NewBlock', 'NewBlockHeader', 'NewBlockEvents', 'Tx', 'ValidatorSetUpdates'] as const
+export type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
+
+/** Something that clients can subscribe to. */
+export interface CometEvent {
+  /** what queries look at */
+  readonly values: EventValues
+  /** made when it is needed: `{type, value}` */
+  data(): { readonly type: string; readonly value: unknown }
+}
+
+/** The events of one kind that a block gives. The block must be kept. */
+export function* blockEventsOf(chain: ChainReader, height: number, kind: BlockEventKind): IterableIterator<CometEvent> {
+  const block = chain.consensusBlock(height)
+  if (block === undefined) throw new Error(`block ${height} was published without its body`)
+  switch (kind) {
+    case 'NewBlock':
+      yield event(kind, ownBlockValues(chain, height, kind), () => {
+        const results = blockResultsJson(chain, height)
+        return {
+          block: blockJson(block),
+          block_id: blockIdJson(chain.blockId(height)!),
+          result_finalize_block: {
+            events: results['finalize_block_events'],
+            tx_results: results['txs_results'],
+            validator_updates: results['validator_updates'],
+            consensus_param_updates: results['consensus_param_updates'],
+            app_hash: results['app_hash'],
+          },
+        }
+      })
+      return
+    case 'NewBlockHeader':
+      yield event(kind, ownBlockValues(chain, height, kind), () => ({ header: headerJson(block.header) }))
+      return
+    case 'NewBlockEvents':
+      yield event(kind, ownBlockValues(chain, height, kind), () => ({
+        height: String(height),
+        events: blockEventsJson(chain, height),
+        num_txs: String(block.txs.length),
+      }))
+      return
+    case 'ValidatorSetUpdates':
+      yield* validatorSetUpdates(chain, height)
+      return
+    case 'Tx':
+      yield* transactions(chain, height, block.txs)
+  }
+}
+
+function event(kind: BlockEventKind, values: EventValues, value: () => unknown): CometEvent {
+  return { values, data: () => ({ type: `tendermint/event/${kind}`, value: value() }) }
+}
+
+function ownBlockValues(chain: ChainReader, height: number, kind: BlockEventKind): EventValues {
+  const events = chain.blockEvents(height)
+  return eventValues(events === undefined ? [] : [...events.begin, ...events.end], {
+    'tm.event': kind,
+    'block.height': String(height),
+  })
+}
+
+function* transactions(chain: ChainReader, height: number, txs: readonly Uint8Array[]): IterableIterator<CometEvent> {
+  for (const [position, entry] of (chain.entryResults(height) ?? []).entries()) {
+    const tx = txs[position]!
+    const values = eventValues(eventsOfEntry(entry), {
+      'tm.event': 'Tx',
+      'tx.hash': upperHex(entryHash(tx)),
+      'tx.height': String(height),
+    })
+    yield event('Tx', values, () => ({
+      TxResult: {
+        height: String(height),
+        // Go leaves out what is zero.
+        ...(position === 0 ? {} : { index: position }),
+        tx: base64(tx),
+        result: txResultJson(entryTxResult(entry)),
+      },
+    }))
+  }
+}
+
+function* validatorSetUpdates(chain: ChainReader, height: number): IterableIterator<CometEvent> {
+  const changes = powerChanges(chain, height)
+  if (changes.length === 0) return
+  yield event('ValidatorSetUpdates', eventValues([], { 'tm.event': 'ValidatorSetUpdates' }), () => ({
+    validator_updates: changes.map(({ publicKey, power }) => ({
+      address: upperHex(sha256(publicKey).subarray(0, 20)),
+      pub_key: publicKeyJson(publicKey),
+      voting_power: power.toString(),
+      proposer_priority: '0',
+    })),
+  }))
+}

@@ -1,0 +1,106 @@
+import type { RpcLog } from '../errorResponse.ts'
+import { RPC_CODES } from '../errors.ts'
+import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
+import type { SocketProtocol, SocketSubscriptions } from '../websocketSession.ts'
+import { answerCometPost } from './answer.ts'
+import type { CometEventHub } from './eventHub.ts'
+import { CometError, type CometTable, cometFailure } from './table.ts'
+
+export interface CometSocketOptions {
+  readonly table: CometTable
+  readonly hub: CometEventHub
+  readonly log: Pick<RpcLog, 'error'>
+  readonly responseBytes: number
+  /** of one socket */
+  readonly maxSubscriptions: number
+}
+
+interface Request {
+  readonly id: string | number
+  readonly method: string
+  readonly params: unknown
+}
+
+const OWN_METHODS: ReadonlySet<string> = new Set(['subscribe', 'unsubscribe', 'unsubscribe_all'])
+/** CometBFT's words for it (libs/pubsub, ErrAlreadySubscribed and ErrSubscriptionNotFound). */
+const ALREADY_SUBSCRIBED = 'already subscribed'
+const NOT_FOUND = 'subscription not found'
+
+/**
+ * CometBFT's methods over a WebSocket, and `subscribe`, `unsubscribe` and `unsubscribe_all` (rpc/core/events.go). Events come as
+ * further answers to the request that subscribed.
+ */
+export function createCometSocket(options: CometSocketOptions): SocketProtocol {
+  const { table, hub, log, responseBytes, maxSubscriptions } = options
+
+  const run = ({ id, method, params }: Request, subscriptions: SocketSubscriptions): void => {
+    if (method === 'unsubscribe_all') {
+      if (subscriptions.count === 0) throw cometFailure(NOT_FOUND)
+      subscriptions.endAll()
+      return
+    }
+    const query = parseEventQuery(readQueryParam(params))
+    if (method === 'unsubscribe') {
+      if (!subscriptions.end(query.text)) throw cometFailure(NOT_FOUND)
+      return
+    }
+    if (subscriptions.has(query.text)) throw cometFailure(ALREADY_SUBSCRIBED)
+    if (subscriptions.count >= maxSubscriptions) {
+      throw cometFailure(`max_subscriptions_per_client ${maxSubscriptions} reached`)
+    }
+    const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+    subscriptions.start(query.text, (deliver) => hub.add(query, (result) => deliver(`${start}${result}}`)))
+  }
+
+  return {
+    answer: async (text, subscriptions) => {
+      const request = ownRequest(text)
+      if (request === undefined) {
+        const { json } = await answerCometPost(table, text, { log, responseBytes })
+        return json === '' ? undefined : json
+      }
+      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`
+      try {
+        run(request, subscriptions)
+        return `${head}"result":{}}`
+      } catch (error) {
+        return `${head}"error":${errorText(error)}}`
+      }
+    },
+    // A subscription that was started has been answered.
+    tells: () => true,
+  }
+}
+
+/** A request for one of the methods that only sockets have; undefined for all others, batches too. */
+function ownRequest(text: string): Request | undefined {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    // Whoever answers all other requests says what is wrong with it.
+    return undefined
+  }
+  if (typeof json !== 'object' || json === null) return undefined
+  const { id, method, params } = json as Readonly<Record<string, unknown>>
+  if (typeof method !== 'string' || !OWN_METHODS.has(method)) return undefined
+  if (typeof id !== 'string' && typeof id !== 'number') return undefined
+  return { id, method, params }
+}
+
+/** @throws CometError when there is none */
+function readQueryParam(params: unknown): string {
+  const query = Array.isArray(params) ? (params[0] as unknown) : (params as { readonly query?: unknown } | null)?.query
+  if (typeof query === 'string') return query
+  throw new CometError(RPC_CODES.invalidParams, 'Invalid params', 'error converting json params to arguments: query')
+}
+
+/** @throws whatever is not the client's mistake */
+function errorText(error: unknown): string {
+  if (error instanceof EventQueryError) {
+    return errorText(cometFailure(`failed to parse query: ${error.message}`))
+  }
+  if (!(error instanceof CometError)) throw error
+  const { code, message, data } = error
+  return JSON.stringify({ code, message, data })
+}

@@ -1,0 +1,118 @@
+import { RpcError } from '../errors.ts'
+import type { EventQuery } from '../events/eventQuery.ts'
+import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
+import { findBlocks } from '../events/findBlocks.ts'
+import { findTransactions, locateTransaction } from '../events/findTransactions.ts'
+import { SearchError } from '../events/search.ts'
+import type { JsonObject } from '../format/json.ts'
+import type { Lane, RpcContext, RpcMethod } from '../method.ts'
+import { createMethodTable, type MethodTable } from '../methodTable.ts'
+import { lowestBlock, notKept, readHeight } from './chain.ts'
+import { blockIdJson } from './json/blockIdJson.ts'
+import { blockJson } from './json/blockJson.ts'
+import { blockResultsJson } from './json/blockResultsJson.ts'
+import { txJson } from './json/txJson.ts'
+import { readPage } from './paging.ts'
+import { CometError, cometFailure } from './table.ts'
+
+/** Names of the view threads' side, apart from those of JSON-RPC, which clients can call. */
+export const COMET_VIEW_METHODS = {
+  tx: 'comet/tx',
+  txSearch: 'comet/tx_search',
+  blockSearch: 'comet/block_search',
+  blockResults: 'comet/block_results',
+} as const
+
+/** What a page of a search is asked for with. */
+export interface SearchRequest {
+  readonly query: string
+  readonly page: bigint | undefined
+  readonly perPage: bigint | undefined
+  /** '', 'asc' or 'desc' */
+  readonly orderBy: string
+  readonly prove: boolean
+}
+
+/** `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go): too much work for the threads that hold the connections. */
+export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
+  viewMethod(COMET_VIEW_METHODS.tx, 'cheap', ({ view }, hash: Uint8Array, prove: boolean) => {
+    const found = locateTransaction(view.chain, hash)
+    if (found === undefined) {
+      throw cometFailure(`tx (${Buffer.from(hash).toString('hex').toUpperCase()}) not found`)
+    }
+    return txJson(view.chain, found, prove)
+  }),
+
+  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view: { chain } }, asked: bigint | undefined) => {
+    const height = readHeight(asked, chain.headHeight, lowestBlock(chain))
+    if (height === 0) throw notKept(0, lowestBlock(chain))
+    return blockResultsJson(chain, height)
+  }),
+
+  viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
+    const { chain } = context.view
+    const isDescending = readOrder(request.orderBy, false)
+    const found = await findTransactions(chain, readQuery(request.query), { pause: pauseOf(context) })
+    const ordered = isDescending ? found.toReversed() : found
+    const { start, end } = readPage(request.page, request.perPage, ordered.length)
+    const txs = ordered.slice(start, end).map((each) => txJson(chain, each, request.prove))
+    return { txs, total_count: String(ordered.length) }
+  }),
+
+  viewMethod(COMET_VIEW_METHODS.blockSearch, 'heavy', async (context, request: SearchRequest) => {
+    const { chain } = context.view
+    // The newest first, unlike transactions.
+    const isDescending = readOrder(request.orderBy, true)
+    const found = await findBlocks(chain, readQuery(request.query), { pause: pauseOf(context) })
+    const ordered = isDescending ? found.toReversed() : found
+    const { start, end } = readPage(request.page, request.perPage, ordered.length)
+    const blocks = ordered.slice(start, end).map((height) => ({
+      block_id: blockIdJson(chain.blockId(height)!),
+      block: blockJson(chain.consensusBlock(height)!),
+    }))
+    return { blocks, total_count: String(ordered.length) }
+  }),
+])
+
+/** A method whose arguments the socket thread has read already. */
+function viewMethod<A extends readonly unknown[]>(
+  name: string,
+  lane: Lane,
+  run: (context: RpcContext, ...args: A) => JsonObject | Promise<JsonObject>,
+): RpcMethod {
+  const given = (value: unknown): unknown => value ?? undefined
+  return {
+    name,
+    lane,
+    params: [given, given],
+    required: 0,
+    run: async (context, args) => {
+      try {
+        return await run(context, ...(args as unknown as A))
+      } catch (error) {
+        if (error instanceof CometError) throw new RpcError(error.code, error.message, error.data)
+        if (!(error instanceof SearchError) && !(error instanceof EventQueryError)) throw error
+        const { code, message, data } = cometFailure(error.message)
+        throw new RpcError(code, message, data)
+      }
+    },
+  }
+}
+
+function readQuery(text: string): EventQuery {
+  return parseEventQuery(text)
+}
+
+/** @throws CometError for another order */
+function readOrder(order: string, isDescendingByDefault: boolean): boolean {
+  if (order === '') return isDescendingByDefault
+  if (order === 'asc') return false
+  if (order === 'desc') return true
+  throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
+}
+
+/** Lets others work between the blocks of a search, until the time that a call may take is over. */
+function pauseOf({ execution, limits, now }: RpcContext): () => Promise<void> {
+  if (execution === undefined) throw new Error('searches run in view threads')
+  return execution.yieldUntil(now() + limits.callTimeoutMs)
+}

@@ -1,0 +1,201 @@
+import { AUTH_PARAMS, AuthParams } from '../../modules/auth/params.ts'
+import { getPublicKey } from '../../modules/auth/publicKeys.ts'
+import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import {
+  type AnyValue,
+  any,
+  bytes,
+  defineMessage,
+  embedded,
+  int64,
+  message,
+  repeated,
+  string,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
+import { readAccount } from './addresses.ts'
+import { addressKey, paginate } from './paginate.ts'
+import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { invalidArgument, notFound } from './queryError.ts'
+
+const SERVICE = 'cosmos.auth.v1beta1.Query'
+const BASE = '/cosmos/auth/v1beta1'
+
+/** cosmos.auth.v1beta1.BaseAccount */
+export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
+  address: string(1),
+  pubKey: any(2),
+  accountNumber: uint64(3),
+  sequence: uint64(4),
+})
+/** cosmos.auth.v1beta1.ModuleAccount */
+export const ModuleAccount = defineMessage('cosmos.auth.v1beta1.ModuleAccount', {
+  baseAccount: message(1, BaseAccount),
+  name: string(2),
+  permissions: repeated(string(3)),
+})
+
+type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
+
+/** What each module's account may do (maccPerms of an SDK application). */
+const PERMISSIONS: Readonly<Record<ModuleAccountName, readonly string[]>> = {
+  fee_collector: [],
+  bonded_tokens_pool: ['burner', 'staking'],
+  not_bonded_tokens_pool: ['burner', 'staking'],
+  distribution: [],
+  gov: ['burner'],
+  mint: ['minter'],
+}
+
+const MODULE_ACCOUNTS = MODULE_ACCOUNT_NAMES.map((name) => ({ name, address: moduleAddress(name) }))
+
+/** Accounts of this chain have no numbers: each has 0. An account is whatever has a balance, a nonce or code. */
+export const AUTH_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Accounts',
+    get: [`${BASE}/accounts`],
+    request: { pagination: message(1, PageRequest) },
+    response: { accounts: repeated(any(1)), pagination: message(2, PageResponse) },
+    run: async (context, { pagination: page }) => {
+      const { items, pagination } = await paginate(context, page, accountsWalk(context), (address) =>
+        findAccount(context, address),
+      )
+      return { accounts: items, pagination }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'Account',
+    get: [`${BASE}/accounts/{address}`],
+    request: { address: string(1) },
+    response: { account: any(1) },
+    run: (context, { address }) => ({ account: requireAccount(context, readAccount(address)) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AccountAddressByID',
+    get: [`${BASE}/address_by_id/{id}`],
+    request: { id: int64(1), accountId: uint64(2) },
+    response: { accountAddress: string(1) },
+    run: () => {
+      throw notFound('accounts of this chain have no numbers: they are found by their addresses')
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'Params',
+    get: [`${BASE}/params`],
+    request: {},
+    response: { params: embedded(1, AuthParams) },
+    run: ({ world }) => ({ params: AUTH_PARAMS.get(world.native) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ModuleAccounts',
+    get: [`${BASE}/module_accounts`],
+    request: {},
+    response: { accounts: repeated(any(1)) },
+    run: (context) => ({ accounts: MODULE_ACCOUNTS.map(({ address }) => accountOf(context, address)) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ModuleAccountByName',
+    get: [`${BASE}/module_accounts/{name}`],
+    request: { name: string(1) },
+    response: { account: any(1) },
+    run: (context, { name }) => {
+      const account = MODULE_ACCOUNTS.find((candidate) => candidate.name === name)
+      if (account === undefined) throw notFound(`account ${name} not found`)
+      return { account: accountOf(context, account.address) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'Bech32Prefix',
+    get: [`${BASE}/bech32`],
+    request: {},
+    response: { bech32Prefix: string(1) },
+    messageNames: ['Bech32PrefixRequest', 'Bech32PrefixResponse'],
+    run: () => ({ bech32Prefix: BECH32_ACCOUNT }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AddressBytesToString',
+    get: [],
+    request: { addressBytes: bytes(1) },
+    response: { addressString: string(1) },
+    messageNames: ['AddressBytesToStringRequest', 'AddressBytesToStringResponse'],
+    run: (_, { addressBytes }) => {
+      if (addressBytes.length === 0) throw invalidArgument('empty address bytes is not allowed')
+      if (addressBytes.length > 255) throw invalidArgument('an address has at most 255 bytes')
+      return { addressString: toBech32(addressBytes) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AddressStringToBytes',
+    get: [`${BASE}/bech32/{address_string}`],
+    request: { addressString: string(1) },
+    response: { addressBytes: bytes(1) },
+    messageNames: ['AddressStringToBytesRequest', 'AddressStringToBytesResponse'],
+    run: (_, { addressString }) => ({ addressBytes: readAccount(addressString) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AccountInfo',
+    get: [`${BASE}/account_info/{address}`],
+    request: { address: string(1) },
+    response: { info: message(1, BaseAccount) },
+    run: (context, { address: text }) => {
+      const address = readAccount(text)
+      requireAccount(context, address)
+      return { info: baseAccount(context, address) }
+    },
+  }),
+]
+
+function requireAccount(context: QueryContext, address: Address): AnyValue {
+  const account = findAccount(context, address)
+  if (account === undefined) throw notFound(`account ${toBech32(address)} not found`)
+  return account
+}
+
+function findAccount(context: QueryContext, address: Address): AnyValue | undefined {
+  const isKnown = context.world.exists(address) || moduleOf(address) !== undefined
+  return isKnown ? accountOf(context, address) : undefined
+}
+
+/** An account behind the type that clients know it by. */
+function accountOf(context: QueryContext, address: Address): AnyValue {
+  const base = baseAccount(context, address)
+  const name = moduleOf(address)
+  if (name === undefined) return { typeUrl: BaseAccount.typeUrl, value: BaseAccount.encode(base) }
+  const account = { baseAccount: base, name, permissions: PERMISSIONS[name] }
+  return { typeUrl: ModuleAccount.typeUrl, value: ModuleAccount.encode(account) }
+}
+
+function moduleOf(address: Address): ModuleAccountName | undefined {
+  return MODULE_ACCOUNTS.find((account) => equalBytes(account.address, address))?.name
+}
+
+function baseAccount({ world }: QueryContext, address: Address): ValueOf<typeof BaseAccount> {
+  return {
+    address: toBech32(address),
+    pubKey: getPublicKey(world.native, address),
+    accountNumber: 0n,
+    sequence: world.getNonce(address),
+  }
+}
+
+/** The head's accounts: those that the asked state does not have are passed over. */
+export function accountsWalk({ rpc }: Pick<QueryContext, 'rpc'>) {
+  return async function* ({ start, reverse }: { readonly start: Uint8Array | undefined; readonly reverse: boolean }) {
+    const options = { reverse, ...(start === undefined ? {} : { start: addressKey(start) }) }
+    for await (const address of rpc.view.accounts(options)) yield [address, address] as const
+  }
+}

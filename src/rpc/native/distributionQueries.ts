@@ -1,0 +1,184 @@
+import { DecCoin, decCoinsOf } from '../../modules/coin.ts'
+import { delegationRewards } from '../../modules/distribution/delegationRewards.ts'
+import { communityPool } from '../../modules/distribution/feePool.ts'
+import { DISTRIBUTION_PARAMS, DistributionParams } from '../../modules/distribution/params.ts'
+import { commissionOf, outstandingRewards, slashEvents, totalRewards } from '../../modules/distribution/queries.ts'
+import {
+  DelegationDelegatorReward,
+  ValidatorAccumulatedCommission,
+  ValidatorOutstandingRewards,
+  ValidatorSlashEvent,
+} from '../../modules/distribution/types.ts'
+import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
+import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'
+import { getValidator } from '../../modules/staking/validators.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
+import { embedded, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
+import { operatorText, readAccount, readOperator } from './addresses.ts'
+import { paginate, positionWalk } from './paginate.ts'
+import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { fromSdkError, invalidArgument, notFound } from './queryError.ts'
+
+const SERVICE = 'cosmos.distribution.v1beta1.Query'
+const BASE = '/cosmos/distribution/v1beta1'
+const OF_VALIDATOR = { validatorAddress: string(1) }
+const OF_DELEGATOR = { delegatorAddress: string(1) }
+
+/** x/distribution/keeper/grpc_query.go */
+export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Params',
+    get: [`${BASE}/params`],
+    request: {},
+    response: { params: embedded(1, DistributionParams) },
+    run: ({ world }) => ({ params: DISTRIBUTION_PARAMS.get(world.native) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorDistributionInfo',
+    get: [`${BASE}/validators/{validator_address}`],
+    request: OF_VALIDATOR,
+    response: {
+      operatorAddress: string(1),
+      selfBondRewards: repeated(embedded(2, DecCoin)),
+      commission: repeated(embedded(3, DecCoin)),
+    },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      const hasOwn = getDelegation(context.world.native, operator, operator) !== undefined
+      const own = hasOwn ? valueOf(delegationRewards(context, operator, operator)) : 0n
+      return {
+        operatorAddress: toBech32(operator),
+        selfBondRewards: decCoinsOf(own),
+        commission: decCoinsOf(valueOf(commissionOf(context, operator))),
+      }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorOutstandingRewards',
+    get: [`${BASE}/validators/{validator_address}/outstanding_rewards`],
+    request: OF_VALIDATOR,
+    response: { rewards: embedded(1, ValidatorOutstandingRewards) },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      return { rewards: { rewards: decCoinsOf(valueOf(outstandingRewards(context, operator))) } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorCommission',
+    get: [`${BASE}/validators/{validator_address}/commission`],
+    request: OF_VALIDATOR,
+    response: { commission: embedded(1, ValidatorAccumulatedCommission) },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      return { commission: { commission: decCoinsOf(valueOf(commissionOf(context, operator))) } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorSlashes',
+    get: [`${BASE}/validators/{validator_address}/slashes`],
+    request: {
+      validatorAddress: string(1),
+      startingHeight: uint64(2),
+      endingHeight: uint64(3),
+      pagination: message(4, PageRequest),
+    },
+    response: { slashes: repeated(embedded(1, ValidatorSlashEvent)), pagination: message(2, PageResponse) },
+    run: async (context, { validatorAddress, startingHeight, endingHeight, pagination: page }) => {
+      const operator = readOperator(validatorAddress)
+      if (endingHeight < startingHeight) {
+        const heights = `(${startingHeight} > ${endingHeight})`
+        throw invalidArgument(`starting height greater than ending height ${heights}`)
+      }
+      const events = slashEvents(context, operator, Number(startingHeight), Number(endingHeight))
+      const { items, pagination } = await paginate(context, page, positionWalk(events), ({ period, fraction }) => ({
+        validatorPeriod: period,
+        fraction,
+      }))
+      return { slashes: items, pagination }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegationRewards',
+    get: [`${BASE}/delegators/{delegator_address}/rewards/{validator_address}`],
+    request: { delegatorAddress: string(1), validatorAddress: string(2) },
+    response: { rewards: repeated(embedded(1, DecCoin)) },
+    run: (context, { delegatorAddress, validatorAddress }) => {
+      const delegator = readAccount(delegatorAddress)
+      const operator = requireOperator(context, validatorAddress)
+      if (getDelegation(context.world.native, delegator, operator) === undefined) {
+        throw notFound('delegation does not exist')
+      }
+      return { rewards: decCoinsOf(valueOf(delegationRewards(context, delegator, operator))) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegationTotalRewards',
+    get: [`${BASE}/delegators/{delegator_address}/rewards`],
+    request: OF_DELEGATOR,
+    response: {
+      rewards: repeated(embedded(1, DelegationDelegatorReward)),
+      total: repeated(embedded(2, DecCoin)),
+    },
+    run: (context, { delegatorAddress }) => {
+      const all = totalRewards(context, readAccount(delegatorAddress))
+      return {
+        rewards: all.map(({ operator, rewards }) => ({
+          validatorAddress: operatorText(operator),
+          reward: decCoinsOf(rewards),
+        })),
+        total: decCoinsOf(all.reduce((sum, { rewards }) => sum + rewards, 0n)),
+      }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegatorValidators',
+    get: [`${BASE}/delegators/{delegator_address}/validators`],
+    request: OF_DELEGATOR,
+    response: { validators: repeated(string(1)) },
+    run: ({ world }, { delegatorAddress }) => ({
+      validators: [...delegationsOf(world.native, readAccount(delegatorAddress))].map(({ operator }) =>
+        operatorText(operator),
+      ),
+    }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegatorWithdrawAddress',
+    get: [`${BASE}/delegators/{delegator_address}/withdraw_address`],
+    request: OF_DELEGATOR,
+    response: { withdrawAddress: string(1) },
+    run: ({ world }, { delegatorAddress }) => ({
+      withdrawAddress: toBech32(withdrawAddressOf(world.native, readAccount(delegatorAddress))),
+    }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'CommunityPool',
+    get: [`${BASE}/community_pool`],
+    request: {},
+    response: { pool: repeated(embedded(1, DecCoin)) },
+    run: ({ world }) => ({ pool: decCoinsOf(communityPool(world.native)) }),
+  }),
+]
+
+function requireOperator({ world }: QueryContext, text: string): Address {
+  const operator = readOperator(text)
+  if (getValidator(world.native, operator) === undefined) throw notFound('validator does not exist')
+  return operator
+}
+
+function valueOf(outcome: Outcome<Decimal>): Decimal {
+  if (isSdkError(outcome)) throw fromSdkError(outcome)
+  return outcome
+}

@@ -1,0 +1,70 @@
+import { decodeEvidence } from '../../chain/consensus/evidenceCodec.ts'
+import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/committedEvidence.ts'
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import {
+  type AnyValue,
+  any,
+  bytes,
+  defineMessage,
+  int64,
+  message,
+  repeated,
+  string,
+  timestamp,
+} from '../../primitives/protoSchema.ts'
+import { consensusText } from './addresses.ts'
+import { nanos } from './blockMessages.ts'
+import { paginate, storeWalk } from './paginate.ts'
+import { defineQuery, type NativeQuery } from './query.ts'
+import { invalidArgument, notFound } from './queryError.ts'
+
+const SERVICE = 'cosmos.evidence.v1beta1.Query'
+const BASE = '/cosmos/evidence/v1beta1'
+
+/** cosmos.evidence.v1beta1.Equivocation: that a validator signed two blocks. */
+export const Equivocation = defineMessage('cosmos.evidence.v1beta1.Equivocation', {
+  height: int64(1),
+  time: timestamp(2),
+  power: int64(3),
+  consensusAddress: string(4),
+})
+
+/** x/evidence/keeper/grpc_query.go. Hashes are those of CometBFT's evidence. */
+export const EVIDENCE_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Evidence',
+    get: [`${BASE}/evidence/{hash}`],
+    request: { evidenceHash: bytes(1), hash: string(2) },
+    response: { evidence: any(1) },
+    run: ({ world }, { hash }) => {
+      if (!/^(?:[0-9a-f]{2})+$/i.test(hash)) throw invalidArgument('invalid request; hash is empty or no hex')
+      const found = getEvidence(world.native, new Uint8Array(Buffer.from(hash, 'hex')))
+      if (found === undefined) throw notFound(`evidence ${hash} not found`)
+      return { evidence: toEquivocation(found) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AllEvidence',
+    get: [`${BASE}/evidence`],
+    request: { pagination: message(1, PageRequest) },
+    response: { evidence: repeated(any(1)), pagination: message(2, PageResponse) },
+    run: async (context, { pagination: page }) => {
+      const walk = storeWalk(context.world.native, EVIDENCE_STORE_PREFIX, (_, value) => value)
+      const { items, pagination } = await paginate(context, page, walk, toEquivocation)
+      return { evidence: items, pagination }
+    },
+  }),
+]
+
+function toEquivocation(stored: Uint8Array): AnyValue {
+  const { voteA, timestampMs, validatorPower } = decodeEvidence(stored)
+  const equivocation = {
+    height: BigInt(voteA.height),
+    time: nanos(timestampMs),
+    power: validatorPower,
+    consensusAddress: consensusText(voteA.validatorAddress),
+  }
+  return { typeUrl: Equivocation.typeUrl, value: Equivocation.encode(equivocation) }
+}

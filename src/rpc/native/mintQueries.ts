@@ -1,0 +1,35 @@
+import { annualProvisions, getInflation } from '../../modules/mint/minter.ts'
+import { MINT_PARAMS, MintParams } from '../../modules/mint/params.ts'
+import { decimal, embedded } from '../../primitives/protoSchema.ts'
+import { defineQuery, type NativeQuery } from './query.ts'
+
+const SERVICE = 'cosmos.mint.v1beta1.Query'
+const BASE = '/cosmos/mint/v1beta1'
+
+/** x/mint/keeper/grpc_query.go; the .proto file calls both decimals bytes, which hold the same digits. */
+export const MINT_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Params',
+    get: [`${BASE}/params`],
+    request: {},
+    response: { params: embedded(1, MintParams) },
+    run: ({ world }) => ({ params: MINT_PARAMS.get(world.native) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'Inflation',
+    get: [`${BASE}/inflation`],
+    request: {},
+    response: { inflation: decimal(1) },
+    run: ({ world }) => ({ inflation: getInflation(world.native) }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'AnnualProvisions',
+    get: [`${BASE}/annual_provisions`],
+    request: {},
+    response: { annualProvisions: decimal(1) },
+    run: (context) => ({ annualProvisions: annualProvisions(context) }),
+  }),
+]

@@ -1,0 +1,131 @@
+import { ExecutionTimeout } from '../../evm/engine.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
+import { Journal } from '../../state/journal.ts'
+import { StateUnavailable } from '../../state/view.ts'
+import type { RpcLog } from '../errorResponse.ts'
+import { RpcError } from '../errors.ts'
+import type { RpcContext } from '../method.ts'
+import type { ViewLane } from '../viewCall.ts'
+import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
+import type { NodeDescription } from './nodeDescription.ts'
+import type { NativeQuery, QueryContext, QueryTable } from './query.ts'
+import { GRPC_CODES, type GrpcCode, invalidArgument, QueryError } from './queryError.ts'
+
+/** A query as it travels to a view thread, in the form of the transport that it came by. */
+export interface NativeCall {
+  /** of gRPC */
+  readonly path: string
+  /** JSON of the request for REST, protobuf for abci_query; the answer has the same form */
+  readonly request: { readonly json: string } | { readonly protobuf: Uint8Array }
+  /** whose state is asked for; 0: the newest */
+  readonly height: number
+}
+
+export type NativeAnswer =
+  | { readonly kind: 'json'; readonly height: number; readonly json: string }
+  | { readonly kind: 'protobuf'; readonly height: number; readonly protobuf: Uint8Array }
+  | { readonly kind: 'error'; readonly code: GrpcCode; readonly message: string }
+
+/** View threads, for native queries. */
+export interface NativePort {
+  query(lane: ViewLane, call: NativeCall): Promise<NativeAnswer>
+}
+
+export interface NativeCallOptions {
+  readonly queries: QueryTable
+  readonly node: NodeDescription
+  readonly log: Pick<RpcLog, 'error'>
+}
+
+/** The view thread's side of {@link NativePort}: never rejects. */
+export async function answerNativeCall(
+  options: NativeCallOptions,
+  context: RpcContext,
+  { path, request, height }: NativeCall,
+): Promise<NativeAnswer> {
+  const { queries, log } = options
+  try {
+    const query = queries.get(path)
+    if (query === undefined) throw new QueryError(GRPC_CODES.unimplemented, `unknown method ${path}`)
+    const message = readRequest(query, request)
+    const opened = openQuery(options, context, height)
+    const response = await query.run(opened, message)
+    if ('json' in request) {
+      const json = JSON.stringify(query.response.toJson(response, JSON_TYPES_OF_ANY))
+      if (json.length > context.limits.responseBytes) throw tooLarge()
+      return { kind: 'json', height: opened.block.height, json }
+    }
+    const protobuf = query.response.encode(response)
+    if (protobuf.length > context.limits.responseBytes) throw tooLarge()
+    return { kind: 'protobuf', height: opened.block.height, protobuf }
+  } catch (error) {
+    const { code, message } = toQueryError(error, log, path)
+    return { kind: 'error', code, message }
+  }
+}
+
+/** No request is nested deeper. */
+const MAX_DEPTH = 64
+
+function isDeeperThan(json: Json, levels: number): boolean {
+  if (typeof json !== 'object' || json === null) return false
+  return levels === 0 || Object.values(json).some((member) => isDeeperThan(member, levels - 1))
+}
+
+/** @throws QueryError */
+function readRequest(query: NativeQuery, request: NativeCall['request']): unknown {
+  try {
+    if ('protobuf' in request) return query.request.decode(request.protobuf)
+    const json = JSON.parse(request.json) as Json
+    if (isDeeperThan(json, MAX_DEPTH)) throw invalidArgument('the request is nested too deeply')
+    return query.request.fromJson(json, JSON_TYPES_OF_ANY)
+  } catch (error) {
+    const isWrong = error instanceof ProtobufError || error instanceof JsonFormError || error instanceof SyntaxError
+    throw isWrong ? invalidArgument(error.message) : error
+  }
+}
+
+/**
+ * The state that a query reads.
+ * @throws QueryError when there is none of this height (yet, any more)
+ */
+export function openQuery(options: NativeCallOptions, context: RpcContext, asked: number): QueryContext {
+  const { view, chain: config } = context
+  const { chain } = view
+  if (asked < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')
+  if (asked > chain.headHeight) {
+    throw invalidArgument('cannot query with height in the future; please provide a valid height')
+  }
+  const height = asked === 0 ? chain.headHeight : asked
+  const world = new Journal(view.stateAt(height))
+  let timeMs: number | undefined
+  const block = {
+    height,
+    // Few queries want it, and it is in the block's body.
+    get timeMs(): number {
+      timeMs ??= chain.consensusBlock(height)?.header.timeMs ?? secondsOf(chain.header(height)?.timestamp)
+      return timeMs ?? config.genesisTimeMs
+    },
+  }
+  const queries: NativePort = { query: (_, call) => answerNativeCall(options, context, call) }
+  return { world, block, chain, rpc: context, node: options.node, queries }
+}
+
+function secondsOf(timestamp: number | undefined): number | undefined {
+  return timestamp === undefined ? undefined : timestamp * 1000
+}
+
+function toQueryError(error: unknown, log: Pick<RpcLog, 'error'>, path: string): QueryError {
+  if (error instanceof QueryError) return error
+  if (error instanceof StateUnavailable) return new QueryError(GRPC_CODES.failedPrecondition, error.message)
+  if (error instanceof ExecutionTimeout) return new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long')
+  // The functions behind JSON-RPC methods serve some queries too.
+  if (error instanceof RpcError) return new QueryError(GRPC_CODES.unknown, error.message)
+  log.error({ error, path }, 'a native query failed')
+  return new QueryError(GRPC_CODES.internal, 'internal error')
+}
+
+function tooLarge(): QueryError {
+  return new QueryError(GRPC_CODES.resourceExhausted, 'the response is too large; ask for smaller pages')
+}

@@ -1,0 +1,37 @@
+import { ParamChange } from '../../modules/gov/contents.ts'
+import { parameterNames, parameterValue, SUBSPACE_NAMES } from '../../modules/gov/parameterChange.ts'
+import { defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { defineQuery, type NativeQuery } from './query.ts'
+import { invalidArgument } from './queryError.ts'
+
+const SERVICE = 'cosmos.params.v1beta1.Query'
+const BASE = '/cosmos/params/v1beta1'
+
+const Subspace = defineMessage('cosmos.params.v1beta1.Subspace', { subspace: string(1), keys: repeated(string(2)) })
+
+/** x/params/keeper/grpc_query.go, over the parameters that the modules have themselves now. */
+export const PARAMS_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Params',
+    get: [`${BASE}/params`],
+    request: { subspace: string(1), key: string(2) },
+    response: { param: embedded(1, ParamChange) },
+    run: ({ world }, { subspace, key }) => {
+      if (subspace === '' || key === '') throw invalidArgument('invalid request: a subspace and a key are needed')
+      if (!SUBSPACE_NAMES.includes(subspace)) throw invalidArgument(`${subspace}: unknown subspace`)
+      const value = parameterValue(world.native, subspace, key)
+      return { param: { subspace, key, value: value === undefined ? '' : JSON.stringify(value) } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'Subspaces',
+    get: [`${BASE}/subspaces`],
+    request: {},
+    response: { subspaces: repeated(message(1, Subspace)) },
+    run: ({ world }) => ({
+      subspaces: SUBSPACE_NAMES.map((subspace) => ({ subspace, keys: parameterNames(world.native, subspace) ?? [] })),
+    }),
+  }),
+]

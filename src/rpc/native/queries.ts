@@ -1,0 +1,37 @@
+import { AUTH_QUERIES } from './authQueries.ts'
+import { BANK_QUERIES } from './bankQueries.ts'
+import { CONSENSUS_QUERIES } from './consensusQueries.ts'
+import { DISTRIBUTION_QUERIES } from './distributionQueries.ts'
+import { ERC20_QUERIES } from './erc20Queries.ts'
+import { EVIDENCE_QUERIES } from './evidenceQueries.ts'
+import { FEEMARKET_QUERIES } from './feemarketQueries.ts'
+import { GOV_QUERIES } from './govQueries.ts'
+import { GOV_V1BETA1_QUERIES } from './govV1beta1Queries.ts'
+import { MINT_QUERIES } from './mintQueries.ts'
+import { NODE_QUERIES } from './nodeQueries.ts'
+import { PARAMS_QUERIES } from './paramsQueries.ts'
+import { createQueryTable, type QueryTable } from './query.ts'
+import { SLASHING_QUERIES } from './slashingQueries.ts'
+import { STAKING_QUERIES } from './stakingQueries.ts'
+import { tendermintQueries } from './tendermintQueries.ts'
+import { UPGRADE_QUERIES } from './upgradeQueries.ts'
+
+/** Every query of the native layer. */
+export const QUERIES: QueryTable = createQueryTable([
+  ...AUTH_QUERIES,
+  ...BANK_QUERIES,
+  ...STAKING_QUERIES,
+  ...DISTRIBUTION_QUERIES,
+  ...SLASHING_QUERIES,
+  ...EVIDENCE_QUERIES,
+  ...MINT_QUERIES,
+  ...GOV_QUERIES,
+  ...GOV_V1BETA1_QUERIES,
+  ...UPGRADE_QUERIES,
+  ...PARAMS_QUERIES,
+  ...CONSENSUS_QUERIES,
+  ...FEEMARKET_QUERIES,
+  ...ERC20_QUERIES,
+  ...NODE_QUERIES,
+  ...tendermintQueries(() => QUERIES),
+])

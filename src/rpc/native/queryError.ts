@@ -1,0 +1,92 @@
+import { SDK_ERRORS, type SdkError } from '../../modules/sdkError.ts'
+
+/** gRPC's status codes (google.golang.org/grpc/codes), as far as queries answer with them. */
+export const GRPC_CODES = {
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unimplemented: 12,
+  internal: 13,
+} as const
+
+export type GrpcCode = (typeof GRPC_CODES)[keyof typeof GRPC_CODES]
+
+/** Names as gRPC's errors spell them; clients look for them in texts (CosmJS: `code = NotFound`). */
+const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
+  2: 'Unknown',
+  3: 'InvalidArgument',
+  4: 'DeadlineExceeded',
+  5: 'NotFound',
+  8: 'ResourceExhausted',
+  9: 'FailedPrecondition',
+  12: 'Unimplemented',
+  13: 'Internal',
+}
+
+/**
+ * HTTP status of a code, as grpc-gateway has them; but for `unknown`, with which the SDK says that a simulated transaction fails,
+ * and which is no fault of the server's.
+ */
+const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
+  2: 400,
+  3: 400,
+  4: 504,
+  5: 404,
+  8: 429,
+  9: 400,
+  12: 501,
+  13: 500,
+}
+
+/** Why a query has no answer. The message is for the client. */
+export class QueryError extends Error {
+  override readonly name = 'QueryError'
+  readonly code: GrpcCode
+
+  constructor(code: GrpcCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export function invalidArgument(message: string): QueryError {
+  return new QueryError(GRPC_CODES.invalidArgument, message)
+}
+
+export function notFound(message: string): QueryError {
+  return new QueryError(GRPC_CODES.notFound, message)
+}
+
+/** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): in text, the code says only of what kind it is. */
+export function fromSdkError({ codespace, code, message }: SdkError): QueryError {
+  const isAbsent = codespace === 'sdk' && (code === SDK_ERRORS.notFound[0] || code === SDK_ERRORS.keyNotFound[0])
+  const grpcCode = isAbsent ? GRPC_CODES.notFound : GRPC_CODES.invalidArgument
+  return new QueryError(grpcCode, `codespace ${codespace} code ${code}: ${message}`)
+}
+
+/** An error as the gateway's JSON. */
+export function restError({ code, message }: Pick<QueryError, 'code' | 'message'>): { status: number; json: string } {
+  return { status: HTTP_STATUS[code], json: JSON.stringify({ code, message, details: [] }) }
+}
+
+/** What an abci_query answers instead of a value. */
+export interface AbciFailure {
+  readonly code: number
+  readonly codespace: string
+  readonly log: string
+}
+
+/** An error as the SDK gives it to abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
+export function abciFailure({ code, message }: Pick<QueryError, 'code' | 'message'>): AbciFailure {
+  const [sdkCode, text] = SDK_ERRORS[abciErrorOf(code)]
+  return { codespace: 'sdk', code: sdkCode, log: `rpc error: code = ${CODE_NAMES[code]} desc = ${message}: ${text}` }
+}
+
+function abciErrorOf(code: GrpcCode): keyof typeof SDK_ERRORS {
+  if (code === GRPC_CODES.notFound) return 'keyNotFound'
+  if (code === GRPC_CODES.invalidArgument || code === GRPC_CODES.failedPrecondition) return 'invalidRequest'
+  return 'unknownRequest'
+}

@@ -1,0 +1,188 @@
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { Ed25519PubKey } from '../../modules/staking/types.ts'
+import { EMPTY_BYTES } from '../../primitives/bytes.ts'
+import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
+import { nodeInfoJson } from '../comet/json/nodeInfoJson.ts'
+import { abciQuery } from './abciQuery.ts'
+import { consensusText } from './addresses.ts'
+import { toBlockIdMessage, toBlockMessage, toSdkBlock } from './blockMessages.ts'
+import { Block, BlockId, DefaultNodeInfo, SdkBlock, SetValidator } from './messages/cometTypes.ts'
+import { paginate, positionWalk } from './paginate.ts'
+import { defineQuery, type NativeQuery, type QueryContext, type QueryTable } from './query.ts'
+import { invalidArgument, notFound } from './queryError.ts'
+
+const SERVICE = 'cosmos.base.tendermint.v1beta1.Service'
+const BASE = '/cosmos/base/tendermint/v1beta1'
+/** Explorers choose the dialect of all other queries by it. */
+const COSMOS_SDK_VERSION = 'v0.50.13'
+
+const Module = defineMessage('cosmos.base.tendermint.v1beta1.Module', {
+  path: string(1),
+  version: string(2),
+  sum: string(3),
+})
+
+const VersionInfo = defineMessage('cosmos.base.tendermint.v1beta1.VersionInfo', {
+  name: string(1),
+  appName: string(2),
+  version: string(3),
+  gitCommit: string(4),
+  buildTags: string(5),
+  goVersion: string(6),
+  buildDeps: repeated(message(7, Module)),
+  cosmosSdkVersion: string(8),
+})
+
+const ProofOp = defineMessage('cosmos.base.tendermint.v1beta1.ProofOp', {
+  type: string(1),
+  key: bytes(2),
+  data: bytes(3),
+})
+const ProofOps = defineMessage('cosmos.base.tendermint.v1beta1.ProofOps', { ops: repeated(message(1, ProofOp)) })
+
+const blockResponse = { blockId: message(1, BlockId), block: message(2, Block), sdkBlock: message(3, SdkBlock) }
+const validatorsResponse = {
+  blockHeight: int64(1),
+  validators: repeated(message(2, SetValidator)),
+  pagination: message(3, PageResponse),
+}
+
+/** The SDK's tendermint service (client/grpc/cmtservice). @param queries those that its ABCIQuery can ask for */
+export function tendermintQueries(queries: () => QueryTable): readonly NativeQuery[] {
+  return [
+    defineQuery({
+      service: SERVICE,
+      name: 'GetNodeInfo',
+      get: [`${BASE}/node_info`],
+      request: {},
+      response: { defaultNodeInfo: message(1, DefaultNodeInfo), applicationVersion: message(2, VersionInfo) },
+      run: ({ node }) => {
+        const info = nodeInfoJson(node.identity)
+        return {
+          defaultNodeInfo: {
+            protocolVersion: {
+              p2p: BigInt(info.protocol_version.p2p),
+              block: BigInt(info.protocol_version.block),
+              app: BigInt(info.protocol_version.app),
+            },
+            defaultNodeId: info.id,
+            listenAddr: info.listen_addr,
+            network: info.network,
+            version: info.version,
+            channels: new Uint8Array(Buffer.from(info.channels, 'hex')),
+            moniker: info.moniker,
+            other: { txIndex: info.other.tx_index, rpcAddress: info.other.rpc_address },
+          },
+          applicationVersion: {
+            name: 'coin',
+            appName: 'coind',
+            version: node.identity.version,
+            gitCommit: '',
+            buildTags: '',
+            goVersion: '',
+            buildDeps: [],
+            cosmosSdkVersion: COSMOS_SDK_VERSION,
+          },
+        }
+      },
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'GetSyncing',
+      get: [`${BASE}/syncing`],
+      request: {},
+      response: { syncing: bool(1) },
+      run: ({ rpc }) => ({ syncing: rpc.syncing() !== undefined }),
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'GetLatestBlock',
+      get: [`${BASE}/blocks/latest`],
+      request: {},
+      response: blockResponse,
+      run: ({ chain }) => blockAt(chain, BigInt(chain.headHeight)),
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'GetBlockByHeight',
+      get: [`${BASE}/blocks/{height}`],
+      request: { height: int64(1) },
+      response: blockResponse,
+      run: ({ chain }, { height }) => blockAt(chain, height),
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'GetLatestValidatorSet',
+      get: [`${BASE}/validatorsets/latest`],
+      request: { pagination: message(1, PageRequest) },
+      response: validatorsResponse,
+      run: (context, { pagination }) => validatorSet(context, BigInt(latestSet(context)), pagination),
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'GetValidatorSetByHeight',
+      get: [`${BASE}/validatorsets/{height}`],
+      request: { height: int64(1), pagination: message(2, PageRequest) },
+      response: validatorsResponse,
+      run: (context, { height, pagination }) => validatorSet(context, height, pagination),
+    }),
+    defineQuery({
+      service: SERVICE,
+      name: 'ABCIQuery',
+      get: [`${BASE}/abci_query`],
+      request: { data: bytes(1), path: string(2), height: int64(3), prove: bool(4) },
+      response: {
+        code: uint32(1),
+        log: string(3),
+        info: string(4),
+        index: int64(5),
+        key: bytes(6),
+        value: bytes(7),
+        proofOps: message(8, ProofOps),
+        height: int64(9),
+        codespace: string(10),
+      },
+      run: async (context, { path, ...rest }) => {
+        if (path === `/${SERVICE}/ABCIQuery`) throw invalidArgument('a query cannot ask for itself')
+        const options = { queries: queries(), port: context.queries, version: context.node.identity.version }
+        const { code, codespace, log, value, height } = await abciQuery(options, { path, ...rest })
+        const answer = { code, codespace, log, value, height: BigInt(height) }
+        return { ...answer, info: '', index: 0n, key: EMPTY_BYTES, proofOps: undefined }
+      },
+    }),
+  ]
+}
+
+function blockAt(chain: QueryContext['chain'], height: bigint) {
+  if (height <= 0n) throw invalidArgument(`height must be greater than 0, but got ${height}`)
+  if (height > chain.headHeight) throw invalidArgument('requested block height is bigger then the chain length')
+  const block = chain.consensusBlock(Number(height))
+  if (block === undefined) throw notFound(`block ${height} is not available: the oldest block is ${chain.oldestBlock}`)
+  return {
+    blockId: toBlockIdMessage(chain.blockId(Number(height))!),
+    block: toBlockMessage(block),
+    sdkBlock: toSdkBlock(block),
+  }
+}
+
+/** Height of the block that is being decided, as CometBFT's `validators` says. */
+function latestSet({ chain, rpc }: QueryContext): number {
+  return rpc.syncing() === undefined ? chain.headHeight + 1 : chain.headHeight
+}
+
+async function validatorSet(context: QueryContext, height: bigint, page: PageRequest | undefined) {
+  if (height <= 0n) throw invalidArgument(`height must be greater than 0, but got ${height}`)
+  if (height > latestSet(context)) throw invalidArgument('requested block height is bigger then the chain length')
+  const set = context.chain.validatorsAt(Number(height))
+  if (set === undefined) throw notFound(`the validator set of block ${height} is not available`)
+  const { items, pagination } = await paginate(context, page, positionWalk([...set.validators.keys()]), (index) => {
+    const { address, publicKey, power } = set.validators[index]!
+    return {
+      address: consensusText(address),
+      pubKey: { typeUrl: Ed25519PubKey.typeUrl, value: Ed25519PubKey.encode({ key: publicKey }) },
+      votingPower: power,
+      proposerPriority: set.priorities[index]!,
+    }
+  })
+  return { blockHeight: height, validators: items, pagination }
+}

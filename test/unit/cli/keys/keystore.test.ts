@@ -1,0 +1,104 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DirectEthSecp256k1HdWallet } from '@cosmjs/proto-signing'
+import { Wallet as EthersWallet } from 'ethers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../../src/cli/devnet/accounts.ts'
+import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
+import { createMnemonic, keyOfMnemonic } from '../../../../src/cli/keys/mnemonic.ts'
+import { toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+
+const KEY = hexToBytes(DEVNET_ACCOUNTS[1]!.privateKey)
+const ADDRESS = DEVNET_ACCOUNTS[1]!.address
+/** the real cost takes a second a key */
+const FEW_ROUNDS = 1024
+
+let directory: string
+
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'coind-keys-')), 'keys')
+})
+afterEach(() => {
+  rmSync(join(directory, '..'), { recursive: true })
+})
+
+describe('a keystore', () => {
+  it('gives back a key for its password alone', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    expect(keystore.list()).toEqual([])
+    const key = await keystore.add('alice', KEY, 'correct horse')
+    expect(keystore.list()).toEqual([{ name: 'alice', address: ADDRESS }])
+    expect(await keystore.open(key, 'correct horse')).toEqual(KEY)
+    await expect(keystore.open(key, 'wrong horse')).rejects.toThrow(/cannot be opened/)
+    keystore.remove(key)
+    expect(keystore.list()).toEqual([])
+  })
+
+  it('finds a key by its name and by both encodings of its address', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    await keystore.add('alice', KEY, 'correct horse')
+    for (const name of ['alice', toChecksumAddress(ADDRESS), toBech32(ADDRESS)]) {
+      expect(keystore.find(name).name).toBe('alice')
+    }
+    expect(() => keystore.find('bob')).toThrow('there is no key bob')
+  })
+
+  it('keeps secrets to their owner, and one file a key', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    await keystore.add('alice', KEY, 'correct horse')
+    const path = join(directory, 'alice.json')
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    expect(readFileSync(path, 'utf8')).not.toContain(bytesToHex(KEY).slice(2))
+    const other = hexToBytes(DEVNET_ACCOUNTS[2]!.privateKey)
+    await expect(keystore.add('alice', other, 'correct horse')).rejects.toThrow('has a key alice already')
+    await expect(keystore.add('bob', KEY, 'correct horse')).rejects.toThrow('under the name alice already')
+    await expect(keystore.add('../bob', other, 'correct horse')).rejects.toThrow('cannot name a key')
+  })
+
+  it('has the format of other wallets', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    await keystore.add('alice', KEY, 'correct horse')
+    const theirs = EthersWallet.fromEncryptedJsonSync(
+      readFileSync(join(directory, 'alice.json'), 'utf8'),
+      'correct horse',
+    )
+    expect(theirs.address).toBe(toChecksumAddress(ADDRESS))
+    const bob = new EthersWallet(DEVNET_ACCOUNTS[2]!.privateKey)
+    writeFileSync(join(directory, 'bob.json'), bob.encryptSync('correct horse'))
+    expect(bytesToHex(await keystore.open(keystore.find('bob'), 'correct horse'))).toBe(bob.privateKey)
+  })
+
+  it('says which file is damaged', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    const key = await keystore.add('alice', KEY, 'correct horse')
+    const path = join(directory, 'alice.json')
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.replace(bytesToHex(ADDRESS).slice(2), bytesToHex(DEVNET_ACCOUNTS[2]!.address).slice(2)))
+    await expect(keystore.open(keystore.find('alice'), 'correct horse')).rejects.toThrow('holds another key')
+    writeFileSync(path, '{}')
+    expect(() => keystore.list()).toThrow(`${path} is not a keystore file`)
+    await expect(keystore.open(key, 'correct horse')).rejects.toThrow('cannot be opened')
+  })
+})
+
+describe('mnemonics', () => {
+  it('give the keys that other wallets derive', async () => {
+    for (const [index, { privateKey }] of DEVNET_ACCOUNTS.slice(0, 3).entries()) {
+      expect(bytesToHex(await keyOfMnemonic(`  ${DEVNET_MNEMONIC.toUpperCase()}\n`, index))).toBe(privateKey)
+    }
+    const fresh = await createMnemonic()
+    expect(fresh.split(' ')).toHaveLength(24)
+    const ours = await keyOfMnemonic(fresh, 0)
+    const theirs = await DirectEthSecp256k1HdWallet.fromMnemonic(fresh, { prefix: 'coin' })
+    const [account] = await theirs.getAccounts()
+    expect(account!.address).toBe(toBech32(hexToBytes(new EthersWallet(bytesToHex(ours)).address)))
+  })
+
+  it('are refused with a wrong checksum', async () => {
+    await expect(keyOfMnemonic(DEVNET_MNEMONIC.replace('junk', 'test'), 0)).rejects.toThrow('BIP-39')
+    await expect(keyOfMnemonic('', 0)).rejects.toThrow('BIP-39')
+  })
+})
