@@ -40,9 +40,8 @@ function createPool(limits: Partial<PoolLimits> = {}): TransactionPool {
     chain: {
       evmChainId: CHAIN_ID,
       forks: [{ height: 0, fork: 'osaka' }],
-      feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: GWEI, initialBaseFee: GWEI },
     },
-    head: { height: 1, baseFeePerGas: GWEI, gasLimit: 150_000_000n },
+    head: { height: 1, baseFeePerGas: GWEI, minimumBaseFee: GWEI, gasLimit: 150_000_000n },
     readAccount: () => ({ nonce: 0n, balance: 10n ** 24n, code: 'none' }),
     authoritiesOf: () => [],
     checkNativeState: () => undefined,
@@ -91,6 +90,7 @@ timed(`follow a block of ${chosen.length}`, chosen.length, () =>
   pool.headChanged({
     height: 2,
     baseFeePerGas: GWEI,
+    minimumBaseFee: GWEI,
     gasLimit: 150_000_000n,
     accounts: Array.from(nonces.values(), ({ address, count }) => [
       address,

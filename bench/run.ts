@@ -11,6 +11,7 @@ import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
 import { CALL_GAS_LIMIT, measureEvm } from './parts/evm.ts'
 import { measureIsolation } from './parts/isolation.ts'
 import { measureJoin } from './parts/join.ts'
+import { measureNativeSends } from './parts/nativeSends.ts'
 import { measureNetwork } from './parts/network.ts'
 import { measureReads } from './parts/reads.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
@@ -22,7 +23,7 @@ import { startCoind } from './targets/coind.ts'
 import type { Target } from './targets/target.ts'
 
 /** They share one chain of each target. */
-const SHARED_PARTS = ['transfers', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle']
+const SHARED_PARTS = ['transfers', 'sends', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle']
 const PARTS = ['evm', ...SHARED_PARTS, 'isolation', 'worst', 'network', 'join']
 
 /** Of bench/worstCase.ts: the slowest of each kind. */
@@ -143,6 +144,12 @@ async function measure(target: Target, report: Report): Promise<void> {
     }
   }
   if (parts.has('transfers')) await load('transfers', coinTransfers())
+  if (parts.has('sends') && name === 'coind') {
+    for (const { count, accounts: senders } of sizes) {
+      const size = { label: `native sends ${count}/${senders}`, count, accounts: accounts.slice(0, senders) }
+      report.add(name, await measureNativeSends(target, { ...size, inFlight, pipeline: Number(flags.pipeline) }))
+    }
+  }
   if (parts.has('batches')) {
     await load('batches', coinTransfers(), { batch: BATCH, inFlight: BATCHES_IN_FLIGHT, pipeline: 1 })
   }

@@ -2,6 +2,8 @@ import { connect, type Socket } from 'node:net'
 
 export interface LoadOptions {
   readonly port: number
+  /** where they are posted; / by default */
+  readonly path?: string
   /** JSON-RPC bodies, sent once each in order */
   readonly bodies: readonly string[]
   /** requests under way at a time */
@@ -27,8 +29,8 @@ const LENGTH_HEADER = /\r\ncontent-length: *(\d+)/i
  * Sends requests over kept connections, always `inFlight` at a time. A client of its own on plain sockets: it shares the
  * machine with the node, and takes a small part of what `fetch` would.
  */
-export async function runLoad({ port, bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
-  const requests = bodies.map((body) => requestBytes(port, body))
+export async function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
+  const requests = bodies.map((body) => requestBytes(port, path, body))
   const latenciesMs = new Float64Array(requests.length)
   let next = 0
   let errors = 0
@@ -72,10 +74,10 @@ export async function runLoad({ port, bodies, inFlight, pipeline = 1 }: LoadOpti
   return { elapsedMs, latenciesMs: latenciesMs.sort(), errors, firstError }
 }
 
-function requestBytes(port: number, body: string): Buffer {
+function requestBytes(port: number, path: string, body: string): Buffer {
   const length = Buffer.byteLength(body)
   return Buffer.from(
-    `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
   )
 }
 

@@ -42,6 +42,16 @@ export function accountWithKey(key: Uint8Array): Account {
 /** The first of the development accounts that coind's devnet and anvil fund alike. */
 export const FUNDER = accountWithKey(hexToBytes('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'))
 
+/** The compressed public key, 33 bytes. */
+export function publicKeyOf({ key }: Account): Uint8Array {
+  return native.publicKeyCreate(key, true)
+}
+
+/** r and s of a signature over a digest. */
+export function signDigest({ key }: Account, digest: Uint8Array): Uint8Array {
+  return native.ecdsaSign(digest, key).signature
+}
+
 /** Signs a type 2 transaction; the fees are enough for a full chain. */
 export function sign(account: Account, fields: Partial<UnsignedTransaction>): Signed {
   const transaction = buildTransaction({

@@ -3,6 +3,8 @@ import { openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
+import { dueUpgrade } from '../modules/upgrade/beginUpgrade.ts'
+import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Database } from '../storage/database.ts'
@@ -65,7 +67,7 @@ export interface Executor {
 
 /**
  * Opens the database as its one writer, with block 0 when it is empty, and the application on it.
- * @throws GenesisMismatch, DatabaseError
+ * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
@@ -75,6 +77,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     const database = new BufferedDatabase(stored)
     const state = new StateStore(database)
     const head = await openChain(database, state, chain, options.genesis)
+    dueUpgrade(new Journal(state.reader()).native, head.header.number + 1)
     const publisher = createPublisher({
       database,
       reader: { getCode: (hash) => state.reader().getCode(hash) },

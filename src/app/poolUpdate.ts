@@ -16,6 +16,7 @@ export function poolUpdate(
   return {
     height: header.number,
     baseFeePerGas: nextBaseFee(header, nextParams.feeMarket),
+    minimumBaseFee: nextParams.feeMarket.minimumBaseFee,
     gasLimit: nextParams.blockGasLimit,
     accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
       address,

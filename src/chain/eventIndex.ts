@@ -1,7 +1,7 @@
 import { type Address, moduleAddress, parseAddress } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
-import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
+import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { BlockEvents, StoredEntry } from './entryResult.ts'
 import { evmTransfers } from './evmTransfers.ts'
@@ -69,39 +69,41 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys of the index entries for a block, each once. */
+/** Keys of the index entries for a block. A full block has thousands of transfers, so parties are taken the short way. */
 export function eventIndexKeys(
   height: number,
   entries: readonly StoredEntry[],
   { begin, end }: BlockEvents,
 ): Uint8Array[] {
-  const terms = new Map<string, Uint8Array>()
+  const suffix = heightBytes(height)
+  const keys: Uint8Array[] = []
   const seen = new Set<string>()
-  const add = (made: Uint8Array): void => void terms.set(bytesKey(made), made)
-  const addParty = (address: Address): void => {
-    const name = bytesKey(address)
-    if (seen.has(name)) return
-    seen.add(name)
-    add(term(Kind.party, address))
+  const isNew = (name: string): boolean => {
+    const { size } = seen
+    return seen.add(name).size > size
   }
-  const addText = (key: string, value?: string): void => {
-    const name = value === undefined ? key : `${key}=${value}`
-    if (seen.has(name)) return
-    seen.add(name)
-    add(termOf(value === undefined ? { key } : { key, value }))
+  const addParty = (address: Address): void => {
+    if (isNew(bytesKey(address))) keys.push(partyKey(address, suffix))
+  }
+  const addTerm = (item: EventTerm): void => {
+    if (isNew(item.value === undefined ? item.key : `${item.key}=${item.value}`)) {
+      keys.push(columnKey(Column.eventTerm, termOf(item), suffix))
+    }
   }
   const addEvents = (events: readonly NativeEvent[]): void => {
     for (const { type, attributes } of events) {
       for (const { key, value } of attributes) {
-        addText(`${type}.${key}`)
-        addText(`${type}.${key}`, value)
+        addTerm({ key: `${type}.${key}` })
+        addTerm({ key: `${type}.${key}`, value })
       }
     }
   }
 
+  let hasEvm = false
   for (const entry of entries) {
     if (entry.kind === 'native') addEvents(entry.result.events)
     if (entry.kind !== 'evm') continue
+    hasEvm = true
     addParty(entry.signed.sender)
     for (const { from, to } of evmTransfers(entry)) {
       addParty(from)
@@ -109,14 +111,20 @@ export function eventIndexKeys(
     }
     addEvents(entry.events)
   }
-  if (entries.some(({ kind }) => kind === 'evm')) {
-    addParty(FEE_COLLECTOR)
-    add(BANK_TERM)
-  }
+  if (hasEvm) keys.push(partyKey(FEE_COLLECTOR, suffix), columnKey(Column.eventTerm, BANK_TERM, suffix))
   addEvents(begin)
   addEvents(end)
-  const suffix = heightBytes(height)
-  return [...terms.values()].map((made) => columnKey(Column.eventTerm, made, suffix))
+  return keys
+}
+
+/** As `columnKey` of the term makes it. */
+function partyKey(address: Address, suffix: Uint8Array): Uint8Array {
+  const key = new Uint8Array(1 + TERM_BYTES + HEIGHT_BYTES)
+  key[0] = Column.eventTerm
+  key[1] = Kind.party
+  for (let i = 0; i < TERM_BYTES - 1; i++) key[2 + i] = address[i]!
+  for (let i = 0; i < HEIGHT_BYTES; i++) key[1 + TERM_BYTES + i] = suffix[i]!
+  return key
 }
 
 /** Heights in [from, to], ascending, whose blocks hold every term; all of them when there is none. */

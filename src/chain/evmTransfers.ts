@@ -18,9 +18,9 @@ export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly
   if (receipt.status !== 1) return NOTHING
   const { transaction, sender } = signed
   const to = transaction.to ?? receipt.contractAddress
-  const hasValue = transaction.value > 0n && to !== undefined
-  if (!hasValue && transfers.length === 0 && receipt.logs.length === 0) return NOTHING
-  const own = hasValue ? [{ from: sender, to, amountAcoin: transaction.value }] : NOTHING
+  const isMoved = transaction.value > 0n && to !== undefined
+  const own = isMoved ? [{ from: sender, to, amountAcoin: transaction.value }] : NOTHING
+  if (transfers.length === 0 && receipt.logs.length === 0) return own
   return [...own, ...transfers, ...receipt.logs.flatMap(tokenTransfer)]
 }
 

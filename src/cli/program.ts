@@ -21,6 +21,7 @@ const EXIT_UNAVAILABLE = 69
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
   ['GenesisMismatch', EXIT_DATA],
+  ['UpgradeNeeded', EXIT_FAILED],
   ['BlockFileError', EXIT_DATA],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],

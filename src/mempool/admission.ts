@@ -12,7 +12,7 @@ export interface AdmissionRules {
   readonly chainId: bigint
   readonly fork: Hardfork
   readonly blockGasLimit: bigint
-  /** wei per gas: no block's base fee is ever lower */
+  /** wei per gas: no block's base fee is lower */
   readonly minimumBaseFee: bigint
   /** wei per gas */
   readonly minimumTip: bigint

@@ -5,20 +5,21 @@ const WORD_BYTES = 32
 const NUMBER_BYTES = 8
 const ADDRESS_BYTES = 20
 const HASH_BYTES = 32
-/** height, gas limit, base fee, number of accounts */
-const HEAD_BYTES = 3 * NUMBER_BYTES + WORD_BYTES
+/** height, gas limit, number of accounts, base fee, the lowest base fee */
+const HEAD_BYTES = 3 * NUMBER_BYTES + 2 * WORD_BYTES
 /** address, nonce, balance, code */
 const ACCOUNT_BYTES = ADDRESS_BYTES + NUMBER_BYTES + WORD_BYTES + 1
 
 /** An update in one buffer of its own: one object crosses to another thread in place of several for each account. */
 export function packHeadUpdate(update: PoolHeadUpdate): Uint8Array<ArrayBuffer> {
-  const { height, baseFeePerGas, gasLimit, accounts, included } = update
+  const { height, baseFeePerGas, minimumBaseFee, gasLimit, accounts, included } = update
   const out = new Uint8Array(HEAD_BYTES + accounts.length * ACCOUNT_BYTES + included.length * HASH_BYTES)
   const view = new DataView(out.buffer)
   view.setFloat64(0, height)
   view.setBigUint64(NUMBER_BYTES, gasLimit)
   view.setFloat64(2 * NUMBER_BYTES, accounts.length)
   setWord(view, 3 * NUMBER_BYTES, baseFeePerGas)
+  setWord(view, 3 * NUMBER_BYTES + WORD_BYTES, minimumBaseFee)
   let at = HEAD_BYTES
   for (const [address, { nonce, balance, code }] of accounts) {
     out.set(address, at)
@@ -53,6 +54,7 @@ export function unpackHeadUpdate(packed: Uint8Array): PoolHeadUpdate {
     height: view.getFloat64(0),
     gasLimit: view.getBigUint64(NUMBER_BYTES),
     baseFeePerGas: getWord(view, 3 * NUMBER_BYTES),
+    minimumBaseFee: getWord(view, 3 * NUMBER_BYTES + WORD_BYTES),
     accounts,
     included,
   }

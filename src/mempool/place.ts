@@ -19,11 +19,11 @@ import { SenderQueue } from './senderQueue.ts'
 import type { AccountReader, Admission, PoolHeadUpdate, PoolLimits } from './types.ts'
 
 /** The block before the one that transactions wait for. */
-export type PoolHead = Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'gasLimit'>
+export type PoolHead = Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'minimumBaseFee' | 'gasLimit'>
 
 /** What a pool is told about the chain. */
 export interface PoolSources {
-  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'feeMarket'>
+  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks'>
   /** reads the state of the head that was last given, or of a later one */
   readonly readAccount: AccountReader
   /** recovers who signed a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
@@ -70,7 +70,7 @@ export function placeEvm(
     chainId: chain.evmChainId,
     fork: forkAt(chain, head.height + 1),
     blockGasLimit: head.gasLimit,
-    minimumBaseFee: chain.feeMarket.minimumBaseFee,
+    minimumBaseFee: head.minimumBaseFee,
     minimumTip: limits.minimumTip,
     transactionBytes: limits.transactionBytes,
   })

@@ -79,6 +79,9 @@ export interface PoolHeadUpdate {
   readonly height: number
   /** base fee of the next block, wei per gas */
   readonly baseFeePerGas: bigint
+  /** wei per gas: as long as the parameters stay, no block's base fee is lower */
+  readonly minimumBaseFee: bigint
+  /** of the next block */
   readonly gasLimit: bigint
   /** accounts that the block changed, among them the sender of each included transaction */
   readonly accounts: readonly (readonly [Address, AccountState])[]

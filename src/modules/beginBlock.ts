@@ -1,3 +1,4 @@
+import { beginAuthz } from './authz/grants.ts'
 import type { LastCommitInfo, Misbehaviour } from './blockInfo.ts'
 import type { ModuleContext } from './context.ts'
 import { beginDistribution } from './distribution/beginDistribution.ts'
@@ -23,4 +24,5 @@ export function beginBlock(context: ModuleContext, { lastCommit, misbehaviour }:
   beginDistribution(context, lastCommit)
   beginSlashing(context, lastCommit)
   for (const found of misbehaviour) handleEvidence(context, found)
+  beginAuthz(context)
 }

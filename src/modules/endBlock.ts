@@ -1,4 +1,5 @@
 import type { ModuleContext } from './context.ts'
+import { endFeegrant } from './feegrant/grants.ts'
 import { endGov } from './gov/endGov.ts'
 import { MESSAGES } from './messages.ts'
 import { endStaking } from './staking/endStaking.ts'
@@ -10,5 +11,7 @@ import type { PowerUpdate } from './staking/validatorUpdates.ts'
  */
 export function endBlock(context: ModuleContext): readonly PowerUpdate[] {
   endGov(context, MESSAGES)
-  return endStaking(context)
+  const updates = endStaking(context)
+  endFeegrant(context)
+  return updates
 }

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { CandidateRequest } from '../app/candidateSource.ts'
 import { accountState } from '../app/poolUpdate.ts'
+import { runningParams } from '../app/runningParams.ts'
 import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entryKind.ts'
@@ -126,12 +127,14 @@ function announce(entry: PoolEntry): void {
 }
 
 const head = view.chain.header(view.chain.headHeight)!
+const { blockGasLimit, feeMarket } = runningParams(world.native, data.chain)
 const pool = new TransactionPool({
   chain: data.chain,
   head: {
     height: head.number,
-    baseFeePerGas: nextBaseFee(head, data.chain.feeMarket),
-    gasLimit: head.gasLimit,
+    baseFeePerGas: nextBaseFee(head, feeMarket),
+    minimumBaseFee: feeMarket.minimumBaseFee,
+    gasLimit: blockGasLimit,
   },
   readAccount: (address) => accountState(state.getAccount(address), state),
   authoritiesOf: ({ authorizationList }) =>

@@ -68,6 +68,6 @@ export async function signWithCosmJs(
   } = options
   const client = await SigningStargateClient.offline(signer)
   const [account] = await signer.getAccounts()
-  const data = { accountNumber: BigInt(accountNumber), sequence: BigInt(sequence), chainId }
+  const data = { accountNumber: BigInt(accountNumber), sequence, chainId }
   return TxRaw.encode(await client.sign(account!.address, messages, fee, memo, data, timeoutHeight)).finish()
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
+import { addressOf } from '../../modules/tx/signTransaction.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { parseDecimal } from '../../primitives/decimal.ts'
@@ -21,8 +22,14 @@ import type { NodeCommands, Terminal } from '../ports.ts'
 import { accountText } from '../tx/addresses.ts'
 import { formatAmount, parseAmount } from '../tx/amount.ts'
 import { MESSAGE_COMMANDS } from '../tx/messageCommands.ts'
-import { broadcast, completeTerms, type Signer, type TransactionWishes, waitForBlock } from '../tx/sendTransaction.ts'
-import { publicKeyOf, signedTransaction } from '../tx/signedTransaction.ts'
+import {
+  broadcast,
+  completeTerms,
+  type Signer,
+  sign,
+  type TransactionWishes,
+  waitForBlock,
+} from '../tx/sendTransaction.ts'
 import type { MessageJson, TxCommand } from '../tx/txCommand.ts'
 
 interface Options extends NodeOptions, KeystoreOptions, SecretOptions {
@@ -73,12 +80,11 @@ function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
     const options = command.opts<Options>()
     const client = connectNode(options, terminal)
     const signer = await readSigner(options, terminal)
-    const from = toBech32(signer.publicKey.address)
-    const sender = signer.publicKey.address
+    const from = toBech32(signer.address)
     const values = command.opts<Record<string, string | boolean | undefined>>()
-    const messages = (await entry.build({ sender, from, args, options: values, client, terminal })).map(readMessage)
+    const messages = (await entry.build({ from, args, options: values, client, terminal })).map(readMessage)
     const terms = await completeTerms(messages, wishesOf(options), signer, client)
-    const raw = signedTransaction(messages, terms, signer.publicKey, signer.privateKey)
+    const raw = sign(messages, terms, signer)
     if (options.dryRun === true) {
       terminal.print(`gas ${terms.gasLimit}, fee ${formatAmount(terms.feeAcoin)}\n${bytesToHex(raw)}\n`)
       return
@@ -120,8 +126,8 @@ async function readSigner(options: Options, terminal: Terminal): Promise<Signer>
   const given = await givenPrivateKey(options, terminal)
   if (given !== undefined) {
     const signer = signerOf(given)
-    if (options.from !== undefined && accountText(options.from) !== toBech32(signer.publicKey.address)) {
-      throw new ConfigError(`the given key is that of ${toBech32(signer.publicKey.address)}, not of ${options.from}`)
+    if (options.from !== undefined && accountText(options.from) !== toBech32(signer.address)) {
+      throw new ConfigError(`the given key is that of ${toBech32(signer.address)}, not of ${options.from}`)
     }
     return signer
   }
@@ -134,7 +140,7 @@ async function readSigner(options: Options, terminal: Terminal): Promise<Signer>
 }
 
 function signerOf(privateKey: Uint8Array): Signer {
-  return { publicKey: publicKeyOf(privateKey), privateKey }
+  return { address: addressOf({ privateKey }), privateKey }
 }
 
 function wishesOf(options: Options): TransactionWishes {

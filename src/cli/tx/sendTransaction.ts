@@ -1,11 +1,11 @@
 import { ConfigError } from '../../config/configError.ts'
-import type { SingleKey } from '../../modules/tx/publicKey.ts'
+import { coinsOf } from '../../modules/coin.ts'
+import { signTransaction } from '../../modules/tx/signTransaction.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { type Decimal, parseDecimal, roundUp } from '../../primitives/decimal.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
-import { signedTransaction, type TransactionTerms } from './signedTransaction.ts'
 
 /** A transaction was refused, or failed in its block. The message is a line for the operator. */
 export class TransactionFailed extends Error {
@@ -30,8 +30,22 @@ export interface TransactionWishes {
 
 /** A key that signs on this machine. */
 export interface Signer {
-  readonly publicKey: SingleKey
+  readonly address: Address
+  /** 32 bytes */
   readonly privateKey: Uint8Array
+}
+
+/** What is signed besides the messages. */
+export interface TransactionTerms {
+  readonly chainId: string
+  readonly sequence: bigint
+  readonly gasLimit: bigint
+  readonly feeAcoin: bigint
+  readonly memo: string
+  /** 0: none */
+  readonly timeoutHeight: bigint
+  /** `coin1…` of the account whose fee allowance pays; empty: the sender pays */
+  readonly feeGranter: string
 }
 
 /** The base fee may rise by this factor until the transaction is in a block. */
@@ -46,16 +60,22 @@ const INCLUSION_MS = 60_000
 export async function completeTerms(
   messages: readonly AnyValue[],
   wishes: TransactionWishes,
-  signer: Pick<Signer, 'publicKey'>,
+  signer: Signer,
   client: NodeClient,
 ): Promise<TransactionTerms> {
   const chainId = wishes.chainId ?? (await networkOf(client))
-  const sequence = wishes.sequence ?? (await sequenceOf(signer.publicKey.address, client))
+  const sequence = wishes.sequence ?? (await sequenceOf(signer.address, client))
   const { memo, timeoutHeight, feeGranter } = wishes
   const fixed = { chainId, sequence, memo, timeoutHeight, feeGranter }
   const gasLimit = wishes.gasLimit ?? (await estimateGas(messages, fixed, signer, wishes.gasAdjustment, client))
   const feeAcoin = wishes.feeAcoin ?? gasLimit * (wishes.gasPriceAcoin ?? (await gasPriceOf(client)))
   return { ...fixed, gasLimit, feeAcoin }
+}
+
+/** The bytes of the signed transaction. */
+export function sign(messages: readonly AnyValue[], terms: TransactionTerms, { privateKey }: Signer): Uint8Array {
+  const { chainId, sequence, feeAcoin, ...rest } = terms
+  return signTransaction({ messages, fee: coinsOf(feeAcoin), ...rest }, [{ privateKey, sequence }], chainId)
 }
 
 /**
@@ -135,11 +155,11 @@ async function sequenceOf(address: Address, client: NodeClient): Promise<bigint>
 async function estimateGas(
   messages: readonly AnyValue[],
   fixed: Omit<TransactionTerms, 'gasLimit' | 'feeAcoin'>,
-  { publicKey }: Pick<Signer, 'publicKey'>,
+  signer: Signer,
   adjustment: Decimal,
   client: NodeClient,
 ): Promise<bigint> {
-  const raw = signedTransaction(messages, { ...fixed, gasLimit: 0n, feeAcoin: 0n }, publicKey, undefined)
+  const raw = sign(messages, { ...fixed, gasLimit: 0n, feeAcoin: 0n }, signer)
   const answer = (await client.post('/cosmos/tx/v1beta1/simulate', {
     tx_bytes: Buffer.from(raw).toString('base64'),
   })) as { readonly gas_info: { readonly gas_used: string } }

@@ -1,5 +1,4 @@
 import type { Option } from 'commander'
-import type { Address } from '../../primitives/address.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
 import type { NodeClient } from '../nodeClient.ts'
 import type { Terminal } from '../ports.ts'
@@ -9,8 +8,7 @@ export type MessageJson = { readonly '@type': string } & { readonly [name: strin
 
 /** What a command makes its messages of. */
 export interface TxInput {
-  readonly sender: Address
-  /** the same as `coin1…` */
+  /** who signs, `coin1…` */
   readonly from: string
   /** in the order of `TxCommand.arguments` */
   readonly args: readonly string[]

@@ -1,6 +1,7 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore, WorldState } from '../../state/world.ts'
+import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 import { Grant } from './types.ts'
@@ -31,7 +32,7 @@ export function* grants(
   const { granter, grantee } = filter
   const parts = granter === undefined ? [] : [prefixed(granter), ...(grantee === undefined ? [] : [prefixed(grantee)])]
   for (const [key, value] of native.range(concatBytes(GRANTS_PREFIX, ...parts))) {
-    yield { ...readId(key.subarray(GRANTS_PREFIX.length)), grant: Grant.decode(value) }
+    yield { ...grantIdOf(key), grant: Grant.decode(value) }
   }
 }
 
@@ -78,10 +79,8 @@ export function emitGrantEvent(
   { granter, grantee, msgTypeUrl }: GrantId,
 ): void {
   const values = { grantee: toBech32(grantee), granter: toBech32(granter), msg_type_url: msgTypeUrl }
-  world.emitEvent({
-    type,
-    attributes: Object.entries(values).map(([key, value]) => ({ key, value: JSON.stringify(value) })),
-  })
+  const attributes = Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)])
+  world.emitEvent(event(type, Object.fromEntries(attributes)))
 }
 
 function dequeue(native: Pick<NativeStore, 'get' | 'delete'>, id: GrantId): boolean {
@@ -97,6 +96,11 @@ function queueKey(expiration: bigint, id: GrantId): Uint8Array {
 
 function idBytes({ granter, grantee, msgTypeUrl }: GrantId): Uint8Array {
   return concatBytes(prefixed(granter), prefixed(grantee), new TextEncoder().encode(msgTypeUrl))
+}
+
+/** What a key of the native store with {@link GRANTS_PREFIX} names. */
+export function grantIdOf(key: Uint8Array): GrantId {
+  return readId(key.subarray(GRANTS_PREFIX.length))
 }
 
 function readId(bytes: Uint8Array): GrantId {

@@ -1,4 +1,4 @@
-import { BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
+import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import { acoinOf, areValidCoins, type Coin, coinsOf, coinsText } from '../coin.ts'
 import { requireAuthority } from '../gov/authority.ts'

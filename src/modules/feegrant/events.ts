@@ -1,5 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { WorldState } from '../../state/world.ts'
+import { event } from '../bank/bankEvents.ts'
 
 /** Events of x/feegrant/events.go. */
 export function emitFeeGrantEvent(
@@ -7,11 +8,5 @@ export function emitFeeGrantEvent(
   type: 'set_feegrant' | 'use_feegrant' | 'update_feegrant' | 'revoke_feegrant',
   { granter, grantee }: { readonly granter: Address; readonly grantee: Address },
 ): void {
-  world.emitEvent({
-    type,
-    attributes: [
-      { key: 'granter', value: toBech32(granter) },
-      { key: 'grantee', value: toBech32(grantee) },
-    ],
-  })
+  world.emitEvent(event(type, { granter: toBech32(granter), grantee: toBech32(grantee) }))
 }

@@ -6,7 +6,7 @@ import { moduleStoreKey } from '../storeKey.ts'
 import { FeeGrant } from './types.ts'
 
 /** Keys of x/feegrant/key.go; times in the queue are milliseconds, 8 bytes, rounded up. */
-const GRANTS_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x00))
+export const GRANTS_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x00))
 const QUEUE_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x01))
 /** Expired allowances that one block removes at most, as the SDK does. */
 const PRUNED_PER_BLOCK = 200

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, multiply, truncate } from '../../primitives/decimal.ts'
-import { bytes, decimal, defineMessage, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
+import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSchema.ts'
 import { burnCoins } from '../bank/coins.ts'
 import { sendCoins } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
@@ -28,7 +28,6 @@ const Cleanup = defineMessage('coind.gov.Cleanup', {
   charge: decimal(2),
   destination: bytes(3),
 })
-type Cleanup = ValueOf<typeof Cleanup>
 
 /**
  * Settles deposits of a proposal that ended, then removes votes that nobody counts. What the budget does not allow waits in

@@ -32,9 +32,9 @@ interface Due {
  * SDK's, a block counts no more than {@link BLOCK_BUDGET} votes; a longer tally goes on in the blocks after it, with the voting
  * powers it began with.
  */
-export function endGov(context: ModuleContext, messages: MessageTable): void {
+export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_BUDGET): void {
   const { native } = context.world
-  const budget: Budget = { left: BLOCK_BUDGET }
+  const budget: Budget = { left: limit }
   for (const { key, timeMs, id, value } of dueOf(native, INACTIVE_QUEUE_PREFIX, context.block.timeMs, budget)) {
     if (budget.left <= 0) return
     budget.left--

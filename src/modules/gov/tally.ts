@@ -58,7 +58,11 @@ export function countVotes(
       break
     }
     const voter = parseAddress(vote.voter)
-    budget.left -= 1 + count(native, counting, voter, vote)
+    budget.left--
+    count(native, counting, voter, vote, (units) => {
+      budget.left -= units
+      return true
+    })
     counted.push(voteKey(id, voter))
   }
   for (const key of counted) native.delete(key)
@@ -72,20 +76,29 @@ export function countVote(native: Pick<Native, 'range'>, tally: Tally, voter: Ad
   return close(counting)
 }
 
-/** Adds the validators' votes for delegators who did not vote, and judges (the rest of Tally). */
-export function judge(tally: Tally, params: Params, isExpedited: boolean): TallyOutcome {
+/**
+ * Counts all votes, which stay where they are.
+ * @param charge asked before each voter and each of its delegations; undefined is the result when it refuses
+ */
+export function countAll(
+  native: Pick<Native, 'range'>,
+  id: bigint,
+  tally: Tally,
+  charge: (units: number) => boolean,
+): Tally | undefined {
   const counting = open(tally)
-  for (const { tokens, delegatorShares, deductions, vote } of counting.validators.values()) {
-    if (vote.length === 0) continue
-    addPower(counting, vote, divide((delegatorShares - deductions) * tokens, delegatorShares))
+  for (const vote of votesOf(native, id)) {
+    if (!charge(1)) return undefined
+    if (count(native, counting, parseAddress(vote.voter), vote, charge) === undefined) return undefined
   }
-  const { yes, abstain, no, noWithVeto, totalPower } = close(counting)
-  const result: TallyResult = {
-    yesCount: truncate(yes).toString(),
-    abstainCount: truncate(abstain).toString(),
-    noCount: truncate(no).toString(),
-    noWithVetoCount: truncate(noWithVeto).toString(),
-  }
+  return close(counting)
+}
+
+/** Adds the validators' votes for delegators who did not vote, and judges (the rest of Tally). */
+export function judge(counted: Tally, params: Params, isExpedited: boolean): TallyOutcome {
+  const tally = withValidators(counted)
+  const { yes, abstain, noWithVeto, totalPower } = tally
+  const result = resultOf(tally)
   const bonded = tally.validators.reduce((sum, { tokens }) => sum + tokens, 0n)
   const rejected = (burnsDeposits: boolean): TallyOutcome => ({ passes: false, burnsDeposits, result })
   if (bonded === 0n) return rejected(false)
@@ -95,6 +108,29 @@ export function judge(tally: Tally, params: Params, isExpedited: boolean): Tally
   const threshold = ratio(isExpedited ? params.expeditedThreshold : params.threshold)
   if (divide(yes, totalPower - abstain) > threshold) return { passes: true, burnsDeposits: false, result }
   return rejected(false)
+}
+
+/** What the votes of a complete tally sum to, those of validators included. */
+export function tallyResult(counted: Tally): TallyResult {
+  return resultOf(withValidators(counted))
+}
+
+function withValidators(counted: Tally): Tally {
+  const counting = open(counted)
+  for (const { tokens, delegatorShares, deductions, vote } of counted.validators) {
+    if (vote.length === 0) continue
+    addPower(counting, vote, divide((delegatorShares - deductions) * tokens, delegatorShares))
+  }
+  return close(counting)
+}
+
+function resultOf({ yes, abstain, no, noWithVeto }: Tally): TallyResult {
+  return {
+    yesCount: truncate(yes).toString(),
+    abstainCount: truncate(abstain).toString(),
+    noCount: truncate(no).toString(),
+    noWithVetoCount: truncate(noWithVeto).toString(),
+  }
 }
 
 function open({ validators: bonded, yes, abstain, no, noWithVeto, totalPower }: Tally): Counting {
@@ -121,19 +157,28 @@ function close({ validators: bonded, byOption, totalPower }: Counting): Tally {
   }
 }
 
-/** @returns how many delegations the voter has */
-function count(native: Pick<Native, 'range'>, counting: Counting, voter: Address, { options }: Vote): number {
+/**
+ * Adds a voter's power to what it voted for.
+ * @param charge asked before each delegation
+ * @returns undefined when that refused
+ */
+function count(
+  native: Pick<Native, 'range'>,
+  counting: Counting,
+  voter: Address,
+  { options }: Vote,
+  charge: (units: number) => boolean = () => true,
+): true | undefined {
   const own = counting.validators.get(bytesKey(voter))
   if (own !== undefined) counting.validators.set(bytesKey(voter), { ...own, vote: options })
-  let delegations = 0
   for (const { operator, shares } of delegationsOf(native, voter)) {
-    delegations++
+    if (!charge(1)) return undefined
     const validator = counting.validators.get(bytesKey(operator))
     if (validator === undefined) continue
     counting.validators.set(bytesKey(operator), { ...validator, deductions: validator.deductions + shares })
     addPower(counting, options, divide(shares * validator.tokens, validator.delegatorShares))
   }
-  return delegations
+  return true
 }
 
 function addPower(counting: Counting, options: readonly WeightedVoteOption[], power: Decimal): void {

@@ -137,11 +137,10 @@ function* redelegationRecords({ world: { native } }: ReadContext): Iterable<stri
   }
 }
 
-/** A validator waits exactly while it is unbonding, and nothing that is over waits. */
-function* queues({ world: { native }, block }: ReadContext, all: readonly Validator[]): Iterable<string> {
+/** A validator waits exactly while it is unbonding. */
+function* queues({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   let waiting = 0
   for (const { kind, timeMs, addresses } of queued(native)) {
-    if (timeMs <= block.timeMs) yield `something was due at ${timeMs}`
     if (kind !== 'validator') continue
     waiting++
     const validator = getValidator(native, addresses[0]!)

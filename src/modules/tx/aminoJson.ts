@@ -16,7 +16,7 @@ import {
 import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { Coin } from '../coin.ts'
 import type { MessageTable } from '../message.ts'
-import { ALWAYS_WRITTEN, AMINO_TYPES, KEY_TYPES, ONEOFS } from './aminoTypes.ts'
+import { ALWAYS_WRITTEN, AMINO_TYPES, aminoFieldName, KEY_TYPES, ONEOFS } from './aminoTypes.ts'
 import { LegacyAminoPubKey } from './publicKey.ts'
 
 /** Messages inside messages that amino JSON goes down to. */
@@ -33,13 +33,13 @@ export function messageToAmino(type: AnyMessageType, value: unknown, messages: M
   const writer: Writer = { messages, depth }
   const name = type.typeUrl.slice(1)
   const always = ALWAYS_WRITTEN[name] ?? []
-  const out: Record<string, Json> = {}
+  const oneof = ONEOFS[name]
+  const out: Record<string, Json> = oneof === undefined ? {} : { [oneof.group]: null }
   for (const field of type.fields) {
     const member = (value as Record<string, unknown>)[field.name]
     if (isOmitted(field, member) && !always.includes(field.jsonName)) continue
     const json = fieldToAmino(field, member, writer)
-    const oneof = field.presence === 'oneof' ? ONEOFS[name] : undefined
-    if (oneof === undefined) out[field.jsonName] = json
+    if (oneof === undefined || field.presence !== 'oneof') out[aminoFieldName(name, field.jsonName)] = json
     else out[oneof.group] = { type: oneof.types[field.jsonName]!, value: { [field.jsonName]: json } }
   }
   return out

@@ -1,5 +1,4 @@
-import type { AnyMessageType } from '../../primitives/protoScalars.ts'
-import { CONTENT_TYPES } from '../gov/contents.ts'
+import { ANY_TYPES, type AnyType } from '../anyTypes.ts'
 import {
   Ed25519PubKey,
   EthSecp256k1PubKey,
@@ -35,14 +34,18 @@ export const ONEOFS: Readonly<
   },
 }
 
-/** A type that an Any inside a message may hold, and its name in amino JSON. */
-export interface AminoType {
-  readonly type: AnyMessageType
-  readonly aminoName: string
+/** Fields that amino JSON calls otherwise (`amino.field_name`). */
+const FIELD_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'cosmos.slashing.v1beta1.MsgUnjail': { validator_addr: 'address' },
+}
+
+/** A field's name in amino JSON. @param messageName e.g. `cosmos.bank.v1beta1.MsgSend` */
+export function aminoFieldName(messageName: string, jsonName: string): string {
+  return FIELD_NAMES[messageName]?.[jsonName] ?? jsonName
 }
 
 /** Keys that amino JSON writes as their bytes alone. */
-const KEYS: readonly AminoType[] = [
+const KEYS: readonly AnyType[] = [
   { type: Secp256k1PubKey, aminoName: 'tendermint/PubKeySecp256k1' },
   { type: Ed25519PubKey, aminoName: 'tendermint/PubKeyEd25519' },
   ...[EthSecp256k1PubKey, ...FOREIGN_ETH_SECP256K1_PUB_KEYS].map((type) => ({
@@ -52,12 +55,10 @@ const KEYS: readonly AminoType[] = [
 ]
 export const KEY_TYPES: ReadonlySet<string> = new Set(KEYS.map(({ type }) => type.typeUrl))
 
-/** What an Any inside a message may hold besides messages: keys, contents of proposals. */
-const INTERFACES: readonly AminoType[] = [
-  ...KEYS,
-  { type: LegacyAminoPubKey, aminoName: 'tendermint/PubKeyMultisigThreshold' },
-  ...CONTENT_TYPES,
-]
-
-/** By type URL. */
-export const AMINO_TYPES: ReadonlyMap<string, AminoType> = new Map(INTERFACES.map((type) => [type.type.typeUrl, type]))
+/** What an Any inside a message may hold besides messages, by type URL. */
+export const AMINO_TYPES: ReadonlyMap<string, AnyType> = new Map([
+  ...ANY_TYPES,
+  ...[...KEYS, { type: LegacyAminoPubKey, aminoName: 'tendermint/PubKeyMultisigThreshold' }].map(
+    (entry) => [entry.type.typeUrl, entry] as const,
+  ),
+])

@@ -18,7 +18,8 @@ export function chargeFee(
   feeAcoin: bigint,
 ): SdkError | undefined {
   if (feeGranter !== undefined) {
-    const error = useFeeAllowance(context, feeGranter, feePayer, feeAcoin, messages)
+    const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
+    const error = useFeeAllowance(context, { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls })
     if (error !== undefined) return error
   }
   const payer = feeGranter ?? feePayer

@@ -13,7 +13,7 @@ import {
 } from '../../primitives/protoScalars.ts'
 import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import type { MessageTable } from '../message.ts'
-import { AMINO_TYPES, KEY_TYPES } from './aminoTypes.ts'
+import { AMINO_TYPES, aminoFieldName, KEY_TYPES } from './aminoTypes.ts'
 import type { NativeMessage } from './nativeTransaction.ts'
 import { type StructType, typeName } from './typedData.ts'
 
@@ -45,8 +45,9 @@ function collect(collector: Collector, name: string, path: string, type: AnyMess
     const member = (value as Record<string, unknown>)[field.name]
     const sample = field.presence === 'repeated' ? (member as readonly unknown[])[0] : member
     if (sample === undefined || (field.presence === 'plain' && isEmpty(field, sample))) continue
-    const memberType = typeOf(collector, `${path}.${field.jsonName}`, field, sample)
-    members.push({ name: field.jsonName, type: field.presence === 'repeated' ? `${memberType}[]` : memberType })
+    const jsonName = aminoFieldName(type.typeUrl.slice(1), field.jsonName)
+    const memberType = typeOf(collector, `${path}.${jsonName}`, field, sample)
+    members.push({ name: jsonName, type: field.presence === 'repeated' ? `${memberType}[]` : memberType })
   }
 }
 

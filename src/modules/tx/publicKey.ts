@@ -58,13 +58,17 @@ const AMINO_PREFIXES = {
   multisig: hexToBytes('22c1f7e2'),
 } as const
 
+/** Members of a multisig, and multisigs in one another: whatever the parameters allow, this is all that is read. */
+const MAX_MEMBERS = 64
+const MAX_DEPTH = 4
+
 /** Reads a key of a SignerInfo. The errors are the SDK's: unknown types do not decode (2), others are invalid (8). */
-export function readPublicKey({ typeUrl, value }: AnyValue): Outcome<PublicKey> {
+export function readPublicKey({ typeUrl, value }: AnyValue, depth = 0): Outcome<PublicKey> {
   try {
     const kind = KINDS.get(typeUrl)
     // One form fits them all.
     if (kind !== undefined) return singleKey(kind, Secp256k1PubKey.decode(value).key)
-    if (typeUrl === LegacyAminoPubKey.typeUrl) return multisigKey(LegacyAminoPubKey.decode(value))
+    if (typeUrl === LegacyAminoPubKey.typeUrl) return multisigKey(LegacyAminoPubKey.decode(value), depth + 1)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', error.message)
@@ -79,10 +83,13 @@ export function singleKey(kind: SingleKey['kind'], key: Uint8Array): Outcome<Sin
   return { kind, key, address }
 }
 
-function multisigKey(message: ReturnType<typeof LegacyAminoPubKey.decode>): Outcome<MultisigKey> {
+function multisigKey(message: ReturnType<typeof LegacyAminoPubKey.decode>, depth: number): Outcome<MultisigKey> {
+  if (depth > MAX_DEPTH || message.publicKeys.length > MAX_MEMBERS) {
+    return sdkError('tooManySignatures', 'a multisig has too many members')
+  }
   const keys: PublicKey[] = []
   for (const member of message.publicKeys) {
-    const key = readPublicKey(member)
+    const key = readPublicKey(member, depth)
     if (isSdkError(key)) return key
     keys.push(key)
   }

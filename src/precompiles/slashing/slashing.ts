@@ -17,7 +17,7 @@ const INFO_GAS = 5_000n
 const PARAMS_GAS = 3_000n
 const NANOS = 1_000_000_000n
 
-const VALIDATOR_UNJAILED = defineEvent('ValidatorUnjailed', { indexed: { validator: address }, data: {} })
+export const VALIDATOR_UNJAILED = defineEvent('ValidatorUnjailed', { indexed: { validator: address }, data: {} })
 
 const SigningInfo = tuple({
   validatorAddress: address,

@@ -8,7 +8,6 @@ import {
   type AnyValue,
   any,
   bytes,
-  defineMessage,
   embedded,
   int64,
   message,
@@ -18,26 +17,13 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
+import { BaseAccount, ModuleAccount } from './messages/accounts.ts'
 import { addressKey, paginate } from './paginate.ts'
 import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.auth.v1beta1.Query'
 const BASE = '/cosmos/auth/v1beta1'
-
-/** cosmos.auth.v1beta1.BaseAccount */
-export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
-  address: string(1),
-  pubKey: any(2),
-  accountNumber: uint64(3),
-  sequence: uint64(4),
-})
-/** cosmos.auth.v1beta1.ModuleAccount */
-export const ModuleAccount = defineMessage('cosmos.auth.v1beta1.ModuleAccount', {
-  baseAccount: message(1, BaseAccount),
-  name: string(2),
-  permissions: repeated(string(3)),
-})
 
 type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
 

@@ -5,29 +5,19 @@ import {
   type AnyValue,
   any,
   bytes,
-  defineMessage,
-  int64,
   message,
   repeated,
   string,
-  timestamp,
 } from '../../primitives/protoSchema.ts'
 import { consensusText } from './addresses.ts'
 import { nanos } from './blockMessages.ts'
+import { Equivocation } from './messages/equivocation.ts'
 import { paginate, storeWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.evidence.v1beta1.Query'
 const BASE = '/cosmos/evidence/v1beta1'
-
-/** cosmos.evidence.v1beta1.Equivocation: that a validator signed two blocks. */
-export const Equivocation = defineMessage('cosmos.evidence.v1beta1.Equivocation', {
-  height: int64(1),
-  time: timestamp(2),
-  power: int64(3),
-  consensusAddress: string(4),
-})
 
 /** x/evidence/keeper/grpc_query.go. Hashes are those of CometBFT's evidence. */
 export const EVIDENCE_QUERIES: readonly NativeQuery[] = [

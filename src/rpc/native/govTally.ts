@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GOV_PARAMS } from '../../modules/gov/params.ts'
 import { beginTally, countVotes, judge } from '../../modules/gov/tally.ts'
 import { getTally } from '../../modules/gov/tallyState.ts'
 import { DEPOSIT_PERIOD, type Proposal, type TallyResult, VOTING_PERIOD } from '../../modules/gov/types.ts'
+import { pauseUntilDeadline } from './deadline.ts'
 import type { QueryContext } from './query.ts'
-import { GRPC_CODES, QueryError } from './queryError.ts'
 
 /** Votes and delegations that are counted between two turns of the event loop. */
 const COUNTED_A_TURN = 500
@@ -20,14 +19,13 @@ export async function currentTally(context: QueryContext, proposal: Proposal): P
   if (proposal.status !== VOTING_PERIOD) return proposal.finalTallyResult ?? NO_VOTES
   const { rpc, world } = context
   const { native } = world
-  const deadlineMs = rpc.now() + rpc.limits.callTimeoutMs
+  const pause = pauseUntilDeadline(rpc)
   let tally = getTally(native, proposal.id) ?? beginTally(native)
   for (;;) {
     // Votes are removed once they are counted: the query has the state for itself.
     const counted = countVotes(native, proposal.id, tally, { left: COUNTED_A_TURN })
     tally = counted.tally
     if (counted.isComplete) return judge(tally, GOV_PARAMS.get(native), proposal.expedited).result
-    await nextTurn()
-    if (rpc.now() > deadlineMs) throw new QueryError(GRPC_CODES.deadlineExceeded, 'there are too many votes to count')
+    await pause()
   }
 }

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import type { Address } from '../../primitives/address.ts'
 import { compareBytes, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { pauseUntilDeadline } from './deadline.ts'
 import type { QueryContext } from './query.ts'
-import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
+import { invalidArgument } from './queryError.ts'
 
 /** An item of a list with the key that says where a next page begins. */
 export type Keyed<T> = readonly [key: Uint8Array, item: T]
@@ -47,12 +47,9 @@ export async function paginate<T, R>(
   let hits = 0n
   let nextKey = EMPTY_BYTES
   let steps = 0
-  const deadlineMs = rpc.now() + rpc.limits.callTimeoutMs
+  const pause = pauseUntilDeadline(rpc)
   for await (const [itemKey, item] of walk({ start: key.length > 0 ? key : undefined, reverse })) {
-    if (++steps % ITEMS_A_TURN === 0) {
-      await nextTurn()
-      if (rpc.now() > deadlineMs) throw tooLong()
-    }
+    if (++steps % ITEMS_A_TURN === 0) await pause()
     // From a key on, the next key is simply the next one, whether it will be a hit or not.
     if (key.length > 0 && hits === limit) {
       nextKey = itemKey
@@ -66,10 +63,6 @@ export async function paginate<T, R>(
     if (hits > offset + limit && !counts) break
   }
   return { items, pagination: { nextKey, total: counts ? hits : 0n } }
-}
-
-function tooLong(): QueryError {
-  return new QueryError(GRPC_CODES.deadlineExceeded, 'the list is too long: ask for a page with a limit and no total')
 }
 
 /** The entries of the native store with `prefix`; keys are what follows the prefix, as in the SDK's prefix stores. */

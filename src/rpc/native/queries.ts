@@ -1,9 +1,11 @@
 import { AUTH_QUERIES } from './authQueries.ts'
+import { AUTHZ_QUERIES } from './authzQueries.ts'
 import { BANK_QUERIES } from './bankQueries.ts'
 import { CONSENSUS_QUERIES } from './consensusQueries.ts'
 import { DISTRIBUTION_QUERIES } from './distributionQueries.ts'
 import { ERC20_QUERIES } from './erc20Queries.ts'
 import { EVIDENCE_QUERIES } from './evidenceQueries.ts'
+import { FEEGRANT_QUERIES } from './feegrantQueries.ts'
 import { FEEMARKET_QUERIES } from './feemarketQueries.ts'
 import { GOV_QUERIES } from './govQueries.ts'
 import { GOV_V1BETA1_QUERIES } from './govV1beta1Queries.ts'
@@ -14,7 +16,9 @@ import { createQueryTable, type QueryTable } from './query.ts'
 import { SLASHING_QUERIES } from './slashingQueries.ts'
 import { STAKING_QUERIES } from './stakingQueries.ts'
 import { tendermintQueries } from './tendermintQueries.ts'
+import { TX_SERVICE_QUERIES } from './txServiceQueries.ts'
 import { UPGRADE_QUERIES } from './upgradeQueries.ts'
+import { VM_QUERIES } from './vmQueries.ts'
 
 /** Every query of the native layer. */
 export const QUERIES: QueryTable = createQueryTable([
@@ -27,11 +31,15 @@ export const QUERIES: QueryTable = createQueryTable([
   ...MINT_QUERIES,
   ...GOV_QUERIES,
   ...GOV_V1BETA1_QUERIES,
+  ...AUTHZ_QUERIES,
+  ...FEEGRANT_QUERIES,
   ...UPGRADE_QUERIES,
   ...PARAMS_QUERIES,
   ...CONSENSUS_QUERIES,
   ...FEEMARKET_QUERIES,
   ...ERC20_QUERIES,
+  ...VM_QUERIES,
+  ...TX_SERVICE_QUERIES,
   ...NODE_QUERIES,
   ...tendermintQueries(() => QUERIES),
 ])

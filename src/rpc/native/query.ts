@@ -1,4 +1,5 @@
 import type { ChainReader } from '../../chain/reader.ts'
+import type { TransactionWorld } from '../../evm/transition.ts'
 import type { ModuleContext } from '../../modules/context.ts'
 import { defineMessage, type Field, type MessageType } from '../../primitives/protoSchema.ts'
 import type { RpcContext } from '../method.ts'
@@ -11,6 +12,7 @@ import type { NodeDescription } from './nodeDescription.ts'
  * The world is the query's own: what it writes goes nowhere.
  */
 export interface QueryContext extends ModuleContext {
+  readonly world: TransactionWorld
   readonly chain: ChainReader
   readonly rpc: RpcContext
   readonly node: NodeDescription

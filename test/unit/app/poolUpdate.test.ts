@@ -9,6 +9,7 @@ function update(height: number, nonces: Readonly<Record<number, bigint>>, includ
   return {
     height,
     baseFeePerGas: BigInt(height),
+    minimumBaseFee: 1n,
     gasLimit: 30_000_000n,
     accounts: Object.entries(nonces).map(([index, nonce]) => [
       address(Number(index)),

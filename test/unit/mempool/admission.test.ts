@@ -179,7 +179,9 @@ describe('admission', () => {
   })
 
   it('refuses more gas than a block has', () => {
-    const { pool } = createPool({ head: { height: 1, baseFeePerGas: GWEI, gasLimit: 1_000_000n } })
+    const { pool } = createPool({
+      head: { height: 1, baseFeePerGas: GWEI, minimumBaseFee: GWEI, gasLimit: 1_000_000n },
+    })
     expect(outcomeOf(pool, makeTransaction({ gasLimit: 1_000_001n }), SENDER)).toBe('exceeds block gas limit')
   })
 
@@ -188,7 +190,6 @@ describe('admission', () => {
       chain: {
         evmChainId: 76287n,
         forks: [{ height: 0, fork: 'cancun' }],
-        feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: GWEI, initialBaseFee: GWEI },
       },
     })
     const delegation = makeTransaction({ type: 4, gasLimit: 46_000n, authorizationList: [AUTHORIZATION] })

@@ -14,6 +14,7 @@ const state = fc.record({
 const updates: fc.Arbitrary<PoolHeadUpdate> = fc.record({
   height: fc.nat(),
   baseFeePerGas: integer(256n),
+  minimumBaseFee: integer(256n),
   gasLimit: integer(64n),
   accounts: fc.array(fc.tuple(bytes(20), state), { maxLength: 10 }),
   included: fc.array(bytes(32), { maxLength: 10 }),

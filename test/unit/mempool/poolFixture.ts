@@ -105,6 +105,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
   let head: PoolHeadUpdate = {
     height: 1,
     baseFeePerGas: GWEI,
+    minimumBaseFee: GWEI,
     gasLimit: 30_000_000n,
     accounts: [],
     included: [],
@@ -131,7 +132,6 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
       chain: {
         evmChainId: CHAIN_ID,
         forks: [{ height: 0, fork: 'osaka' }],
-        feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: GWEI, initialBaseFee: GWEI },
       },
       head,
       readAccount: stateOf,

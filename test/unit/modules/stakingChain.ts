@@ -13,9 +13,10 @@ import { BONDED_POOL, FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.
 import { isSdkError, type Outcome } from '../../../src/modules/sdkError.ts'
 import { initSlashing } from '../../../src/modules/slashing/initSlashing.ts'
 import { slashingInvariants } from '../../../src/modules/slashing/invariants.ts'
-import { SlashingParams } from '../../../src/modules/slashing/params.ts'
+import type { SlashingParams } from '../../../src/modules/slashing/params.ts'
 import { endStaking } from '../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../src/modules/staking/initStaking.ts'
+import { stakingInvariants } from '../../../src/modules/staking/invariants.ts'
 import { Description, Params as StakingParams } from '../../../src/modules/staking/types.ts'
 import { consensusAddressOf, getValidator, type Validator } from '../../../src/modules/staking/validators.ts'
 import type { Address } from '../../../src/primitives/address.ts'
@@ -150,7 +151,11 @@ export class StakingChain {
       }),
     )
     const votes = this.powers(this.#height - 1).map(
-      ({ address, power }): CommitVote => ({ address, power, vote: missing.has(bytesKey(address)) ? 'absent' : 'signed' }),
+      ({ address, power }): CommitVote => ({
+        address,
+        power,
+        vote: missing.has(bytesKey(address)) ? 'absent' : 'signed',
+      }),
     )
     // Before the scope of the block, as transactions of the block before would have.
     ok(sendCoins(this.context, PAYER, FEE_COLLECTOR, fees))
@@ -190,6 +195,7 @@ export class StakingChain {
 
   /** What the modules of this directory promise; to be called after every operation. */
   check(): void {
+    expect(stakingInvariants(this.context)).toEqual([])
     expect(distributionInvariants(this.context)).toEqual([])
     expect(slashingInvariants(this.context)).toEqual([])
   }

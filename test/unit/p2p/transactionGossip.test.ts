@@ -9,6 +9,8 @@ import {
   TransactionGossip,
   type Verdict,
 } from '../../../src/p2p/transactionGossip.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { keccak256, sha256 } from '../../../src/primitives/hash.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetrics.ts'
 
 /** A transaction; those that begin with 9 have wrong signatures, those with 8 are refused by the pool. */
@@ -49,6 +51,26 @@ function judge(
   const raw = transactions.map((bytes) => Uint8Array.from(bytes))
   return gossip.judge(from, encodeBatch({ isRepeated, number: number++, transactions: raw }))
 }
+
+test('native transactions are known by their sha256, EVM ones by their keccak256', async () => {
+  const hashes: string[] = []
+  const both = new TransactionGossip({
+    metrics: createNetworkMetrics(new Registry()),
+    now: () => 0,
+    admit: async (transactions) => {
+      hashes.push(...transactions.map(({ hash }) => bytesToHex(hash)))
+      return { admitted: transactions.length, refused: 0, invalid: [] }
+    },
+  })
+  const [native, evm] = [Uint8Array.of(0x0a, 1), Uint8Array.of(2, 1)]
+  const batch = (transactions: Uint8Array[]) => encodeBatch({ isRepeated: false, number: number++, transactions })
+  expect(await both.judge(peer(), batch([native, evm]))).toBe('accept')
+  expect(hashes).toEqual([sha256(native), keccak256(evm)].map(bytesToHex))
+  expect(await both.judge(peer(), batch([native, evm]))).toBe('ignore')
+  both.published(batch([Uint8Array.of(0x0a, 2)]))
+  expect(await both.judge(peer(), batch([Uint8Array.of(0x0a, 2)]))).toBe('ignore')
+  expect(hashes.length).toBe(2)
+})
 
 describe('a batch with a transaction that is known to be invalid is never passed on', () => {
   test.each<[string, readonly Bytes[], boolean]>([

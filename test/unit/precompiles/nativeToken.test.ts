@@ -391,7 +391,7 @@ describe('the Solidity interface', () => {
         .filter((entry) => 'name' in entry)
         .map(({ type, name, inputs }) => `${type} ${name}(${inputs.map((input) => input.type)})`)
         .sort()
-    expect(shape(compileContract('INativeToken.sol', 'INativeToken').abi as unknown as Abi)).toEqual(shape(abi))
+    expect(shape(compileContract('ICoinToken.sol', 'ICoinToken').abi as unknown as Abi)).toEqual(shape(abi))
   })
 })
 

@@ -7,6 +7,8 @@ import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../..
 import type { RpcMethod, SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { createMethodTable, type MethodTable } from '../../../src/rpc/methodTable.ts'
+import type { RestOptions } from '../../../src/rpc/rest/answerRest.ts'
+import { createRestRouter } from '../../../src/rpc/rest/pathTemplate.ts'
 import { createSubscriptionHub, type SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/viewCall.ts'
 import type { NodeView } from '../../../src/state/view.ts'
@@ -114,6 +116,11 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
   }
 }
 
+const NO_REST: RestOptions = {
+  router: createRestRouter(new Map()),
+  port: { query: () => Promise.reject(new Error('there are no native queries here')) },
+}
+
 export interface TestServer extends RpcServer {
   readonly url: string
   readonly wsUrl: string
@@ -129,6 +136,7 @@ export async function startTestServer(
     dispatcher: thread.dispatcher,
     hub: thread.hub,
     comet: createCometTable([]),
+    rest: NO_REST,
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',
     port: 0,

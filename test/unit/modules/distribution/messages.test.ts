@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
+import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
 import {
   MsgWithdrawDelegatorRewardResponse,
@@ -58,9 +58,9 @@ function eventsOf(net: StakingChain, run: () => void): string[] {
 describe('a withdrawal', () => {
   it("pays a delegator's rewards to its withdraw address", () => {
     const net = chain()
-    expect(run(net, 'MsgSetWithdrawAddress', { delegatorAddress: toBech32(A), withdrawAddress: toBech32(NOBODY) })).toEqual(
-      new Uint8Array(0),
-    )
+    expect(
+      run(net, 'MsgSetWithdrawAddress', { delegatorAddress: toBech32(A), withdrawAddress: toBech32(NOBODY) }),
+    ).toEqual(new Uint8Array(0))
     const message = { delegatorAddress: toBech32(A), validatorAddress: operator }
     const events = eventsOf(net, () => {
       const answer = run(net, 'MsgWithdrawDelegatorReward', message) as Uint8Array
@@ -101,7 +101,10 @@ it('gives to the community and spends for it by governance alone', () => {
   const { world } = net.context
   expect(communityPool(world.native)).toBe(decimalOf(70n))
   const spend = { authority: GOV_AUTHORITY, recipient: toBech32(NOBODY), amount: acoin(30n) }
-  expect(run(net, 'MsgCommunityPoolSpend', { ...spend, authority: holder })).toMatchObject({ codespace: 'gov', code: 13 })
+  expect(run(net, 'MsgCommunityPoolSpend', { ...spend, authority: holder })).toMatchObject({
+    codespace: 'gov',
+    code: 13,
+  })
   expect(run(net, 'MsgCommunityPoolSpend', spend)).toEqual(new Uint8Array(0))
   expect([world.getBalance(NOBODY), communityPool(world.native)]).toEqual([30n, decimalOf(40n)])
   expect(run(net, 'MsgCommunityPoolSpend', { ...spend, amount: acoin(41n) })).toMatchObject({
@@ -145,7 +148,12 @@ it('changes parameters by governance alone', () => {
 
 const OTHERS = `0x${'22'.repeat(20)}`
 it.each<[string, string, object, [string, number]]>([
-  ['MsgSetWithdrawAddress', 'to a module', { delegatorAddress: holder, withdrawAddress: toBech32(DISTRIBUTION) }, ['sdk', 4]],
+  [
+    'MsgSetWithdrawAddress',
+    'to a module',
+    { delegatorAddress: holder, withdrawAddress: toBech32(DISTRIBUTION) },
+    ['sdk', 4],
+  ],
   ['MsgSetWithdrawAddress', 'to no address', { delegatorAddress: holder, withdrawAddress: 'coin1x' }, ['sdk', 7]],
   ['MsgSetWithdrawAddress', 'of an operator', { delegatorAddress: operator, withdrawAddress: holder }, ['sdk', 7]],
   [
@@ -167,7 +175,12 @@ it.each<[string, string, object, [string, number]]>([
   ['MsgFundCommunityPool', 'of zero', { depositor: holder, amount: acoin(0n) }, ['sdk', 10]],
   ['MsgFundCommunityPool', 'of less than nothing', { depositor: holder, amount: acoin(-5n) }, ['sdk', 10]],
   ['MsgFundCommunityPool', 'twice', { depositor: holder, amount: [...acoin(1n), ...acoin(1n)] }, ['sdk', 10]],
-  ['MsgFundCommunityPool', 'of other coins', { depositor: holder, amount: [{ denom: 'other', amount: 1n }] }, ['sdk', 5]],
+  [
+    'MsgFundCommunityPool',
+    'of other coins',
+    { depositor: holder, amount: [{ denom: 'other', amount: 1n }] },
+    ['sdk', 5],
+  ],
   ['MsgFundCommunityPool', 'of too much', { depositor: holder, amount: acoin(10n ** 30n) }, ['sdk', 5]],
   [
     'MsgDepositValidatorRewardsPool',

@@ -2,8 +2,8 @@ import * as theirs from 'cosmjs-types/cosmos/distribution/v1beta1/distribution'
 import * as theirMessages from 'cosmjs-types/cosmos/distribution/v1beta1/tx'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import * as ourMessages from '../../../../src/modules/distribution/messageTypes.ts'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
+import * as ourMessages from '../../../../src/modules/distribution/messageTypes.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
 import { DelegatorStartingInfo } from '../../../../src/modules/distribution/startingInfo.ts'
 import * as ours from '../../../../src/modules/distribution/types.ts'
@@ -20,7 +20,11 @@ const nothing = fc.constant({})
 
 const CASES = [
   wireCase(DistributionParams, theirs.Params, params),
-  wireCase(ours.ValidatorOutstandingRewards, theirs.ValidatorOutstandingRewards, fc.record({ rewards: fc.array(decCoin) })),
+  wireCase(
+    ours.ValidatorOutstandingRewards,
+    theirs.ValidatorOutstandingRewards,
+    fc.record({ rewards: fc.array(decCoin) }),
+  ),
   wireCase(
     ours.ValidatorAccumulatedCommission,
     theirs.ValidatorAccumulatedCommission,

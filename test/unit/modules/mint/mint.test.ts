@@ -6,7 +6,13 @@ import { getSupply } from '../../../../src/modules/bank/supply.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MINT_MESSAGES, MsgUpdateParams, MsgUpdateParamsResponse } from '../../../../src/modules/mint/messages.ts'
-import { annualProvisions, bondedRatio, getInflation, Minter, nextInflation } from '../../../../src/modules/mint/minter.ts'
+import {
+  annualProvisions,
+  bondedRatio,
+  getInflation,
+  Minter,
+  nextInflation,
+} from '../../../../src/modules/mint/minter.ts'
 import { MINT_PARAMS, MintParams } from '../../../../src/modules/mint/params.ts'
 import { DISTRIBUTION, MINT } from '../../../../src/modules/moduleAccounts.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'

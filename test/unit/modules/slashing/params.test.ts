@@ -56,7 +56,9 @@ it('changes by governance alone, and another window begins with nothing missed',
   for (let height = 1; height <= 5; height++) net.block({ absent: [A] })
   net.begin()
   const params = { ...PARAMS, slashFractionDowntime: 0n }
-  expect(updateParams.run(net.context, { authority: '0x0000000000000000000000000000000000000001', params })).toMatchObject({
+  expect(
+    updateParams.run(net.context, { authority: '0x0000000000000000000000000000000000000001', params }),
+  ).toMatchObject({
     codespace: 'gov',
     code: 13,
   })

@@ -5,7 +5,6 @@ import { unjailValidator } from '../../../../src/modules/slashing/unjail.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
-import { ONE } from '../../../../src/primitives/decimal.ts'
 import { account, BLOCK_MS, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const A = account(1)
@@ -36,7 +35,7 @@ it('counts missed blocks of the window and forgets those that leave it', () => {
     net.begin({ absent: misses ? [B] : [] })
     const { missedBlocksCounter, indexOffset } = infoOf(net, B)
     expect(indexOffset).toBe(BigInt(height % 10))
-    const expected = height < 6 ? 0 : height < 9 ? height - 5 : height < 16 ? 4 : { 16: 4, 17: 3, 18: 2 }[height] ?? 1
+    const expected = height < 6 ? 0 : height < 9 ? height - 5 : height < 16 ? 4 : ({ 16: 4, 17: 3, 18: 2 }[height] ?? 1)
     expect([height, missedBlocksCounter]).toEqual([height, BigInt(expected)])
     net.check()
     net.end()

@@ -245,7 +245,7 @@ describe('multisigs', () => {
     for (const index of signing) {
       const member = multisigMembers[index]!
       const client = await SigningStargateClient.offline(await COSMJS_SIGNERS.aminoSecp256k1(member.privateKey))
-      const data = { accountNumber: 0n, sequence: 3n, chainId }
+      const data = { accountNumber: 0n, sequence: 3, chainId }
       const signed = await client.sign(member.bech32, [sendOf(address)], testFee(), '', data)
       bodyBytes = new Uint8Array(signed.bodyBytes)
       signatures.push(signed.signatures[0]!)

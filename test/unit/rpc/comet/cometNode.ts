@@ -4,6 +4,7 @@ import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answe
 import type { CometMempool } from '../../../../src/rpc/comet/mempool.ts'
 import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
 import type { CometNode } from '../../../../src/rpc/comet/nodePort.ts'
+import type { AbciQueryOptions } from '../../../../src/rpc/native/abciQuery.ts'
 import { TEST_CHAIN } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
@@ -33,6 +34,12 @@ export const NO_MEMPOOL: CometMempool = {
   onError: () => undefined,
 }
 
+export const NO_ABCI: AbciQueryOptions = {
+  queries: new Map(),
+  port: { query: () => Promise.reject(new Error('there are no native queries here')) },
+  version: IDENTITY.version,
+}
+
 /** The methods under /rpc on blocks in memory, and ways to ask them. */
 export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {
   const logged: unknown[] = []
@@ -46,6 +53,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     isCatchingUp: () => false,
     node: IDLE_NODE,
     mempool: NO_MEMPOOL,
+    abci: NO_ABCI,
     nowMs: () => 0,
     ...options,
   })

@@ -104,6 +104,8 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     keys,
     headHeight: plans.length,
     oldestBlock: 0,
+    // What the next header commits to.
+    hash: (height) => new Uint8Array(32).fill(height),
     consensusBlock: (height) => blocks[height - 1],
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],

@@ -31,3 +31,5 @@ interface ICoinToken {
     /// Needs a balance of `wad`, moves nothing and emits Withdrawal.
     function withdraw(uint256 wad) external;
 }
+
+ICoinToken constant COIN_TOKEN = ICoinToken(0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE);

@@ -1,0 +1,34 @@
+import { coinsOf } from '../../src/modules/coin.ts'
+import { EthSecp256k1PubKey } from '../../src/modules/tx/publicKey.ts'
+import { ACCOUNT_NUMBER } from '../../src/modules/tx/signBytes.ts'
+import { AuthInfo, SIGN_MODES, SignDoc, TxBody, TxRaw } from '../../src/modules/tx/txTypes.ts'
+import { keccak256 } from '../../src/primitives/hash.ts'
+import type { AnyValue } from '../../src/primitives/protoSchema.ts'
+import { type Account, CHAIN_ID, publicKeyOf, signDigest } from './sign.ts'
+
+export interface NativeFields {
+  readonly sequence: bigint
+  readonly message: AnyValue
+  readonly gasLimit: bigint
+  readonly feeAcoin: bigint
+}
+
+/** Signs a native transaction of one message in SIGN_MODE_DIRECT, with the native library. Gives the bytes of its TxRaw. */
+export function signNative(account: Account, { sequence, message, gasLimit, feeAcoin }: NativeFields): Uint8Array {
+  const value = EthSecp256k1PubKey.encode({ key: publicKeyOf(account) })
+  const bodyBytes = TxBody.encode(TxBody.create({ messages: [message] }))
+  const authInfoBytes = AuthInfo.encode({
+    signerInfos: [
+      {
+        publicKey: { typeUrl: EthSecp256k1PubKey.typeUrl, value },
+        modeInfo: { single: { mode: SIGN_MODES.SIGN_MODE_DIRECT }, multi: undefined },
+        sequence,
+      },
+    ],
+    fee: { amount: coinsOf(feeAcoin), gasLimit, payer: '', granter: '' },
+    tip: undefined,
+  })
+  const chainId = `coin_${CHAIN_ID}-1`
+  const doc = SignDoc.encode({ bodyBytes, authInfoBytes, chainId, accountNumber: ACCOUNT_NUMBER })
+  return TxRaw.encode({ bodyBytes, authInfoBytes, signatures: [signDigest(account, keccak256(doc))] })
+}

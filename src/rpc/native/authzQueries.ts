@@ -1,0 +1,90 @@
+import { getGrant, type GrantId, GRANTS_PREFIX, grantIdOf, isExpired } from '../../modules/authz/grants.ts'
+import { Grant, GrantAuthorization } from '../../modules/authz/types.ts'
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
+import { message, repeated, string, type ValueOf } from '../../primitives/protoSchema.ts'
+import { readAccount } from './addresses.ts'
+import { paginate, storeWalk, type Walk } from './paginate.ts'
+import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { notFound } from './queryError.ts'
+
+const SERVICE = 'cosmos.authz.v1beta1.Query'
+const BASE = '/cosmos/authz/v1beta1'
+const PAGED = { grants: repeated(message(1, GrantAuthorization)), pagination: message(2, PageResponse) }
+
+type StoredGrant = GrantId & { readonly grant: Grant }
+
+/** x/authz/keeper/grpc_query.go. Grants that are over are not shown. */
+export const AUTHZ_QUERIES: readonly NativeQuery[] = [
+  defineQuery({
+    service: SERVICE,
+    name: 'Grants',
+    get: [`${BASE}/grants`],
+    request: { granter: string(1), grantee: string(2), msgTypeUrl: string(3), pagination: message(4, PageRequest) },
+    response: { grants: repeated(message(1, Grant)), pagination: message(2, PageResponse) },
+    run: async (context, { granter: granterText, grantee: granteeText, msgTypeUrl, pagination: page }) => {
+      const granter = readAccount(granterText)
+      const grantee = readAccount(granteeText)
+      const { world, block } = context
+      if (msgTypeUrl !== '') {
+        const grant = getGrant(world.native, { granter, grantee, msgTypeUrl })
+        if (grant === undefined || isExpired(grant, block.timeMs)) {
+          throw notFound(`authorization not found for ${msgTypeUrl} type`)
+        }
+        return { grants: [grant], pagination: undefined }
+      }
+      const walk = grantsWalk(context, granter, grantee)
+      const { items, pagination } = await paginate(context, page, walk, ({ grant }) =>
+        isExpired(grant, block.timeMs) ? undefined : grant,
+      )
+      return { grants: items, pagination }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'GranterGrants',
+    get: [`${BASE}/grants/granter/{granter}`],
+    request: { granter: string(1), pagination: message(2, PageRequest) },
+    response: PAGED,
+    run: async (context, { granter, pagination: page }) => {
+      const walk = grantsWalk(context, readAccount(granter))
+      const { items, pagination } = await paginate(context, page, walk, (stored) => show(context, stored))
+      return { grants: items, pagination }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'GranteeGrants',
+    get: [`${BASE}/grants/grantee/{grantee}`],
+    request: { grantee: string(1), pagination: message(2, PageRequest) },
+    response: PAGED,
+    // As in the SDK all grants are looked through: they are kept by granter.
+    run: async (context, { grantee: text, pagination: page }) => {
+      const grantee = readAccount(text)
+      const { items, pagination } = await paginate(context, page, grantsWalk(context), (stored) =>
+        equalBytes(stored.grantee, grantee) ? show(context, stored) : undefined,
+      )
+      return { grants: items, pagination }
+    },
+  }),
+]
+
+/** Grants of those who are given, in order of granter, grantee and message. */
+function grantsWalk({ world }: QueryContext, ...addresses: readonly Address[]): Walk<StoredGrant> {
+  const parts = addresses.flatMap((address) => [Uint8Array.of(address.length), address])
+  const prefix = concatBytes(GRANTS_PREFIX, ...parts)
+  return storeWalk(world.native, prefix, (key, value) => ({
+    ...grantIdOf(concatBytes(prefix, key)),
+    grant: Grant.decode(value),
+  }))
+}
+
+function show(
+  { block }: QueryContext,
+  { granter, grantee, grant }: StoredGrant,
+): ValueOf<typeof GrantAuthorization> | undefined {
+  if (isExpired(grant, block.timeMs)) return undefined
+  const { authorization, expiration } = grant
+  return { granter: toBech32(granter), grantee: toBech32(grantee), authorization, expiration }
+}

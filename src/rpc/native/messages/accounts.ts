@@ -1,0 +1,16 @@
+import { any, defineMessage, message, repeated, string, uint64 } from '../../../primitives/protoSchema.ts'
+
+/** cosmos.auth.v1beta1.BaseAccount */
+export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
+  address: string(1),
+  pubKey: any(2),
+  accountNumber: uint64(3),
+  sequence: uint64(4),
+})
+
+/** cosmos.auth.v1beta1.ModuleAccount */
+export const ModuleAccount = defineMessage('cosmos.auth.v1beta1.ModuleAccount', {
+  baseAccount: message(1, BaseAccount),
+  name: string(2),
+  permissions: repeated(string(3)),
+})

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DirectEthSecp256k1Wallet } from '@cosmjs/proto-signing'
+import { GasPrice, SigningStargateClient } from '@cosmjs/stargate'
+import type { Hex } from 'viem'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
+import { readGenesisFile } from '../../../src/app/initNode.ts'
+import { formatGenesis } from '../../../src/chain/genesis.ts'
+import type { Genesis } from '../../../src/chain/genesisSchema.ts'
+import { ACCOUNTS } from '../devChain.ts'
+import { startNode, type TestNode } from '../startNode.ts'
+
+const LAUNCHER = new URL('../../../bin/coind.js', import.meta.url).pathname
+
+/** Changes of a genesis, in place. */
+export type GenesisChange = (appState: Genesis['app_state']) => void
+
+/** A node of a new chain whose genesis wallet is the first devnet account, with other parameters than a devnet. */
+export async function startNativeChain(change: GenesisChange): Promise<TestNode> {
+  const homedir = mkdtempSync(join(tmpdir(), 'coind-native-'))
+  const environment = { NETWORK: 'testnet', GENESIS_WALLET: ACCOUNTS[0]!.address, MONIKER: 'first' }
+  const { status, stderr } = spawnSync(process.execPath, [LAUNCHER, 'init', '--homedir', homedir], {
+    env: { PATH: process.env.PATH, ...environment },
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`coind init failed: ${stderr}`)
+  const path = dataPaths(homedir).genesis
+  const genesis = structuredClone(readGenesisFile(path))
+  change(genesis.app_state)
+  writeFileSync(path, formatGenesis(genesis))
+  const node = await startNode({ command: 'start', homedir, environment })
+  return {
+    ...node,
+    stop: async () => {
+      await node.stop()
+      rmSync(homedir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Where clients of CometBFT's RPC connect. */
+export function cometUrl(node: Pick<TestNode, 'url'>): string {
+  return new URL('rpc', node.url).href
+}
+
+export interface CosmosAccount {
+  /** `coin1…` */
+  readonly address: string
+  readonly client: SigningStargateClient
+}
+
+/** CosmJS as an application uses it, with a key that MetaMask could hold. */
+export async function connectCosmJs(node: Pick<TestNode, 'url'>, privateKey: Hex): Promise<CosmosAccount> {
+  const wallet = await DirectEthSecp256k1Wallet.fromKey(Buffer.from(privateKey.slice(2), 'hex'), 'coin')
+  const [account] = await wallet.getAccounts()
+  const client = await SigningStargateClient.connectWithSigner(cometUrl(node), wallet, {
+    gasPrice: GasPrice.fromString('3000000000acoin'),
+    broadcastPollIntervalMs: 200,
+  })
+  return { address: account!.address, client }
+}
+
+/** JSON of a path below the node's URL. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
+export async function getJson(node: Pick<TestNode, 'url'>, path: string): Promise<any> {
+  const response = await fetch(new URL(path.replace(/^\//, ''), node.url))
+  return JSON.parse(await response.text())
+}

@@ -1,0 +1,121 @@
+import type { Admission, TxPort } from '../../../../src/mempool/types.ts'
+import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
+import { precompileTable } from '../../../../src/precompiles/registry.ts'
+import type { Json } from '../../../../src/primitives/protoScalars.ts'
+import type { RpcContext } from '../../../../src/rpc/method.ts'
+import { answerNativeCall, type NativePort } from '../../../../src/rpc/native/nativeCall.ts'
+import { QUERIES } from '../../../../src/rpc/native/queries.ts'
+import { answerRest } from '../../../../src/rpc/rest/answerRest.ts'
+import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
+import { createViewCaches, openView } from '../../../../src/state/openView.ts'
+import type { NodeView } from '../../../../src/state/view.ts'
+import { Database } from '../../../../src/storage/database.ts'
+import { createTestChain, type TestChain, type TestChainOptions } from '../../app/testChain.ts'
+import { productionEngine } from '../../evm/productionEngine.ts'
+import { IDENTITY } from '../comet/cometNode.ts'
+import { TEST_LIMITS } from '../memoryNode.ts'
+
+export interface RestAnswerOf {
+  readonly status: number
+  readonly json: Json
+  readonly height: number | undefined
+}
+
+/** A chain in a database whose blocks a test makes, and its native queries as a view thread answers them. */
+export interface NativeNode {
+  readonly chain: TestChain
+  readonly port: NativePort
+  /** what was logged: faults of the node */
+  readonly logged: unknown[]
+  /** transactions that clients gave to the pool, and what it says of the next ones */
+  readonly pool: { readonly submitted: Uint8Array[]; answer: Admission | undefined }
+  get(url: string, options?: { readonly height?: number | string }): Promise<RestAnswerOf>
+  post(url: string, body: unknown): Promise<RestAnswerOf>
+  /** Runs `read` on the newest blocks. */
+  read<T>(read: (view: NodeView) => T | Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export async function createNativeNode(options: TestChainOptions = {}): Promise<NativeNode> {
+  const chain = await createTestChain({}, options)
+  const database = await Database.open(chain.location, { readOnly: true })
+  const caches = createViewCaches()
+  const logged: unknown[] = []
+  const log = { error: (fields: unknown) => void logged.push(fields) }
+  const pool: { submitted: Uint8Array[]; answer: Admission | undefined } = { submitted: [], answer: undefined }
+  const router = createRestRouter(QUERIES)
+  const node = { identity: { ...IDENTITY, chainId: chain.chain.chainId }, pruningWindow: 0 }
+
+  const read = async <T>(use: (view: NodeView) => T | Promise<T>): Promise<T> => {
+    const snapshot = database.snapshot()
+    try {
+      return await use(openView(snapshot, caches))
+    } finally {
+      await snapshot.close()
+    }
+  }
+  const port: NativePort = {
+    query: (_, call) =>
+      read((view) => answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool)), call)),
+  }
+  const ask = async (request: Parameters<typeof answerRest>[1]): Promise<RestAnswerOf> => {
+    const { status, json, height } = await answerRest({ router, port }, request)
+    return { status, json: JSON.parse(json) as Json, height }
+  }
+  return {
+    chain,
+    port,
+    logged,
+    pool,
+    get: (url, { height } = {}) => ask({ method: 'GET', url, height: height?.toString(), body: '' }),
+    post: (url, body) =>
+      ask({
+        method: 'POST',
+        url,
+        height: undefined,
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    read,
+    close: async () => {
+      await database.close()
+      await chain.close()
+    },
+  }
+}
+
+function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContext {
+  return {
+    view,
+    txs,
+    chain,
+    limits: TEST_LIMITS,
+    clientVersion: 'coind/v0.0.0-test',
+    peerCount: () => 0,
+    syncing: () => undefined,
+    nextView: async () => undefined,
+    now: () => Date.now(),
+    execution: {
+      engine: productionEngine,
+      precompiles: precompileTable(chain.registeredPrecompiles),
+      yieldUntil: (deadlineMs) => async () => {
+        if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+      },
+    },
+  } as RpcContext
+}
+
+/** Takes transactions without looking at them, or refuses them as the test says. */
+function poolPort(pool: { submitted: Uint8Array[]; answer: Admission | undefined }): TxPort {
+  const unexpected = () => Promise.reject(new Error('queries do not ask the pool that'))
+  return {
+    add: async (raw, _, hash) => {
+      pool.submitted.push(raw)
+      return pool.answer ?? { accepted: true, hash }
+    },
+    get: unexpected,
+    pendingNonce: unexpected,
+    status: unexpected,
+    content: unexpected,
+    contentFrom: unexpected,
+  }
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { buildTransaction } from '../../../src/chain/transactionCodec.ts'
+import { signTransaction as signEvm } from '../../../src/chain/transactionSender.ts'
+import { MsgSend } from '../../../src/modules/bank/messages.ts'
+import { coinsOf } from '../../../src/modules/coin.ts'
+import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
+import { createSenderRecovery, recoverPackedSenders } from '../../../src/threads/senderRecovery.ts'
+import {
+  anyOf,
+  signTestTransaction,
+  TEST_CHAIN,
+  type TestTransaction,
+  testAccount,
+} from '../../native/signTransaction.ts'
+
+const [alice, bob, carol] = [testAccount(1), testAccount(2), testAccount(3, 'secp256k1')]
+
+function native(from: typeof alice, fields: Partial<TestTransaction> = {}): Uint8Array {
+  const send = anyOf(MsgSend, { fromAddress: from.bech32, toAddress: bob.bech32, amount: coinsOf(1n) })
+  return signTestTransaction({ messages: [send], signers: [{ ...from, sequence: 3n }], ...fields })
+}
+
+function evm(chainId: bigint): Uint8Array {
+  const fields = {
+    type: 2,
+    chainId,
+    gasLimit: 21_000n,
+    to: bob.address,
+    maxFeePerGas: 2n,
+    maxPriorityFeePerGas: 1n,
+  } as const
+  return signEvm(buildTransaction(fields), alice.privateKey).raw
+}
+
+function altered(raw: Uint8Array): Uint8Array {
+  const out = raw.slice()
+  out[out.length - 1]! ^= 1
+  return out
+}
+
+const recoverer = (calls: number[] = []) => ({
+  recoverSenders: async (packed: PackedBytes) => {
+    calls.push(unpackBytes(packed).length)
+    return recoverPackedSenders(packed, TEST_CHAIN)
+  },
+})
+
+describe('sender recovery', () => {
+  it('finds who signed transactions of both kinds, and nobody for wrong ones', async () => {
+    const fromCarol = native(carol, { signers: [{ ...carol, kind: 'secp256k1', sequence: 3n }] })
+    const cases: readonly (readonly [raw: Uint8Array, sender: Uint8Array | undefined])[] = [
+      [native(alice), alice.address],
+      [evm(TEST_CHAIN.evmChainId), alice.address],
+      [altered(native(alice)), undefined],
+      [native(alice, { chainId: 'coin_1-1' }), undefined],
+      [native(alice, { signers: [{ ...bob, sequence: 3n }] }), undefined],
+      [evm(1n), undefined],
+      [fromCarol, carol.address],
+      [Uint8Array.of(0x0a), undefined],
+      [Uint8Array.of(0x02), undefined],
+    ]
+    const recover = createSenderRecovery([recoverer()])
+    expect(await recover(cases.map(([raw]) => raw))).toEqual(cases.map(([, sender]) => sender))
+  })
+
+  it('shares many transactions among the threads, in their order', async () => {
+    const calls: number[][] = [[], []]
+    const recover = createSenderRecovery(calls.map((list) => recoverer(list)))
+    const [good, wrong] = [native(alice), altered(native(alice))]
+    const raws = Array.from({ length: 150 }, (_, index) => (index % 50 === 7 ? wrong : good))
+    const senders = await recover(raws)
+    expect(senders).toEqual(raws.map((raw) => (raw === good ? alice.address : undefined)))
+    expect(calls).toEqual([[64, 22], [64]])
+  })
+})
