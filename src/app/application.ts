@@ -101,12 +101,17 @@ export function createApplication(options: ApplicationOptions): Application {
       const beginMs = now()
       const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
       const execution = await runner.begin({ ...request, evidence })
-      const txs = await fillBlock(execution, options.candidates, {
-        maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
-        budgetMs: options.buildBudgetMs,
-        now,
-        postponed,
-      }, chain)
+      const txs = await fillBlock(
+        execution,
+        options.candidates,
+        {
+          maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
+          budgetMs: options.buildBudgetMs,
+          now,
+          postponed,
+        },
+        chain,
+      )
       const executed = await runner.finish(execution)
       options.onExecuted(now() - beginMs)
       keep({ ...request, evidence, txs }, executed)

@@ -38,8 +38,7 @@ export async function fillBlock(
   const txs: Uint8Array[] = []
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
-  const isFull = (): boolean =>
-    execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
+  const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
   while (!isFull() && limits.now() < deadline) {
     const candidates = await source.candidates({
       baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,

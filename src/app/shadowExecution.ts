@@ -30,10 +30,7 @@ export async function beginShadowed(
   const block = new ShadowedBlock(begin, engines, primary.seed.number)
   const shadow = await block.asShadow('the start of the block', () => begin(engines.shadow))
 
-  const both = async (
-    entry: Entry,
-    run: (execution: BlockExecution) => Promise<EntryResult>,
-  ): Promise<EntryResult> => {
+  const both = async (entry: Entry, run: (execution: BlockExecution) => Promise<EntryResult>): Promise<EntryResult> => {
     const result = await run(primary)
     block.entries.push(entry)
     const other = await block.asShadow(nameOf(entry), () => run(shadow))

@@ -105,7 +105,7 @@ export function createGenesis(input: GenesisInput): Genesis {
             })),
           },
           precompile_gas_limit: (input.precompileGasLimit ?? DEFAULT_PRECOMPILE_GAS_LIMIT).toString(),
-          active_static_precompiles: (input.hasStaticPrecompiles ?? false) ? [...STATIC_PRECOMPILES] : [],
+          active_static_precompiles: (input.hasStaticPrecompiles ?? true) ? [...STATIC_PRECOMPILES] : [],
         },
         preinstalls: PREINSTALLS.map((preinstall) => ({ ...preinstall })),
       },

@@ -1,6 +1,10 @@
+import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { MessageType } from '../primitives/protoSchema.ts'
 import type { NativeStore } from '../state/world.ts'
 import { type ModuleName, moduleStoreKey } from './storeKey.ts'
+
+/** Stands for parameters that protobuf writes as no bytes, since an entry is never empty; no message begins with it. */
+const ALL_ZERO = Uint8Array.of(0)
 
 /** A module's parameters: one entry of the native store, as protobuf. */
 export interface ParamsStore<T> {
@@ -19,7 +23,9 @@ export function defineParams<T>(module: ModuleName, key: Uint8Array, type: Messa
   const find = (native: Pick<NativeStore, 'get'>): T | undefined => {
     const bytes = native.get(storeKey)
     if (bytes === undefined) return undefined
-    if (known === undefined || Buffer.compare(known.bytes, bytes) !== 0) known = { bytes, params: type.decode(bytes) }
+    if (known === undefined || !equalBytes(known.bytes, bytes)) {
+      known = { bytes, params: type.decode(equalBytes(bytes, ALL_ZERO) ? EMPTY_BYTES : bytes) }
+    }
     return known.params
   }
   return {
@@ -30,6 +36,9 @@ export function defineParams<T>(module: ModuleName, key: Uint8Array, type: Messa
       if (params === undefined) throw new Error(`the ${module} module has no parameters`)
       return params
     },
-    set: (native, params) => native.set(storeKey, type.encode(params)),
+    set: (native, params) => {
+      const bytes = type.encode(params)
+      native.set(storeKey, bytes.length === 0 ? ALL_ZERO : bytes)
+    },
   }
 }

@@ -1,28 +1,31 @@
-import { defineMessage, integer, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { addressKey, COUNTED_SHARE_PREFIX } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /**
  * A validator of the last commit: the power that fees are divided by, and where the accumulator stood when its share was
  * last put into its rewards. There is one for each validator of the last commit and for nobody else.
  */
-const CountedShare = defineMessage('coind.distribution.CountedShare', { power: uint64(1), accumulator: integer(2) })
-export type CountedShare = ValueOf<typeof CountedShare>
+export interface CountedShare {
+  readonly power: bigint
+  /** 10^-36 acoin */
+  readonly accumulator: bigint
+}
 
 export function getCountedShare(
   native: Pick<NativeStore, 'get'>,
   consensusAddress: Uint8Array,
 ): CountedShare | undefined {
   const value = native.get(addressKey(COUNTED_SHARE_PREFIX, consensusAddress))
-  return value && CountedShare.decode(value)
+  return value && decode(value)
 }
 
 export function putCountedShare(
   native: Pick<NativeStore, 'set'>,
   consensusAddress: Uint8Array,
-  share: CountedShare,
+  { power, accumulator }: CountedShare,
 ): void {
-  native.set(addressKey(COUNTED_SHARE_PREFIX, consensusAddress), CountedShare.encode(share))
+  native.set(addressKey(COUNTED_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
 }
 
 export function deleteCountedShare(native: Pick<NativeStore, 'delete'>, consensusAddress: Uint8Array): void {
@@ -34,7 +37,7 @@ export function* countedShares(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [consensusAddress: Uint8Array, share: CountedShare]> {
   for (const [key, value] of native.range(COUNTED_SHARE_PREFIX)) {
-    yield [key.slice(COUNTED_SHARE_PREFIX.length + 1), CountedShare.decode(value)]
+    yield [key.slice(COUNTED_SHARE_PREFIX.length + 1), decode(value)]
   }
 }
 
@@ -53,4 +56,9 @@ export function accumulatorRise(amount: bigint, totalPower: bigint): bigint {
 /** What is spent of an amount that raised the accumulator by `rise`, not less than all shares of it together. */
 export function spentBy(rise: bigint, totalPower: bigint): bigint {
   return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
+}
+
+function decode(value: Uint8Array): CountedShare {
+  const [power = 0n, accumulator = 0n] = unpackIntegers(value)
+  return { power, accumulator }
 }

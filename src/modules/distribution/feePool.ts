@@ -1,24 +1,24 @@
 import type { Decimal } from '../../primitives/decimal.ts'
-import { decimal, defineMessage, integer, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { FEE_POOL_KEY } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /** What all validators share: a block with fees writes this one record. */
-const FeePoolRecord = defineMessage('coind.distribution.FeePoolRecord', {
+export interface FeePool {
   /** acoin that belong to the community */
-  communityPool: decimal(1),
+  readonly communityPool: Decimal
   /** what one unit of voting power that is in every last commit earned since the genesis, 10^-36 acoin */
-  accumulator: integer(2),
-})
-export type FeePoolRecord = ValueOf<typeof FeePoolRecord>
-
-export function getFeePool(native: Pick<NativeStore, 'get'>): FeePoolRecord {
-  const value = native.get(FEE_POOL_KEY)
-  return value === undefined ? FeePoolRecord.create() : FeePoolRecord.decode(value)
+  readonly accumulator: bigint
 }
 
-export function putFeePool(native: Pick<NativeStore, 'set'>, pool: FeePoolRecord): void {
-  native.set(FEE_POOL_KEY, FeePoolRecord.encode(pool))
+export function getFeePool(native: Pick<NativeStore, 'get'>): FeePool {
+  const value = native.get(FEE_POOL_KEY)
+  const [communityPool = 0n, accumulator = 0n] = value === undefined ? [] : unpackIntegers(value)
+  return { communityPool, accumulator }
+}
+
+export function putFeePool(native: Pick<NativeStore, 'set'>, { communityPool, accumulator }: FeePool): void {
+  native.set(FEE_POOL_KEY, packIntegers(communityPool, accumulator))
 }
 
 /** The community's acoin. */

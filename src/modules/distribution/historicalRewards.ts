@@ -1,35 +1,37 @@
 import type { Address } from '../../primitives/address.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
-import { defineMessage, integer, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, HISTORICAL_PREFIX, periodBytes } from './keys.ts'
+import { addressKey, HISTORICAL_PREFIX, periodKey } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
+
+/** 1, as a ratio of acoin and shares is kept: shares may be worth very little after slashes, and still their parts count. */
+export const RATIO_ONE: bigint = 10n ** 54n
 
 /**
- * What one acoin of stake that a validator had from its start earned up to the end of a period (the SDK's
- * ValidatorHistoricalRewards with twice the decimals). It stays as long as somebody refers to it: the current period (to the
- * one before), delegations that started then, and slashes at its end.
+ * What one share of a validator earned from the validator's beginning up to the end of a period: the SDK's
+ * ValidatorHistoricalRewards for shares instead of tokens. It stays as long as somebody refers to it: the current period (to
+ * the one before), and delegations that started then.
  */
-const HistoricalRewards = defineMessage('coind.distribution.HistoricalRewards', {
-  /** 10^-36 acoin per acoin */
-  ratio: integer(1),
-  references: uint32(2),
-})
-export type HistoricalRewards = ValueOf<typeof HistoricalRewards>
+export interface HistoricalRewards {
+  /** 10^-54 acoin a share */
+  readonly ratio: bigint
+  readonly references: number
+}
 
 /** @throws Error (a bug) when nobody referred to that period any more */
 export function getHistorical(native: Pick<NativeStore, 'get'>, operator: Address, period: bigint): HistoricalRewards {
-  const value = native.get(historicalKey(operator, period))
+  const value = native.get(periodKey(HISTORICAL_PREFIX, operator, period))
   if (value === undefined) throw new Error(`there are no historical rewards of period ${period}`)
-  return HistoricalRewards.decode(value)
+  return decode(value)
 }
 
 export function putHistorical(
   native: Pick<NativeStore, 'set'>,
   operator: Address,
   period: bigint,
-  historical: HistoricalRewards,
+  { ratio, references }: HistoricalRewards,
 ): void {
-  native.set(historicalKey(operator, period), HistoricalRewards.encode(historical))
+  native.set(periodKey(HISTORICAL_PREFIX, operator, period), packIntegers(ratio, BigInt(references)))
 }
 
 export function addReference(native: Pick<NativeStore, 'get' | 'set'>, operator: Address, period: bigint): void {
@@ -37,15 +39,16 @@ export function addReference(native: Pick<NativeStore, 'get' | 'set'>, operator:
   putHistorical(native, operator, period, { ...historical, references: historical.references + 1 })
 }
 
-/** The record goes with its last reference. */
+/** The record goes with its last reference. @returns the ratio that it had */
 export function dropReference(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   operator: Address,
   period: bigint,
-): void {
+): bigint {
   const historical = getHistorical(native, operator, period)
-  if (historical.references <= 1) native.delete(historicalKey(operator, period))
+  if (historical.references <= 1) native.delete(periodKey(HISTORICAL_PREFIX, operator, period))
   else putHistorical(native, operator, period, { ...historical, references: historical.references - 1 })
+  return historical.ratio
 }
 
 /** Those of a validator in order of periods. */
@@ -55,7 +58,7 @@ export function* historicalOf(
 ): IterableIterator<readonly [period: bigint, historical: HistoricalRewards]> {
   const prefix = addressKey(HISTORICAL_PREFIX, operator)
   for (const [key, value] of native.range(prefix)) {
-    yield [bytesToBigInt(key.subarray(prefix.length)), HistoricalRewards.decode(value)]
+    yield [bytesToBigInt(key.subarray(prefix.length)), decode(value)]
   }
 }
 
@@ -64,10 +67,7 @@ export function deleteHistoricalOf(native: Pick<NativeStore, 'range' | 'delete'>
   for (const [key] of [...native.range(prefix)]) native.delete(key)
 }
 
-function historicalKey(operator: Address, period: bigint): Uint8Array {
-  const prefix = addressKey(HISTORICAL_PREFIX, operator)
-  const key = new Uint8Array(prefix.length + 8)
-  key.set(prefix)
-  key.set(periodBytes(period), prefix.length)
-  return key
+function decode(value: Uint8Array): HistoricalRewards {
+  const [ratio = 0n, references = 0n] = unpackIntegers(value)
+  return { ratio, references: Number(references) }
 }

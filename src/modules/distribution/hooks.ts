@@ -9,7 +9,7 @@ import { getValidator, type Validator } from '../staking/validators.ts'
 import { startEarning } from './delegationRewards.ts'
 import { addToCommunityPool } from './feePool.ts'
 import { forfeitShare } from './forfeitShare.ts'
-import { addReference, deleteHistoricalOf } from './historicalRewards.ts'
+import { deleteHistoricalOf } from './historicalRewards.ts'
 import { beginFirstPeriod, endPeriod } from './periods.ts'
 import { settle } from './settle.ts'
 import { deleteSlashEvents, putSlashEvent } from './slashEvents.ts'
@@ -47,11 +47,9 @@ export function beforeDelegationSharesModified(
   return isSdkError(paid) ? paid : undefined
 }
 
-/** With the validator's tokens and shares, and the delegation, as they are from now on. */
+/** When the delegation has its new shares; the next `before…` must find the validator's, too. */
 export function afterDelegationModified(context: ModuleContext, delegator: Address, operator: Address): void {
-  const delegation = getDelegation(context.world.native, delegator, operator)
-  if (delegation === undefined) throw new Error('there is no delegation that could earn')
-  startEarning(context, validatorOf(context, operator), delegator, delegation.shares)
+  startEarning(context, operator, delegator)
 }
 
 /** Before a validator's commission rate changes: what came in until now is under the old one. */
@@ -60,13 +58,12 @@ export function beforeCommissionChanged(context: ModuleContext, operator: Addres
 }
 
 /**
- * Before a validator's tokens are burnt.
+ * Before a validator's tokens are burnt. Its delegators' parts of its rewards stay as they are, as their shares do.
  * @param fraction of its tokens, above 0 and at most 1, rounded up
  */
 export function beforeValidatorSlashed(context: ModuleContext, operator: Address, fraction: Decimal): void {
   const { native } = context.world
   const period = endPeriod(context, validatorOf(context, operator))
-  addReference(native, operator, period)
   putSlashEvent(native, operator, { period, height: context.block.height, fraction })
 }
 

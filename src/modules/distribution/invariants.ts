@@ -10,7 +10,6 @@ import { delegationRewards } from './delegationRewards.ts'
 import { getFeePool } from './feePool.ts'
 import { historicalOf } from './historicalRewards.ts'
 import { settledRewards } from './settle.ts'
-import { slashEventsFrom } from './slashEvents.ts'
 import { startingInfosOf } from './startingInfo.ts'
 import { allRewards } from './validatorRewards.ts'
 
@@ -73,7 +72,6 @@ function* references(context: ReadContext, validator: Validator): Iterable<strin
   const expected = new Map<bigint, number>()
   const add = (period: bigint) => expected.set(period, (expected.get(period) ?? 0) + 1)
   add(settledRewards(context, validator).period - 1n)
-  for (const { period } of slashEventsFrom(native, operator, 0n)) add(period)
   const delegators = new Set<string>()
   for (const { delegator } of delegationsTo(native, operator)) delegators.add(bytesKey(delegator))
   for (const [delegator, { previousPeriod }] of startingInfosOf(native, operator)) {

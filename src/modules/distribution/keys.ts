@@ -1,4 +1,3 @@
-import { concatBytes } from '../../primitives/bytes.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /**
@@ -23,12 +22,32 @@ export const COUNTED_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uin
 
 /** `prefix` and addresses, each after its length as the SDK writes them. */
 export function addressKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
-  return concatBytes(prefix, ...addresses.flatMap((address) => [Uint8Array.of(address.length), address]))
+  return withAddresses(prefix, addresses, 0)
 }
 
-/** A number that sorts as bytes. */
-export function periodBytes(period: bigint): Uint8Array {
-  const out = new Uint8Array(8)
-  new DataView(out.buffer).setBigUint64(0, period)
-  return out
+const PERIOD_BYTES = 8
+
+/** `prefix`, a validator and a period, which sorts as a number. */
+export function periodKey(prefix: Uint8Array, operator: Uint8Array, period: bigint): Uint8Array {
+  const key = withAddresses(prefix, [operator], PERIOD_BYTES)
+  let rest = Number(period)
+  for (let at = key.length - 1; rest > 0; at--) {
+    key[at] = rest % 256
+    rest = Math.floor(rest / 256)
+  }
+  return key
+}
+
+function withAddresses(prefix: Uint8Array, addresses: readonly Uint8Array[], spare: number): Uint8Array {
+  let { length } = prefix
+  for (const address of addresses) length += 1 + address.length
+  const key = new Uint8Array(length + spare)
+  key.set(prefix)
+  let at = prefix.length
+  for (const address of addresses) {
+    key[at] = address.length
+    key.set(address, at + 1)
+    at += 1 + address.length
+  }
+  return key
 }

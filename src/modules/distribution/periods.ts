@@ -1,32 +1,33 @@
 import type { Address } from '../../primitives/address.ts'
-import { decimalOf, ONE } from '../../primitives/decimal.ts'
 import type { ModuleContext } from '../context.ts'
 import type { Validator } from '../staking/validators.ts'
 import { addToCommunityPool } from './feePool.ts'
-import { dropReference, getHistorical, putHistorical } from './historicalRewards.ts'
+import { dropReference, putHistorical, RATIO_ONE } from './historicalRewards.ts'
 import { settle } from './settle.ts'
 import { putRewards, type ValidatorRewards } from './validatorRewards.ts'
 
-/** What the current rewards are for each acoin of the validator's, 10^-36 acoin. */
-export function currentRatio({ current }: ValidatorRewards, tokens: bigint): bigint {
-  return tokens === 0n ? 0n : (current * ONE * ONE) / decimalOf(tokens)
+/** What the current rewards are for each share of the validator's, 10^-54 acoin. */
+export function currentRatio(
+  { current }: ValidatorRewards,
+  { delegatorShares }: Pick<Validator, 'delegatorShares'>,
+): bigint {
+  return delegatorShares === 0n ? 0n : (current * RATIO_ONE) / delegatorShares
 }
 
 /**
  * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): what came in during it is divided
- * by its tokens, and the next begins. Without tokens there is nobody to have it: it becomes the community's.
+ * by its shares, and the next begins. Without shares there is nobody to have it: it becomes the community's.
  * @returns the number of the period that ended; its historical rewards have the new period's reference
  */
 export function endPeriod(context: ModuleContext, validator: Validator): bigint {
   const { native } = context.world
-  const { operator, tokens } = validator
+  const { operator, delegatorShares } = validator
   const rewards = settle(context, validator)
   const { period } = rewards
-  const { ratio } = getHistorical(native, operator, period - 1n)
-  dropReference(native, operator, period - 1n)
-  putHistorical(native, operator, period, { ratio: ratio + currentRatio(rewards, tokens), references: 1 })
+  const ratio = dropReference(native, operator, period - 1n) + currentRatio(rewards, validator)
+  putHistorical(native, operator, period, { ratio, references: 1 })
   let { outstanding } = rewards
-  if (tokens === 0n) {
+  if (delegatorShares === 0n) {
     addToCommunityPool(native, rewards.current)
     outstanding -= rewards.current
   }

@@ -1,18 +1,15 @@
 import type { Address } from '../../primitives/address.ts'
-import { concatBytes } from '../../primitives/bytes.ts'
+import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
-import { decimal, defineMessage, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, periodBytes, SLASH_EVENT_PREFIX } from './keys.ts'
+import { addressKey, periodKey, SLASH_EVENT_PREFIX } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
-const SlashRecord = defineMessage('coind.distribution.SlashRecord', { height: uint64(1), fraction: decimal(2) })
-
-/** That a validator was slashed at the end of a period. */
+/** That a validator was slashed at the end of a period: for clients, rewards don't need it. */
 export interface SlashEvent {
-  /** refers to the historical rewards at its end */
   readonly period: bigint
   readonly height: number
-  /** by which stakes fell */
+  /** of its tokens that were burnt, rounded up */
   readonly fraction: Decimal
 }
 
@@ -21,7 +18,7 @@ export function putSlashEvent(
   operator: Address,
   { period, height, fraction }: SlashEvent,
 ): void {
-  native.set(slashKey(operator, period), SlashRecord.encode({ height: BigInt(height), fraction }))
+  native.set(slashKey(operator, period), packIntegers(BigInt(height), fraction))
 }
 
 /** The validator's slashes at the ends of `firstPeriod` and later ones, in order; with `reverse` it and earlier ones, backwards. */
@@ -33,9 +30,8 @@ export function* slashEventsFrom(
 ): IterableIterator<SlashEvent> {
   const prefix = addressKey(SLASH_EVENT_PREFIX, operator)
   for (const [key, value] of native.range(prefix, { start: slashKey(operator, firstPeriod), reverse })) {
-    const { height, fraction } = SlashRecord.decode(value)
-    const period = new DataView(key.buffer, key.byteOffset + prefix.length).getBigUint64(0)
-    yield { period, height: Number(height), fraction }
+    const [height = 0n, fraction = 0n] = unpackIntegers(value)
+    yield { period: bytesToBigInt(key.subarray(prefix.length)), height: Number(height), fraction }
   }
 }
 
@@ -44,5 +40,5 @@ export function deleteSlashEvents(native: Pick<NativeStore, 'range' | 'delete'>,
 }
 
 function slashKey(operator: Address, period: bigint): Uint8Array {
-  return concatBytes(addressKey(SLASH_EVENT_PREFIX, operator), periodBytes(period))
+  return periodKey(SLASH_EVENT_PREFIX, operator, period)
 }

@@ -1,34 +1,30 @@
 import type { Address } from '../../primitives/address.ts'
-import { decimal, defineMessage, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { addressKey, STARTING_INFO_PREFIX } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
-/** cosmos.distribution.v1beta1.DelegatorStartingInfo: since when, and with how much, a delegation earns. */
-export const DelegatorStartingInfo = defineMessage('cosmos.distribution.v1beta1.DelegatorStartingInfo', {
+/** Since when a delegation earns. The stake of the SDK's DelegatorStartingInfo is the delegation's shares here. */
+export interface StartingInfo {
   /** it refers to the historical rewards at this period's end */
-  previousPeriod: uint64(1),
-  /** acoin */
-  stake: decimal(2),
-  height: uint64(3),
-})
-export type DelegatorStartingInfo = ValueOf<typeof DelegatorStartingInfo>
+  readonly previousPeriod: bigint
+}
 
 export function getStartingInfo(
   native: Pick<NativeStore, 'get'>,
   operator: Address,
   delegator: Address,
-): DelegatorStartingInfo | undefined {
+): StartingInfo | undefined {
   const value = native.get(addressKey(STARTING_INFO_PREFIX, operator, delegator))
-  return value && DelegatorStartingInfo.decode(value)
+  return value && decode(value)
 }
 
 export function putStartingInfo(
   native: Pick<NativeStore, 'set'>,
   operator: Address,
   delegator: Address,
-  info: DelegatorStartingInfo,
+  { previousPeriod }: StartingInfo,
 ): void {
-  native.set(addressKey(STARTING_INFO_PREFIX, operator, delegator), DelegatorStartingInfo.encode(info))
+  native.set(addressKey(STARTING_INFO_PREFIX, operator, delegator), packIntegers(previousPeriod))
 }
 
 export function deleteStartingInfo(native: Pick<NativeStore, 'delete'>, operator: Address, delegator: Address): void {
@@ -39,9 +35,14 @@ export function deleteStartingInfo(native: Pick<NativeStore, 'delete'>, operator
 export function* startingInfosOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
-): IterableIterator<readonly [delegator: Address, info: DelegatorStartingInfo]> {
+): IterableIterator<readonly [delegator: Address, info: StartingInfo]> {
   const prefix = addressKey(STARTING_INFO_PREFIX, operator)
   for (const [key, value] of native.range(prefix)) {
-    yield [key.slice(prefix.length + 1), DelegatorStartingInfo.decode(value)]
+    yield [key.slice(prefix.length + 1), decode(value)]
   }
+}
+
+function decode(value: Uint8Array): StartingInfo {
+  const [previousPeriod = 0n] = unpackIntegers(value)
+  return { previousPeriod }
 }

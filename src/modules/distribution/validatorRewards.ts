@@ -1,32 +1,33 @@
 import type { Address } from '../../primitives/address.ts'
-import { decimal, defineMessage, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { addressKey, REWARDS_PREFIX } from './keys.ts'
+import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /**
  * What the SDK keeps in three records of a validator (ValidatorOutstandingRewards, ValidatorAccumulatedCommission,
  * ValidatorCurrentRewards), which always change together. Amounts are acoin.
  */
-const ValidatorRewards = defineMessage('coind.distribution.ValidatorRewards', {
+export interface ValidatorRewards {
   /** all that it and its delegators may still withdraw */
-  outstanding: decimal(1),
+  readonly outstanding: Decimal
   /** the validator's own part of it */
-  commission: decimal(2),
+  readonly commission: Decimal
   /** delegators' part that came in during the current period */
-  current: decimal(3),
+  readonly current: Decimal
   /** number of the current period */
-  period: uint64(4),
-})
-export type ValidatorRewards = ValueOf<typeof ValidatorRewards>
+  readonly period: bigint
+}
 
 /** As stored: without what the accumulator has for it, see `settledRewards`. */
 export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards | undefined {
   const value = native.get(addressKey(REWARDS_PREFIX, operator))
-  return value && ValidatorRewards.decode(value)
+  return value && decode(value)
 }
 
 export function putRewards(native: Pick<NativeStore, 'set'>, operator: Address, rewards: ValidatorRewards): void {
-  native.set(addressKey(REWARDS_PREFIX, operator), ValidatorRewards.encode(rewards))
+  const { outstanding, commission, current, period } = rewards
+  native.set(addressKey(REWARDS_PREFIX, operator), packIntegers(outstanding, commission, current, period))
 }
 
 export function deleteRewards(native: Pick<NativeStore, 'delete'>, operator: Address): void {
@@ -38,6 +39,11 @@ export function* allRewards(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [operator: Address, rewards: ValidatorRewards]> {
   for (const [key, value] of native.range(REWARDS_PREFIX)) {
-    yield [key.slice(REWARDS_PREFIX.length + 1), ValidatorRewards.decode(value)]
+    yield [key.slice(REWARDS_PREFIX.length + 1), decode(value)]
   }
+}
+
+function decode(value: Uint8Array): ValidatorRewards {
+  const [outstanding = 0n, commission = 0n, current = 0n, period = 0n] = unpackIntegers(value)
+  return { outstanding, commission, current, period }
 }

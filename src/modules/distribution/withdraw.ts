@@ -9,7 +9,7 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
-import { rewardsUntil, startEarning } from './delegationRewards.ts'
+import { earnedByShares, startEarning } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
 import { addToCommunityPool } from './feePool.ts'
 import { dropReference, getHistorical } from './historicalRewards.ts'
@@ -34,7 +34,7 @@ export function withdrawDelegationRewards(
   const delegation = getDelegation(native, delegator, operator)
   if (delegation === undefined) return distributionError('emptyDelegationInfo')
   const paid = payDelegation(context, validator, delegator, delegation.shares)
-  if (!isSdkError(paid)) startEarning(context, validator, delegator, delegation.shares)
+  if (!isSdkError(paid)) startEarning(context, operator, delegator)
   return paid
 }
 
@@ -54,8 +54,9 @@ export function payDelegation(
   const { operator } = validator
   const info = getStartingInfo(native, operator, delegator)
   if (info === undefined) return distributionError('emptyDelegationInfo')
-  const endRatio = getHistorical(native, operator, endPeriod(context, validator)).ratio
-  const earned = rewardsUntil(native, validator, shares, info, endRatio)
+  const to = getHistorical(native, operator, endPeriod(context, validator)).ratio
+  const from = dropReference(native, operator, info.previousPeriod)
+  const earned = earnedByShares(shares, from, to)
   const rewards = getRewards(native, operator)!
   const taken = earned < rewards.outstanding ? earned : rewards.outstanding
   const amount = truncate(taken)
@@ -65,7 +66,6 @@ export function payDelegation(
   }
   putRewards(native, operator, { ...rewards, outstanding: rewards.outstanding - taken })
   addToCommunityPool(native, taken - decimalOf(amount))
-  dropReference(native, operator, info.previousPeriod)
   deleteStartingInfo(native, operator, delegator)
   world.emitEvent(
     event('withdraw_rewards', {

@@ -1,9 +1,9 @@
-import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
+import { readNested, validateNested } from '../nestedMessages.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { depositsHeld } from './deposits.ts'
 import { govError } from './errors.ts'
@@ -35,22 +35,14 @@ export function executeProposal(
   return undefined
 }
 
-function executeMessage(
-  context: ModuleContext,
-  messages: MessageTable,
-  { typeUrl, value }: AnyValue,
-): SdkError | undefined {
-  const handler = messages.get(typeUrl)
-  if (handler === undefined) return govError('unroutableMessage', typeUrl)
-  let decoded: unknown
-  try {
-    decoded = handler.type.decode(value)
-  } catch (error) {
-    // It was decoded when it was proposed, but a new version may have changed the type.
-    if (!(error instanceof ProtobufError)) throw error
-    return sdkError('unpackAny', typeUrl)
-  }
-  const result = handler.run(context, decoded)
+function executeMessage(context: ModuleContext, messages: MessageTable, message: AnyValue): SdkError | undefined {
+  if (!messages.has(message.typeUrl)) return govError('unroutableMessage', message.typeUrl)
+  // It decoded and was valid when it was proposed, but a new version may judge differently.
+  const nested = readNested(message, messages)
+  if (isSdkError(nested)) return nested
+  const invalid = validateNested(nested)
+  if (invalid !== undefined) return invalid
+  const result = nested.handler.run(context, nested.value)
   return isSdkError(result) ? result : undefined
 }
 

@@ -36,7 +36,9 @@ export function simulateNative(
   if (isSdkError(signers)) return signers
   const params = AUTH_PARAMS.get(world.native)
   const given = nativeTransactionOf(raw, decoded, signers)
-  const estimate = requiredGas(given, params)
+  // The fee's digits depend on the gas, which depends on how many they are.
+  const first = completeTransaction(decoded, requiredGas(given, params), input.baseFeePerGas)
+  const estimate = requiredGas({ ...given, raw: first }, params)
   const completed = completeTransaction(decoded, estimate, input.baseFeePerGas)
   const transaction = { ...given, raw: completed }
   // A wallet does not know fee and limit yet: with neither it pays nothing and has all gas there is.

@@ -48,6 +48,7 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
     execution: {
       engine,
       precompiles: new Map(),
+      hooks: { begin: () => undefined, end: () => [] },
       yieldUntil: (deadlineMs) => async () => {
         if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },

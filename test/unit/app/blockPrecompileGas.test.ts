@@ -1,6 +1,7 @@
 import type { TransactionSerializable } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
+import { MODULE_HOOKS } from '../../../src/app/blockHooks.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
@@ -246,6 +247,7 @@ function contextOf({ chain }: TestChain, view: NodeView): RpcContext {
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),
+      hooks: MODULE_HOOKS,
       yieldUntil: (deadlineMs) => async () => {
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },

@@ -4,7 +4,7 @@ import { type CatchUpWriter, createCatchUpWriter } from '../../../src/app/catchU
 
 /** What the writer looks at of a block. */
 function block(height: number): Announcement {
-  const update = { height, baseFeePerGas: 0n, gasLimit: 0n, accounts: [], included: [] }
+  const update = { height, baseFeePerGas: 0n, minimumBaseFee: 1n, gasLimit: 0n, accounts: [], included: [] }
   return { head: { height } as unknown as Announcement['head'], update, gasUsed: 10n, evidenceCount: 1 }
 }
 

@@ -95,8 +95,18 @@ describe('native transactions in a block', () => {
 
   it.each([
     ['a wrong sequence', () => send(5, 1n), { kind: 'skipped', codespace: 'sdk', code: 32 }, 0n],
-    ['a fee below the base fee', () => send(0, 1n, { feeAcoin: 1n }), { kind: 'skipped', codespace: 'sdk', code: 13 }, 0n],
-    ['a height that has passed', () => send(0, 1n, { timeoutHeight: 1n }), { kind: 'skipped', codespace: 'sdk', code: 30 }, 0n],
+    [
+      'a fee below the base fee',
+      () => send(0, 1n, { feeAcoin: 1n }),
+      { kind: 'skipped', codespace: 'sdk', code: 13 },
+      0n,
+    ],
+    [
+      'a height that has passed',
+      () => send(0, 1n, { timeoutHeight: 1n }),
+      { kind: 'skipped', codespace: 'sdk', code: 30 },
+      0n,
+    ],
     ['more than there is', () => send(0, 10n ** 30n), { kind: 'native', result: { codespace: 'sdk', code: 5 } }, 1n],
     ['bytes of no transaction', () => Uint8Array.of(0x0a, 1, 2), { kind: 'skipped', codespace: 'evm', code: 2 }, 0n],
   ])('stores what became of %s', async (_, make, expected, nonce) => {
@@ -109,17 +119,24 @@ describe('native transactions in a block', () => {
       expect(entry).toMatchObject(expected)
       expect(view.stateAt(2).getAccount(hexToBytes(RECEIVER))).toBeUndefined()
       expect(view.stateAt(2).getAccount(WALLET)?.nonce).toBe(nonce)
-      if (entry?.kind !== 'native') expect(view.stateAt(2).getAccount(WALLET)).toEqual(view.stateAt(1).getAccount(WALLET))
+      if (entry?.kind !== 'native')
+        expect(view.stateAt(2).getAccount(WALLET)).toEqual(view.stateAt(1).getAccount(WALLET))
       const code = entry?.kind === 'native' ? entry.result.code : entry?.kind === 'skipped' ? entry.code : 0
       expect(code).toBeGreaterThan(0)
-      const result = entry?.kind === 'native' ? entry.result : { code, data: new Uint8Array(), gasWanted: (entry as { gasWanted: bigint }).gasWanted, gasUsed: 0n }
+      const result =
+        entry?.kind === 'native'
+          ? entry.result
+          : { code, data: new Uint8Array(), gasWanted: (entry as { gasWanted: bigint }).gasWanted, gasUsed: 0n }
       expect(bytesToHex(next.block.header.lastResultsHash)).toBe(bytesToHex(resultsHash([result])))
     })
   })
 
   it('come to the same state when they are built, executed, executed by another engine and read again', async () => {
     const chain = await start({ shadow: createReferenceEngine() })
-    const decided = [await chain.produce([send(0, 7n), await transfer(1, 3n)]), await chain.produce([send(2, 10n ** 30n)])]
+    const decided = [
+      await chain.produce([send(0, 7n), await transfer(1, 3n)]),
+      await chain.produce([send(2, 10n ** 30n)]),
+    ]
     const reopened = await chain.reopen()
     chains = [reopened]
     decided.push(await reopened.produce([send(3, 1n)]))
@@ -157,7 +174,9 @@ describe('native transactions in a block', () => {
       expect(view.chain.entryResults(3)![fitting]).toMatchObject({ codespace: 'sdk', code: 11 })
     })
     const entries = await readEntries(further, chain.chain, undefined)
-    expect(checkEntries(entries, 4, chain.chain)).toMatch(/^the native transactions need \d+ gas, the block has 7500000/)
+    expect(checkEntries(entries, 4, chain.chain)).toMatch(
+      /^the native transactions need \d+ gas, the block has 7500000/,
+    )
     expect(checkEntries(entries.slice(0, fitting), 4, chain.chain)).toBeUndefined()
   })
 
@@ -183,7 +202,10 @@ describe('native transactions in a block', () => {
       ]
       expect(await Array.fromAsync(view.chain.eventHeights(both, 1, 4))).toEqual([2])
       expect(await Array.fromAsync(view.chain.eventHeights(both, 3, 4))).toEqual([])
-      for (const [height, amount] of [[2, 5], [3, 6]] as const) {
+      for (const [height, amount] of [
+        [2, 5],
+        [3, 6],
+      ] as const) {
         const events = eventsOfEntry(view.chain.entryResults(height)![0]!)
         const [moved] = events.filter(({ type }) => type === 'transfer').slice(-1)
         expect(moved?.attributes.slice(0, 3)).toEqual([

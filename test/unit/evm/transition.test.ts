@@ -135,6 +135,7 @@ describe('applyTransaction', () => {
       effectiveGasPrice: 13n,
       logs: [],
       events: [],
+      transfers: [],
       output: new Uint8Array(0),
       failure: undefined,
       createdAddress: undefined,

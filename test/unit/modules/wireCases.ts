@@ -24,7 +24,7 @@ export function wireCase<T>(ours: MessageType<T>, theirs: TheirMessage, values: 
  * cosmjs-types reads what we wrote and writes the same bytes again, so no field has a number or type that it does not
  * know; and we read those back to the value we began with.
  */
-export function expectSameWire({ ours, theirs, values }: WireCase): void {
+export function expectSameWire({ ours, theirs, values }: WireCase, numRuns = 30): void {
   expect(ours.typeUrl).toBe(theirs.typeUrl)
   fc.assert(
     fc.property(values, (value) => {
@@ -34,7 +34,7 @@ export function expectSameWire({ ours, theirs, values }: WireCase): void {
       )
       expect(ours.decode(written)).toEqual(value)
     }),
-    { numRuns: 30 },
+    { numRuns },
   )
 }
 

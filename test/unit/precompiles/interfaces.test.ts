@@ -1,4 +1,4 @@
-import { type AbiEvent as SolidityEvent, type AbiFunction, type AbiParameter, toEventSignature } from 'viem'
+import { type AbiFunction, type AbiParameter, type AbiEvent as SolidityEvent, toEventSignature } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
 import { isBlockedAddress } from '../../../src/modules/bank/blockedAddresses.ts'

@@ -174,7 +174,13 @@ export class NativeChain {
     this.#begin({ absent, misbehaviour })
   }
 
-  #begin({ absent = [], misbehaviour = [] }: { absent?: readonly Hex[]; misbehaviour?: readonly Misbehaviour[] }): void {
+  #begin({
+    absent = [],
+    misbehaviour = [],
+  }: {
+    absent?: readonly Hex[]
+    misbehaviour?: readonly Misbehaviour[]
+  }): void {
     const missing = new Set(absent.map((operator) => bytesKey(hexToBytes(operator))))
     this.native((context) => {
       const votes: CommitVote[] = []
@@ -233,7 +239,13 @@ export class NativeChain {
   }
 
   /** Calls a function of a precompile as a transaction. */
-  async send(from: Hex, name: PrecompileName, functionName: string, args: readonly unknown[] = [], more: Partial<Call> = {}) {
+  async send(
+    from: Hex,
+    name: PrecompileName,
+    functionName: string,
+    args: readonly unknown[] = [],
+    more: Partial<Call> = {},
+  ) {
     return this.sendTo(from, ADDRESSES[name], ABIS[name], functionName, args, more)
   }
 

@@ -1,4 +1,5 @@
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/table.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
@@ -121,6 +122,8 @@ const NO_REST: RestOptions = {
   port: { query: () => Promise.reject(new Error('there are no native queries here')) },
 }
 
+const NO_EVENTS: CometEventHub = { add: () => () => undefined }
+
 export interface TestServer extends RpcServer {
   readonly url: string
   readonly wsUrl: string
@@ -136,6 +139,7 @@ export async function startTestServer(
     dispatcher: thread.dispatcher,
     hub: thread.hub,
     comet: createCometTable([]),
+    cometHub: NO_EVENTS,
     rest: NO_REST,
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
 import * as ourMessages from '../../../../src/modules/distribution/messageTypes.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
-import { DelegatorStartingInfo } from '../../../../src/modules/distribution/startingInfo.ts'
 import * as ours from '../../../../src/modules/distribution/types.ts'
 import { coin, count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
 
@@ -39,11 +38,6 @@ const CASES = [
     ours.DelegationDelegatorReward,
     theirs.DelegationDelegatorReward,
     fc.record({ validatorAddress: text, reward: fc.array(decCoin) }),
-  ),
-  wireCase(
-    DelegatorStartingInfo,
-    theirs.DelegatorStartingInfo,
-    fc.record({ previousPeriod: count, stake: decimals, height: count }),
   ),
   wireCase(
     ourMessages.MsgSetWithdrawAddress,

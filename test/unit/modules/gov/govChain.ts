@@ -113,6 +113,12 @@ export class GovChain {
     return events
   }
 
+  /** Lets time pass without a block's end. */
+  passTime(ms: number): void {
+    this.#timeMs += ms
+    this.#height++
+  }
+
   proposal(id: bigint): Proposal {
     const proposal = getProposal(this.native, id)
     if (proposal === undefined) throw new Error(`there is no proposal ${id}`)

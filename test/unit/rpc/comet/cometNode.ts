@@ -5,6 +5,7 @@ import type { CometMempool } from '../../../../src/rpc/comet/mempool.ts'
 import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
 import type { CometNode } from '../../../../src/rpc/comet/nodePort.ts'
 import type { AbciQueryOptions } from '../../../../src/rpc/native/abciQuery.ts'
+import type { ViewPool } from '../../../../src/rpc/viewCall.ts'
 import { TEST_CHAIN } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
@@ -40,6 +41,8 @@ export const NO_ABCI: AbciQueryOptions = {
   version: IDENTITY.version,
 }
 
+export const NO_VIEWS: ViewPool = { call: () => Promise.reject(new Error('there are no view threads here')) }
+
 /** The methods under /rpc on blocks in memory, and ways to ask them. */
 export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {
   const logged: unknown[] = []
@@ -54,6 +57,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     node: IDLE_NODE,
     mempool: NO_MEMPOOL,
     abci: NO_ABCI,
+    views: NO_VIEWS,
     nowMs: () => 0,
     ...options,
   })

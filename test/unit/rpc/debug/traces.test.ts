@@ -1,7 +1,7 @@
-import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../../src/chain/genesisConstants.ts'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'

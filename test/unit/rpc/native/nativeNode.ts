@@ -1,5 +1,6 @@
-import type { Admission, TxPort } from '../../../../src/mempool/types.ts'
+import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
+import type { Admission, TxPort } from '../../../../src/mempool/types.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
@@ -97,6 +98,7 @@ function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContex
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),
+      hooks: MODULE_HOOKS,
       yieldUntil: (deadlineMs) => async () => {
         if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },

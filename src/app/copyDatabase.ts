@@ -1,0 +1,48 @@
+import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** LevelDB begins a new table every few seconds at most, and a copy takes milliseconds. */
+const ATTEMPTS = 50
+const TABLE = /^\d+\.(ldb|sst)$/
+const LOG = /^\d+\.log$/
+
+/**
+ * Makes a copy of a LevelDB directory that another process may be writing: as it was at one moment, whole batches only. Tables never
+ * change and are linked, so it takes little time and room. The copy can be opened, and deleted, on its own.
+ * @param to a directory that does not exist, on the same file system
+ * @throws Error when the directory is no database, or changes too fast
+ */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    await mkdir(to)
+    if (await tryCopy(from, to)) return
+    await rm(to, { recursive: true })
+  }
+  throw new Error(`${from} changes so fast that it cannot be copied: try again, or stop the node`)
+}
+
+/** False when tables or the list of them changed meanwhile: something may be missing then. */
+async function tryCopy(from: string, to: string): Promise<boolean> {
+  const before = await describe(from)
+  try {
+    for (const name of await readdir(from)) {
+      if (TABLE.test(name)) await link(join(from, name), join(to, name))
+      // The end of a log may be cut: LevelDB drops a batch that is not whole.
+      else if (LOG.test(name) || name === before.manifest) await copyFile(join(from, name), join(to, name))
+    }
+    await copyFile(join(from, 'CURRENT'), join(to, 'CURRENT'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+  const after = await describe(from)
+  return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
+}
+
+/** What changes with every change of the tables: the file that lists them, and which logs there are. */
+async function describe(from: string): Promise<{ manifest: string; size: number; logs: string }> {
+  const manifest = (await readFile(join(from, 'CURRENT'), 'utf8')).trim()
+  const { size } = await stat(join(from, manifest))
+  const names = await readdir(from)
+  return { manifest, size, logs: names.filter((name) => LOG.test(name)).join() }
+}
