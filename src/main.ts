@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
 import type { BlockRange, ExportOptions, ImportOptions, InitReport, RunningNode, StartOptions } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
+import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { loadOrCreateNodeKey, openExistingHome, openHome } from './threads/openHome.ts'
@@ -82,6 +87,29 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
     }
   } finally {
     await home.lock.release()
+  }
+}
+
+/** Looks at a copy of the database, which takes no room and no time to make: a running node is not disturbed. */
+export async function checkInvariants(config: Config): Promise<InvariantReport> {
+  const { checkInvariants: check } = await import('./app/checkInvariants.ts')
+  const { copyDatabase } = await import('./app/copyDatabase.ts')
+  const { createViewCaches, openView } = await import('./state/openView.ts')
+  const { Database } = await import('./storage/database.ts')
+  const { homedir, db } = dataPaths(config.homedir)
+  if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
+  const directory = await mkdtemp(join(homedir, 'invariants-'))
+  try {
+    const copy = join(directory, 'db')
+    await copyDatabase(db, copy)
+    const database = await Database.open(copy)
+    try {
+      return await check(openView(database, createViewCaches()))
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await rm(directory, { recursive: true })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { InvariantReport } from '../app/checkInvariants.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
 
@@ -63,6 +64,8 @@ export interface NodeCommands {
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
+  /** Looks at the newest state in the data directory, which a running node may be using. */
+  checkInvariants(config: Config): Promise<InvariantReport>
 }
 
 /** The process around the commands. */

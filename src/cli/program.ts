@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { addDebug } from './commands/debug.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addExport } from './commands/export.ts'
 import { addGenesis } from './commands/genesis.ts'
@@ -22,6 +23,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
   ['GenesisMismatch', EXIT_DATA],
   ['UpgradeNeeded', EXIT_FAILED],
+  ['InvariantsBroken', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
@@ -71,6 +73,7 @@ export async function runCommand(
     addReset,
     addShowNodeId,
     addVersion,
+    addDebug,
     addDevnet,
     addTestnet,
     addKeys,

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
+import { checkInvariants, exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
 import type { Terminal } from './ports.ts'
 import { runCommand } from './program.ts'
 import { readSecret } from './readSecret.ts'
@@ -27,7 +27,7 @@ const terminal: Terminal = {
   exitNow: (code) => process.exit(code),
 }
 
-const commands = { startNode, initNode, exportBlocks, importBlocks, showNodeId }
+const commands = { startNode, initNode, exportBlocks, importBlocks, showNodeId, checkInvariants }
 process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
   process.stderr.write(`coind: ${line}\n`)
 })

@@ -3,7 +3,7 @@ import { type SdkError, sdkError } from '../modules/sdkError.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { AdmissionRules, SenderContext } from './admission.ts'
-import type { EntryDraft, Prices } from './poolEntry.ts'
+import type { PoolEntry, Prices } from './poolEntry.ts'
 import type { AccountState } from './types.ts'
 
 /**
@@ -30,7 +30,7 @@ export function checkPriority({ maxPriorityFeePerGas }: Prices, minimumTip: bigi
 
 /** Checks sequence and funds beside what the pool holds of the sender. */
 export function checkNativeSender(
-  { nonce, cost }: Pick<EntryDraft, 'nonce' | 'cost'>,
+  { nonce, cost }: Pick<PoolEntry, 'nonce' | 'cost'>,
   { state, executableCost, replaced }: SenderContext,
 ): SdkError | undefined {
   if (nonce < state.nonce) return usedSequence(state.nonce, nonce)
@@ -52,7 +52,7 @@ export interface DependencyContext {
  * lead to, not a later one: nobody would notice when it comes up.
  */
 export function checkDependencies(
-  { dependencies }: Pick<EntryDraft, 'dependencies'>,
+  { dependencies }: Pick<PoolEntry, 'dependencies'>,
   contextOf: (key: string, address: Address) => DependencyContext,
 ): SdkError | undefined {
   for (const { key, address, sequence, cost } of dependencies) {

@@ -13,7 +13,7 @@ import {
   checkPriority,
   type DependencyContext,
 } from './nativeAdmission.ts'
-import { type EntryDraft, evmEntry, nativeEntry, type PoolEntry, type Prices } from './poolEntry.ts'
+import { type Arrival, evmEntry, nativeEntry, type PoolEntry, type Prices } from './poolEntry.ts'
 import { type Refusal, refuseEvm, refuseNative, refuseWith } from './refusal.ts'
 import { SenderQueue } from './senderQueue.ts'
 import type { AccountReader, Admission, PoolHeadUpdate, PoolLimits } from './types.ts'
@@ -50,7 +50,7 @@ export interface PoolContents {
 /** A new transaction and the queue in which it has a place; the queue is not among the pool's while it is empty. */
 export interface Place {
   readonly queue: SenderQueue
-  readonly draft: EntryDraft
+  readonly entry: PoolEntry
 }
 
 const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCache' }
@@ -62,6 +62,7 @@ export function placeEvm(
   sources: PoolSources,
   transaction: Transaction,
   sender: Address,
+  arrival: Arrival,
 ): Place | Admission {
   if (contents.has(bytesKey(transaction.hash))) return refuseEvm(ALREADY_KNOWN)
   const { limits, head } = contents
@@ -84,7 +85,8 @@ export function placeEvm(
   const refusal =
     checkDelegated(contents, queue, nonce, authorities) ?? checkQueue(limits.perSender, queue, nonce, transaction)
   if (refusal !== undefined) return refuseEvm(refusal)
-  return { queue, draft: evmEntry(transaction, { sender: queue.address, minimumGas: check.minimumGas, authorities }) }
+  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities }
+  return { queue, entry: evmEntry(transaction, details, arrival) }
 }
 
 /** The place that a native transaction could have if there is room, or its refusal. Changes nothing. */
@@ -92,6 +94,7 @@ export function placeNative(
   contents: PoolContents,
   sources: PoolSources,
   transaction: NativeTransaction,
+  arrival: Arrival,
 ): Place | Admission {
   if (contents.has(bytesKey(transaction.hash))) return refuseNative(ALREADY_KNOWN)
   const { limits, head } = contents
@@ -102,16 +105,16 @@ export function placeNative(
   if (error !== undefined) return refuseWith(error)
   const { sender, sequence } = transaction
   const queue = queueOf(contents, sources, sender)
-  const draft = nativeEntry(transaction, queue.address)
+  const entry = nativeEntry(transaction, queue.address, arrival)
   const { state, executableCost } = queue
   const old = queue.get(sequence)
   const poor =
-    checkPriority(draft, minimumTip) ??
-    checkNativeSender(draft, { state, executableCost, replaced: queue.getExecutable(sequence) }) ??
-    checkDependencies(draft, (key, address) => dependencyContext(contents, sources, { key, address, replaced: old }))
+    checkPriority(entry, minimumTip) ??
+    checkNativeSender(entry, { state, executableCost, replaced: queue.getExecutable(sequence) }) ??
+    checkDependencies(entry, (key, address) => dependencyContext(contents, sources, { key, address, replaced: old }))
   if (poor !== undefined) return refuseWith(poor)
-  const refusal = checkDelegated(contents, queue, sequence, []) ?? checkQueue(limits.perSender, queue, sequence, draft)
-  return refusal === undefined ? { queue, draft } : refuseNative(refusal)
+  const refusal = checkDelegated(contents, queue, sequence, []) ?? checkQueue(limits.perSender, queue, sequence, entry)
+  return refusal === undefined ? { queue, entry } : refuseNative(refusal)
 }
 
 function queueOf({ queues }: PoolContents, { readAccount }: PoolSources, sender: Address): SenderQueue {

@@ -7,7 +7,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { Conditions } from './conditions.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
 import { type Place, type PoolContents, type PoolHead, type PoolSources, placeEvm, placeNative } from './place.ts'
-import { type PoolEntry, toPooledTransaction } from './poolEntry.ts'
+import { type Arrival, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
 import { type Refusal, refuseEvm, refuseNative } from './refusal.ts'
 import { type SelectionRequest, selectTransactions } from './selection.ts'
 import type { SenderQueue } from './senderQueue.ts'
@@ -46,6 +46,7 @@ export interface PoolOptions extends PoolSources {
 export class TransactionPool {
   readonly #options: PoolOptions
   readonly #limits: PoolLimits
+  readonly #contents: PoolContents
   #head: PoolHead
   readonly #byHash = new Map<string, { readonly entry: PoolEntry; readonly queue: SenderQueue }>()
   readonly #queues = new Map<string, SenderQueue>()
@@ -70,6 +71,17 @@ export class TransactionPool {
     const queues = { [Symbol.iterator]: () => this.#queues.values() }
     this.#evictions = new EvictionOrder(this.#limits.fairShare, options.head.baseFeePerGas, queues)
     this.#lastExpiryMs = options.now()
+    const head = (): PoolHead => this.#head
+    this.#contents = {
+      limits: this.#limits,
+      get head() {
+        return head()
+      },
+      has: (hashKey) => this.#byHash.has(hashKey),
+      queues: this.#queues,
+      authorities: this.#authorities,
+      conditions: this.#conditions,
+    }
   }
 
   /** Estimated memory of the content, see `PoolLimits.bytes`. */
@@ -83,58 +95,51 @@ export class TransactionPool {
    * @param isLocal a client of this node sent it: peers have to be told of it by this node
    */
   add(transaction: Transaction, sender: Address, isLocal = true): Admission {
-    const place = placeEvm(this.#contents, this.#options, transaction, sender)
+    const place = placeEvm(this.#contents, this.#options, transaction, sender, this.#arrival(isLocal))
     if ('accepted' in place) return place
-    const refusal = this.#admit(place, isLocal)
+    const refusal = this.#admit(place)
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseEvm(refusal)
   }
 
   /** Admits a native transaction whose signatures were checked, or says why not as the Cosmos SDK does. */
   addNative(transaction: NativeTransaction, isLocal = true): Admission {
-    const place = placeNative(this.#contents, this.#options, transaction)
+    const place = placeNative(this.#contents, this.#options, transaction, this.#arrival(isLocal))
     if ('accepted' in place) return place
-    const refusal = this.#admit(place, isLocal)
+    const refusal = this.#admit(place)
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseNative(refusal)
   }
 
   /** What {@link add} would answer if there were room. */
   check(transaction: Transaction, sender: Address): Admission {
-    const place = placeEvm(this.#contents, this.#options, transaction, sender)
+    const place = placeEvm(this.#contents, this.#options, transaction, sender, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
   }
 
   /** What {@link addNative} would answer if there were room. */
   checkNative(transaction: NativeTransaction): Admission {
-    const place = placeNative(this.#contents, this.#options, transaction)
+    const place = placeNative(this.#contents, this.#options, transaction, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
   }
 
-  get #contents(): PoolContents {
-    return {
-      limits: this.#limits,
-      head: this.#head,
-      has: (hashKey) => this.#byHash.has(hashKey),
-      queues: this.#queues,
-      authorities: this.#authorities,
-      conditions: this.#conditions,
-    }
+  #arrival(isLocal: boolean): Arrival {
+    return { arrival: this.#arrivals, admittedMs: this.#options.now(), isLocal }
   }
 
   /** Makes room and puts the transaction in its place. Gives the refusal, if any: then nothing has changed. */
-  #admit({ queue, draft }: Place, isLocal: boolean): Refusal | undefined {
-    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = draft
+  #admit({ queue, entry }: Place): Refusal | undefined {
+    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = entry
     const old = queue.get(nonce)
     const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
     const crowded = this.#makeRoom({
       count: old === undefined ? 1 : 0,
-      bytes: draft.bytes - (old?.bytes ?? 0),
+      bytes: entry.bytes - (old?.bytes ?? 0),
       bid: { queue, nonce, isExecutable: nonce <= queue.nextNonce, maxFeePerGas, maxPriorityFeePerGas },
     })
     if (crowded !== undefined) return { reason: crowded, error: 'mempoolIsFull' }
     if (overflow !== undefined && this.#byHash.has(overflow.hashKey)) this.#drop(queue, overflow, 'evicted')
     if (old !== undefined) this.#forget(old, 'replaced')
-    const arrival = this.#arrivals++
-    this.#insert(queue, { ...draft, arrival, admittedMs: this.#options.now(), isLocal, announced: false })
+    this.#arrivals++
+    this.#insert(queue, entry)
     this.#settle(queue)
     return undefined
   }
@@ -330,11 +335,12 @@ export class TransactionPool {
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */
   #settle(queue: SenderQueue): void {
     queue.settle()
-    const { entries, executable, executableNative, counted } = queue
-    this.#executable.all += executable - counted.all
-    this.#executable.native += executableNative - counted.native
-    const hasGrown = executable > counted.all
-    queue.counted = { all: executable, native: executableNative }
+    const { entries, executable, executableNative } = queue
+    this.#executable.all += executable - queue.counted
+    this.#executable.native += executableNative - queue.countedNative
+    const hasGrown = executable > queue.counted
+    queue.counted = executable
+    queue.countedNative = executableNative
     if (entries.length === 0) {
       if (this.#queues.delete(queue.key)) this.#bytes -= QUEUE_OVERHEAD
       this.#evictions.remove(queue)

@@ -59,8 +59,8 @@ export interface PoolEntry {
   announced: boolean
 }
 
-/** An entry as its transaction alone says it. */
-export type EntryDraft = Omit<PoolEntry, 'arrival' | 'admittedMs' | 'isLocal' | 'announced'>
+/** How a transaction comes in. */
+export type Arrival = Pick<PoolEntry, 'arrival' | 'admittedMs' | 'isLocal'>
 
 /** Prices per gas that decide between transactions. */
 export type Prices = Pick<PoolEntry, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
@@ -71,7 +71,8 @@ const NONE: readonly never[] = []
 export function evmEntry(
   transaction: Transaction,
   details: { readonly sender: Address; readonly minimumGas: bigint; readonly authorities: readonly Address[] },
-): EntryDraft {
+  { arrival, admittedMs, isLocal }: Arrival,
+): PoolEntry {
   const { hash, raw, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const authorities = details.authorities.length === 0 ? NONE : details.authorities.map(bytesKey)
   return {
@@ -88,14 +89,23 @@ export function evmEntry(
     authorities,
     dependencies: NONE,
     timeoutHeight: 0,
+    arrival,
+    admittedMs,
     bytes: entryBytes(raw.length, authorities.length),
+    isLocal,
+    announced: false,
   }
 }
 
 /** @param sender the transaction's, as an array of the pool's own */
-export function nativeEntry(transaction: NativeTransaction, sender: Address): EntryDraft {
+export function nativeEntry(
+  transaction: NativeTransaction,
+  sender: Address,
+  { arrival, admittedMs, isLocal }: Arrival,
+): PoolEntry {
   const { hash, raw, sequence, gasLimit, intrinsicGas, feeAcoin, timeoutHeight } = transaction
   const dependencies = dependenciesOf(transaction)
+  const { maxFeePerGas, maxPriorityFeePerGas } = nativePrices(transaction)
   return {
     kind: 'native',
     hashKey: bytesKey(hash),
@@ -104,12 +114,17 @@ export function nativeEntry(transaction: NativeTransaction, sender: Address): En
     nonce: sequence,
     gasLimit,
     minimumGas: intrinsicGas,
-    ...nativePrices(transaction),
+    maxFeePerGas,
+    maxPriorityFeePerGas,
     cost: isPaidByOther(transaction) ? 0n : feeAcoin,
     authorities: NONE,
     dependencies,
     timeoutHeight,
+    arrival,
+    admittedMs,
     bytes: entryBytes(raw.length, dependencies.length),
+    isLocal,
+    announced: false,
   }
 }
 
@@ -117,7 +132,7 @@ export function nativeEntry(transaction: NativeTransaction, sender: Address): En
  * What a native transaction offers per gas, rounded down. Its whole fee is taken, as from a legacy EVM transaction, unless it bounds
  * what it pays beyond the base fee (ExtensionOptionDynamicFeeTx of cosmos/evm).
  */
-export function nativePrices({ feeAcoin, gasLimit, maxPriorityPrice }: NativeTransaction): Prices {
+function nativePrices({ feeAcoin, gasLimit, maxPriorityPrice }: NativeTransaction): Prices {
   const maxFeePerGas = gasLimit === 0n ? 0n : feeAcoin / gasLimit
   return { maxFeePerGas, maxPriorityFeePerGas: maxPriorityPrice ?? maxFeePerGas }
 }

@@ -15,7 +15,8 @@ export interface SelectionRequest {
 }
 
 /** No transaction uses less gas or is shorter. */
-const LEAST_GAS = { evm: 21_000n, native: 1_000n }
+const LEAST_GAS = 21_000n
+const LEAST_NATIVE_GAS = 1_000n
 const LEAST_BYTES = 64
 
 /** The next transaction of one sender. */
@@ -48,32 +49,23 @@ export function* selectTransactions(
     const tip = effectiveTip(entry, baseFeePerGas)
     return tip < 0n ? undefined : { queue, entry, tip, heapIndex: -1 }
   }
-  const first: Record<PoolEntry['kind'], Contender[]> = { evm: [], native: [] }
+  const first: { readonly evm: Contender[]; readonly native: Contender[] } = { evm: [], native: [] }
   for (const queue of queues) {
     const contender = queue.executable > 0 ? contend(queue, queue.entries[0]) : undefined
     if (contender !== undefined) first[contender.entry.kind].push(contender)
   }
-  const lanes: Readonly<Record<PoolEntry['kind'], Lane>> = {
-    evm: { heap: new IndexedHeap(precedes, first.evm), gasLeft: gasLimit },
-    native: { heap: new IndexedHeap(precedes, first.native), gasLeft: nativeGasLimit },
-  }
+  const evm: Lane = { heap: new IndexedHeap(precedes, first.evm), gasLeft: gasLimit }
+  const native: Lane = { heap: new IndexedHeap(precedes, first.native), gasLeft: nativeGasLimit }
   const put = (contender: Contender | undefined): void => {
-    if (contender !== undefined) lanes[contender.entry.kind].heap.put(contender)
-  }
-  const best = (): Contender | undefined => {
-    const evm = lanes.evm.gasLeft >= LEAST_GAS.evm ? lanes.evm.heap.peek() : undefined
-    const native = lanes.native.gasLeft >= LEAST_GAS.native ? lanes.native.heap.peek() : undefined
-    if (evm === undefined || native === undefined) return evm ?? native
-    return precedes(evm, native) ? evm : native
+    if (contender !== undefined) (contender.entry.kind === 'evm' ? evm : native).heap.put(contender)
   }
 
   let bytesLeft = maxBytes
   while (bytesLeft >= LEAST_BYTES) {
-    const contender = best()
-    if (contender === undefined) return
+    const lane = better(evm, native)
+    const contender = lane?.heap.pop()
+    if (lane === undefined || contender === undefined) return
     const { queue, entry } = contender
-    const lane = lanes[entry.kind]
-    lane.heap.pop()
     const current = queue.getExecutable(entry.nonce)
     if (current !== entry) {
       put(contend(queue, current))
@@ -87,6 +79,14 @@ export function* selectTransactions(
     yield entry
     put(contend(queue, queue.getExecutable(entry.nonce + 1n)))
   }
+}
+
+/** The lane with room whose next transaction comes first. */
+function better(evm: Lane, native: Lane): Lane | undefined {
+  const a = evm.gasLeft >= LEAST_GAS ? evm.heap.peek() : undefined
+  const b = native.gasLeft >= LEAST_NATIVE_GAS ? native.heap.peek() : undefined
+  if (a === undefined) return b === undefined ? undefined : native
+  return b === undefined || precedes(a, b) ? evm : native
 }
 
 function precedes(a: Contender, b: Contender): boolean {

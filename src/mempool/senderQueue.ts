@@ -12,7 +12,8 @@ export class SenderQueue implements HeapItem {
   readonly address: Address
   heapIndex = -1
   /** what the pool's totals last counted as executable here, and the native transactions of it */
-  counted = { all: 0, native: 0 }
+  counted = 0
+  countedNative = 0
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0

@@ -1,4 +1,5 @@
 import type { Log } from '../../src/chain/log.ts'
+import type { ValueTransfer } from '../../src/chain/valueTransfer.ts'
 import { isStandardPrecompile } from '../../src/evm/standardPrecompiles.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { FuzzCase } from './fuzzCase.ts'
@@ -46,11 +47,16 @@ function factsOf({ outcome, run }: MessageResult, hasOwnWords: boolean): Facts {
   facts.set('gas used', String(outcome.gasUsed))
   facts.set('burnt', String(outcome.burntAcoin))
   facts.set('logs', outcome.logs.map(logText).join(' '))
+  facts.set('transfers', outcome.transfers.map(transferText).join(' '))
   return facts
 }
 
 function logText({ address, topics, data }: Log): string {
   return `${bytesToHex(address)}[${topics.map(bytesToHex).join()}]${bytesToHex(data)}`
+}
+
+function transferText({ from, to, amountAcoin }: ValueTransfer): string {
+  return `${bytesToHex(from)}>${bytesToHex(to)}:${amountAcoin}`
 }
 
 function stateFacts({ changes }: CaseResult): Facts {

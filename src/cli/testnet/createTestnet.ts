@@ -35,6 +35,8 @@ export interface TestnetOptions {
   readonly genesisTimeMs: number
   readonly fundedAccounts?: readonly FundedAccount[]
   readonly blockGasLimit?: bigint
+  /** further changes of the genesis, in place: other parameters of the native modules */
+  readonly changeGenesis?: (genesis: Genesis) => void
   readonly randomBytes: (length: number) => Uint8Array
 }
 
@@ -78,6 +80,7 @@ export function createTestnet(options: TestnetOptions): Testnet {
     makeHome(options, index, index > 0 && index < validators),
   )
   const genesis = genesisOf(options, wallet, homes.slice(0, validators))
+  options.changeGenesis?.(genesis)
   const hash = bytesToHex(genesisHash(genesis)).slice(2)
   const common = {
     NETWORK: 'devnet',
@@ -160,7 +163,7 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
     moniker: place.name,
     selfDelegationAcoin,
   }))
-  return createGenesis({
+  const genesis = createGenesis({
     ...first!,
     genesisTimeMs,
     chainId,
@@ -169,4 +172,6 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
     ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
     ...(blockGasLimit === undefined ? {} : { blockGasLimit }),
   })
+  // Its defaults are shared by all that are made.
+  return structuredClone(genesis)
 }

@@ -1,3 +1,4 @@
+import { bigIntToBytes } from '../../primitives/bytes.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /**
@@ -30,11 +31,7 @@ const PERIOD_BYTES = 8
 /** `prefix`, a validator and a period, which sorts as a number. */
 export function periodKey(prefix: Uint8Array, operator: Uint8Array, period: bigint): Uint8Array {
   const key = withAddresses(prefix, [operator], PERIOD_BYTES)
-  let rest = Number(period)
-  for (let at = key.length - 1; rest > 0; at--) {
-    key[at] = rest % 256
-    rest = Math.floor(rest / 256)
-  }
+  key.set(bigIntToBytes(period, PERIOD_BYTES), key.length - PERIOD_BYTES)
   return key
 }
 

@@ -1,7 +1,6 @@
 import { delegationRewards } from '../../modules/distribution/delegationRewards.ts'
 import { distributionError } from '../../modules/distribution/errors.ts'
 import { communityPool } from '../../modules/distribution/feePool.ts'
-import { periodBytes } from '../../modules/distribution/keys.ts'
 import { commissionOf, outstandingRewards } from '../../modules/distribution/queries.ts'
 import { slashEventsFrom } from '../../modules/distribution/slashEvents.ts'
 import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
@@ -9,7 +8,7 @@ import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
 import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'
 import { getValidator } from '../../modules/staking/validators.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
-import { bytesToBigInt } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import { address, array, string, tuple, uint64 } from '../abi/types.ts'
 import { Dec, DecCoins, decCoinTuples, decTuple } from '../coinTypes.ts'
@@ -104,7 +103,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
         *walk(start, reverse) {
           const first = start === undefined ? (reverse ? LAST_PERIOD : 0n) : bytesToBigInt(start)
           for (const slash of slashEventsFrom(native, operator, first, reverse)) {
-            yield [periodBytes(slash.period), slash] as const
+            yield [bigIntToBytes(slash.period, 8), slash] as const
           }
         },
         isKey: (key) => key.length === PERIOD_BYTES,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Genesis } from '../../../src/chain/genesisSchema.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../../../src/cli/devnet/accounts.ts'
 import { createTestnet, type TestnetNode } from '../../../src/cli/testnet/createTestnet.ts'
 import { PORTS_A_NODE } from '../../../src/cli/testnet/placement.ts'
@@ -15,6 +16,8 @@ export interface NetworkOptions {
   /** nodes with the same genesis and no vote */
   readonly fullNodes?: number
   readonly environment?: Readonly<Record<string, string>>
+  /** other parameters of the native modules, in place */
+  readonly changeGenesis?: (genesis: Genesis) => void
   /** where each node runs, by its number; all in this process's network by default */
   readonly placeOf?: (index: number) => NodeHost
   /** the peer address of each node as the others are told it, given the one that it listens on */
@@ -81,6 +84,7 @@ export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork
     wallet: parseAddress('0x00000000000000000000000000000000000000aa'),
     selfDelegationAcoin: 10n ** 24n,
     genesisTimeMs: Date.now(),
+    ...(options.changeGenesis === undefined ? {} : { changeGenesis: options.changeGenesis }),
     fundedAccounts: DEVNET_ACCOUNTS.map(({ address }) => ({ address, balanceAcoin: DEVNET_BALANCE_ACOIN })),
     randomBytes,
   })

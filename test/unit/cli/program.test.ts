@@ -39,6 +39,8 @@ interface Setting {
   /** what startNode does instead of serving */
   readonly start?: (signal: AbortSignal | undefined) => Promise<RunningNode>
   readonly terminal?: Partial<Terminal>
+  /** what is wrong with the state */
+  readonly problems?: readonly string[]
 }
 
 async function run(args: string, setting: Setting = {}): Promise<Outcome> {
@@ -74,6 +76,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     exportBlocks: record('export', { from: 1, to: 10 }),
     importBlocks: record('import', { from: 3, to: 2 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
+    checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
   }
   let printed = ''
   const errors: string[] = []
@@ -159,6 +162,18 @@ describe('coind', () => {
     expect(exported.printed).toBe('Exported 10 blocks, 1 to 10, to blocks\n')
     const imported = await run('import blocks')
     expect(imported.calls[0]?.options).toEqual({ file: join(directory, 'blocks') })
+  })
+
+  it('prints what the state breaks', async () => {
+    expect(await run('debug invariants')).toMatchObject({
+      code: 0,
+      printed: 'block 7: all invariants hold, 3 accounts\n',
+    })
+    expect(await run('debug invariants', { problems: ['one', 'two'] })).toMatchObject({
+      code: 65,
+      printed: 'one\ntwo\n',
+      errors: ['block 7: 2 invariants do not hold'],
+    })
   })
 
   it('prints node ID, version and genesis hash', async () => {

@@ -148,7 +148,7 @@ describe('a tally', () => {
         fc.array(stake, { maxLength: 8 }),
         fc.array(cast, { minLength: 1, maxLength: 10 }),
         fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 6 }),
-        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 2, max: 6 }),
         (stakes, casts, changes, limit) => {
           const chain = new GovChain()
           addStakes(chain, stakes)

@@ -4,6 +4,7 @@ import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAcco
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { getDelegation } from '../../../../src/modules/staking/delegations.ts'
+import { editValidator } from '../../../../src/modules/staking/editValidator.ts'
 import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
 import { tokensFromShares } from '../../../../src/modules/staking/shares.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
@@ -266,14 +267,14 @@ describe('redelegated stake', () => {
     net.block()
     net.begin()
     ok(delegate(net.context, { delegator: B, operator: A, amount: 100n * COIN }))
-    ok(delegate(net.context, { delegator: ANN, operator: B, amount: COIN }))
-    ok(undelegate(net.context, { delegator: B, operator: B, amount: COIN - 1n }))
     ok(beginRedelegate(net.context, { delegator: B, source: A, destination: B, amount: 100n * COIN }))
+    const promise = { ...net.validator(B), commissionRate: undefined, minSelfDelegation: 50n * COIN }
+    expect(editValidator(net.context, promise)).toBeUndefined()
     net.end()
     net.begin()
-    // What it would keep is worth less than the acoin that it promised.
-    burnTokens(net.context, B, net.validator(B).tokens / 10n)
-    slashA(net, 2, ONE, 200n)
+    slashA(net, 2, ONE / 2n, 200n)
+    expect(net.validator(B)).toMatchObject({ jailed: false, tokens: 51n * COIN })
+    slashA(net, 2, ONE / 2n, 200n)
     expect(net.validator(B)).toMatchObject({ jailed: true })
     net.end()
     net.check()

@@ -188,7 +188,7 @@ describe('a transaction that fails', () => {
   })
 
   it('runs out of gas where the limit is too low for a message, and pays for all of it', () => {
-    const { intrinsicGas } = sign({ messages: [send(7n), send(8n)] })
+    const { intrinsicGas } = sign({ messages: [send(7n), send(8n)], gasLimit: 30_000n })
     const gasLimit = intrinsicGas - 1n
     const outcome = apply(sign({ messages: [send(7n), send(8n)], gasLimit }))
     expect(outcome).toMatchObject({

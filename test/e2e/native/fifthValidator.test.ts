@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
+import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
+import { signEd25519 } from '../../../src/chain/consensus/ed25519.ts'
+import { encodeEvidence } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
+import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
+import { openChainReader } from '../../../src/chain/store.ts'
+import { loadValidatorKey, type ValidatorKey } from '../../../src/consensus/validatorKey.ts'
+import { toBech32 } from '../../../src/primitives/address.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
+import {
+  differences,
+  type LocalNetwork,
+  makeNetwork,
+  type NetworkNode,
+  waitForHeight,
+} from '../network/localNetwork.ts'
+import { getJson } from './nativeChain.ts'
+import { runCli, sendByCli } from './runCli.ts'
+
+const OPERATOR = toBech32(hexToBytes(ACCOUNTS[0]!.address), 'coinvaloper')
+const DELEGATOR = toBech32(hexToBytes(ACCOUNTS[1]!.address))
+const POLL = { timeout: 60_000, interval: 250 }
+
+let network: LocalNetwork
+let seed: NetworkNode
+let fifth: NetworkNode
+let key: ValidatorKey
+
+beforeAll(async () => {
+  network = await makeNetwork({
+    validators: 4,
+    fullNodes: 1,
+    changeGenesis: ({ app_state: { slashing } }) => {
+      slashing.params.signed_blocks_window = '20'
+      slashing.params.downtime_jail_duration = '2s'
+    },
+  })
+  await network.start()
+  seed = network.seed
+  fifth = network.nodes[4]!
+  key = loadValidatorKey(dataPaths(fifth.home).validatorKey)!
+})
+afterAll(() => network?.stop())
+
+const urlOf = ({ rpcUrl }: NetworkNode) => `${rpcUrl}/`
+const validator = async () =>
+  (await getJson({ url: urlOf(seed) }, `/cosmos/staking/v1beta1/validators/${OPERATOR}`)).validator
+
+/** Whether its signature is in the newest commit. */
+async function isSigning(): Promise<boolean> {
+  const { block } = await seed.comet<{
+    readonly block: { readonly last_commit: { readonly signatures: readonly { readonly validator_address: string }[] } }
+  }>('block')
+  const address = Buffer.from(key.address).toString('hex').toUpperCase()
+  return block.last_commit.signatures.some(({ validator_address }) => validator_address === address)
+}
+
+async function delegated(): Promise<bigint> {
+  const path = `/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations/${DELEGATOR}`
+  return BigInt((await getJson({ url: urlOf(seed) }, path)).delegation_response.balance.amount)
+}
+
+it('a node becomes a validator by one command, and signs', async () => {
+  const create = ['staking', 'create-validator', '5000COIN', '--moniker', 'fifth', '--commission-rate', '0.05']
+  await sendByCli(urlOf(fifth), KEYS[0]!, create)
+  await expect.poll(isSigning, POLL).toBe(true)
+  expect(await validator()).toMatchObject({
+    status: 'BOND_STATUS_BONDED',
+    tokens: (5000n * COIN).toString(),
+    description: { moniker: 'fifth' },
+    consensus_pubkey: { key: Buffer.from(key.publicKey).toString('base64') },
+  })
+  const { validators } = await seed.comet<{ readonly validators: readonly unknown[] }>('validators')
+  expect(validators).toHaveLength(5)
+  await sendByCli(urlOf(seed), KEYS[1]!, ['staking', 'delegate', OPERATOR, '1000COIN'])
+  expect(await delegated()).toBe(1000n * COIN)
+})
+
+it('is jailed and slashed when it stops, and unjails', async () => {
+  await fifth.kill('SIGTERM')
+  await expect.poll(async () => (await validator()).jailed, POLL).toBe(true)
+  // 1 % for downtime
+  expect((await validator()).tokens).toBe((5940n * COIN).toString())
+  expect(await delegated()).toBe(990n * COIN)
+  await expect.poll(isSigning, POLL).toBe(false)
+  const early = await runCli(urlOf(seed), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[1]! })
+  expect([early.code, early.error]).toEqual([1, expect.stringContaining('refused')])
+
+  await fifth.start()
+  await waitForHeight(fifth, await seed.height())
+  await expect
+    .poll(() => runCli(urlOf(fifth), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[0]! }), POLL)
+    .toMatchObject({ code: 0 })
+  await expect.poll(isSigning, POLL).toBe(true)
+  expect(await validator()).toMatchObject({ jailed: false, status: 'BOND_STATUS_BONDED' })
+})
+
+it('is tombstoned when its key signs two blocks of a height', async () => {
+  const height = (await seed.height()) - 2
+  const database = await Database.open(join(dataPaths(seed.home).db), { readOnly: true })
+  const reader = openChainReader(database)
+  const validators = reader.validatorsAt(height)!
+  const timeMs = reader.consensusBlock(height)!.header.timeMs
+  await database.close()
+  const index = validators.validators.findIndex(({ address }) => Buffer.compare(address, key.address) === 0)
+  const vote = (fill: number): Vote => {
+    const hash = new Uint8Array(32).fill(fill)
+    const unsigned = {
+      type: SIGNED_MESSAGE_TYPES.precommit,
+      height,
+      round: 0,
+      blockId: { hash, partSetHeader: { total: 1, hash } },
+      timestampMs: timeMs,
+    }
+    const signature = signEd25519(key, voteSignBytes(network.chainId, unsigned))
+    return { ...unsigned, validatorAddress: key.address, validatorIndex: index, signature }
+  }
+  const evidence = createDuplicateVoteEvidence(vote(1), vote(2), { validators, timeMs })
+  const text = Buffer.from(encodeEvidence(evidence)).toString('base64')
+  await seed.comet(`broadcast_evidence?evidence=${encodeURIComponent(`"${text}"`)}`)
+
+  await expect.poll(async () => (await validator()).jailed, POLL).toBe(true)
+  const address = toBech32(key.address, 'coinvalcons')
+  const { val_signing_info } = await getJson({ url: urlOf(seed) }, `/cosmos/slashing/v1beta1/signing_infos/${address}`)
+  expect(val_signing_info.tombstoned).toBe(true)
+  // 5 % more
+  expect((await validator()).tokens).toBe((5643n * COIN).toString())
+  expect(await delegated()).toBe((9405n * COIN) / 10n)
+  const unjail = await runCli(urlOf(seed), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[0]! })
+  expect(unjail.error).toContain('jailed')
+  expect(unjail.code).toBe(1)
+  const { evidence: listed } = await getJson({ url: urlOf(seed) }, '/cosmos/evidence/v1beta1/evidence')
+  expect(listed).toHaveLength(1)
+})
+
+it('leaves all nodes with one history', async () => {
+  const target = (await seed.height()) + 3
+  await Promise.all(network.nodes.map((node) => waitForHeight(node, target)))
+  expect(await differences(network.nodes)).toEqual([])
+})

@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ANY_TYPES } from '../../../../src/modules/anyTypes.ts'
+import { coinsOf } from '../../../../src/modules/coin.ts'
+import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
+import { TextProposal } from '../../../../src/modules/gov/contents.ts'
+import { readProposalJson } from '../../../../src/modules/gov/proposalJson.ts'
+import { MsgExecLegacyContent } from '../../../../src/modules/gov/types.ts'
+import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { isSdkError } from '../../../../src/modules/sdkError.ts'
+import { MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/types.ts'
+import { anyOf, codeOf } from './govChain.ts'
+
+const TYPES = { typeOf: (url: string) => MESSAGES.get(url)?.type ?? ANY_TYPES.get(url)?.type }
+
+describe('the JSON form of proposals', () => {
+  it('holds messages, which may hold others, texts and a deposit', () => {
+    const text = JSON.stringify({
+      messages: [
+        {
+          '@type': '/cosmos.upgrade.v1beta1.MsgSoftwareUpgrade',
+          authority: GOV_AUTHORITY,
+          plan: { name: 'next', height: '1000', info: 'https://…', upgraded_client_state: null },
+        },
+        {
+          '@type': '/cosmos.gov.v1.MsgExecLegacyContent',
+          authority: GOV_AUTHORITY,
+          content: { '@type': '/cosmos.gov.v1beta1.TextProposal', title: 'a', description: 'b' },
+        },
+      ],
+      metadata: 'ipfs://CID',
+      deposit: '10acoin',
+      title: 'a title',
+      summary: 'a summary',
+      expedited: true,
+      unknown: 1,
+    })
+    expect(readProposalJson(text, TYPES)).toEqual({
+      messages: [
+        anyOf(MsgSoftwareUpgrade, {
+          authority: GOV_AUTHORITY,
+          plan: { name: 'next', time: 0n, height: 1000n, info: 'https://…', upgradedClientState: undefined },
+        }),
+        anyOf(MsgExecLegacyContent, {
+          authority: GOV_AUTHORITY,
+          content: anyOf(TextProposal, { title: 'a', description: 'b' }),
+        }),
+      ],
+      metadata: 'ipfs://CID',
+      deposit: coinsOf(10n),
+      title: 'a title',
+      summary: 'a summary',
+      expedited: true,
+    })
+  })
+
+  it('may leave everything out', () => {
+    const nothing = { messages: [], metadata: '', title: '', summary: '', expedited: false, deposit: [] }
+    expect(readProposalJson('{}', TYPES)).toEqual(nothing)
+    expect(readProposalJson('{"messages":null,"title":null,"deposit":null,"expedited":null}', TYPES)).toEqual(nothing)
+  })
+
+  it.each([
+    { text: '', code: 'sdk/18' },
+    { text: '[]', code: 'sdk/18' },
+    { text: '{"title":1}', code: 'sdk/18' },
+    { text: '{"expedited":"yes"}', code: 'sdk/18' },
+    { text: '{"deposit":"many"}', code: 'sdk/10' },
+    { text: '{"deposit":"0acoin"}', code: 'sdk/10' },
+    { text: '{"deposit":"1acoin,2acoin"}', code: 'sdk/10' },
+    { text: '{"deposit":5}', code: 'sdk/18' },
+    { text: '{"messages":{}}', code: 'sdk/18' },
+    { text: '{"messages":[1]}', code: 'sdk/18' },
+    { text: '{"messages":[{}]}', code: 'sdk/18' },
+    { text: '{"messages":[{"@type":"/a.B"}]}', code: 'sdk/18' },
+    { text: '{"messages":[{"@type":"/cosmos.upgrade.v1beta1.MsgCancelUpgrade","height":1}]}', code: 'sdk/18' },
+    {
+      text: '{"messages":[{"@type":"/cosmos.gov.v1.MsgExecLegacyContent","content":{"@type":"/a.B"}}]}',
+      code: 'sdk/18',
+    },
+  ])('$text is refused', ({ text, code }) => {
+    expect(codeOf(readProposalJson(text, TYPES))).toBe(code)
+  })
+
+  it('is read or refused, whatever the JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const read = readProposalJson(text, TYPES)
+        return isSdkError(read) || read.messages.length === 0
+      }),
+    )
+  })
+})
