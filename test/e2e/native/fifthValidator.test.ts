@@ -1,16 +1,13 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
 import { signEd25519 } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeEvidence } from '../../../src/chain/consensus/evidenceCodec.ts'
 import { voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
-import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
-import { openChainReader } from '../../../src/chain/store.ts'
+import { SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote } from '../../../src/chain/consensus/types.ts'
 import { loadValidatorKey, type ValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
-import { Database } from '../../../src/storage/database.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
 import {
   differences,
@@ -65,6 +62,25 @@ async function delegated(): Promise<bigint> {
   return BigInt((await getJson({ url: urlOf(seed) }, path)).delegation_response.balance.amount)
 }
 
+/** What evidence of a height is made with. */
+async function validatorsAt(height: number): Promise<{ readonly validators: ValidatorSet; readonly timeMs: number }> {
+  const found = await seed.comet<{
+    readonly validators: readonly {
+      readonly address: string
+      readonly pub_key: { readonly value: string }
+      readonly voting_power: string
+    }[]
+  }>(`validators?height=${height}&per_page=100`)
+  const { header } = await seed.comet<{ readonly header: { readonly time: string } }>(`header?height=${height}`)
+  const validators = found.validators.map(({ address, pub_key, voting_power }) => ({
+    address: new Uint8Array(Buffer.from(address, 'hex')),
+    publicKey: new Uint8Array(Buffer.from(pub_key.value, 'base64')),
+    power: BigInt(voting_power),
+  }))
+  const totalPower = validators.reduce((sum, { power }) => sum + power, 0n)
+  return { validators: { validators, totalPower }, timeMs: Date.parse(header.time) }
+}
+
 it('a node becomes a validator by one command, and signs', async () => {
   const create = ['staking', 'create-validator', '5000COIN', '--moniker', 'fifth', '--commission-rate', '0.05']
   await sendByCli(urlOf(fifth), KEYS[0]!, create)
@@ -89,7 +105,8 @@ it('is jailed and slashed when it stops, and unjails', async () => {
   expect(await delegated()).toBe(990n * COIN)
   await expect.poll(isSigning, POLL).toBe(false)
   const early = await runCli(urlOf(seed), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[1]! })
-  expect([early.code, early.error]).toEqual([1, expect.stringContaining('refused')])
+  expect(early.code).not.toBe(0)
+  expect(early.error).toContain('validator')
 
   await fifth.start()
   await waitForHeight(fifth, await seed.height())
@@ -101,12 +118,9 @@ it('is jailed and slashed when it stops, and unjails', async () => {
 })
 
 it('is tombstoned when its key signs two blocks of a height', async () => {
-  const height = (await seed.height()) - 2
-  const database = await Database.open(join(dataPaths(seed.home).db), { readOnly: true })
-  const reader = openChainReader(database)
-  const validators = reader.validatorsAt(height)!
-  const timeMs = reader.consensusBlock(height)!.header.timeMs
-  await database.close()
+  const height = await seed.height()
+  await waitForHeight(seed, height + 2)
+  const { validators, timeMs } = await validatorsAt(height)
   const index = validators.validators.findIndex(({ address }) => Buffer.compare(address, key.address) === 0)
   const vote = (fill: number): Vote => {
     const hash = new Uint8Array(32).fill(fill)
@@ -133,7 +147,7 @@ it('is tombstoned when its key signs two blocks of a height', async () => {
   expect(await delegated()).toBe((9405n * COIN) / 10n)
   const unjail = await runCli(urlOf(seed), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[0]! })
   expect(unjail.error).toContain('jailed')
-  expect(unjail.code).toBe(1)
+  expect(unjail.code).not.toBe(0)
   const { evidence: listed } = await getJson({ url: urlOf(seed) }, '/cosmos/evidence/v1beta1/evidence')
   expect(listed).toHaveLength(1)
 })
