@@ -14,7 +14,7 @@ import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
 import { PostponedTransactions } from './postponedTransactions.ts'
 import { fillBlock } from './proposalBuilder.ts'
 import { checkEntries } from './proposalCheck.ts'
-import { runningParams } from './runningParams.ts'
+import { type RunningParams, runningParams } from './runningParams.ts'
 
 export interface ApplicationOptions extends BlockRunnerOptions {
   readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
@@ -57,6 +57,8 @@ export function createApplication(options: ApplicationOptions): Application {
   const refuseEvidence = ({ evidence }: ConsensusBlock): string | undefined =>
     evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain())
 
+  const paramsAfterHead = (): RunningParams => runningParams(new Journal(options.state.reader()).native, chain)
+
   const inputOf = ({ header, txs, evidence, lastCommit }: ConsensusBlock): ExecutionInput => {
     const { height, timeMs, proposerAddress } = header
     const parentConsensusHash = options.head().consensusHash
@@ -93,6 +95,7 @@ export function createApplication(options: ApplicationOptions): Application {
         lastValidators: validators.last,
         validators: validators.next,
         nextValidators: validators.afterNext,
+        maxGas: Number(paramsAfterHead().blockGasLimit),
       }
     },
 
@@ -130,7 +133,7 @@ export function createApplication(options: ApplicationOptions): Application {
       // This node's own proposal, or one that another round proposes again.
       if (runner.find(input) !== undefined) return { accepted: true }
       const entries = await entriesOf({ block })
-      const { blockGasLimit } = runningParams(new Journal(options.state.reader()).native, chain)
+      const { blockGasLimit } = paramsAfterHead()
       const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit })
       if (reason !== undefined) return { accepted: false, reason }
       keep(input, await execute(input, entries))
@@ -166,6 +169,7 @@ export function createApplication(options: ApplicationOptions): Application {
         appHash: executed.hash,
         lastResultsHash: executed.resultsHash,
         validatorUpdates: executed.validatorUpdates,
+        maxGas: Number(executed.nextParams.blockGasLimit),
         durableHeight: options.durableHeight(),
       }
     },

@@ -193,7 +193,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
 }
 
 /** What is stored of a block's entries, each in its place. */
-function entriesOf(
+export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
   txs: readonly Uint8Array[],

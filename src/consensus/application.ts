@@ -21,6 +21,8 @@ export interface ApplicationInfo {
   readonly validators: RankedValidatorSet
   /** of block `height` + 2 */
   readonly nextValidators: RankedValidatorSet
+  /** block.max_gas of block `height` + 1; by default the genesis' */
+  readonly maxGas?: number
 }
 
 export interface ProposalRequest {
@@ -73,6 +75,8 @@ export interface FinalizeResult {
   readonly appHash: Uint8Array
   readonly lastResultsHash: Uint8Array
   readonly validatorUpdates: readonly ValidatorUpdate[]
+  /** block.max_gas of the next block; by default it stays */
+  readonly maxGas?: number
   /** blocks up to this height are on stable storage, so the write-ahead log may drop them */
   readonly durableHeight: number
 }

@@ -51,14 +51,14 @@ export interface ConsensusState extends ConsensusChain {
  * @throws Error when a block is there but not its ID or commit
  */
 export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): ConsensusState {
-  const { chainId, appVersion, params, evidence } = chain
+  const { chainId, appVersion, evidence } = chain
   if (info.height > 0 && (info.lastBlockId === undefined || info.lastSeenCommit === undefined)) {
     throw new Error(`the application has block ${info.height}, but not its ID and commit`)
   }
   return {
     chainId,
     appVersion,
-    params,
+    params: withMaxGas(chain.params, info.maxGas),
     evidence,
     lastHeight: info.height,
     lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
@@ -81,6 +81,7 @@ export function advanceState(state: ConsensusState, decided: DecidedBlock, resul
   const { header } = decided.block
   return {
     ...state,
+    params: withMaxGas(state.params, result.maxGas),
     lastHeight: header.height,
     lastBlockId: decided.blockId,
     lastBlockTimeMs: header.timeMs,
@@ -91,6 +92,11 @@ export function advanceState(state: ConsensusState, decided: DecidedBlock, resul
     validators: state.nextValidators,
     nextValidators: incrementPriorities(updateValidators(state.nextValidators, result.validatorUpdates), 1),
   }
+}
+
+/** The same object where nothing changes, as in nearly all blocks. */
+function withMaxGas(params: BlockParams, maxGas = params.maxGas): BlockParams {
+  return maxGas === params.maxGas ? params : { ...params, maxGas }
 }
 
 /** What a proposer adds to the state to make a block. */

@@ -20,7 +20,7 @@ export interface AdmissionRules {
 }
 
 /** The gas that a transaction uses at least, or why it is refused (geth's words). */
-export type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string }
+export type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string } | Refusal
 
 /** A new fee must exceed the replaced one's by this many percent. */
 const PRICE_BUMP = 10n
@@ -47,7 +47,8 @@ export function checkTransaction(transaction: Transaction, sender: Address, rule
     return refuse(`transaction type not supported: tx type ${type} not supported by this pool`)
   }
   if (raw.length > rules.transactionBytes) {
-    return refuse(`oversized data: transaction size ${raw.length}, limit ${rules.transactionBytes}`)
+    const reason = `oversized data: transaction size ${raw.length}, limit ${rules.transactionBytes}`
+    return { reason, error: 'txTooLarge' }
   }
   if (since !== undefined && !includesFork(fork, since.fork)) {
     return refuse(`transaction type not supported: type ${type} rejected, pool not yet in ${since.name}`)

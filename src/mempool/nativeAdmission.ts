@@ -4,7 +4,7 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { AdmissionRules, SenderContext } from './admission.ts'
 import type { PoolEntry, Prices } from './poolEntry.ts'
-import type { AccountState } from './types.ts'
+import type { AccountState, PoolLimits } from './types.ts'
 
 /**
  * Checks what needs no state. The code for more gas than any block has is that of the SDK's SetUpContextDecorator
@@ -14,12 +14,20 @@ export function checkNativeTransaction(
   { raw, intrinsicGas }: Pick<NativeTransaction, 'raw' | 'intrinsicGas'>,
   { transactionBytes, blockGasLimit }: Pick<AdmissionRules, 'blockGasLimit' | 'transactionBytes'>,
 ): SdkError | undefined {
-  if (raw.length > transactionBytes) {
-    return sdkError('txTooLarge', `Tx too large. Max size is ${transactionBytes}, but got ${raw.length}`)
-  }
   const laneGas = nativeGasLimit(blockGasLimit)
-  if (intrinsicGas <= laneGas) return undefined
-  return sdkError('invalidGasLimit', `tx uses ${intrinsicGas} gas, a block has ${laneGas} for native transactions`)
+  if (intrinsicGas > laneGas) {
+    return sdkError('invalidGasLimit', `tx uses ${intrinsicGas} gas, a block has ${laneGas} for native transactions`)
+  }
+  return checkNativeSize(raw.length, { transactionBytes })
+}
+
+/** CometBFT's text (mempool/errors.go). */
+export function checkNativeSize(
+  length: number,
+  { transactionBytes }: Pick<PoolLimits, 'transactionBytes'>,
+): SdkError | undefined {
+  if (length <= transactionBytes) return undefined
+  return sdkError('txTooLarge', `Tx too large. Max size is ${transactionBytes}, but got ${length}`)
 }
 
 /** Checks what it offers beyond the base fee, as of an EVM transaction. */

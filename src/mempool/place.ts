@@ -75,6 +75,7 @@ export function placeEvm(
     minimumTip: limits.minimumTip,
     transactionBytes: limits.transactionBytes,
   })
+  if ('error' in check) return refuseEvm(check)
   if ('reason' in check) return { accepted: false, reason: check.reason }
   const queue = queueOf(contents, sources, sender)
   const { nonce } = transaction

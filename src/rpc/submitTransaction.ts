@@ -1,7 +1,8 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { entryHash, isNativeEntry } from '../chain/entryKind.ts'
 import type { RpcLimits } from '../config/config.ts'
-import type { Admission, ErrorCode, TxPort } from '../mempool/types.ts'
+import { checkNativeSize } from '../mempool/nativeAdmission.ts'
+import { type Admission, DEFAULT_POOL_LIMITS, type ErrorCode, type TxPort } from '../mempool/types.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
 import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
@@ -76,6 +77,9 @@ function verifyNative(
   knownSender: Address | undefined,
 ): VerifiedTransaction | CheckedTransaction {
   const { chainId, evmChainId } = chain
+  // What the pool refuses anyway need not be decoded, however many signatures it has.
+  const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
+  if (oversized !== undefined) return refused(raw, oversized, oversized.message)
   const isVerified = knownSender !== undefined
   const transaction = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified })
   if (isSdkError(transaction)) return refused(raw, transaction, transaction.message)

@@ -42,6 +42,9 @@ const BATCH_MS = 20
 /** Bytes that the lengths in a full batch can take beside its transactions. */
 const BATCH_OVERHEAD = batchLength([]) + LIMITS.transactionsPerBatch * BATCH_PREFIX_BYTES
 
+/** Native transactions that are checked before what was read for them is forgotten. */
+const CHECKS_A_WORLD = 4_096
+
 /** Transactions that one answer to the block builder holds. */
 const CANDIDATES_PER_ANSWER = 512
 
@@ -76,8 +79,9 @@ const caches = createViewCaches()
 let snapshot = database.snapshot()
 let view = openView(snapshot, caches)
 let state = view.stateAt(view.chain.headHeight)
-/** for checks that leave nothing behind */
+/** for checks that leave nothing behind; it remembers what it has read */
 let world = new Journal(state)
+let worldChecks = 0
 
 function followHead(): void {
   const former = snapshot
@@ -139,8 +143,10 @@ const pool = new TransactionPool({
   readAccount: (address) => accountState(state.getAccount(address), state),
   authoritiesOf: ({ authorizationList }) =>
     authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
-  checkNativeState: (transaction, { height, baseFeePerGas }) =>
-    checkNativeState(transaction, { world, block: { height: height + 1, timeMs: Date.now() }, baseFeePerGas }),
+  checkNativeState: (transaction, { height, baseFeePerGas }) => {
+    if (++worldChecks % CHECKS_A_WORLD === 0) world = new Journal(state)
+    return checkNativeState(transaction, { world, block: { height: height + 1, timeMs: Date.now() }, baseFeePerGas })
+  },
   now: () => performance.now(),
   onAdmitted: announce,
 })

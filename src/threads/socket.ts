@@ -177,7 +177,7 @@ const server = await createRpcServer({
     },
     log,
   }),
-  rest: { router: createRestRouter(QUERIES), port: views },
+  rest: { router: createRestRouter(QUERIES), port: views, metrics },
   health: () => {
     const { view, release } = feed.lease()
     try {

@@ -10,7 +10,7 @@ import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import type { RpcContext } from '../rpc/method.ts'
 import { METHODS } from '../rpc/methods.ts'
 import type { MethodTable } from '../rpc/methodTable.ts'
-import { answerNativeCall, type NativeAnswer, type NativeCall } from '../rpc/native/nativeCall.ts'
+import { answerNativeCall, type NativeAnswer, type NativeCall, TOO_BUSY } from '../rpc/native/nativeCall.ts'
 import type { NodeDescription } from '../rpc/native/nodeDescription.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
@@ -91,15 +91,20 @@ const run = async <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>)
 const runInLane = <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>): Promise<T> => {
   if (lane === 'cheap') return run(lane, task)
   metrics.waitingTasks.set({ lane }, heavy.waiting)
-  if (heavy.waiting >= WAITING_HEAVY) throw new RpcError(RPC_CODES.limitExceeded, 'too many requests, try again later')
   return heavy.run(() => run(lane, task))
 }
 
+const isFull = (lane: ViewLane): boolean => lane === 'heavy' && heavy.waiting >= WAITING_HEAVY
+
 const service = {
-  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> =>
-    runInLane(lane, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log)),
-  query: (lane: ViewLane, call: NativeCall): Promise<NativeAnswer> =>
-    runInLane(lane, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
+  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
+    if (isFull(lane)) throw new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message)
+    return runInLane(lane, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log))
+  },
+  query: async (lane: ViewLane, call: NativeCall): Promise<NativeAnswer> =>
+    isFull(lane)
+      ? TOO_BUSY
+      : runInLane(lane, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
   /** see `createSenderRecovery` */
   recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

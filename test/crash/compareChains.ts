@@ -15,7 +15,7 @@ export async function readChain<T>(homedir: string, read: (chain: ChainReader) =
   }
 }
 
-/** Head, hashes, roots and receipts of every block, as text. */
+/** Head, hashes, roots and results of every block, as text. */
 export function describeChain(chain: ChainReader): readonly string[] {
   const lines: string[] = []
   for (let height = 1; height <= chain.headHeight; height++) {
@@ -29,7 +29,8 @@ export function describeChain(chain: ChainReader): readonly string[] {
           receiptsRoot,
           block: encodeBlock(chain.consensusBlock(height)!),
           blockId: chain.blockId(height),
-          receipts: chain.receipts(height),
+          entries: chain.entryResults(height),
+          events: chain.blockEvents(height),
         },
         (_, value: unknown) =>
           value instanceof Uint8Array ? bytesToHex(value) : typeof value === 'bigint' ? String(value) : value,

@@ -7,6 +7,7 @@ import { type Executor, openExecutor } from '../../src/app/executor.ts'
 import { genesisStateOf } from '../../src/app/genesisState.ts'
 import { createGenesis } from '../../src/chain/createGenesis.ts'
 import { chainConfigOf, formatGenesis } from '../../src/chain/genesis.ts'
+import { entryHash } from '../../src/chain/entryKind.ts'
 import { decodeTransaction } from '../../src/chain/transactionCodec.ts'
 import { type ConsensusService, openConsensusService } from '../../src/consensus/consensusService.ts'
 import { engineChainOf } from '../../src/consensus/engineChain.ts'
@@ -15,8 +16,11 @@ import { createValidatorKey, validatorKey } from '../../src/consensus/validatorK
 import type { WalDisk } from '../../src/consensus/walDisk.ts'
 import { chooseEngine, createEngine } from '../../src/evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../src/mempool/types.ts'
+import { MsgSend } from '../../src/modules/bank/messages.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
+import { toBech32 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
+import { anyOf, signTestTransaction } from '../native/signTransaction.ts'
 import { GENESIS_TIME_MS, WALLET, WALLET_KEY } from '../unit/app/testChain.ts'
 import { racingClock } from '../unit/consensus/racingClock.ts'
 
@@ -61,11 +65,16 @@ export function writeConfig(directory: string): void {
   createValidatorKey(paths.validatorKey, SEED)
 }
 
-/** Transfers of one account for the blocks of a local node, the same number in each. */
+/** Transfers of one account for the blocks of a local node, the same number in each; every third one is native. */
 export async function signTransfers(blocks: number, perBlock: number): Promise<LocalNodeOptions['transactions']> {
   const account = privateKeyToAccount(WALLET_KEY)
   const transfers: PooledTransaction[] = []
   for (let nonce = 0; nonce < blocks * perBlock; nonce++) {
+    if (nonce % 3 === 2) {
+      const raw = signSend(nonce)
+      transfers.push({ raw, hash: entryHash(raw), sender: WALLET })
+      continue
+    }
     const signed = await account.signTransaction({
       type: 'eip1559',
       chainId: 76287,
@@ -80,6 +89,17 @@ export async function signTransfers(blocks: number, perBlock: number): Promise<L
     transfers.push({ raw, hash: decodeTransaction(raw).hash, sender: WALLET })
   }
   return (height) => transfers.slice((height - 1) * perBlock, height * perBlock)
+}
+
+/** A MsgSend of one acoin. */
+function signSend(sequence: number): Uint8Array {
+  const toAddress = toBech32(hexToBytes(`0x${(sequence + 1).toString(16).padStart(40, '0')}`))
+  const amount = [{ denom: 'acoin', amount: 1n }]
+  return signTestTransaction({
+    messages: [anyOf(MsgSend, { fromAddress: toBech32(WALLET), toAddress, amount })],
+    signers: [{ privateKey: hexToBytes(WALLET_KEY), sequence }],
+    gasLimit: 100_000n,
+  })
 }
 
 /** @throws what keeps a node from starting */

@@ -3,7 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
 import { type Coin, coinsText, isValidDenom, subtractCoins } from '../coin.ts'
-import { type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
 import { authzError } from './errors.ts'
 import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './types.ts'
 
@@ -18,6 +18,19 @@ export interface Authorization {
 }
 
 type Readers = ReadonlyMap<string, (value: Uint8Array) => Outcome<Authorization>>
+
+/** Bytes of an authorization: every use of it reads and may write it. The SDK has no such bound. */
+const MAX_AUTHORIZATION_BYTES = 4_096
+
+/** What is wrong with an authorization that is to be granted, whatever the state is. */
+export function checkAuthorization(granted: AnyValue | undefined): SdkError | undefined {
+  const authorization = readAuthorization(granted)
+  if (isSdkError(authorization)) return authorization
+  if (granted!.value.length > MAX_AUTHORIZATION_BYTES) {
+    return sdkError('invalidRequest', `the authorization has more than ${MAX_AUTHORIZATION_BYTES} bytes`)
+  }
+  return authorization.validate()
+}
 
 /** Reads a granted authorization. */
 export function readAuthorization(granted: AnyValue | undefined): Outcome<Authorization> {

@@ -5,7 +5,7 @@ import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested, validateNested } from '../nestedMessages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { readAuthorization } from './authorizations.ts'
+import { checkAuthorization, readAuthorization } from './authorizations.ts'
 import { authzError } from './errors.ts'
 import { execute } from './execute.ts'
 import { deleteGrant, emitGrantEvent, putGrant } from './grants.ts'
@@ -20,7 +20,8 @@ import {
   MsgRevokeResponse,
 } from './types.ts'
 
-const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 10_000n } as const
+/** `execMessage` pays for a look at a grant of the largest size. */
+const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 25_000n } as const
 const EMPTY_ANSWER = new Uint8Array(0)
 
 /**
@@ -35,7 +36,8 @@ export function authzMessages(messages: () => MessageTable): readonly MessageHan
       aminoName: 'cosmos-sdk/MsgGrant',
       module: 'authz',
       signers: ({ granter }) => [parseAddress(granter)],
-      validate: ({ granter, grantee, grant }) => checkParties(granter, grantee) ?? checkGrant(grant),
+      validate: ({ granter, grantee, grant }) =>
+        checkParties(granter, grantee) ?? checkAuthorization(grant?.authorization),
       gas: () => AUTHZ_GAS.grant,
       run: (context, message) => grantAuthorization(context, messages(), message) ?? EMPTY_ANSWER,
     }),
@@ -89,11 +91,6 @@ export function authzMessages(messages: () => MessageTable): readonly MessageHan
 
 function checkParties(granter: string, grantee: string): SdkError | undefined {
   return equalBytes(parseAddress(granter), parseAddress(grantee)) ? authzError('granteeIsGranter') : undefined
-}
-
-function checkGrant(grant: Grant | undefined): SdkError | undefined {
-  const authorization = readAuthorization(grant?.authorization)
-  return isSdkError(authorization) ? authorization : authorization.validate()
 }
 
 function grantAuthorization(

@@ -29,6 +29,19 @@ const LAST_TIME = 253_402_300_799n * 1_000_000_000n
 /** An allowance inside of an allowance inside of … */
 const MAX_DEPTH = 4
 
+/** Bytes of an allowance: every transaction that it pays reads and writes it. The SDK has no such bound. */
+const MAX_ALLOWANCE_BYTES = 4_096
+
+/** What is wrong with an allowance that is to be granted, whatever the state is. */
+export function checkAllowance(granted: AnyValue | undefined): SdkError | undefined {
+  const allowance = readAllowance(granted)
+  if (isSdkError(allowance)) return allowance
+  if (granted!.value.length > MAX_ALLOWANCE_BYTES) {
+    return sdkError('invalidRequest', `the allowance has more than ${MAX_ALLOWANCE_BYTES} bytes`)
+  }
+  return allowance.validate()
+}
+
 /** Reads a granted allowance. */
 export function readAllowance(granted: AnyValue | undefined, depth = 0): Outcome<Allowance> {
   if (granted === undefined) return feegrantError('noAllowance', 'allowance should not be empty')

@@ -4,7 +4,7 @@ import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
-import { readAllowance } from './allowances.ts'
+import { checkAllowance, readAllowance } from './allowances.ts'
 import { emitFeeGrantEvent } from './events.ts'
 import { deleteFeeGrant, getFeeGrant, putFeeGrant } from './grants.ts'
 import {
@@ -29,8 +29,7 @@ export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
       if (equalBytes(parseAddress(granter), parseAddress(grantee))) {
         return sdkError('invalidAddress', 'cannot self-grant fee authorization')
       }
-      const read = readAllowance(allowance)
-      return isSdkError(read) ? read : read.validate()
+      return checkAllowance(allowance)
     },
     gas: () => FEEGRANT_GAS.grant,
     run: (context, { granter, grantee, allowance }) =>

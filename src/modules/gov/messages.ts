@@ -14,7 +14,7 @@ import { checkContent, readContent } from './legacyContent.ts'
 import { govMessagesV1beta1 } from './messagesV1beta1.ts'
 import { GOV_PARAMS, validateGovParams } from './params.ts'
 import { nanosOf } from './proposals.ts'
-import { checkTexts, submitProposal } from './submitProposal.ts'
+import { checkForm, submitProposal } from './submitProposal.ts'
 import {
   MsgCancelProposal,
   MsgCancelProposalResponse,
@@ -51,7 +51,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
         const tooDeep = checkNesting(message.messages)
         if (tooDeep !== undefined) return tooDeep
         const read = readAllNested(message.messages, messages())
-        return isSdkError(read) ? read : (checkTexts(message) ?? checkInitialAmount(message.initialDeposit))
+        return isSdkError(read) ? read : (checkForm(message) ?? checkInitialAmount(message.initialDeposit))
       },
       gas: ({ messages: proposed }) => GOV_GAS.submitProposal + nestedGas(proposed, messages()),
       run: (context, { proposer, ...submission }) => {

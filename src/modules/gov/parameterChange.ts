@@ -125,13 +125,13 @@ function withChange(params: JsonObject, { subspace: name, key, value }: Paramete
 }
 
 /** `params` with one changed; undefined when there is none with this name. */
-function withValue(params: JsonObject, key: string, value: Json): JsonObject | undefined {
+function withValue(params: JsonObject, key: string, value: Json, isMember = false): JsonObject | undefined {
   const name = nameIn(params, plain(key)) ?? nameIn(params, plain(key).replace(/params$/, ''))
   if (name !== undefined) return { ...params, [name]: merged(params[name]!, value) }
   // The subspace gov had three parameters that were objects; their members are parameters of their own now.
-  if (!isJsonObject(value)) return undefined
+  if (isMember || !isJsonObject(value)) return undefined
   let changed: JsonObject | undefined = params
-  for (const [member, of] of Object.entries(value)) changed = changed && withValue(changed, member, of)
+  for (const [member, of] of Object.entries(value)) changed = changed && withValue(changed, member, of, true)
   return changed
 }
 

@@ -17,6 +17,9 @@ import { GOV_PARAMS, minInitialDepositAcoin, periodMs } from './params.ts'
 import { nanosOf, nextProposalId, putProposal, setNextProposalId } from './proposals.ts'
 import { DEPOSIT_PERIOD, MsgExecLegacyContent } from './types.ts'
 
+/** Bytes of all messages of a proposal: every deposit reads and writes the proposal. The SDK has no such bound. */
+const MAX_MESSAGE_BYTES = 65_536
+
 export interface ProposalSubmission {
   readonly proposer: Address
   /** what is executed when it passes */
@@ -38,7 +41,7 @@ export function submitProposal(
   messages: MessageTable,
   submission: ProposalSubmission,
 ): Outcome<bigint> {
-  const refused = checkTexts(submission) ?? checkInitialDeposit(context, submission)
+  const refused = checkForm(submission) ?? checkInitialDeposit(context, submission)
   if (refused !== undefined) return refused
   const proposed = readAllNested(submission.messages, messages)
   if (isSdkError(proposed)) return proposed
@@ -49,8 +52,8 @@ export function submitProposal(
   return open(context, submission)
 }
 
-/** What can be said of a proposal's texts without the state. */
-export function checkTexts(
+/** What can be said of a proposal's texts and size without the state. */
+export function checkForm(
   submission: Pick<ProposalSubmission, 'title' | 'summary' | 'metadata' | 'messages'>,
 ): SdkError | undefined {
   const { title, summary, metadata, messages } = submission
@@ -59,9 +62,12 @@ export function checkTexts(
   if (messages.length === 0 && metadata === '') {
     return govError('noMessages', 'either metadata or Msgs length must be non-nil')
   }
+  if (messages.reduce((sum, { typeUrl, value }) => sum + typeUrl.length + value.length, 0) > MAX_MESSAGE_BYTES) {
+    return sdkError('invalidRequest', `the messages have more than ${MAX_MESSAGE_BYTES} bytes`)
+  }
   return (
-    checkMetadataForm(metadata, title, summary) ??
     checkMetadata(metadata) ??
+    checkMetadataForm(metadata, title, summary) ??
     checkSummary(summary) ??
     checkMetadata(title)
   )

@@ -24,19 +24,24 @@ export interface TallyOutcome {
 }
 
 interface Counting {
+  readonly bondedTokens: bigint
   readonly validators: Map<string, TallyValidator>
   readonly byOption: Map<number, Decimal>
   totalPower: Decimal
 }
 
-/** A tally of nothing yet, over the validators that are bonded now. */
+/** A tally of nothing yet, over the validators that are bonded now (IterateBondedValidatorsByPower). */
 export function beginTally(native: Pick<Native, 'range'>): Tally {
-  const bonded: TallyValidator[] = []
-  for (const { operator, status, tokens, delegatorShares } of validators(native)) {
+  const counted: TallyValidator[] = []
+  let bondedTokens = 0n
+  for (const { operator, status, jailed, tokens, delegatorShares } of validators(native)) {
     if (status !== 'bonded') continue
-    bonded.push({ operator, tokens, delegatorShares, deductions: 0n, vote: [] })
+    bondedTokens += tokens
+    // As the SDK's index of powers: whoever was jailed in this block is bonded until its end, perhaps without shares.
+    if (jailed || delegatorShares === 0n) continue
+    counted.push({ operator, tokens, delegatorShares, deductions: 0n, vote: [] })
   }
-  return { validators: bonded, yes: 0n, abstain: 0n, no: 0n, noWithVeto: 0n, totalPower: 0n }
+  return { validators: counted, yes: 0n, abstain: 0n, no: 0n, noWithVeto: 0n, totalPower: 0n, bondedTokens }
 }
 
 /**
@@ -97,12 +102,11 @@ export function countAll(
 /** Adds the validators' votes for delegators who did not vote, and judges (the rest of Tally). */
 export function judge(counted: Tally, params: Params, isExpedited: boolean): TallyOutcome {
   const tally = withValidators(counted)
-  const { yes, abstain, noWithVeto, totalPower } = tally
+  const { yes, abstain, noWithVeto, totalPower, bondedTokens } = tally
   const result = resultOf(tally)
-  const bonded = tally.validators.reduce((sum, { tokens }) => sum + tokens, 0n)
   const rejected = (burnsDeposits: boolean): TallyOutcome => ({ passes: false, burnsDeposits, result })
-  if (bonded === 0n) return rejected(false)
-  if (divide(totalPower, decimalOf(bonded)) < ratio(params.quorum)) return rejected(params.burnVoteQuorum)
+  if (bondedTokens === 0n) return rejected(false)
+  if (divide(totalPower, decimalOf(bondedTokens)) < ratio(params.quorum)) return rejected(params.burnVoteQuorum)
   if (totalPower === abstain) return rejected(false)
   if (divide(noWithVeto, totalPower) > ratio(params.vetoThreshold)) return rejected(params.burnVoteVeto)
   const threshold = ratio(isExpedited ? params.expeditedThreshold : params.threshold)
@@ -133,8 +137,9 @@ function resultOf({ yes, abstain, no, noWithVeto }: Tally): TallyResult {
   }
 }
 
-function open({ validators: bonded, yes, abstain, no, noWithVeto, totalPower }: Tally): Counting {
+function open({ validators: bonded, yes, abstain, no, noWithVeto, totalPower, bondedTokens }: Tally): Counting {
   return {
+    bondedTokens,
     validators: new Map(bonded.map((validator) => [bytesKey(validator.operator), validator])),
     byOption: new Map([
       [VOTE_OPTIONS.VOTE_OPTION_YES, yes],
@@ -146,8 +151,9 @@ function open({ validators: bonded, yes, abstain, no, noWithVeto, totalPower }: 
   }
 }
 
-function close({ validators: bonded, byOption, totalPower }: Counting): Tally {
+function close({ validators: bonded, byOption, totalPower, bondedTokens }: Counting): Tally {
   return {
+    bondedTokens,
     validators: [...bonded.values()],
     yes: byOption.get(VOTE_OPTIONS.VOTE_OPTION_YES)!,
     abstain: byOption.get(VOTE_OPTIONS.VOTE_OPTION_ABSTAIN)!,

@@ -35,6 +35,8 @@ export const Tally = defineMessage('coind.gov.Tally', {
   noWithVeto: decimal(5),
   /** of all that was counted */
   totalPower: decimal(6),
+  /** acoin that was bonded, at validators that are not above too */
+  bondedTokens: integer(7),
 })
 export type Tally = ValueOf<typeof Tally>
 export type TallyValidator = ValueOf<typeof TallyValidator>

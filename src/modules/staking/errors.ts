@@ -1,7 +1,7 @@
 import { SdkError } from '../sdkError.ts'
 
 /** Errors of the codespace `staking` (x/staking/types/errors.go): code and text. */
-export const STAKING_ERRORS = {
+const STAKING_ERRORS = {
   noValidatorFound: [3, 'validator does not exist'],
   validatorOwnerExists: [
     4,
@@ -22,9 +22,7 @@ export const STAKING_ERRORS = {
   noDelegation: [19, 'no delegation for (address, validator) tuple'],
   insufficientShares: [22, 'insufficient delegation shares'],
   notEnoughDelegationShares: [24, 'not enough delegation shares'],
-  noUnbondingDelegation: [26, 'no unbonding delegation found'],
   maxUnbondingDelegationEntries: [27, 'too many unbonding delegation entries for (delegator, validator) tuple'],
-  noRedelegation: [28, 'no redelegation found'],
   selfRedelegation: [29, 'cannot redelegate to the same validator'],
   tinyRedelegationAmount: [30, 'too few tokens to redelegate (truncates to zero tokens)'],
   badRedelegationDst: [31, 'redelegation destination validator not found'],
@@ -34,7 +32,6 @@ export const STAKING_ERRORS = {
   ],
   maxRedelegationEntries: [33, 'too many redelegation entries for (delegator, src-validator, dst-validator) tuple'],
   delegatorShareExRateInvalid: [34, 'cannot delegate to validators with invalid (zero) ex-rate'],
-  noHistoricalInfo: [38, 'no historical info found'],
   emptyValidatorPubKey: [39, 'empty validator public key'],
   commissionLTMinRate: [40, 'commission cannot be less than min rate'],
 } as const

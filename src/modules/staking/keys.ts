@@ -28,11 +28,19 @@ export const DELEGATIONS_BY_VALIDATOR = prefix(0x71)
 const ADDRESS_BYTES = 20
 
 /** `prefix` and addresses, each after its length. */
-export function addressesKey(prefix: Uint8Array, ...addresses: readonly Address[]): Uint8Array {
-  return concatBytes(prefix, ...addresses.flatMap((address) => [Uint8Array.of(address.length), address]))
+export function addressesKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
+  const key = new Uint8Array(addresses.reduce((length, address) => length + 1 + address.length, prefix.length))
+  key.set(prefix)
+  let at = prefix.length
+  for (const address of addresses) {
+    key[at] = address.length
+    key.set(address, at + 1)
+    at += 1 + address.length
+  }
+  return key
 }
 
-/** The addresses after `prefix` in a key of `addressesKey`. */
+/** The addresses after `prefix` in a key of `addressesKey`, 20 bytes each. */
 export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Address[] {
   const out: Address[] = []
   for (let at = prefix.length; at < key.length; at += 1 + ADDRESS_BYTES) {

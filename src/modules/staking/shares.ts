@@ -1,4 +1,4 @@
-import { type Decimal, decimalOf, divide, divideRoundedUp, divideTruncated } from '../../primitives/decimal.ts'
+import { type Decimal, decimalOf, divide, truncate } from '../../primitives/decimal.ts'
 
 /** As much of a validator as the price of its shares needs. */
 export interface SharePrice {
@@ -14,14 +14,6 @@ export interface SharePrice {
 /** What shares are worth in acoin, half to even at the 18th decimal. @throws RangeError when there are no shares */
 export function tokensFromShares({ tokens, delegatorShares }: SharePrice, shares: Decimal): Decimal {
   return divide(shares * tokens, delegatorShares)
-}
-
-export function tokensFromSharesTruncated({ tokens, delegatorShares }: SharePrice, shares: Decimal): Decimal {
-  return divideTruncated(shares * tokens, delegatorShares)
-}
-
-export function tokensFromSharesRoundedUp({ tokens, delegatorShares }: SharePrice, shares: Decimal): Decimal {
-  return divideRoundedUp(shares * tokens, delegatorShares)
 }
 
 /** Shares that `amount` acoin buy, truncated; undefined when the validator has no tokens. */
@@ -44,7 +36,7 @@ export function addTokens(price: SharePrice, amount: bigint): SharePrice & { rea
 /** A price after `shares` were given back, and the acoin paid for them. The last shares get what rounding left over. */
 export function removeShares(price: SharePrice, shares: Decimal): SharePrice & { readonly paid: bigint } {
   const delegatorShares = price.delegatorShares - shares
-  const paid = delegatorShares === 0n ? price.tokens : tokensFromShares(price, shares) / decimalOf(1n)
+  const paid = delegatorShares === 0n ? price.tokens : truncate(tokensFromShares(price, shares))
   if (delegatorShares < 0n || paid > price.tokens) throw new RangeError('more shares than the validator has')
   return { tokens: price.tokens - paid, delegatorShares, paid }
 }

@@ -82,7 +82,7 @@ function valueToAmino(codec: ValueCodec<unknown>, value: unknown, { messages, de
 }
 
 /** A message with its amino name around it. */
-export function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth = 0): Json {
+function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth = 0): Json {
   const handler = messages.get(typeUrl)
   const known = handler === undefined ? AMINO_TYPES.get(typeUrl) : { type: handler.type, aminoName: handler.aminoName }
   if (known?.aminoName === undefined) throw new ProtobufError(`${typeUrl} has no amino name`)

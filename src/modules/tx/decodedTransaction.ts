@@ -54,7 +54,7 @@ export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome
  * Decodes one message; what it says is not checked.
  * @throws ProtobufError
  */
-export function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
+function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
   const handler = table.get(typeUrl)
   if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
   return { handler, value: handler.type.decode(value) }

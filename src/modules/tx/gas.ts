@@ -1,4 +1,4 @@
-import { AUTH_PARAMS, type AuthParams } from '../auth/params.ts'
+import type { AuthParams } from '../auth/params.ts'
 import type { NativeTransaction, SignatureCounts } from './nativeTransaction.ts'
 
 /** Verifying a signature over keccak-256: what ecrecover costs in the EVM. */
@@ -23,12 +23,4 @@ export function requiredGas(
 ): bigint {
   const base = baseGas(transaction.raw.length, transaction.signatureCounts, params)
   return transaction.messageGas.reduce((sum, gas) => sum + gas, base)
-}
-
-/** {@link requiredGas} in a state. */
-export function requiredGasIn(
-  native: Parameters<typeof AUTH_PARAMS.get>[0],
-  transaction: Pick<NativeTransaction, 'raw' | 'signatureCounts' | 'messageGas'>,
-): bigint {
-  return requiredGas(transaction, AUTH_PARAMS.get(native))
 }

@@ -12,17 +12,9 @@ import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import { address, array, string, tuple, uint64 } from '../abi/types.ts'
 import { Dec, DecCoins, decCoinTuples, decTuple } from '../coinTypes.ts'
-import {
-  defineFunction,
-  type FunctionContext,
-  type FunctionFailure,
-  isFailure,
-  OUT_OF_GAS,
-  type PrecompileFunction,
-} from '../dispatch.ts'
+import { defineFunction, type FunctionContext, isFailure, OUT_OF_GAS, type PrecompileFunction } from '../dispatch.ts'
 import { moduleContext, queryError, readOperator, refuseZero } from '../nativeCall.ts'
 import { PageRequest, PageResponse, readPage } from '../page.ts'
-import { chargeForSlashes } from '../rewardsGas.ts'
 
 /** One record. */
 const READ_GAS = 3_000n
@@ -202,9 +194,8 @@ function readValidator({ world }: FunctionContext, text: string): Outcome<Addres
   return operator
 }
 
-/** What a delegation could withdraw, after the gas of the slashes that it went through. */
-function rewardsOf(context: FunctionContext, delegator: Address, operator: Address): Decimal | FunctionFailure {
+/** What a delegation could withdraw. */
+function rewardsOf(context: FunctionContext, delegator: Address, operator: Address): Outcome<Decimal> {
   if (getDelegation(context.world.native, delegator, operator) === undefined) return distributionError('noDelegation')
-  if (!chargeForSlashes(context, delegator, operator)) return OUT_OF_GAS
   return delegationRewards(moduleContext(context), delegator, operator)
 }

@@ -11,7 +11,6 @@ import { DISTRIBUTION_ADDRESS } from '../addresses.ts'
 import { Coins, sortedCoins } from '../coinTypes.ts'
 import { defineFunction, isFailure, OUT_OF_GAS, type PrecompileFunction, revertWith } from '../dispatch.ts'
 import { moduleContext, readOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
-import { chargeForSlashes } from '../rewardsGas.ts'
 import * as events from './events.ts'
 
 const SUCCESS = { success: true } as const
@@ -45,7 +44,6 @@ export const DISTRIBUTION_TRANSACTIONS: readonly PrecompileFunction[] = [
       }
       let amount = 0n
       for (const operator of operators) {
-        if (!chargeForSlashes(context, delegatorAddress, operator)) return OUT_OF_GAS
         const paid = withdrawDelegationRewards(moduleContext(context), delegatorAddress, operator)
         if (isSdkError(paid)) return paid
         amount += paid
@@ -90,7 +88,6 @@ export const DISTRIBUTION_TRANSACTIONS: readonly PrecompileFunction[] = [
       if (refusal !== undefined) return refusal
       const operator = readOperator(validatorAddress)
       if (isSdkError(operator)) return operator
-      if (!chargeForSlashes(context, delegatorAddress, operator)) return OUT_OF_GAS
       const outcome = runMessage(
         context,
         messages.MsgWithdrawDelegatorReward,

@@ -2,8 +2,10 @@ import { depositsOf, getDeposit } from '../../modules/gov/deposits.ts'
 import { getConstitution } from '../../modules/gov/initGov.ts'
 import { PROPOSALS_PREFIX, proposalKey } from '../../modules/gov/keys.ts'
 import { GOV_PARAMS } from '../../modules/gov/params.ts'
+import { runningTally } from '../../modules/gov/runningTally.ts'
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
 import { getVote, votesOf } from '../../modules/gov/votes.ts'
+import { validators } from '../../modules/staking/validators.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
@@ -14,9 +16,8 @@ import {
   OUT_OF_GAS,
   type PrecompileFunction,
 } from '../dispatch.ts'
-import { queryError } from '../nativeCall.ts'
+import { moduleContext, queryError } from '../nativeCall.ts'
 import { addressesKey, addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
-import { runningTally } from './runningTally.ts'
 import {
   DepositData,
   depositTuple,
@@ -35,6 +36,8 @@ const READ_GAS = 3_000n
 /** A vote or deposit in a page. */
 const SMALL_ITEM_GAS = 2_000n
 const PROPOSAL_ITEM_GAS = 3_000n
+/** A validator, a vote, or a delegation of a voter, in a tally that goes on. */
+const TALLY_UNIT_GAS = 1_000n
 /** Reading a stored proposal, which may hold long messages: for each 32 bytes. */
 const PROPOSAL_WORD_GAS = 10n
 const ID_BYTES = 8
@@ -116,10 +119,12 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     run: (context, { proposalId }) => {
       const proposal = readProposal(context, proposalId)
       if (isFailure(proposal)) return proposal
-      if (proposal.status === DEPOSIT_PERIOD) return { tallyResult: tallyTuple(undefined) }
-      if (proposal.status !== VOTING_PERIOD) return { tallyResult: tallyTuple(proposal.finalTallyResult) }
-      const result = runningTally(context, proposal)
-      return result === OUT_OF_GAS ? OUT_OF_GAS : { tallyResult: tallyTuple(result) }
+      const charge = (units: number) => context.charge(BigInt(units) * TALLY_UNIT_GAS)
+      if (proposal.status === VOTING_PERIOD) {
+        for (const _ of validators(context.world.native)) if (!charge(1)) return OUT_OF_GAS
+      }
+      const result = runningTally(moduleContext(context), proposalId, charge)
+      return result === undefined ? OUT_OF_GAS : { tallyResult: tallyTuple(result) }
     },
   }),
   defineFunction({

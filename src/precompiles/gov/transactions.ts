@@ -1,3 +1,4 @@
+import { ANY_TYPES } from '../../modules/anyTypes.ts'
 import { readProposalJson } from '../../modules/gov/proposalJson.ts'
 import * as messages from '../../modules/gov/types.ts'
 import { MESSAGES } from '../../modules/messages.ts'
@@ -39,7 +40,9 @@ export const GOV_TRANSACTIONS: readonly PrecompileFunction[] = [
       if (!context.charge(BigInt(jsonProposal.length) * PROPOSAL_BYTE_GAS)) return OUT_OF_GAS
       const text = new TextDecoder().decode(jsonProposal)
       if (!isShallowJson(text)) return revertWith('invalid proposal json: nested too deeply')
-      const proposal = readProposalJson(text, { typeOf: (typeUrl) => MESSAGES.get(typeUrl)?.type })
+      const proposal = readProposalJson(text, {
+        typeOf: (typeUrl) => MESSAGES.get(typeUrl)?.type ?? ANY_TYPES.get(typeUrl)?.type,
+      })
       if (isSdkError(proposal)) return proposal
       const { deposit: _unused, ...submission } = proposal
       const outcome = runMessage(context, messages.MsgSubmitProposal, messages.MsgSubmitProposalResponse, {

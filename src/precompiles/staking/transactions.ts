@@ -1,6 +1,5 @@
 import { delegationTarget } from '../../evm/delegation.ts'
 import { BASE_DENOM } from '../../modules/bank/supply.ts'
-import { isSdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'
 import * as messages from '../../modules/staking/messageTypes.ts'
 import { Ed25519PubKey } from '../../modules/staking/types.ts'
@@ -13,13 +12,11 @@ import {
   type FunctionContext,
   type FunctionFailure,
   isFailure,
-  OUT_OF_GAS,
   type PrecompileFunction,
   type Revert,
   revertWith,
 } from '../dispatch.ts'
 import { readOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
-import { chargeForSlashes } from '../rewardsGas.ts'
 import * as events from './events.ts'
 import { CommissionRates, Description } from './types.ts'
 
@@ -203,16 +200,14 @@ export const STAKING_TRANSACTIONS: readonly PrecompileFunction[] = [
   }),
 ]
 
-/** Checks who acts, and takes the gas of the rewards that any change of a delegation pays out. @returns the validator */
+/** Checks who acts. @returns the validator */
 function readStake(
   context: FunctionContext,
   { delegatorAddress, validatorAddress }: Pick<AbiValues<typeof STAKE_INPUTS>, 'delegatorAddress' | 'validatorAddress'>,
 ): Address | FunctionFailure {
   const refusal = refuseZero(delegatorAddress, 'invalid delegator address:') ?? requireCaller(context, delegatorAddress)
   if (refusal !== undefined) return refusal
-  const operator = readOperator(validatorAddress)
-  if (isSdkError(operator)) return operator
-  return chargeForSlashes(context, delegatorAddress, operator) ? operator : OUT_OF_GAS
+  return readOperator(validatorAddress)
 }
 
 function stakeMessage({ delegatorAddress, validatorAddress, amount }: AbiValues<typeof STAKE_INPUTS>) {

@@ -6,6 +6,7 @@ export type CometChain = Pick<
   ChainReader,
   | 'headHeight'
   | 'hash'
+  | 'header'
   | 'oldestBlock'
   | 'consensusBlock'
   | 'blockId'

@@ -6,22 +6,22 @@ import { latestHeight } from './validators.ts'
 
 export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'evidence'>
 
-/** `consensus_params` (rpc/core/consensus.go). They are the genesis' at every height. */
+/** `consensus_params` (rpc/core/consensus.go): the genesis' at every height, but for max_gas, which governance may change. */
 export function createConsensusParamsMethod(
   config: ConsensusParamsConfig,
   withChain: WithChain,
   isCatchingUp: () => boolean,
 ): CometMethod {
-  const params = consensusParamsJson(config)
   return defineCometMethod({
     name: 'consensus_params',
     params: [{ name: 'height', type: int64 }],
     run: (asked) => {
-      const latest = latestHeight(
-        withChain((chain) => chain.headHeight),
-        isCatchingUp(),
-      )
-      return { block_height: String(readHeight(asked, latest, 1)), consensus_params: params }
+      const head = withChain((chain) => chain.headHeight)
+      const height = readHeight(asked, latestHeight(head, isCatchingUp()), 1)
+      // The next block has no header yet, nearly always the same limit.
+      const header = withChain((chain) => chain.header(Math.min(height, head)))
+      const blockGasLimit = header?.gasLimit ?? config.blockGasLimit
+      return { block_height: String(height), consensus_params: consensusParamsJson({ ...config, blockGasLimit }) }
     },
   })
 }

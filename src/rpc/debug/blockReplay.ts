@@ -90,7 +90,7 @@ export async function replayTransaction(replay: BlockReplay, tracer?: Tracer): P
   const difference = differenceOf(stored, result)
   if (difference === undefined) return
   const { number } = execution.seed
-  throw serverError(`entry ${position} of block ${number} ${difference}: this node's database or version is damaged`)
+  throw serverError(`entry ${position} of block ${number} ${difference}`)
 }
 
 function toEntry(stored: StoredEntry, chain: BlockReplay['chain']): Entry {

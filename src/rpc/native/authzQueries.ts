@@ -1,4 +1,4 @@
-import { getGrant, type GrantId, GRANTS_PREFIX, grantIdOf, isExpired } from '../../modules/authz/grants.ts'
+import { GRANTS_PREFIX, type GrantId, getGrant, grantIdOf, isExpired } from '../../modules/authz/grants.ts'
 import { Grant, GrantAuthorization } from '../../modules/authz/types.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'

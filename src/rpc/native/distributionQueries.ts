@@ -50,11 +50,11 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     run: (context, { validatorAddress }) => {
       const operator = requireOperator(context, validatorAddress)
       const hasOwn = getDelegation(context.world.native, operator, operator) !== undefined
-      const own = hasOwn ? valueOf(delegationRewards(context, operator, operator)) : 0n
+      const own = hasOwn ? amountOf(delegationRewards(context, operator, operator)) : 0n
       return {
         operatorAddress: toBech32(operator),
         selfBondRewards: decCoinsOf(own),
-        commission: decCoinsOf(valueOf(commissionOf(context, operator))),
+        commission: decCoinsOf(amountOf(commissionOf(context, operator))),
       }
     },
   }),
@@ -66,7 +66,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     response: { rewards: embedded(1, ValidatorOutstandingRewards) },
     run: (context, { validatorAddress }) => {
       const operator = requireOperator(context, validatorAddress)
-      return { rewards: { rewards: decCoinsOf(valueOf(outstandingRewards(context, operator))) } }
+      return { rewards: { rewards: decCoinsOf(amountOf(outstandingRewards(context, operator))) } }
     },
   }),
   defineQuery({
@@ -77,7 +77,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     response: { commission: embedded(1, ValidatorAccumulatedCommission) },
     run: (context, { validatorAddress }) => {
       const operator = requireOperator(context, validatorAddress)
-      return { commission: { commission: decCoinsOf(valueOf(commissionOf(context, operator))) } }
+      return { commission: { commission: decCoinsOf(amountOf(commissionOf(context, operator))) } }
     },
   }),
   defineQuery({
@@ -117,7 +117,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
       if (getDelegation(context.world.native, delegator, operator) === undefined) {
         throw notFound('delegation does not exist')
       }
-      return { rewards: decCoinsOf(valueOf(delegationRewards(context, delegator, operator))) }
+      return { rewards: decCoinsOf(amountOf(delegationRewards(context, delegator, operator))) }
     },
   }),
   defineQuery({
@@ -178,7 +178,7 @@ function requireOperator({ world }: QueryContext, text: string): Address {
   return operator
 }
 
-function valueOf(outcome: Outcome<Decimal>): Decimal {
+function amountOf(outcome: Outcome<Decimal>): Decimal {
   if (isSdkError(outcome)) throw fromSdkError(outcome)
   return outcome
 }

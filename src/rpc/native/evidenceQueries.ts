@@ -1,14 +1,7 @@
 import { decodeEvidence } from '../../chain/consensus/evidenceCodec.ts'
 import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/committedEvidence.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import {
-  type AnyValue,
-  any,
-  bytes,
-  message,
-  repeated,
-  string,
-} from '../../primitives/protoSchema.ts'
+import { type AnyValue, any, bytes, message, repeated, string } from '../../primitives/protoSchema.ts'
 import { consensusText } from './addresses.ts'
 import { nanos } from './blockMessages.ts'
 import { Equivocation } from './messages/equivocation.ts'

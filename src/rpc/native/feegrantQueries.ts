@@ -1,4 +1,4 @@
-import { getFeeGrant, GRANTS_PREFIX } from '../../modules/feegrant/grants.ts'
+import { GRANTS_PREFIX, getFeeGrant } from '../../modules/feegrant/grants.ts'
 import { FeeGrant } from '../../modules/feegrant/types.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { toBech32 } from '../../primitives/address.ts'

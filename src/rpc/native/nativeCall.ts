@@ -27,6 +27,13 @@ export type NativeAnswer =
   | { readonly kind: 'protobuf'; readonly height: number; readonly protobuf: Uint8Array }
   | { readonly kind: 'error'; readonly code: GrpcCode; readonly message: string }
 
+/** The answer of a thread that has more to do than it can. */
+export const TOO_BUSY = {
+  kind: 'error',
+  code: GRPC_CODES.resourceExhausted,
+  message: 'too many requests, try again later',
+} as const satisfies NativeAnswer
+
 /** View threads, for native queries. */
 export interface NativePort {
   query(lane: ViewLane, call: NativeCall): Promise<NativeAnswer>

@@ -1,15 +1,15 @@
 import { entryHash, isNativeEntry } from '../../chain/entryKind.ts'
 import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import type { ChainReader } from '../../chain/reader.ts'
+import { decodeTransaction } from '../../chain/transactionCodec.ts'
 import { BASE_DENOM } from '../../modules/bank/supply.ts'
 import { Tx } from '../../modules/tx/txTypes.ts'
-import { EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
-import { decodeTransaction } from '../../chain/transactionCodec.ts'
 import type { Address } from '../../primitives/address.ts'
+import { EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
 import type { AnyValue, ValueOf } from '../../primitives/protoSchema.ts'
 import { entryTxResult } from '../comet/json/entryTxResult.ts'
 import { upperHex } from '../comet/json/text.ts'
-import { type AbciEvent, ExtensionOptionsEthereumTx, MsgEthereumTx, TxResponse } from './messages/txMessages.ts'
+import { type AbciEvent, ExtensionOptionsEthereumTx, MsgEthereumTx, type TxResponse } from './messages/txMessages.ts'
 
 export type TxValue = ValueOf<typeof Tx>
 

@@ -39,7 +39,8 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     run: ({ chain }, { hash }) => {
       const digits = hash.replace(/^0x/i, '')
       if (digits === '') throw invalidArgument('tx hash cannot be empty')
-      if (!/^[0-9a-f]{64}$/i.test(digits)) throw invalidArgument(`a tx hash is 64 hex digits, not ${hash.slice(0, 100)}`)
+      if (!/^[0-9a-f]{64}$/i.test(digits))
+        throw invalidArgument(`a tx hash is 64 hex digits, not ${hash.slice(0, 100)}`)
       const place = locateTransaction(chain, new Uint8Array(Buffer.from(digits, 'hex')))
       const shown = place && showTransaction(chain, place)
       if (shown === undefined) throw notFound(`tx not found: ${hash}`)

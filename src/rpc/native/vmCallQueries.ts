@@ -1,5 +1,5 @@
-import { ZERO_HASH } from '../../primitives/hash.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
+import { ZERO_HASH } from '../../primitives/hash.ts'
 import { bytes, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { InvalidArgument } from '../errors.ts'
 import { openCall, runCall, toCallMessage } from '../eth/callExecution.ts'

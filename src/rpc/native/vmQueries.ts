@@ -7,15 +7,7 @@ import { type Address, toBech32, toChecksumAddress } from '../../primitives/addr
 import { bytesToHex, padLeft } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
-import {
-  bytes,
-  embedded,
-  integer,
-  message,
-  optionalInteger,
-  string,
-  uint64,
-} from '../../primitives/protoSchema.ts'
+import { bytes, embedded, integer, message, optionalInteger, string, uint64 } from '../../primitives/protoSchema.ts'
 import { readAccount, readConsensusAddress } from './addresses.ts'
 import { ChainConfig, VmParams } from './messages/vmMessages.ts'
 import { baseFeeAfter } from './nextBaseFee.ts'

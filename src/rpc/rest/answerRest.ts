@@ -1,4 +1,5 @@
-import type { NativePort } from '../native/nativeCall.ts'
+import type { SocketMetrics } from '../../telemetry/metrics/socketMetrics.ts'
+import type { NativeAnswer, NativePort } from '../native/nativeCall.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
 import type { RestRouter, RouteMatch } from './pathTemplate.ts'
 import { requestJson } from './requestFields.ts'
@@ -22,26 +23,40 @@ export interface RestAnswer {
 export interface RestOptions {
   readonly router: RestRouter
   readonly port: NativePort
+  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'>
 }
 
 /** A longer one has no meaning for any query. */
 const MAX_URL = 16_384
 
 /** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads are gone. */
-export async function answerRest({ router, port }: RestOptions, request: RestRequest): Promise<RestAnswer> {
+export async function answerRest(options: RestOptions, request: RestRequest): Promise<RestAnswer> {
+  const startMs = performance.now()
+  const [path = '', search = ''] = splitOnce(request.url, '?')
+  const match = options.router.match(request.method === 'HEAD' ? 'GET' : request.method, path)
+  const method = match?.query.path ?? 'unknown'
+  const answer = await answerMatch(options.port, match, request, search)
+  options.metrics?.requestsTotal.inc({ method, outcome: answer.kind === 'error' ? String(answer.code) : 'ok' })
+  options.metrics?.requestSeconds.observe({ method }, (performance.now() - startMs) / 1000)
+  if (answer.kind === 'error') return { ...restError(answer), height: undefined }
+  if (answer.kind === 'json') return { status: 200, json: answer.json, height: answer.height }
+  throw new Error('a view thread answered in another form than it was asked')
+}
+
+async function answerMatch(
+  port: NativePort,
+  match: RouteMatch | undefined,
+  { url, height, body }: RestRequest,
+  search: string,
+): Promise<NativeAnswer> {
   try {
-    if (request.url.length > MAX_URL) throw invalidArgument('the request is too long')
-    const [path = '', search = ''] = splitOnce(request.url, '?')
-    const match = router.match(request.method === 'HEAD' ? 'GET' : request.method, path)
+    if (url.length > MAX_URL) throw invalidArgument('the request is too long')
     if (match === undefined) throw new QueryError(GRPC_CODES.unimplemented, 'Not Implemented')
-    const height = readHeight(request.height)
-    const json = match.method === 'POST' ? bodyJson(request.body) : getJson(match, search)
-    const answer = await port.query(match.query.lane, { path: match.query.path, request: { json }, height })
-    if (answer.kind === 'json') return { status: 200, json: answer.json, height: answer.height }
-    if (answer.kind === 'error') return { ...restError(answer), height: undefined }
-    throw new Error('a view thread answered in another form than it was asked')
+    const json = match.method === 'POST' ? bodyJson(body) : getJson(match, search)
+    const call = { path: match.query.path, request: { json }, height: readHeight(height) }
+    return await port.query(match.query.lane, call)
   } catch (error) {
-    if (error instanceof QueryError) return { ...restError(error), height: undefined }
+    if (error instanceof QueryError) return { kind: 'error', code: error.code, message: error.message }
     throw error
   }
 }

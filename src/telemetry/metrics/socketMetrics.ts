@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** Metrics of a socket thread. */
 export interface SocketMetrics {
   /**
-   * `method`: a method that exists, or `unknown`: what clients make up must not become labels; `outcome`: ok or the error
+   * `method`: a method that exists (of REST: its gRPC path), or `unknown`: what clients make up must not become labels; `outcome`: ok or the error
    * code
    */
   readonly requestsTotal: Counter<'method' | 'outcome'>
@@ -18,7 +18,7 @@ export function createSocketMetrics(registry: Registry): SocketMetrics {
   return {
     requestsTotal: new Counter({
       name: 'coind_rpc_requests_total',
-      help: 'JSON-RPC requests, by method and outcome',
+      help: 'JSON-RPC requests and REST queries, by method and outcome',
       labelNames: ['method', 'outcome'],
       registers,
     }),

@@ -165,7 +165,7 @@ describe('in random histories', () => {
         }
         expect(chain.problems()).toEqual([])
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     )
   })
 })

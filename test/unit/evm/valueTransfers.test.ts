@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
+import { logsBloom } from '../../../src/chain/bloom.ts'
 import { evmTransfers } from '../../../src/chain/evmTransfers.ts'
+import type { Receipt } from '../../../src/chain/receipt.ts'
+import type { Transaction } from '../../../src/chain/transaction.ts'
 import type { ValueTransfer } from '../../../src/chain/valueTransfer.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import { applyCall, applyTransaction } from '../../../src/evm/transition.ts'
 import { nativeToken } from '../../../src/precompiles/nativeToken.ts'
-import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { stateOf } from '../../fuzz/fuzzCase.ts'
 import { generateCase } from '../../fuzz/generateCase.ts'
 import { SENDER as FUZZ_SENDER } from '../../fuzz/population.ts'
 import { BLOCK as FUZZ_BLOCK } from '../../fuzz/runCase.ts'
-import { CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from './evmFixture.ts'
+import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from './evmFixture.ts'
 
 const hex = (number: number | bigint, bytes: number): string => number.toString(16).padStart(bytes * 2, '0')
 const OTHER_HEX = bytesToHex(OTHER).slice(2)
@@ -81,89 +85,78 @@ describe.each(ENGINES.map((engine) => [engine.name, engine] as const))('coins th
   })
 
   it('are all that balances change by, with fees: whatever the code', async () => {
-    let compared = 0
-    for (let index = 0; index < 250; index++) compared += await compareBalances(generateCase(11, index), engine)
-    expect(compared).toBeGreaterThan(100)
+    let moving = 0
+    for (let index = 0; index < 250; index++) if (await movesWhatItSays(generateCase(11, index), engine)) moving++
+    expect(moving).toBeGreaterThan(40)
   })
 })
 
-/** Runs a case of the fuzzer; gives how many transactions moved coins. */
-async function compareBalances(fuzzCase: ReturnType<typeof generateCase>, engine: Engine): Promise<number> {
-  const { fork, messages } = fuzzCase
+/** Runs the first transaction of a case of the fuzzer; gives whether it moved coins and was compared. */
+async function movesWhatItSays(fuzzCase: ReturnType<typeof generateCase>, engine: Engine): Promise<boolean> {
+  const { fork } = fuzzCase
+  const { to, value, data, gasLimit, accessList } = fuzzCase.messages[0]!
   const world = new Journal(stateOf(fuzzCase))
-  let compared = 0
-  for (const { to, value, data, gasLimit, accessList } of messages) {
-    const expected = new Map<string, bigint>()
-    const watch = (address: Uint8Array): string => {
-      const key = bytesKey(address)
-      if (!expected.has(key)) expected.set(key, before.getBalance(address))
-      return key
-    }
-    const before = new Journal(stateOf(fuzzCase))
-    if (messages.length > 1) return compared
-    const transaction = {
-      type: 2,
-      hash: new Uint8Array(32),
-      raw: new Uint8Array(32),
-      chainId: 7628n,
-      nonce: world.getNonce(FUZZ_SENDER),
-      gasLimit,
-      maxFeePerGas: 20n,
-      maxPriorityFeePerGas: 2n,
-      to,
-      value,
-      data,
-      accessList,
-      authorizationList: [],
-      maxFeePerBlobGas: 0n,
-      blobVersionedHashes: [],
-      v: 0n,
-      yParity: 0,
-      r: 1n,
-      s: 1n,
-    } as const
-    const outcome = await applyTransaction({
-      world,
-      block: FUZZ_BLOCK,
-      rules: { fork, chainId: 7628n },
-      engine,
-      precompiles: new Map([[bytesKey(nativeToken.address), nativeToken]]),
-      transaction,
-      sender: FUZZ_SENDER,
-    })
-    // Coins that a rule destroys have no receiver.
-    if (outcome.kind === 'skipped' || outcome.burntAcoin > 0n) return compared
-    const status = outcome.status === 'success' ? 1 : 0
-    const moved = evmTransfers({
-      kind: 'evm',
-      index: 0,
-      signed: { transaction, sender: FUZZ_SENDER },
-      receipt: {
-        type: 2,
-        status,
-        gasUsed: outcome.gasUsed,
-        cumulativeGasUsed: 0n,
-        effectiveGasPrice: outcome.effectiveGasPrice,
-        logs: outcome.logs,
-        logsBloom: new Uint8Array(256),
-        contractAddress: outcome.createdAddress,
-        blobGasUsed: undefined,
-        blobGasPrice: undefined,
-      },
-      transfers: outcome.transfers,
-      events: outcome.events,
-    })
-    for (const { address } of world.changes().accounts) watch(address)
-    const sender = watch(FUZZ_SENDER)
-    expected.set(sender, expected.get(sender)! - outcome.gasUsed * outcome.effectiveGasPrice)
-    for (const { from, to: receiver, amountAcoin } of moved) {
-      const [source, target] = [watch(from), watch(receiver)]
-      expected.set(source, expected.get(source)! - amountAcoin)
-      expected.set(target, expected.get(target)! + amountAcoin)
-    }
-    const actual = new Map([...expected.keys()].map((key) => [key, world.getBalance(Buffer.from(key, 'latin1'))]))
-    expect(actual).toEqual(expected)
-    if (moved.length > 0) compared++
+  const before = new Journal(stateOf(fuzzCase))
+  const transaction: Transaction = {
+    type: 2,
+    hash: ZERO_HASH,
+    raw: ZERO_HASH,
+    chainId: 7628n,
+    nonce: world.getNonce(FUZZ_SENDER),
+    gasLimit,
+    maxFeePerGas: 20n,
+    maxPriorityFeePerGas: 2n,
+    to,
+    value,
+    data,
+    accessList,
+    authorizationList: [],
+    maxFeePerBlobGas: 0n,
+    blobVersionedHashes: [],
+    v: 0n,
+    yParity: 0,
+    r: 1n,
+    s: 1n,
   }
-  return compared
+  const outcome = await applyTransaction({
+    world,
+    block: FUZZ_BLOCK,
+    rules: { fork, chainId: 7628n },
+    engine,
+    precompiles: new Map([[bytesKey(nativeToken.address), nativeToken]]),
+    transaction,
+    sender: FUZZ_SENDER,
+  })
+  // Coins that a rule destroys have no receiver.
+  if (outcome.kind === 'skipped' || outcome.burntAcoin > 0n) return false
+  const { gasUsed, effectiveGasPrice, logs, transfers, events } = outcome
+  const receipt: Receipt = {
+    type: 2,
+    status: outcome.status === 'success' ? 1 : 0,
+    gasUsed,
+    cumulativeGasUsed: gasUsed,
+    effectiveGasPrice,
+    logs,
+    logsBloom: logsBloom(logs),
+    contractAddress: outcome.createdAddress,
+    blobGasUsed: undefined,
+    blobGasPrice: undefined,
+  }
+  const signed = { transaction, sender: FUZZ_SENDER }
+  const moved = evmTransfers({ kind: 'evm', index: 0, signed, receipt, transfers, events })
+
+  const expected = new Map<string, bigint>()
+  const add = (address: Uint8Array, amount: bigint): void => {
+    const key = bytesToHex(address)
+    expected.set(key, (expected.get(key) ?? before.getBalance(address)) + amount)
+  }
+  for (const { address } of world.changes().accounts) add(address, 0n)
+  add(FUZZ_SENDER, -gasUsed * effectiveGasPrice)
+  for (const { from, to: receiver, amountAcoin } of moved) {
+    add(from, -amountAcoin)
+    add(receiver, amountAcoin)
+  }
+  const actual = [...expected.keys()].map((key) => [key, world.getBalance(hexToBytes(key))] as const)
+  expect(new Map(actual)).toEqual(expected)
+  return moved.length > 0
 }

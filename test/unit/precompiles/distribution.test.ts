@@ -266,7 +266,7 @@ describe('queries', () => {
     expect(outstanding[0]!.amount - parts).toBeLessThan(4n)
   })
 
-  it('list slashes in pages, and charge for those that rewards go through', async () => {
+  it('list slashes in pages; rewards cost the same after them', async () => {
     const gasBefore = (await chain.read('distribution', 'delegationRewards', [ALICE, operatorOf(FIRST)])).applied
       .gasUsed
     const heights: bigint[] = []
@@ -297,7 +297,7 @@ describe('queries', () => {
     expect((await page(heights[1]!, heights[1]!))[0]).toEqual([all[1]])
     expect(await page(2n, 1n)).toMatch(/starting height greater than ending height \(2 > 1\)/)
     const gasAfter = (await chain.read('distribution', 'delegationRewards', [ALICE, operatorOf(FIRST)])).applied.gasUsed
-    expect(gasAfter - gasBefore).toBe(3_000n)
+    expect(gasAfter).toBe(gasBefore)
     expect(chain.problems()).toEqual([])
   })
 

@@ -5,7 +5,6 @@ import {
   defineMessage,
   embedded,
   int64,
-
   repeated,
   string,
   uint32,
@@ -14,7 +13,11 @@ import {
 
 /** Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
 
-const EventAttribute = defineMessage('tendermint.abci.EventAttribute', { key: string(1), value: string(2), index: bool(3) })
+const EventAttribute = defineMessage('tendermint.abci.EventAttribute', {
+  key: string(1),
+  value: string(2),
+  index: bool(3),
+})
 
 export const AbciEvent = defineMessage('tendermint.abci.Event', {
   type: string(1),
@@ -60,4 +63,3 @@ export const Result = defineMessage('cosmos.base.abci.v1beta1.Result', {
 /** cosmos.evm.vm.v1.MsgEthereumTx: what an EVM transaction shows as where all transactions are native ones. */
 export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', { from: bytes(5), raw: bytes(6) })
 export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.ExtensionOptionsEthereumTx', {})
-

@@ -147,6 +147,14 @@ describe('a grant', () => {
     { name: 'sends of nothing', authorization: sends(0n), code: 'sdk/10' },
     { name: 'sends of less than nothing', authorization: sends(-1n), code: 'sdk/10' },
     { name: 'sends to one twice', authorization: sends(1n, [toBech32(CAROL), toBech32(CAROL)]), code: 'bank/5' },
+    {
+      name: 'sends to very many',
+      authorization: sends(
+        1n,
+        Array.from({ length: 100 }, (_, index) => toBech32(new Uint8Array(20).fill(index))),
+      ),
+      code: 'sdk/18',
+    },
     { name: 'an unknown kind of staking', authorization: stakes({ authorizationType: 9 }), code: 'authz/4' },
     { name: 'no kind of staking', authorization: stakes({ authorizationType: 0 }), code: 'authz/4' },
     { name: 'negative stakes', authorization: stakes({ maxTokens: coinsOf(-1n)[0]! }), code: 'authz/12' },

@@ -148,6 +148,7 @@ describe('MsgSubmitProposal', () => {
       fields: { messages: [anyOf(MsgSoftwareUpgrade, { authority: GOV_AUTHORITY })] },
       code: 'gov/12',
     },
+    { name: 'very many messages', fields: { messages: Array<AnyValue>(800).fill(CANCEL_UPGRADE) }, code: 'sdk/18' },
     { name: 'invalid content', fields: { messages: [legacy({ title: ' ', description: 'a' })] }, code: 'gov/12' },
   ])('with $name is refused and changes nothing', ({ fields, code }) => {
     expect(codeOf(chain.send(MsgSubmitProposal, proposal(fields)))).toBe(code)

@@ -273,6 +273,11 @@ describe('a ParameterChangeProposal', () => {
     { name: 'an unknown key', changes: [{ subspace: 'auth', key: 'Nothing', value: '1' }], code: 'gov/5' },
     { name: 'a value that is not JSON', changes: [{ subspace: 'auth', key: 'TxSigLimit', value: '{' }], code: 'gov/5' },
     {
+      name: 'a value that is nested very deeply',
+      changes: [{ subspace: 'gov', key: 'tallyparams', value: `${'{"a":'.repeat(10_500)}1${'}'.repeat(10_500)}` }],
+      code: 'gov/5',
+    },
+    {
       name: 'a value of another type',
       changes: [{ subspace: 'auth', key: 'TxSigLimit', value: 'true' }],
       code: 'gov/5',

@@ -197,6 +197,21 @@ describe('a tally', () => {
     })
   })
 
+  it('leaves a validator out that nobody has delegated to any more, although it is bonded until the end of the block', () => {
+    const chain = new GovChain()
+    const id = chain.propose()
+    for (const voter of VALIDATORS) {
+      succeeded(chain.send(MsgVote, { proposalId: id, voter: toBech32(voter), option: 1 }))
+    }
+    chain.passTime(VOTING_MS - 1)
+    const [delegator] = VALIDATORS
+    succeeded(undelegate(chain.context, { delegator, operator: delegator, amount: 100n * COIN }))
+    expect(getValidator(chain.native, delegator)).toMatchObject({ status: 'bonded', jailed: true, delegatorShares: 0n })
+    chain.endBlock(1)
+    const yesCount = (100n * COIN).toString()
+    expect(chain.proposal(id)).toMatchObject({ status: PASSED, finalTallyResult: { yesCount } })
+  })
+
   it('gives deposits back over blocks when there are many', () => {
     const chain = new GovChain()
     const id = chain.propose()

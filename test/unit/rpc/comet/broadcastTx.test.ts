@@ -13,7 +13,7 @@ import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
-import { bytesToHex, toBuffer } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createBroadcastTxMethods } from '../../../../src/rpc/comet/broadcastTx.ts'
 import { createCheckTxMethod } from '../../../../src/rpc/comet/checkTx.ts'
@@ -237,7 +237,12 @@ describe('broadcast_tx_sync', () => {
     [
       'too many bytes',
       () => evm(0n, { data: new Uint8Array(4_000), gasLimit: 200_000n }),
-      { code: 2, codespace: 'evm', log: expect.stringMatching(/^oversized data/) },
+      { code: 21, codespace: 'sdk', log: expect.stringMatching(/^oversized data/) },
+    ],
+    [
+      'so many bytes that it is not even decoded',
+      () => concatBytes(Uint8Array.of(0x0a), new Uint8Array(131_072)),
+      { code: 21, codespace: 'sdk', log: 'Tx too large. Max size is 131072, but got 131073: tx too large' },
     ],
     [
       'another chain',

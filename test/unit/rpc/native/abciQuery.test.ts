@@ -13,9 +13,9 @@ import {
   setupTxExtension,
 } from '@cosmjs/stargate'
 import { Comet38Client } from '@cosmjs/tendermint-rpc'
+import { ServiceClientImpl } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/query'
 import { QueryParamsResponse } from 'cosmjs-types/cosmos/consensus/v1/query'
 import { QueryCurrentPlanResponse } from 'cosmjs-types/cosmos/upgrade/v1beta1/query'
-import { ServiceClientImpl } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/query'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAbciMethods } from '../../../../src/rpc/comet/abci.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
@@ -87,7 +87,10 @@ describe('abci_query, as CosmJS asks', () => {
   it('reads coins', async () => {
     expect(await client.bank.balance(OTHER.bech32, 'acoin')).toEqual({ denom: 'acoin', amount: '5000000000000000007' })
     expect(await client.bank.allBalances(OTHER.bech32)).toEqual([{ denom: 'acoin', amount: '5000000000000000007' }])
-    expect(await client.bank.supplyOf('acoin')).toEqual({ denom: 'acoin', amount: (10n ** 27n + 10n ** 24n).toString() })
+    expect(await client.bank.supplyOf('acoin')).toEqual({
+      denom: 'acoin',
+      amount: (10n ** 27n + 10n ** 24n).toString(),
+    })
     expect((await client.bank.totalSupply()).supply).toHaveLength(1)
     expect((await client.bank.denomMetadata('acoin')).display).toBe('COIN')
     expect(await client.bank.denomsMetadata()).toHaveLength(1)
@@ -96,7 +99,9 @@ describe('abci_query, as CosmJS asks', () => {
   it('reads staking', async () => {
     const { validators } = await client.staking.validators('BOND_STATUS_BONDED')
     expect(validators).toMatchObject([{ operatorAddress: OPERATOR, status: 3, description: { moniker: 'test' } }])
-    expect((await client.staking.validator(OPERATOR)).validator.commission?.commissionRates?.rate).toBe('100000000000000000')
+    expect((await client.staking.validator(OPERATOR)).validator.commission?.commissionRates?.rate).toBe(
+      '100000000000000000',
+    )
     expect((await client.staking.delegation(HOLDER, OPERATOR)).delegationResponse?.balance?.amount).toBe(
       (10n ** 24n + 2n * ONE_COIN).toString(),
     )

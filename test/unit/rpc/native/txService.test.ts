@@ -1,4 +1,4 @@
-import { GetTxResponse, ServiceClientImpl } from 'cosmjs-types/cosmos/tx/v1beta1/service'
+import { type GetTxResponse, ServiceClientImpl } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { Tx as TheirTx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entryKind.ts'
@@ -40,7 +40,10 @@ const hashOf = (raw: Uint8Array) => Buffer.from(entryHash(raw)).toString('hex').
 
 /** The gateway's JSON of a transaction. */
 interface ShownTx {
-  readonly tx: { readonly body: { readonly messages: readonly Json[]; readonly memo: string }; readonly auth_info: Json }
+  readonly tx: {
+    readonly body: { readonly messages: readonly Json[]; readonly memo: string }
+    readonly auth_info: Json
+  }
   readonly tx_response: Readonly<Record<string, Json>> & {
     readonly events: readonly { readonly type: string; readonly attributes: readonly Json[] }[]
   }
@@ -105,10 +108,6 @@ describe('a transaction by its hash', () => {
     })
     expect(Number(gas_used)).toBeGreaterThan(12_000)
     expect(data).toMatch(/^([0-9A-F]{2})+$/)
-    expect(events.find(({ type }) => type === 'transfer')).toEqual({
-      type: 'transfer',
-      attributes: expect.arrayContaining([{ key: 'fee_payer', value: HOLDER, index: true }].slice(1)),
-    })
     const moved = events.filter(({ type }) => type === 'transfer').flatMap(({ attributes }) => attributes)
     expect(moved).toContainEqual({ key: 'recipient', value: OTHER.bech32, index: true })
     expect(moved).toContainEqual({ key: 'amount', value: '5000000000000000000acoin', index: true })
@@ -147,7 +146,11 @@ describe('a transaction by its hash', () => {
   it('decodes with cosmjs-types', async () => {
     const client = new ServiceClientImpl({
       request: async (service, method, protobuf) => {
-        const answer = await node.port.query('cheap', { path: `/${service}/${method}`, request: { protobuf }, height: 0 })
+        const answer = await node.port.query('cheap', {
+          path: `/${service}/${method}`,
+          request: { protobuf },
+          height: 0,
+        })
         if (answer.kind !== 'protobuf') throw new Error(JSON.stringify(answer))
         return answer.protobuf
       },
@@ -156,7 +159,7 @@ describe('a transaction by its hash', () => {
     expect(found.tx?.body?.memo).toBe('hello')
     expect(found.txResponse).toMatchObject({ height: 1n, code: 0, txhash: hashOf(history.send) })
     expect(TheirTx.encode(found.tx!).finish()).toEqual(history.send)
-    const block = await client.GetBlockWithTxs({ height: 3n, pagination: undefined })
+    const block = await client.GetBlockWithTxs({ height: 3n })
     expect(block.txs).toHaveLength(2)
     expect(block.block?.data?.txs).toEqual([history.evm, history.failed])
   })
@@ -195,7 +198,10 @@ describe('transactions by their events', () => {
     expect(hashes[0]).toBe(hashOf(history.send))
     expect((await search(`${bySender}&order_by=ORDER_BY_DESC`)).hashes).toEqual(hashes.toReversed())
     expect(await search(`${bySender}&limit=3&page=2`)).toEqual({ hashes: hashes.slice(3), total: '4' })
-    expect(await search(`${bySender}&pagination.limit=1&pagination.offset=1`)).toEqual({ hashes: [hashes[1]], total: '4' })
+    expect(await search(`${bySender}&pagination.limit=1&pagination.offset=1`)).toEqual({
+      hashes: [hashes[1]],
+      total: '4',
+    })
     expect(await search(`${bySender}&page=9`)).toEqual({ hashes: [], total: '4' })
     expect(await search(`${bySender}&page=18446744073709551615&limit=18446744073709551615`)).toEqual({
       hashes: [],
@@ -219,12 +225,17 @@ describe('transactions by their events', () => {
     expect((await search(events)).hashes).toEqual([hashOf(history.send)])
   })
 
-  it.each(['', 'query=', `query=${q('nothing')}`, `query=${q("a.b='")}`, 'query=x%3D1%20OR%20y%3D2', 'limit=-1&query=tx.height%3D1', 'order_by=UP&query=tx.height%3D1'])(
-    'are not searched by %s',
-    async (query) => {
-      expect(await node.get(`/cosmos/tx/v1beta1/txs?${query}`)).toMatchObject({ status: 400, json: { code: 3 } })
-    },
-  )
+  it.each([
+    '',
+    'query=',
+    `query=${q('nothing')}`,
+    `query=${q("a.b='")}`,
+    'query=x%3D1%20OR%20y%3D2',
+    'limit=-1&query=tx.height%3D1',
+    'order_by=UP&query=tx.height%3D1',
+  ])('are not searched by %s', async (query) => {
+    expect(await node.get(`/cosmos/tx/v1beta1/txs?${query}`)).toMatchObject({ status: 400, json: { code: 3 } })
+  })
 })
 
 describe('simulation', () => {
@@ -266,7 +277,11 @@ describe('simulation', () => {
   })
 
   it.each<[name: string, raw: () => Uint8Array, message: RegExp]>([
-    ['of more than there is', () => signed(4, [sendMessage(10n ** 30n)]), /insufficient funds with gas used: '[1-9]\d*'$/],
+    [
+      'of more than there is',
+      () => signed(4, [sendMessage(10n ** 30n)]),
+      /insufficient funds with gas used: '[1-9]\d*'$/,
+    ],
     ['with a sequence of the past', () => signed(3, [sendMessage(1n)]), /incorrect account sequence/],
     ['of bytes', () => Uint8Array.of(10, 1), /tx parse error with gas used: '0'$/],
     ['of an EVM transaction', () => history.evm, /tx parse error/],
@@ -306,11 +321,14 @@ describe('broadcast', () => {
     },
   })
 
-  it.each(['BROADCAST_MODE_SYNC', 2, 'BROADCAST_MODE_ASYNC', 3])('gives the pool the transaction, mode %s', async (mode) => {
-    const raw = signed(4, [sendMessage(ONE_COIN)])
-    expect(await send(raw, mode)).toMatchObject({ status: 200, json: response({ txhash: hashOf(raw) }) })
-    expect(node.pool.submitted).toEqual([raw])
-  })
+  it.each(['BROADCAST_MODE_SYNC', 2, 'BROADCAST_MODE_ASYNC', 3])(
+    'gives the pool the transaction, mode %s',
+    async (mode) => {
+      const raw = signed(4, [sendMessage(ONE_COIN)])
+      expect(await send(raw, mode)).toMatchObject({ status: 200, json: response({ txhash: hashOf(raw) }) })
+      expect(node.pool.submitted).toEqual([raw])
+    },
+  )
 
   it('takes EVM transactions too', async () => {
     expect(await send(history.evm, 'BROADCAST_MODE_SYNC')).toMatchObject({
@@ -340,9 +358,12 @@ describe('broadcast', () => {
     expect(node.pool.submitted).toEqual([])
   })
 
-  it.each(['BROADCAST_MODE_BLOCK', 'BROADCAST_MODE_UNSPECIFIED', 7, 'NOW', null])('does not know mode %s', async (mode) => {
-    expect(await send(history.send, mode)).toMatchObject({ status: 400, json: { code: 3 } })
-  })
+  it.each(['BROADCAST_MODE_BLOCK', 'BROADCAST_MODE_UNSPECIFIED', 7, 'NOW', null])(
+    'does not know mode %s',
+    async (mode) => {
+      expect(await send(history.send, mode)).toMatchObject({ status: 400, json: { code: 3 } })
+    },
+  )
 
   it('wants a transaction', async () => {
     expect(await send(new Uint8Array(0), 2)).toMatchObject({ status: 400, json: { code: 3 } })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import {
+  CONSENSUS,
   coin,
   coins,
-  CONSENSUS,
   HOLDER,
   makeHistory,
   type NativeHistory,
@@ -137,14 +137,8 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
     },
   ],
   ['/cosmos/auth/v1beta1/bech32', { bech32_prefix: 'coin' }],
-  [
-    `/cosmos/auth/v1beta1/bech32/${OTHER.bech32}`,
-    { address_bytes: Buffer.from(OTHER.address).toString('base64') },
-  ],
-  [
-    `/cosmos/bank/v1beta1/balances/${OTHER.bech32}`,
-    { balances: json(coins(5n * ONE_COIN + 7n)), pagination: ONE },
-  ],
+  [`/cosmos/auth/v1beta1/bech32/${OTHER.bech32}`, { address_bytes: Buffer.from(OTHER.address).toString('base64') }],
+  [`/cosmos/bank/v1beta1/balances/${OTHER.bech32}`, { balances: json(coins(5n * ONE_COIN + 7n)), pagination: ONE }],
   [`/cosmos/bank/v1beta1/balances/${NOBODY.bech32}`, { balances: [], pagination: NO_PAGE }],
   [
     `/cosmos/bank/v1beta1/spendable_balances/${OTHER.bech32}`,
@@ -154,10 +148,7 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
     `/cosmos/bank/v1beta1/balances/${OTHER.bech32}/by_denom?denom=acoin`,
     { balance: { denom: 'acoin', amount: '5000000000000000007' } },
   ],
-  [
-    `/cosmos/bank/v1beta1/balances/${OTHER.bech32}/by_denom?denom=other`,
-    { balance: { denom: 'other', amount: '0' } },
-  ],
+  [`/cosmos/bank/v1beta1/balances/${OTHER.bech32}/by_denom?denom=other`, { balance: { denom: 'other', amount: '0' } }],
   [
     `/cosmos/bank/v1beta1/spendable_balances/0x${Buffer.from(OTHER.address).toString('hex')}/by_denom?denom=acoin`,
     { balance: { denom: 'acoin', amount: '5000000000000000007' } },
@@ -179,10 +170,7 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
     `/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations`,
     { delegation_responses: [DELEGATION], pagination: ONE },
   ],
-  [
-    `/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations/${HOLDER}`,
-    { delegation_response: DELEGATION },
-  ],
+  [`/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations/${HOLDER}`, { delegation_response: DELEGATION }],
   [`/cosmos/staking/v1beta1/delegations/${HOLDER}`, { delegation_responses: [DELEGATION], pagination: ONE }],
   [
     `/cosmos/staking/v1beta1/delegators/${HOLDER}/unbonding_delegations`,
@@ -192,14 +180,8 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
     `/cosmos/staking/v1beta1/validators/${OPERATOR}/unbonding_delegations`,
     { unbonding_responses: [UNBONDING], pagination: ONE },
   ],
-  [
-    `/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations/${HOLDER}/unbonding_delegation`,
-    { unbond: UNBONDING },
-  ],
-  [
-    `/cosmos/staking/v1beta1/delegators/${HOLDER}/redelegations`,
-    { redelegation_responses: [], pagination: NO_PAGE },
-  ],
+  [`/cosmos/staking/v1beta1/validators/${OPERATOR}/delegations/${HOLDER}/unbonding_delegation`, { unbond: UNBONDING }],
+  [`/cosmos/staking/v1beta1/delegators/${HOLDER}/redelegations`, { redelegation_responses: [], pagination: NO_PAGE }],
   [`/cosmos/staking/v1beta1/delegators/${HOLDER}/validators`, { validators: [VALIDATOR], pagination: ONE }],
   [`/cosmos/staking/v1beta1/delegators/${HOLDER}/validators/${OPERATOR}`, { validator: VALIDATOR }],
   [
@@ -230,20 +212,11 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
       },
     },
   ],
-  [
-    `/cosmos/distribution/v1beta1/delegators/${HOLDER}/withdraw_address`,
-    { withdraw_address: OTHER.bech32 },
-  ],
-  [
-    `/cosmos/distribution/v1beta1/delegators/${OTHER.bech32}/withdraw_address`,
-    { withdraw_address: OTHER.bech32 },
-  ],
+  [`/cosmos/distribution/v1beta1/delegators/${HOLDER}/withdraw_address`, { withdraw_address: OTHER.bech32 }],
+  [`/cosmos/distribution/v1beta1/delegators/${OTHER.bech32}/withdraw_address`, { withdraw_address: OTHER.bech32 }],
   [`/cosmos/distribution/v1beta1/delegators/${HOLDER}/validators`, { validators: [OPERATOR] }],
   [`/cosmos/distribution/v1beta1/delegators/${OTHER.bech32}/rewards`, { rewards: [], total: [] }],
-  [
-    `/cosmos/distribution/v1beta1/validators/${OPERATOR}/slashes?ending_height=9`,
-    { slashes: [], pagination: NO_PAGE },
-  ],
+  [`/cosmos/distribution/v1beta1/validators/${OPERATOR}/slashes?ending_height=9`, { slashes: [], pagination: NO_PAGE }],
   [
     '/cosmos/slashing/v1beta1/params',
     {
@@ -357,10 +330,7 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
   ],
   ['/cosmos/upgrade/v1beta1/current_plan', { plan: null }],
   ['/cosmos/upgrade/v1beta1/applied_plan/v2', { height: '0' }],
-  [
-    '/cosmos/upgrade/v1beta1/module_versions?module_name=bank',
-    { module_versions: [{ name: 'bank', version: '4' }] },
-  ],
+  ['/cosmos/upgrade/v1beta1/module_versions?module_name=bank', { module_versions: [{ name: 'bank', version: '4' }] }],
   ['/cosmos/upgrade/v1beta1/authority', { address: 'coin10d07y265gmmuvt4z0w9aw880jnsr700j3035cq' }],
   [
     '/cosmos/params/v1beta1/params?subspace=staking&key=MaxValidators',
@@ -384,10 +354,7 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
     `/cosmos/evm/vm/v1/cosmos_account/0x${Buffer.from(OTHER.address).toString('hex')}`,
     { cosmos_address: OTHER.bech32, sequence: '0', account_number: '0' },
   ],
-  [
-    `/cosmos/evm/vm/v1/validator_account/${CONSENSUS}`,
-    { account_address: HOLDER, sequence: '4', account_number: '0' },
-  ],
+  [`/cosmos/evm/vm/v1/validator_account/${CONSENSUS}`, { account_address: HOLDER, sequence: '4', account_number: '0' }],
   [`/cosmos/evm/vm/v1/storage/${OTHER.bech32}/0x1`, { value: `0x${'0'.repeat(64)}` }],
   [`/cosmos/evm/vm/v1/codes/${OTHER.bech32}`, { code: null }],
   [
@@ -595,7 +562,9 @@ describe('REST', () => {
     const query = `args=${encodeURIComponent(args)}&gas_cap=1000000`
     const called = (await ok(`/cosmos/evm/vm/v1/eth_call?${query}`)) as { ret: string }
     expect(Buffer.from(called.ret, 'base64').toString('hex')).toBe('12'.padStart(64, '0'))
-    expect(await ok(`/cosmos/evm/vm/v1/estimate_gas?${query}`)).toMatchObject({ gas: expect.stringMatching(/^2\d{4}$/) })
+    expect(await ok(`/cosmos/evm/vm/v1/estimate_gas?${query}`)).toMatchObject({
+      gas: expect.stringMatching(/^2\d{4}$/),
+    })
   })
 })
 
@@ -675,7 +644,10 @@ describe('requests that have no answer', () => {
   it('are told so by POST as well', async () => {
     expect(await node.post('/cosmos/bank/v1beta1/params', {})).toMatchObject({ status: 501, json: { code: 12 } })
     for (const body of ['{', '[]', '"x"', '{"unknown":1}', '{"tx_bytes":5}', '{"tx_bytes":"*"}', 'null', '']) {
-      expect(await node.post('/cosmos/tx/v1beta1/simulate', body), body).toMatchObject({ status: 400, json: { code: 3 } })
+      expect(await node.post('/cosmos/tx/v1beta1/simulate', body), body).toMatchObject({
+        status: 400,
+        json: { code: 3 },
+      })
     }
     const deep = `{"tx":${'{"body":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
     expect(await node.post('/cosmos/tx/v1beta1/simulate', deep)).toMatchObject({ status: 400, json: { code: 3 } })

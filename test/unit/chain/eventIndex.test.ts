@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { eventsOfEntry } from '../../../src/app/entryEvents.ts'
+import type { BlockEvents, StoredEntry } from '../../../src/chain/entryResult.ts'
+import { eventIndexKeys, indexedEventHeights } from '../../../src/chain/eventIndex.ts'
+import type { EventTerm } from '../../../src/chain/reader.ts'
+import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, prefixEnd } from '../../../src/storage/columns.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { arbitraryBlockEvents, arbitraryEntries } from './arbitraryEntries.ts'
+
+interface Block {
+  readonly entries: readonly StoredEntry[]
+  readonly events: BlockEvents
+}
+
+let directory: string
+let database: Database
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-events-'))
+  database = await Database.open(join(directory, 'db'))
+})
+afterEach(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** The terms of all events of a block, as block results show them. */
+function termsOf({ entries, events }: Block): EventTerm[] {
+  return [...entries.flatMap(eventsOfEntry), ...events.begin, ...events.end].flatMap(({ type, attributes }) =>
+    attributes.flatMap(({ key, value }) => [{ key: `${type}.${key}` }, { key: `${type}.${key}`, value }]),
+  )
+}
+
+function keysOf({ entries, events }: Block, height: number): Uint8Array[] {
+  return eventIndexKeys(height, entries, events)
+}
+
+async function write(blocks: readonly Block[], operation: 'put' | 'del'): Promise<void> {
+  const batch = new WriteBatch()
+  for (const [height, block] of blocks.entries()) {
+    for (const key of keysOf(block, height)) {
+      if (operation === 'put') batch.put(key, EMPTY_BYTES)
+      else batch.del(key)
+    }
+  }
+  await database.write(batch, { sync: false })
+}
+
+const find = (terms: readonly EventTerm[], from: number, to: number): Promise<number[]> =>
+  Array.fromAsync(indexedEventHeights(database, terms, from, to))
+
+it('names every block that holds what is looked for, in order, and few others', async () => {
+  const block = fc.record({ entries: arbitraryEntries, events: arbitraryBlockEvents })
+  await fc.assert(
+    fc.asyncProperty(fc.array(block, { minLength: 1, maxLength: 6 }), fc.nat(), fc.nat(), async (blocks, a, b) => {
+      await write(blocks, 'put')
+      const last = blocks.length - 1
+      const holds = (height: number, { key, value }: EventTerm) =>
+        termsOf(blocks[height]!).some((term) => term.key === key && (value === undefined || term.value === value))
+      const all = blocks.flatMap(termsOf)
+      const terms = all.length === 0 ? [] : [all[a % all.length]!, all[b % all.length]!]
+      for (const asked of [terms, terms.slice(1), []]) {
+        const found = await find(asked, 0, last)
+        expect(found).toEqual([...new Set(found)].sort((x, y) => x - y))
+        const right = [...blocks.keys()].filter((height) => asked.every((term) => holds(height, term)))
+        expect(found).toEqual(expect.arrayContaining(right))
+        expect(await find(asked, 1, last - 1)).toEqual(found.filter((height) => height >= 1 && height < last))
+      }
+      expect(await find([{ key: 'delegate.amount', value: 'nobody ever' }], 0, last)).toEqual([])
+      await write(blocks, 'del')
+      const start = Uint8Array.of(Column.eventTerm)
+      expect(await Array.fromAsync(database.entries({ start, end: prefixEnd(start) }))).toEqual([])
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,102 @@
+import { beforeEach, expect, it } from 'vitest'
+import { mint } from '../../../../src/modules/bank/mint.ts'
+import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
+import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
+import { delegate } from '../../../../src/modules/staking/delegate.ts'
+import { deleteDelegation, putDelegation } from '../../../../src/modules/staking/delegations.ts'
+import { stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
+import { jail } from '../../../../src/modules/staking/jail.ts'
+import {
+  addressesKey,
+  POWER_INDEX,
+  REDELEGATIONS_BY_DESTINATION,
+  REDELEGATIONS_BY_SOURCE,
+  UNBONDING_DELEGATIONS_BY_VALIDATOR,
+} from '../../../../src/modules/staking/keys.ts'
+import { setLastPower } from '../../../../src/modules/staking/lastPowers.ts'
+import { setOperator } from '../../../../src/modules/staking/operators.ts'
+import { dequeue, queued } from '../../../../src/modules/staking/queue.ts'
+import { getUnbonding, putUnbonding } from '../../../../src/modules/staking/unbonding.ts'
+import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
+import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
+import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+
+const A = account(1)
+const B = account(2)
+const C = account(3)
+const ANN = account(8)
+
+let net: StakingChain
+
+/** Ann has stake at A, some unbonding there and some moved on to B; C is unbonding. */
+beforeEach(() => {
+  net = new StakingChain({
+    validators: [A, B, C].map((operator) => ({ operator, stake: 10n * COIN })),
+    holders: [ANN],
+  })
+  net.block()
+  net.begin()
+  jail(net.context, consensusAddressOf(net.validator(C)))
+  net.end()
+  net.begin()
+  ok(delegate(net.context, { delegator: ANN, operator: A, amount: 5n * COIN }))
+  ok(undelegate(net.context, { delegator: ANN, operator: A, amount: COIN }))
+  ok(beginRedelegate(net.context, { delegator: ANN, source: A, destination: B, amount: COIN }))
+  expect(stakingInvariants(net.context)).toEqual([])
+})
+
+const native = () => net.context.world.native
+
+it.each<[string, () => void, RegExp]>([
+  ['coins too many in the bonded pool', () => mint(net.context.world, BONDED_POOL, 1n), /the bonded pool holds/],
+  ['coins too few', () => net.context.world.subBalance(NOT_BONDED_POOL, 1n), /the not bonded pool holds/],
+  ['tokens', () => putValidator(native(), { ...net.validator(A), tokens: 1n }), /bonded validators have/],
+  ['a status', () => putValidator(native(), { ...net.validator(A), status: 'unbonded' }), /is unbonded, with power/],
+  ['shares', () => putDelegation(native(), { delegator: ANN, operator: A, shares: 1n }), /shares, its delegations/],
+  ['a delegation gone', () => deleteDelegation(native(), ANN, A), /shares, its delegations/],
+  ['a delegation to nobody', () => putDelegation(native(), { delegator: A, operator: ANN, shares: 1n }), /of them to/],
+  [
+    'more coins unbonding than began',
+    () => {
+      const unbonding = getUnbonding(native(), ANN, A)!
+      putUnbonding(native(), {
+        ...unbonding,
+        entries: unbonding.entries.map((one) => ({ ...one, initialBalance: 0n })),
+      })
+    },
+    /unbonds/,
+  ],
+  [
+    'a place among powers',
+    () => native().delete([...native().range(POWER_INDEX)][0]![0]),
+    /not in the order of powers/,
+  ],
+  ['a place too many', () => native().set(addressesKey(POWER_INDEX, C), C), /could be bonded/],
+  ['a last power', () => setLastPower(native(), A, 0n), /is bonded, with power/],
+  ['another last power', () => setLastPower(native(), A, 11n), /the total power is/],
+  ['a last power of nobody', () => setLastPower(native(), ANN, 1n), /with power do not exist/],
+  [
+    'a key of another',
+    () => setOperator(native(), consensusAddressOf(net.validator(A)), B),
+    /not found by its consensus/,
+  ],
+  ['the queue', emptyQueue, /which nothing waits for/],
+  [
+    'the index of unbonding',
+    () => native().delete(addressesKey(UNBONDING_DELEGATIONS_BY_VALIDATOR, A, ANN)),
+    /not in the index/,
+  ],
+  ['the index of sources', () => native().delete(addressesKey(REDELEGATIONS_BY_SOURCE, A, ANN, B)), /is in no index/],
+  [
+    'the index of destinations',
+    () => native().delete(addressesKey(REDELEGATIONS_BY_DESTINATION, ANN, B, A)),
+    /destination's index/,
+  ],
+])('notice what is wrong with %s', (_, spoil, expected) => {
+  spoil()
+  expect(stakingInvariants(net.context)).toEqual(expect.arrayContaining([expect.stringMatching(expected)]))
+})
+
+function emptyQueue(): void {
+  for (const due of [...queued(native())]) dequeue(native(), due)
+}
