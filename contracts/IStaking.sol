@@ -113,7 +113,7 @@ interface IStaking {
 
     /// Makes the caller's account a validator that delegates `value` to itself. Not for contracts; an account with a key that
     /// delegates to code (EIP-7702) may.
-    /// @param pubkey its ed25519 consensus key in base64, as `coind comet show-validator` prints it
+    /// @param pubkey its ed25519 consensus key in base64, as its node shows it (`validator_info.pub_key` of `/rpc/status`)
     function createValidator(
         Description calldata description,
         CommissionRates calldata commissionRates,

@@ -46,7 +46,8 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
     if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new TypeError('expected 0x and 40 hex digits')
     return toAddress(hexToBytes(text))
   }
-  const decoded = bech32.decodeUnsafe(text)
+  // Lower case of some other characters is ASCII, like that of the Kelvin sign.
+  const decoded = /^[!-~]*$/.test(text) ? bech32.decodeUnsafe(text) : undefined
   if (decoded === undefined) throw new TypeError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
   if (decoded.prefix !== prefix) throw new TypeError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
   return toAddress(Uint8Array.from(bech32.fromWords(decoded.words)))

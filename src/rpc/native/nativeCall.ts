@@ -1,4 +1,5 @@
 import { ExecutionTimeout } from '../../evm/engine.ts'
+import { SDK_ERRORS } from '../../modules/sdkError.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
 import { Journal } from '../../state/journal.ts'
@@ -10,7 +11,7 @@ import type { ViewLane } from '../viewCall.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import type { NodeDescription } from './nodeDescription.ts'
 import type { NativeQuery, QueryContext, QueryTable } from './query.ts'
-import { GRPC_CODES, type GrpcCode, invalidArgument, QueryError } from './queryError.ts'
+import { GRPC_CODES, invalidArgument, QueryError, type QueryFailure } from './queryError.ts'
 
 /** A query as it travels to a view thread, in the form of the transport that it came by. */
 export interface NativeCall {
@@ -25,13 +26,14 @@ export interface NativeCall {
 export type NativeAnswer =
   | { readonly kind: 'json'; readonly height: number; readonly json: string }
   | { readonly kind: 'protobuf'; readonly height: number; readonly protobuf: Uint8Array }
-  | { readonly kind: 'error'; readonly code: GrpcCode; readonly message: string }
+  | ({ readonly kind: 'error' } & QueryFailure)
 
 /** The answer of a thread that has more to do than it can. */
 export const TOO_BUSY = {
   kind: 'error',
   code: GRPC_CODES.resourceExhausted,
   message: 'too many requests, try again later',
+  abci: undefined,
 } as const satisfies NativeAnswer
 
 /** View threads, for native queries. */
@@ -67,8 +69,8 @@ export async function answerNativeCall(
     if (protobuf.length > context.limits.responseBytes) throw tooLarge()
     return { kind: 'protobuf', height: opened.block.height, protobuf }
   } catch (error) {
-    const { code, message } = toQueryError(error, log, path)
-    return { kind: 'error', code, message }
+    const { code, message, abci } = toQueryError(error, log, path)
+    return { kind: 'error', code, message, abci }
   }
 }
 
@@ -93,6 +95,9 @@ function readRequest(query: NativeQuery, request: NativeCall['request']): unknow
   }
 }
 
+/** ErrInvalidHeight of the SDK (types/errors/errors.go) */
+const INVALID_HEIGHT = 26
+
 /**
  * The state that a query reads.
  * @throws QueryError when there is none of this height (yet, any more)
@@ -102,7 +107,9 @@ export function openQuery(options: NativeCallOptions, context: RpcContext, asked
   const { chain } = view
   if (asked < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')
   if (asked > chain.headHeight) {
-    throw invalidArgument('cannot query with height in the future; please provide a valid height')
+    const reason = 'cannot query with height in the future; please provide a valid height'
+    const abci = { codespace: 'sdk', code: INVALID_HEIGHT, log: `${reason}: invalid height` }
+    throw new QueryError(GRPC_CODES.invalidArgument, reason, abci)
   }
   const height = asked === 0 ? chain.headHeight : asked
   const world = new Journal(view.stateAt(height))
@@ -125,7 +132,11 @@ function secondsOf(timestamp: number | undefined): number | undefined {
 
 function toQueryError(error: unknown, log: Pick<RpcLog, 'error'>, path: string): QueryError {
   if (error instanceof QueryError) return error
-  if (error instanceof StateUnavailable) return new QueryError(GRPC_CODES.failedPrecondition, error.message)
+  if (error instanceof StateUnavailable) {
+    const log = `failed to load state at height ${error.height}; ${error.message}: not found`
+    const abci = { codespace: 'sdk', code: SDK_ERRORS.notFound[0], log }
+    return new QueryError(GRPC_CODES.failedPrecondition, error.message, abci)
+  }
   if (error instanceof ExecutionTimeout) return new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long')
   // The functions behind JSON-RPC methods serve some queries too.
   if (error instanceof RpcError) return new QueryError(GRPC_CODES.unknown, error.message)

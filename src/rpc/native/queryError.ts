@@ -45,12 +45,18 @@ const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
 export class QueryError extends Error {
   override readonly name = 'QueryError'
   readonly code: GrpcCode
+  /** what abci_query says instead of what follows from the code */
+  readonly abci: AbciFailure | undefined
 
-  constructor(code: GrpcCode, message: string) {
+  constructor(code: GrpcCode, message: string, abci?: AbciFailure) {
     super(message)
     this.code = code
+    this.abci = abci
   }
 }
+
+/** As much of an error as travels between threads. */
+export type QueryFailure = Pick<QueryError, 'code' | 'message' | 'abci'>
 
 export function invalidArgument(message: string): QueryError {
   return new QueryError(GRPC_CODES.invalidArgument, message)
@@ -80,7 +86,8 @@ export interface AbciFailure {
 }
 
 /** An error as the SDK gives it to abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
-export function abciFailure({ code, message }: Pick<QueryError, 'code' | 'message'>): AbciFailure {
+export function abciFailure({ code, message, abci }: QueryFailure): AbciFailure {
+  if (abci !== undefined) return abci
   const [sdkCode, text] = SDK_ERRORS[abciErrorOf(code)]
   return { codespace: 'sdk', code: sdkCode, log: `rpc error: code = ${CODE_NAMES[code]} desc = ${message}: ${text}` }
 }

@@ -56,7 +56,8 @@ async function answerMatch(
     const call = { path: match.query.path, request: { json }, height: readHeight(height) }
     return await port.query(match.query.lane, call)
   } catch (error) {
-    if (error instanceof QueryError) return { kind: 'error', code: error.code, message: error.message }
+    if (error instanceof QueryError)
+      return { kind: 'error', code: error.code, message: error.message, abci: error.abci }
     throw error
   }
 }

@@ -194,7 +194,7 @@ it('owes no more than it has after every operation of random histories, and lose
       const dust = decimalOf(world.getBalance(DISTRIBUTION)) - owed
       expect(dust).toBeLessThan(10_000n)
     }),
-    { numRuns: 1000 },
+    { numRuns: 1500 },
   )
 })
 
@@ -218,6 +218,6 @@ it('pays everybody at the end, and then owes next to nothing', () => {
         expect(ok(outstandingRewards(net.context, of))).toBeLessThan(ONE + 10_000n)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 1500 },
   )
 })

@@ -1,4 +1,10 @@
-import { createMultisigThresholdPubkey, encodeSecp256k1Pubkey, pubkeyToAddress } from '@cosmjs/amino'
+import {
+  createMultisigThresholdPubkey,
+  encodeEthSecp256k1Pubkey,
+  encodeSecp256k1Pubkey,
+  pubkeyToAddress,
+  type SinglePubkey,
+} from '@cosmjs/amino'
 import { encodePubkey } from '@cosmjs/proto-signing'
 import { SigningStargateClient } from '@cosmjs/stargate'
 import { MultiSignature } from 'cosmjs-types/cosmos/crypto/multisig/v1beta1/multisig'
@@ -9,8 +15,10 @@ import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError, SdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
+import { countKeys, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { AuthInfo, TxBody, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
+import { toBech32 } from '../../../../src/primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { SECP256K1_ORDER } from '../../../../src/primitives/secp256k1.ts'
 import { COSMJS_SIGNERS, signWithCosmJs, testFee } from '../../../native/cosmJsSigners.ts'
@@ -231,10 +239,14 @@ describe('several signers', () => {
 })
 
 describe('multisigs', () => {
-  const multisigMembers = [11, 12, 13].map((number) => testAccount(number, 'secp256k1'))
-  const publicKeys = multisigMembers.map(({ privateKey }) =>
-    encodeSecp256k1Pubkey(keyOf({ privateKey, kind: 'secp256k1' }).key),
-  )
+  /** of both kinds */
+  const KINDS = ['secp256k1', 'ethSecp256k1', 'secp256k1'] as const
+  const multisigMembers = KINDS.map((kind, index) => testAccount(11 + index, kind))
+  const publicKeys = multisigMembers.map(({ privateKey }, index) => {
+    const kind = KINDS[index]!
+    const { key } = keyOf({ privateKey, kind })
+    return kind === 'secp256k1' ? encodeSecp256k1Pubkey(key) : encodeEthSecp256k1Pubkey(key)
+  })
   const multisig = createMultisigThresholdPubkey(publicKeys, 2, true)
   const address = pubkeyToAddress(multisig, 'coin')
 
@@ -244,7 +256,9 @@ describe('multisigs', () => {
     let bodyBytes = new Uint8Array(0)
     for (const index of signing) {
       const member = multisigMembers[index]!
-      const client = await SigningStargateClient.offline(await COSMJS_SIGNERS.aminoSecp256k1(member.privateKey))
+      const createSigner =
+        KINDS[index] === 'secp256k1' ? COSMJS_SIGNERS.aminoSecp256k1 : COSMJS_SIGNERS.aminoEthSecp256k1
+      const client = await SigningStargateClient.offline(await createSigner(member.privateKey))
       const data = { accountNumber: 0n, sequence: 3, chainId }
       const signed = await client.sign(member.bech32, [sendOf(address)], testFee(), '', data)
       bodyBytes = new Uint8Array(signed.bodyBytes)
@@ -281,6 +295,8 @@ describe('multisigs', () => {
       keyCount: 3,
       signers: [{ signatures: [{ length: 64 }, { length: 64 }] }],
     })
+    expect(decode(await sign([1, 2]))).toMatchObject({ signatureCounts: { ethSecp256k1: 1, secp256k1: 1 } })
+    expect(decode(await sign([0, 1, 2]))).toMatchObject({ signatureCounts: { ethSecp256k1: 1, secp256k1: 2 } })
   })
 
   it('do not with fewer, or for another chain', async () => {
@@ -311,6 +327,14 @@ describe('multisigs', () => {
     ] as const) {
       expect(decode(withBits(extra, Uint8Array.from(elems)))).toMatchObject({ code: 4 })
     }
+  })
+
+  it('may have multisigs as members', () => {
+    const nested = createMultisigThresholdPubkey([multisig as unknown as SinglePubkey, publicKeys[0]!], 1, true)
+    const key = readPublicKey(encodePubkey(nested))
+    if (isSdkError(key)) throw new Error(key.message)
+    expect(toBech32(key.address)).toBe(pubkeyToAddress(nested, 'coin'))
+    expect(countKeys(key)).toBe(4)
   })
 
   it('cannot leave their key out', async () => {

@@ -106,6 +106,7 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     oldestBlock: 0,
     // What the next header commits to.
     hash: (height) => new Uint8Array(32).fill(height),
+    header: () => undefined,
     consensusBlock: (height) => blocks[height - 1],
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAbciMethods } from '../../../../src/rpc/comet/abci.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { type CometTable, createCometTable } from '../../../../src/rpc/comet/table.ts'
+import { abciQuery } from '../../../../src/rpc/native/abciQuery.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import { CONSENSUS, HOLDER, makeHistory, NOBODY, ONE_COIN, OPERATOR, OTHER } from './nativeHistory.ts'
 import { createNativeNode, type NativeNode } from './nativeNode.ts'
@@ -156,6 +157,33 @@ describe('abci_query, as CosmJS asks', () => {
   })
 })
 
+describe('a pruned node', () => {
+  it('says that a state is gone', async () => {
+    const pruned = await createNativeNode({ pruning: 2 })
+    for (let i = 0; i < 6; i++) await pruned.chain.produce()
+    const { oldest, head } = await pruned.read(({ oldestState, chain }) => ({
+      oldest: oldestState,
+      head: chain.headHeight,
+    }))
+    expect(oldest).toBeGreaterThan(1)
+    const path = '/cosmos.staking.v1beta1.Query/Pool'
+    const reason = `historical state of block 1 is not available: the oldest block with state is ${oldest}`
+    const options = { queries: QUERIES, port: pruned.port, version: '' }
+    const query = { path, data: new Uint8Array(), prove: false }
+    expect(await abciQuery(options, { ...query, height: 1n })).toMatchObject({
+      codespace: 'sdk',
+      code: 38,
+      log: `failed to load state at height 1; ${reason}: not found`,
+    })
+    expect(await pruned.get('/cosmos/staking/v1beta1/pool', { height: 1 })).toMatchObject({
+      status: 400,
+      json: { code: 9, message: reason },
+    })
+    expect(await abciQuery(options, { ...query, height: BigInt(head) })).toMatchObject({ code: 0, height: head })
+    await pruned.close()
+  })
+})
+
 describe('abci_query, by itself', () => {
   const PREFIX = '/cosmos.auth.v1beta1.Query/Bech32Prefix'
   const VALUE = Buffer.from([0x0a, 4, ...Buffer.from('coin')]).toString('base64')
@@ -189,8 +217,12 @@ describe('abci_query, by itself', () => {
     [{ path: '"/cosmos.bank.v1beta1.Query/Nothing"' }, 6, /unknown query path/],
     [{ path: '"/cosmos.tx.v1beta1.Service/BroadcastTx"' }, 18, /can't route a broadcast tx message/],
     [{ path: `"${PREFIX}"`, height: '-1' }, 18, /height < 0/],
-    [{ path: `"${PREFIX}"`, height: '5' }, 18, /height in the future/],
-    [{ path: `"${PREFIX}"`, height: '9223372036854775807' }, 18, /height in the future/],
+    [
+      { path: `"${PREFIX}"`, height: '5' },
+      26,
+      /^cannot query with height in the future; please provide a valid height: invalid height$/,
+    ],
+    [{ path: `"${PREFIX}"`, height: '9223372036854775807' }, 26, /height in the future/],
     [{ path: `"${PREFIX}"`, height: '1', prove: 'true' }, 18, /proof when height <= 1/],
     [{ path: `"${PREFIX}"`, data: '0xff' }, 18, /code = InvalidArgument .*: invalid request$/],
     [{ path: '"/cosmos.auth.v1beta1.Query/Account"', data: '0x0a0178' }, 18, /invalid address/],

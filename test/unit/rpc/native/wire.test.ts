@@ -20,6 +20,7 @@ import {
 } from '../../../../src/primitives/protoScalars.ts'
 import { anyCodec, type MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
+import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
 import { count, decimals, expectSameWire, type TheirMessage, text } from '../../modules/wireCases.ts'
 
 const require = createRequire(import.meta.url)
@@ -80,5 +81,21 @@ describe('messages of queries are those of the SDK', () => {
     expect(theirs, `${name} is not in cosmjs-types`).toBeDefined()
     expect(type.fields.map((field) => field.name).sort()).toEqual(Object.keys(theirs!.fromPartial({})).sort())
     expectSameWire({ ours: type as MessageType<never>, theirs: theirs!, values: valuesOf(type) }, 4)
+  })
+})
+
+describe('paths', () => {
+  it('of all queries lead to them, with the fields that their requests have', () => {
+    const all = createRestRouter(QUERIES)
+    for (const { path, rest, request } of QUERIES.values()) {
+      for (const { method, template } of rest) {
+        const match = all.match(method, template.replace(/\{(\w+)(=\*\*)?\}/g, '<$1>'))
+        expect(match?.query.path, template).toBe(path)
+        for (const [name, value] of match!.captures) {
+          expect(value).toBe(`<${name}>`)
+          expect(request.fields.map(({ jsonName }) => jsonName)).toContain(name)
+        }
+      }
+    }
   })
 })

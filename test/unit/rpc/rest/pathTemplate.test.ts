@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { string } from '../../../../src/primitives/protoSchema.ts'
-import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import { createQueryTable, defineQuery } from '../../../../src/rpc/native/query.ts'
 import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
 
@@ -56,19 +55,5 @@ describe('paths', () => {
   it('of two queries must differ', () => {
     const table = createQueryTable([query('A', ['/x/{a}']), query('B', ['/x/{b}'])])
     expect(() => createRestRouter(table)).toThrow('two queries are at GET /x/{b}')
-  })
-
-  it('of all queries lead to them, with the fields that their requests have', () => {
-    const all = createRestRouter(QUERIES)
-    for (const { path, rest, request } of QUERIES.values()) {
-      for (const { method, template } of rest) {
-        const match = all.match(method, template.replace(/\{(\w+)(=\*\*)?\}/g, '<$1>'))
-        expect(match?.query.path, template).toBe(path)
-        for (const [name, value] of match!.captures) {
-          expect(value).toBe(`<${name}>`)
-          expect(request.fields.map(({ jsonName }) => jsonName)).toContain(name)
-        }
-      }
-    }
   })
 })
