@@ -21,6 +21,9 @@ export const DEFAULT_AUTH_PARAMS: AuthParams = {
   sigVerifyCostSecp256k1: 1000n,
 }
 
+/** The most keys that `txSigLimit` can allow: more of them are not looked at, in whatever state. */
+export const MAX_KEYS = 100
+
 /** Under the SDK's ParamsKey 0x00 (x/auth/types/keys.go). */
 export const AUTH_PARAMS: ParamsStore<AuthParams> = defineParams('auth', Uint8Array.of(0x00), AuthParams)
 
@@ -36,6 +39,9 @@ export function validateAuthParams(params: AuthParams): SdkError | undefined {
   for (const [field, name] of Object.entries(names)) {
     const value = params[field as keyof typeof names]
     if (value === 0n) return sdkError('invalidRequest', `invalid ${name}: ${value}`)
+  }
+  if (params.txSigLimit > BigInt(MAX_KEYS)) {
+    return sdkError('invalidRequest', `invalid tx signature limit: ${params.txSigLimit}, at most ${MAX_KEYS}`)
   }
   return undefined
 }

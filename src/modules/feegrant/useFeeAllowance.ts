@@ -35,12 +35,6 @@ export function useFeeAllowance({ world, block }: ModuleContext, fee: GrantedFee
   return undefined
 }
 
-/** Whether {@link useFeeAllowance} would succeed, without any effect: for the pool. */
-export function checkFeeAllowance({ world, block }: ReadContext, fee: GrantedFee): SdkError | undefined {
-  const used = spend(world.native, block, fee)
-  return isSdkError(used) ? used : undefined
-}
-
 function spend(
   native: Pick<ReadContext['world']['native'], 'get'>,
   { timeMs }: NativeBlock,

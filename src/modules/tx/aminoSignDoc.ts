@@ -5,24 +5,26 @@ import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 import { messageToAmino } from './aminoJson.ts'
 import type { DecodedTransaction } from './decodedTransaction.ts'
 
-/** The StdSignDoc of the Cosmos SDK (x/auth/migrations/legacytx/stdsign.go), one signer's. */
-export function aminoSignDoc(
+/** The StdSignDoc of a transaction: all but the sequence is the same for every signer. */
+export interface AminoSignDoc {
+  readonly json: (sequence: bigint) => { readonly [name: string]: Json }
+  /** what SIGN_MODE_LEGACY_AMINO_JSON signs */
+  readonly bytes: (sequence: bigint) => Uint8Array
+}
+
+/** The StdSignDoc of the Cosmos SDK (x/auth/migrations/legacytx/stdsign.go), or why there is none. */
+export function createAminoSignDoc(
   decoded: DecodedTransaction,
-  sequence: bigint,
   chainId: string,
   messages: MessageTable,
-): Outcome<{ readonly [name: string]: Json }> {
+): Outcome<AminoSignDoc> {
   const { body, fee } = decoded
   if (body.extensionOptions.length + body.nonCriticalExtensionOptions.length > 0) {
     return sdkError('invalidRequest', 'SIGN_MODE_LEGACY_AMINO_JSON does not support protobuf extension options')
   }
-  const values: Json[] = []
-  for (const { handler, value } of decoded.messages) {
-    const { aminoName } = handler
-    if (aminoName === undefined) return sdkError('notSupported', `${handler.type.name} has no amino name`)
-    values.push({ type: aminoName, value: messageToAmino(handler.type, value, messages) })
-  }
-  return {
+  const msgs = messagesToAmino(decoded, messages)
+  if (isSdkError(msgs)) return msgs
+  const common = {
     account_number: '0',
     chain_id: chainId,
     fee: {
@@ -32,22 +34,30 @@ export function aminoSignDoc(
       ...(fee.granter !== '' && { granter: fee.granter }),
     },
     memo: body.memo,
-    msgs: values,
-    sequence: sequence.toString(),
-    ...(body.timeoutHeight !== 0n && { timeout_height: body.timeoutHeight.toString() }),
+    msgs,
+  }
+  const timeout = body.timeoutHeight === 0n ? {} : { timeout_height: body.timeoutHeight.toString() }
+  // The text is long and there may be many signers; the sequence comes behind `msgs` in it.
+  let head: string | undefined
+  const tail = 'timeout_height' in timeout ? `","timeout_height":"${timeout.timeout_height}"}` : '"}'
+  return {
+    json: (sequence) => ({ ...common, sequence: sequence.toString(), ...timeout }),
+    bytes: (sequence) => {
+      head ??= `${sortedJson(common).slice(0, -1)},"sequence":"`
+      return new TextEncoder().encode(`${head}${sequence}${tail}`)
+    },
   }
 }
 
-/** The bytes that SIGN_MODE_LEGACY_AMINO_JSON signs. */
-export function aminoSignBytes(
-  decoded: DecodedTransaction,
-  sequence: bigint,
-  chainId: string,
-  messages: MessageTable,
-): Outcome<Uint8Array> {
+function messagesToAmino(decoded: DecodedTransaction, messages: MessageTable): Outcome<readonly Json[]> {
+  const values: Json[] = []
   try {
-    const doc = aminoSignDoc(decoded, sequence, chainId, messages)
-    return isSdkError(doc) ? doc : new TextEncoder().encode(sortedJson(doc))
+    for (const { handler, value } of decoded.messages) {
+      const { aminoName } = handler
+      if (aminoName === undefined) return sdkError('notSupported', `${handler.type.name} has no amino name`)
+      values.push({ type: aminoName, value: messageToAmino(handler.type, value, messages) })
+    }
+    return values
   } catch (error) {
     // A message inside an Any that does not decode.
     if (!(error instanceof ProtobufError)) throw error

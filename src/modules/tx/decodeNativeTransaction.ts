@@ -6,7 +6,7 @@ import { type DecodedTransaction, decodeTransaction } from './decodedTransaction
 import { requiredGas } from './gas.ts'
 import type { NativeTransaction } from './nativeTransaction.ts'
 import { type ReadSigners, readSigners } from './readSigners.ts'
-import type { SigningChain } from './signBytes.ts'
+import type { SigningChain } from './signingChain.ts'
 
 /** What a transaction must be to start in some state of a chain. */
 export interface NativeRules extends SigningChain {

@@ -1,12 +1,9 @@
 import { equalBytes } from '../../primitives/bytes.ts'
-import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
 import type { MessageTable } from '../message.ts'
-import { isSdkError } from '../sdkError.ts'
-import { aminoSignDoc } from './aminoSignDoc.ts'
+import type { AminoSignDoc } from './aminoSignDoc.ts'
 import type { DecodedTransaction } from './decodedTransaction.ts'
 import { flatTypedData, legacyTypedData } from './eip712Types.ts'
-import type { SigningChain } from './signBytes.ts'
 import { SIGN_MODES } from './txTypes.ts'
 import { typedDataDigest } from './typedData.ts'
 
@@ -18,27 +15,26 @@ import { typedDataDigest } from './typedData.ts'
  */
 export function eip712Digests(
   decoded: DecodedTransaction,
-  mode: number,
-  sequence: bigint,
-  chain: SigningChain,
-  messages: MessageTable,
+  document: AminoSignDoc,
+  { mode, sequence, evmChainId, messages }: TypedDataContext,
 ): readonly Uint8Array[] {
   const [signer, ...others] = decoded.messages.flatMap(({ handler, value }) => handler.signers(value))
   if (signer === undefined || others.some((other) => !equalBytes(other, signer))) return []
   if (mode === SIGN_MODES.SIGN_MODE_DIRECT && decoded.authInfo.signerInfos.length !== 1) return []
-  try {
-    const doc = aminoSignDoc(decoded, sequence, chain.chainId, messages)
-    if (isSdkError(doc)) return []
-    const typed = [flatTypedData(doc), legacyTypedData(doc, decoded.messages, signer, messages)]
-    return typed.flatMap((data) => {
-      const digest = data && typedDataDigest(data, domainOf(chain.evmChainId))
-      return digest === undefined ? [] : [digest]
-    })
-  } catch (error) {
-    // A message inside an Any that does not decode.
-    if (!(error instanceof ProtobufError)) throw error
-    return []
-  }
+  const json = document.json(sequence)
+  const typed = [flatTypedData(json), legacyTypedData(json, decoded.messages, signer, messages)]
+  return typed.flatMap((data) => {
+    const digest = data && typedDataDigest(data, domainOf(evmChainId))
+    return digest === undefined ? [] : [digest]
+  })
+}
+
+interface TypedDataContext {
+  readonly mode: number
+  /** of the signer */
+  readonly sequence: bigint
+  readonly evmChainId: bigint
+  readonly messages: MessageTable
 }
 
 /** Domain of all typed data: strings where other chains have an address and 32 bytes. */

@@ -2,7 +2,7 @@ import type { Address } from '../../primitives/address.ts'
 import { concatBytes, hexToBytes } from '../../primitives/bytes.ts'
 import { ripemd160, sha256 } from '../../primitives/hash.ts'
 import { ProtobufError, ProtobufWriter } from '../../primitives/protobuf.ts'
-import { type AnyValue, any, bytes, defineMessage, repeated, uint32 } from '../../primitives/protoSchema.ts'
+import { type AnyValue, any, bytes, defineMessage, repeated, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
 import { decompressPublicKey, publicKeyToAddress } from '../../primitives/secp256k1.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 
@@ -58,22 +58,32 @@ const AMINO_PREFIXES = {
   multisig: hexToBytes('22c1f7e2'),
 } as const
 
-/** Members of a multisig, and multisigs in one another: whatever the parameters allow, this is all that is read. */
-const MAX_MEMBERS = 64
+/** Multisigs in one another go no deeper. */
 const MAX_DEPTH = 4
 
-/** Reads a key of a SignerInfo. The errors are the SDK's: unknown types do not decode (2), others are invalid (8). */
-export function readPublicKey({ typeUrl, value }: AnyValue, depth = 0): Outcome<PublicKey> {
+/** How many keys may still be read, members of multisigs too: each costs time, whoever pays. */
+export interface KeyBudget {
+  keys: number
+}
+
+/**
+ * Reads a key of a SignerInfo. The errors are the SDK's: unknown types do not decode (2), others are invalid (8), or too many
+ * (14).
+ */
+export function readPublicKey({ typeUrl, value }: AnyValue, budget: KeyBudget, depth = 0): Outcome<PublicKey> {
+  const kind = KINDS.get(typeUrl)
+  if (kind === undefined && typeUrl !== LegacyAminoPubKey.typeUrl) {
+    return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+  }
   try {
-    const kind = KINDS.get(typeUrl)
+    if (kind === undefined) return multisigKey(LegacyAminoPubKey.decode(value), budget, depth + 1)
+    if (budget.keys-- <= 0) return sdkError('tooManySignatures')
     // One form fits them all.
-    if (kind !== undefined) return singleKey(kind, Secp256k1PubKey.decode(value).key)
-    if (typeUrl === LegacyAminoPubKey.typeUrl) return multisigKey(LegacyAminoPubKey.decode(value), depth + 1)
+    return singleKey(kind, Secp256k1PubKey.decode(value).key)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', error.message)
   }
-  return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
 }
 
 export function singleKey(kind: SingleKey['kind'], key: Uint8Array): Outcome<SingleKey> {
@@ -83,13 +93,15 @@ export function singleKey(kind: SingleKey['kind'], key: Uint8Array): Outcome<Sin
   return { kind, key, address }
 }
 
-function multisigKey(message: ReturnType<typeof LegacyAminoPubKey.decode>, depth: number): Outcome<MultisigKey> {
-  if (depth > MAX_DEPTH || message.publicKeys.length > MAX_MEMBERS) {
-    return sdkError('tooManySignatures', 'a multisig has too many members')
-  }
+function multisigKey(
+  message: ValueOf<typeof LegacyAminoPubKey>,
+  budget: KeyBudget,
+  depth: number,
+): Outcome<MultisigKey> {
+  if (depth > MAX_DEPTH || message.publicKeys.length > budget.keys) return sdkError('tooManySignatures')
   const keys: PublicKey[] = []
   for (const member of message.publicKeys) {
-    const key = readPublicKey(member, depth)
+    const key = readPublicKey(member, budget, depth)
     if (isSdkError(key)) return key
     keys.push(key)
   }

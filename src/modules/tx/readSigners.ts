@@ -8,13 +8,14 @@ import {
   SECP256K1_HALF_ORDER,
   verifySignature,
 } from '../../primitives/secp256k1.ts'
+import { MAX_KEYS } from '../auth/params.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import type { DecodedTransaction } from './decodedTransaction.ts'
-import { eip712Digests } from './eip712.ts'
 import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
-import { countKeys, type MultisigKey, publicKeyToAny, readPublicKey, type SingleKey, singleKey } from './publicKey.ts'
-import { ACCOUNT_NUMBER, type SigningChain, signBytes } from './signBytes.ts'
+import { countKeys, type KeyBudget, type MultisigKey, publicKeyToAny, readPublicKey, type SingleKey, singleKey } from './publicKey.ts'
+import { createSignDocuments, type SignDocuments } from './signDocuments.ts'
+import { ACCOUNT_NUMBER, type SigningChain } from './signingChain.ts'
 import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './txTypes.ts'
 
 /** What is done about signatures: nothing of it needs state. */
@@ -33,11 +34,12 @@ export interface ReadSigners {
 }
 
 interface SignerContext {
-  readonly decoded: DecodedTransaction
-  readonly chain: SigningChain
-  readonly messages: MessageTable
+  readonly documents: SignDocuments
+  readonly chainId: string
   readonly check: SignatureCheck
   readonly sequence: bigint
+  /** keys that may still be read */
+  readonly budget: KeyBudget
 }
 
 /** What one signer's signatures come to. */
@@ -56,10 +58,12 @@ export function readSigners(
   const signers: NativeSigner[] = []
   const counts = { ethSecp256k1: 0, secp256k1: 0 }
   let keyCount = 0
+  const documents = createSignDocuments(decoded, chain, messages)
+  const budget = { keys: MAX_KEYS }
   for (const [index, address] of decoded.signers.entries()) {
     const info = decoded.authInfo.signerInfos[index]!
     const signature = decoded.txRaw.signatures[index]!
-    const context = { decoded, chain, messages, check, sequence: info.sequence }
+    const context = { documents, chainId: chain.chainId, check, sequence: info.sequence, budget }
     const read = info.publicKey === undefined ? readKeyless : readWithKey
     const signer = read(context, info, address, signature, index)
     if (isSdkError(signer)) return signer
@@ -79,7 +83,7 @@ function readWithKey(
   signature: Uint8Array,
   index: number,
 ): Outcome<ReadSigner> {
-  const key = readPublicKey(info.publicKey!)
+  const key = readPublicKey(info.publicKey!, context.budget)
   if (isSdkError(key)) return key
   if (!equalBytes(key.address, address)) {
     // CosmJS simulates with every key in the form of the SDK's own ones, whose address is another.
@@ -105,7 +109,7 @@ function readSingle(
   if (single === undefined) return sdkError('unauthorized', 'expected one signature, not those of a multisig')
   const set = { keys: [key], signatures: [signature] }
   if (context.check !== 'verify') return set
-  const bytes = bytesToSign(context, single.mode)
+  const bytes = context.documents.bytes(single.mode, context.sequence)
   if (isSdkError(bytes)) return bytes
   return isSignatureOf(context, key, bytes, single.mode, signature) ? set : verificationFailed(context)
 }
@@ -121,7 +125,7 @@ function isSignatureOf(
   // The recovery ID of a signature of 65 bytes is not looked at.
   const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
   if (verifySignature(keccak256(bytes), compact, key.key)) return true
-  return typedDataDigests(context, mode).some((digest) => verifySignature(digest, compact, key.key))
+  return context.documents.typedDataDigests(mode, context.sequence).some((digest) => verifySignature(digest, compact, key.key))
 }
 
 /** LegacyAminoPubKey.VerifyMultisignature (crypto/keys/multisig). */
@@ -186,12 +190,14 @@ function readKeyless(
     return { keys: [assumed], signatures: [signature], publicKey: undefined, keyCount: 1 }
   }
   if (single === undefined) return sdkError('invalidPubKey', 'a multisig must give its public key')
-  const bytes = bytesToSign(context, single.mode)
+  if (context.budget.keys-- === 0) return sdkError('tooManySignatures')
+  const bytes = context.documents.bytes(single.mode, context.sequence)
   if (isSdkError(bytes)) return bytes
   const key =
     recoverKey('ethSecp256k1', keccak256(bytes), signature, address) ??
     recoverKey('secp256k1', sha256(bytes), signature, address) ??
-    typedDataDigests(context, single.mode)
+    context.documents
+      .typedDataDigests(single.mode, context.sequence)
       .map((digest) => recoverKey('ethSecp256k1', digest, signature, address))
       .find((found) => found !== undefined)
   if (key === undefined) return verificationFailed(context)
@@ -217,18 +223,10 @@ function recoverKey(
   return undefined
 }
 
-function bytesToSign({ decoded, sequence, chain, messages }: SignerContext, mode: number): Outcome<Uint8Array> {
-  return signBytes(decoded, mode, sequence, chain, messages)
-}
-
-function typedDataDigests({ decoded, sequence, chain, messages }: SignerContext, mode: number): readonly Uint8Array[] {
-  return eip712Digests(decoded, mode, sequence, chain, messages)
-}
-
-function verificationFailed({ chain, sequence }: SignerContext): SdkError {
+function verificationFailed({ chainId, sequence }: SignerContext): SdkError {
   return sdkError(
     'unauthorized',
     `signature verification failed; please verify account number (${ACCOUNT_NUMBER}), sequence (${sequence}) and ` +
-      `chain-id (${chain.chainId})`,
+      `chain-id (${chainId})`,
   )
 }

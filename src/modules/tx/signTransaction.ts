@@ -6,7 +6,7 @@ import { privateToPublicKey, signDigest } from '../../primitives/secp256k1.ts'
 import type { Coin } from '../coin.ts'
 import { isSdkError } from '../sdkError.ts'
 import { publicKeyToAny, type SingleKey, singleKey } from './publicKey.ts'
-import { ACCOUNT_NUMBER } from './signBytes.ts'
+import { ACCOUNT_NUMBER } from './signingChain.ts'
 import { AuthInfo, SIGN_MODES, SignDoc, TxBody, TxRaw } from './txTypes.ts'
 
 /** What a transaction says besides who signs it. */

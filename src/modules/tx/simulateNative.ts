@@ -37,9 +37,9 @@ export function simulateNative(
   const params = AUTH_PARAMS.get(world.native)
   const given = nativeTransactionOf(raw, decoded, signers)
   // The fee's digits depend on the gas, which depends on how many they are.
-  const first = completeTransaction(decoded, requiredGas(given, params), input.baseFeePerGas)
+  const first = completeTransaction(decoded, given, requiredGas(given, params), input.baseFeePerGas)
   const estimate = requiredGas({ ...given, raw: first }, params)
-  const completed = completeTransaction(decoded, estimate, input.baseFeePerGas)
+  const completed = completeTransaction(decoded, given, estimate, input.baseFeePerGas)
   const transaction = { ...given, raw: completed }
   // A wallet does not know fee and limit yet: with neither it pays nothing and has all gas there is.
   const baseFeePerGas = given.feeAcoin === 0n ? 0n : input.baseFeePerGas
