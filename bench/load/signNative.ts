@@ -1,6 +1,6 @@
 import { coinsOf } from '../../src/modules/coin.ts'
 import { EthSecp256k1PubKey } from '../../src/modules/tx/publicKey.ts'
-import { ACCOUNT_NUMBER } from '../../src/modules/tx/signBytes.ts'
+import { ACCOUNT_NUMBER } from '../../src/modules/tx/signingChain.ts'
 import { AuthInfo, SIGN_MODES, SignDoc, TxBody, TxRaw } from '../../src/modules/tx/txTypes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import type { AnyValue } from '../../src/primitives/protoSchema.ts'

@@ -5,7 +5,7 @@ import { type SdkError, sdkError } from '../sdkError.ts'
 import { MsgExec } from './types.ts'
 
 /** Levels of messages inside messages that a transaction may have, its own the first (ante/cosmos/authz.go of cosmos/evm). */
-export const MAX_NESTED_MESSAGES = 7
+const MAX_NESTED_MESSAGES = 7
 
 /** Refuses messages that carry messages too deeply; called for those that a message of the level before carries. */
 export function checkNesting(carried: readonly AnyValue[]): SdkError | undefined {

@@ -109,7 +109,7 @@ export function* depositsOf(
   for (const [, value] of native.range(depositsKey(id), range)) yield Deposit.decode(value)
 }
 
-export function putDeposit(native: Pick<ModuleContext['world']['native'], 'set'>, deposited: Deposit): void {
+function putDeposit(native: Pick<ModuleContext['world']['native'], 'set'>, deposited: Deposit): void {
   const key = depositKey(deposited.proposalId, parseAddress(deposited.depositor))
   native.set(key, Deposit.encode(deposited))
 }

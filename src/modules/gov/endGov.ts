@@ -14,10 +14,10 @@ import { deleteTally, getTally, putTally } from './tallyState.ts'
 import { FAILED, PASSED, type Proposal, REJECTED } from './types.ts'
 
 /** Votes, delegations of voters and deposits that one block handles; some 50 microseconds each. */
-export const BLOCK_BUDGET = 2_000
+const BLOCK_BUDGET = 2_000
 
-export const BURN: DepositRule = { charge: ONE, destination: undefined }
-export const REFUND: DepositRule = { charge: 0n, destination: undefined }
+const BURN: DepositRule = { charge: ONE, destination: undefined }
+const REFUND: DepositRule = { charge: 0n, destination: undefined }
 
 interface Due {
   readonly key: Uint8Array

@@ -21,7 +21,6 @@ export const TALLIES_PREFIX = key(0x05)
 /** Sum of all deposits. */
 export const DEPOSITS_HELD_KEY = key(0x06)
 export const DEPOSITS_PREFIX = key(0x10)
-export const VOTES_PREFIX = key(0x20)
 export const CONSTITUTION_KEY = key(0x31)
 /** inside the module's store */
 export const PARAMS_KEY = Uint8Array.of(0x30)

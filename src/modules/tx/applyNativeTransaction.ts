@@ -6,7 +6,7 @@ import { event } from '../bank/bankEvents.ts'
 import type { NativeBlock } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { chargeFee } from './chargeFee.ts'
-import { chargedFee, findNativeInvalidity, type NativeStateCheck } from './checkNativeState.ts'
+import { chargedFee, findNativeInvalidity } from './checkNativeState.ts'
 import { baseGas, requiredGas } from './gas.ts'
 import type { NativeTransaction } from './nativeTransaction.ts'
 import type { NativeResult } from './result.ts'
@@ -44,16 +44,16 @@ export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   const reason = findNativeInvalidity(input)
   if (reason !== undefined) return { kind: 'skipped', error: reason }
   const gasBefore = baseGas(transaction.raw.length, transaction.signatureCounts, params)
-  return runTransaction(input, { gasBefore, gasLimit: transaction.gasLimit })
+  return runTransaction(input, gasBefore)
 }
 
 /**
  * The part after the checks. The world has the effects afterwards, none where the fee cannot be taken.
- * @param gas.gasLimit undefined: none, as in a simulation
+ * @param gasBefore used before the first message
  */
 export function runTransaction(
-  { transaction, world, block, baseFeePerGas }: Omit<NativeStateCheck, 'world'> & Pick<NativeTransition, 'world'>,
-  { gasBefore, gasLimit }: { readonly gasBefore: bigint; readonly gasLimit: bigint | undefined },
+  { transaction, world, block, baseFeePerGas }: NativeTransition,
+  gasBefore: bigint,
 ): NativeOutcome {
   const context = { world, block }
   world.beginTransaction()
@@ -69,7 +69,7 @@ export function runTransaction(
   const feeEvents = [...world.events()]
 
   world.checkpoint()
-  const outcome = runMessages(context, transaction, gasBefore, gasLimit)
+  const outcome = runMessages(context, transaction, gasBefore)
   if (outcome.kind === 'succeeded') world.commit()
   else world.revert()
   world.endTransaction({ clearEmpty: true })

@@ -2,7 +2,15 @@ import type { Address } from '../../primitives/address.ts'
 import { concatBytes, hexToBytes } from '../../primitives/bytes.ts'
 import { ripemd160, sha256 } from '../../primitives/hash.ts'
 import { ProtobufError, ProtobufWriter } from '../../primitives/protobuf.ts'
-import { type AnyValue, any, bytes, defineMessage, repeated, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
+import {
+  type AnyValue,
+  any,
+  bytes,
+  defineMessage,
+  repeated,
+  uint32,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
 import { decompressPublicKey, publicKeyToAddress } from '../../primitives/secp256k1.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 

@@ -13,7 +13,15 @@ import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import type { DecodedTransaction } from './decodedTransaction.ts'
 import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
-import { countKeys, type KeyBudget, type MultisigKey, publicKeyToAny, readPublicKey, type SingleKey, singleKey } from './publicKey.ts'
+import {
+  countKeys,
+  type KeyBudget,
+  type MultisigKey,
+  publicKeyToAny,
+  readPublicKey,
+  type SingleKey,
+  singleKey,
+} from './publicKey.ts'
 import { createSignDocuments, type SignDocuments } from './signDocuments.ts'
 import { ACCOUNT_NUMBER, type SigningChain } from './signingChain.ts'
 import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './txTypes.ts'
@@ -125,7 +133,9 @@ function isSignatureOf(
   // The recovery ID of a signature of 65 bytes is not looked at.
   const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
   if (verifySignature(keccak256(bytes), compact, key.key)) return true
-  return context.documents.typedDataDigests(mode, context.sequence).some((digest) => verifySignature(digest, compact, key.key))
+  return context.documents
+    .typedDataDigests(mode, context.sequence)
+    .some((digest) => verifySignature(digest, compact, key.key))
 }
 
 /** LegacyAminoPubKey.VerifyMultisignature (crypto/keys/multisig). */

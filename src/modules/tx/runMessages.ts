@@ -22,13 +22,11 @@ export type MessagesOutcome =
 /**
  * Runs messages one after the other until one fails (baseapp's runMsgs).
  * @param gasBefore used by the transaction before its first message
- * @param gasLimit undefined: none, as in a simulation
  */
 export function runMessages(
   context: ModuleContext,
-  { messages, messageGas }: Pick<NativeTransaction, 'messages' | 'messageGas'>,
+  { messages, messageGas, gasLimit }: Pick<NativeTransaction, 'messages' | 'messageGas' | 'gasLimit'>,
   gasBefore: bigint,
-  gasLimit: bigint | undefined,
 ): MessagesOutcome {
   const { world } = context
   const responses: AnyValue[] = []
@@ -36,9 +34,8 @@ export function runMessages(
   let gasUsed = gasBefore
   for (const [index, message] of messages.entries()) {
     const { handler, value } = message
-    const emptied =
-      gasLimit === undefined ? undefined : outOfGas(handler.type.name, gasLimit, gasUsed + messageGas[index]!)
-    if (emptied !== undefined) return { kind: 'failed', gasUsed: gasLimit!, error: emptied }
+    const emptied = outOfGas(handler.type.name, gasLimit, gasUsed + messageGas[index]!)
+    if (emptied !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: emptied }
     gasUsed += messageGas[index]!
     const before = world.events().length
     const response = handler.run(context, value)

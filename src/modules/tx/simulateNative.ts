@@ -8,6 +8,8 @@ import { findNativeInvalidity } from './checkNativeState.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
 import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
 import { baseGas, requiredGas } from './gas.ts'
+import type { NativeSigner, NativeTransaction } from './nativeTransaction.ts'
+import { EthSecp256k1PubKey } from './publicKey.ts'
 import { readSigners } from './readSigners.ts'
 import type { NativeResult } from './result.ts'
 import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './txTypes.ts'
@@ -48,13 +50,14 @@ export function simulateNative(
   const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
   if (reason !== undefined) return reason
   const gasBefore = baseGas(completed.length, signers.signatureCounts, params)
-  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, { gasBefore, gasLimit })
+  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, gasBefore)
   return outcome.kind === 'skipped' ? outcome.error : outcome.result
 }
 
 /** The bytes that the transaction will have once it is signed: with signatures, sign modes, a gas limit and a fee. */
 function completeTransaction(
   { txRaw, authInfo, fee }: DecodedTransaction,
+  { signers }: NativeTransaction,
   gas: bigint,
   baseFeePerGas: bigint,
 ): Uint8Array {
@@ -62,7 +65,7 @@ function completeTransaction(
   const amount = fee.amount.length === 0 ? [{ denom: BASE_DENOM, amount: gasLimit * baseFeePerGas }] : fee.amount
   const completed = AuthInfo.encode({
     ...authInfo,
-    signerInfos: authInfo.signerInfos.map(withMode),
+    signerInfos: authInfo.signerInfos.map((info, index) => completeSigner(info, signers[index]!)),
     fee: { ...fee, gasLimit, amount },
   })
   const signatures = txRaw.signatures.map((signature) =>
@@ -71,9 +74,14 @@ function completeTransaction(
   return TxRaw.encode({ bodyBytes: txRaw.bodyBytes, authInfoBytes: completed, signatures })
 }
 
-function withMode(info: SignerInfo): SignerInfo {
-  const mode = info.modeInfo?.single?.mode
-  if (info.modeInfo?.multi !== undefined || (mode !== undefined && mode !== SIGN_MODES.SIGN_MODE_UNSPECIFIED))
-    return info
-  return { ...info, modeInfo: { single: { mode: SIGN_MODES.SIGN_MODE_DIRECT }, multi: undefined } }
+/** With a mode, and with the key under the name that the account's signature will need. */
+function completeSigner(info: SignerInfo, signer: NativeSigner): SignerInfo {
+  const publicKey =
+    info.publicKey === undefined || signer.publicKey !== undefined
+      ? info.publicKey
+      : { ...info.publicKey, typeUrl: EthSecp256k1PubKey.typeUrl }
+  const { single, multi } = info.modeInfo ?? {}
+  const isKnown = multi !== undefined || (single?.mode ?? SIGN_MODES.SIGN_MODE_UNSPECIFIED) !== 0
+  const modeInfo = isKnown ? info.modeInfo : { single: { mode: SIGN_MODES.SIGN_MODE_DIRECT }, multi: undefined }
+  return { ...info, publicKey, modeInfo }
 }

@@ -59,6 +59,16 @@ describe('parameters', () => {
   })
 })
 
+it('the limit of signatures has a limit', () => {
+  const handler = MESSAGES.get(AuthMsgUpdateParams.typeUrl)!
+  const withLimit = (txSigLimit: bigint) => ({
+    authority: GOV_AUTHORITY,
+    params: { ...DEFAULT_AUTH_PARAMS, txSigLimit },
+  })
+  expect(handler.validate(withLimit(100n))).toBeUndefined()
+  expect(handler.validate(withLimit(101n))).toMatchObject({ codespace: 'sdk', code: 18 })
+})
+
 describe('public keys', () => {
   it('are kept once', () => {
     const [first, second] = [publicKeyToAny(keyOf(alice)), publicKeyToAny(keyOf(testAccount(2)))]

@@ -8,7 +8,7 @@ import { ANY_TYPES } from '../../../../src/modules/anyTypes.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
-import { aminoSignBytes, sortedJson } from '../../../../src/modules/tx/aminoSignDoc.ts'
+import { createAminoSignDoc, sortedJson } from '../../../../src/modules/tx/aminoSignDoc.ts'
 import { decodeTransaction } from '../../../../src/modules/tx/decodedTransaction.ts'
 import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
@@ -330,8 +330,11 @@ describe('the sign document', () => {
   const document = (options: object) => {
     const decoded = decodeTransaction(raw(options), MESSAGES)
     if (isSdkError(decoded)) throw new Error(decoded.message)
-    const bytes = aminoSignBytes(decoded, 7n, 'coin_7628-1', MESSAGES)
-    return isSdkError(bytes) ? bytes : new TextDecoder().decode(bytes)
+    const document = createAminoSignDoc(decoded, 'coin_7628-1', MESSAGES)
+    if (isSdkError(document)) return document
+    const bytes = new TextDecoder().decode(document.bytes(7n))
+    expect(bytes).toBe(sortedJson(document.json(7n)))
+    return bytes
   }
 
   it('is that of CosmJS, with payer, granter, memo and timeout', () => {
@@ -342,6 +345,11 @@ describe('the sign document', () => {
     expect(document({ feeAcoin: 5n, feePayer, feeGranter, memo: '<a> & b', timeoutHeight: 99n })).toBe(
       new TextDecoder().decode(serializeSignDoc(theirs)),
     )
+  })
+
+  it('has the sequence of the signer', () => {
+    expect(document({ memo: '"sequence":"' })).toContain('"sequence":"7"}')
+    expect(document({ timeoutHeight: 5n })).toContain('"sequence":"7","timeout_height":"5"}')
   })
 
   it("escapes line separators as Go's encoder does", () => {

@@ -48,7 +48,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const again = readJson(() => type.fromJson(json, { typeOf }))
         if (again !== undefined) expect(type.toJson(again, { typeOf })).toEqual(json)
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     )
   })
 
@@ -69,7 +69,7 @@ describe.each(handlers)('%s', (_, handler) => {
           expect(error).toBeInstanceOf(ProtobufError)
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     )
   })
 
@@ -82,7 +82,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const read = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })
         if (!(read instanceof SdkError)) expect(read.sender).toEqual(alice.address)
       }),
-      { numRuns: 4 },
+      { numRuns: 2 },
     )
   })
 })

@@ -285,7 +285,8 @@ describe('what no state could start', () => {
   it.each([
     ['a threshold of 0', 0, 2, 0, 8],
     ['a threshold above its members', 3, 2, 0, 8],
-    ['too many members', 1, 65, 0, 14],
+    ['too many members', 1, 101, 0, 14],
+    ['as many members as are read', 1, 100, 0, 8],
     ['multisigs in multisigs', 1, 1, 2000, 14],
   ])('a multisig with %s', (_, threshold, members, depth, code) => {
     const member = publicKeyToAny(keyOf(alice))
@@ -295,6 +296,24 @@ describe('what no state could start', () => {
       codespace: 'sdk',
       code,
     })
+  })
+})
+
+describe('many signers', () => {
+  it('are read up to a bound, with and without keys', () => {
+    const message = (number: number) => send(coinsOf(1n), testAccount(number).bech32)
+    const of = (count: number) => {
+      const signers = Array.from({ length: count }, (_, index) => testAccount(20 + index))
+      const signed = sign({ messages: signers.map((_, index) => message(20 + index)), signers })
+      const info = AuthInfo.decode(TxRaw.decode(signed).authInfoBytes)
+      const keyless = info.signerInfos.map((signer) => ({ ...signer, publicKey: undefined }))
+      const tx = { ...TxRaw.decode(signed), authInfoBytes: AuthInfo.encode({ ...info, signerInfos: keyless }) }
+      return [decode(signed), decode(TxRaw.encode(tx))]
+    }
+    const [with100, without100] = of(100)
+    expect(with100).toMatchObject({ keyCount: 100 })
+    expect(without100).toMatchObject({ code: 4 })
+    expect(of(101)[0]).toEqual(new SdkError('sdk', 14, 'maximum number of signatures exceeded'))
   })
 })
 

@@ -331,7 +331,7 @@ describe('multisigs', () => {
 
   it('may have multisigs as members', () => {
     const nested = createMultisigThresholdPubkey([multisig as unknown as SinglePubkey, publicKeys[0]!], 1, true)
-    const key = readPublicKey(encodePubkey(nested))
+    const key = readPublicKey(encodePubkey(nested), { keys: 4 })
     if (isSdkError(key)) throw new Error(key.message)
     expect(toBech32(key.address)).toBe(pubkeyToAddress(nested, 'coin'))
     expect(countKeys(key)).toBe(4)

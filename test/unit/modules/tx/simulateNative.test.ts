@@ -96,6 +96,19 @@ describe('simulateNative', () => {
     expect(simulate(cosmJsRequest(messages, sequence))).toMatchObject(error)
   })
 
+  it('takes a key under the name that CosmJS gives all, with the gas of the right one', () => {
+    const tx = Tx.decode(cosmJsRequest([send(1n)]))
+    const [signer] = tx.authInfo!.signerInfos
+    const publicKey = { ...signer!.publicKey!, typeUrl: '/cosmos.crypto.secp256k1.PubKey' }
+    const renamed = { ...tx, authInfo: { ...tx.authInfo!, signerInfos: [{ ...signer!, publicKey }] } }
+    const [simulated, expected] = [Tx.encode(renamed).finish(), cosmJsRequest([send(1n)])].map((raw) => {
+      world = freshWorld()
+      return simulate(raw)
+    })
+    if (isSdkError(expected)) throw new Error(expected!.message)
+    expect(simulated).toMatchObject({ code: 0, gasUsed: expected!.gasUsed })
+  })
+
   it('needs no key, and looks at no signature', () => {
     const tx = Tx.decode(cosmJsRequest([send(1n)]))
     const { publicKey: _, ...keyless } = tx.authInfo!.signerInfos[0]!
