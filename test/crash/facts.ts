@@ -1,4 +1,4 @@
-import { JsonRpcError, type RpcCall, rpcBatch } from '../e2e/rpc.ts'
+import { JsonRpcError, type RpcCall, rpc, rpcBatch } from '../e2e/rpc.ts'
 
 /** Requests in one batch. */
 const BATCH = 100
@@ -15,11 +15,18 @@ export class Facts {
   readonly #facts: Fact[] = []
   readonly #blocks = new Map<number, string>()
   readonly #receipts = new Set<string>()
+  /** results of native transactions by hash */
+  readonly #natives = new Map<string, string>()
+  #checkedNatives = 0
   #highest = 0
   #checked = 0
 
   get blocks(): number {
     return this.#blocks.size
+  }
+
+  get natives(): number {
+    return this.#natives.size
   }
 
   get receipts(): number {
@@ -57,6 +64,11 @@ export class Facts {
     })
   }
 
+  /** @param result as {@link findNative} gives it */
+  addNative(hash: string, result: string): void {
+    this.#natives.set(hash, result)
+  }
+
   addBalance(address: string, height: number, balance: string): void {
     this.addHeight(height)
     const params = [address, `0x${height.toString(16)}`]
@@ -77,6 +89,11 @@ export class Facts {
       facts.push({ method: 'eth_getHeaderByNumber', params, answer: hash, height: undefined })
     }
     this.#checked = this.#facts.length
+    for (const [hash, result] of [...this.#natives].slice(all ? 0 : this.#checkedNatives)) {
+      const now = await findNative(url, hash)
+      if (now !== result) problems.push(`native transaction ${hash}: was ${result}, is ${now}`)
+    }
+    this.#checkedNatives = this.#natives.size
     for (let from = 0; from < facts.length; from += BATCH) {
       const part = facts.slice(from, from + BATCH)
       const answers = await rpcBatch(url, part)
@@ -86,6 +103,16 @@ export class Facts {
       }
     }
     return problems
+  }
+}
+
+/** What the node says of a native transaction, whose hash is in hexadecimal digits; undefined while it is in no block. */
+export async function findNative(url: string, hash: string): Promise<string | undefined> {
+  try {
+    return JSON.stringify(await rpc(`${url}rpc`, 'tx', Buffer.from(hash, 'hex').toString('base64'), false))
+  } catch (error) {
+    if (error instanceof JsonRpcError && /not found/.test(error.message)) return undefined
+    throw error
   }
 }
 

@@ -11,5 +11,6 @@ it('loses nothing that a client was shown, however often it is killed', { timeou
   expect(report.restarts.length).toBeGreaterThan(10)
   expect(report.blocks).toBeGreaterThan(20)
   expect(report.receipts).toBeGreaterThan(50)
+  expect(report.natives).toBeGreaterThan(10)
   expect(report.signedMessages).toBeGreaterThanOrEqual(3 * report.blocks)
 })

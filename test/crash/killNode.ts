@@ -42,6 +42,8 @@ export interface KillReport {
   readonly restarts: readonly Restart[]
   readonly blocks: number
   readonly receipts: number
+  /** results of native transactions */
+  readonly natives: number
   readonly signedMessages: number
   /** what was lost or changed; empty when all is well */
   readonly problems: readonly string[]
@@ -111,6 +113,7 @@ class KillRun {
       restarts: this.#restarts,
       blocks: this.#facts.blocks,
       receipts: this.#facts.receipts,
+      natives: this.#facts.natives,
       signedMessages: this.#signed.size,
       problems: this.#problems,
     }

@@ -5,9 +5,13 @@ import WebSocket from 'ws'
 import { compileContract } from '../../contracts/compile.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
+import { MsgSend } from '../../src/modules/bank/messages.ts'
+import { toBech32 } from '../../src/primitives/address.ts'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { JsonRpcError, NodeStopping, rpc, rpcBatch } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
-import type { Facts, Receipt } from './facts.ts'
+import { anyOf, signTestTransaction } from '../native/signTransaction.ts'
+import { type Facts, findNative, type Receipt } from './facts.ts'
 
 const CHAIN_ID = 76287
 const SENDERS = 4
@@ -39,7 +43,7 @@ export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, r
     const account = privateKeyToAccount(privateKey as Hex)
     const tokens: Hex[] = []
     return whileThere(async () => {
-      sent += await sendBurst(node.url, account, tokens, facts, random)
+      sent += await sendBurst(node.url, { account, key: hexToBytes(privateKey) }, tokens, facts, random)
     })
   })
   clients.push(whileThere((signal) => followHead(node.url, facts, signal)))
@@ -68,21 +72,28 @@ function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Sends some transactions of one account and waits for their receipts. */
+/** Sends some transactions of one account, of both kinds, and waits for their receipts and results. */
 async function sendBurst(
   url: string,
-  account: PrivateKeyAccount,
+  { account, key }: { readonly account: PrivateKeyAccount; readonly key: Uint8Array },
   tokens: Hex[],
   facts: Facts,
   random: Random,
 ): Promise<number> {
   let nonce = Number(await rpc(url, 'eth_getTransactionCount', account.address, 'latest'))
   const calls = []
+  const natives: string[] = []
   for (let left = random(MAX_BURST); left >= 0; left--) {
+    if (random(4) === 0) {
+      natives.push(Buffer.from(signSend(account.address, key, nonce++, random)).toString('base64'))
+      continue
+    }
     const raw = await account.signTransaction({ ...randomTransaction(tokens, random), nonce: nonce++ })
     calls.push({ method: 'eth_sendRawTransaction', params: [raw] })
   }
   const waiting = new Set<string>()
+  const hashes = new Set<string>()
+  for (const tx of natives) hashes.add(await broadcast(url, tx))
   for (const answer of await rpcBatch(url, calls)) {
     if (answer instanceof JsonRpcError) throw answer
     waiting.add(answer as string)
@@ -102,7 +113,36 @@ async function sendBurst(
       waiting.delete(asked[index]!)
     }
   }
-  return calls.length
+  while (hashes.size > 0) {
+    for (const hash of hashes) {
+      const result = await findNative(url, hash)
+      if (result === undefined) continue
+      facts.addNative(hash, result)
+      hashes.delete(hash)
+    }
+    if (hashes.size > 0) await setTimeout(POLL_MS)
+  }
+  return calls.length + natives.length
+}
+
+/** A MsgSend; some ask for more than there is, and fail. */
+function signSend(sender: Hex, privateKey: Uint8Array, sequence: number, random: Random): Uint8Array {
+  const toAddress = toBech32(hexToBytes(`0x${(1 + random(50)).toString(16).padStart(40, '0')}`))
+  const amount = [{ denom: 'acoin', amount: random(8) === 0 ? 10n ** 40n : BigInt(1 + random(1_000_000)) }]
+  const message = anyOf(MsgSend, { fromAddress: toBech32(hexToBytes(sender)), toAddress, amount })
+  const fee = { gasLimit: 100_000n, feeAcoin: 100_000n * 10n ** 11n }
+  return signTestTransaction({ messages: [message], signers: [{ privateKey, sequence }], ...fee })
+}
+
+/** Gives the hash of a native transaction that the node took. */
+async function broadcast(url: string, tx: string): Promise<string> {
+  const { code, hash, log } = (await rpc(`${url}rpc`, 'broadcast_tx_sync', tx)) as {
+    readonly code: number
+    readonly hash: string
+    readonly log: string
+  }
+  if (code !== 0) throw new Error(`a native transaction was refused: ${log}`)
+  return hash
 }
 
 /** A transfer, a token call (the native token's or that of a deployed one) or a deployment. */

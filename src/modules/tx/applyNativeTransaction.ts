@@ -1,3 +1,4 @@
+import type { NativeResult } from '../../chain/nativeResult.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
@@ -9,7 +10,6 @@ import { chargeFee } from './chargeFee.ts'
 import { chargedFee, findNativeInvalidity } from './checkNativeState.ts'
 import { baseGas, requiredGas } from './gas.ts'
 import type { NativeTransaction } from './nativeTransaction.ts'
-import type { NativeResult } from './result.ts'
 import { runMessages } from './runMessages.ts'
 
 /** What a native transaction runs in. */
@@ -43,8 +43,7 @@ export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   }
   const reason = findNativeInvalidity(input)
   if (reason !== undefined) return { kind: 'skipped', error: reason }
-  const gasBefore = baseGas(transaction.raw.length, transaction.signatureCounts, params)
-  return runTransaction(input, gasBefore)
+  return runTransaction(input, baseGas(transaction, params))
 }
 
 /**

@@ -56,8 +56,7 @@ function checkMemo({ transaction }: NativeStateCheck, { maxMemoCharacters }: Aut
 
 /** A limit that does not even cover reading the transaction could pay for nothing. */
 function checkBaseGas({ transaction }: NativeStateCheck, params: AuthParams): SdkError | undefined {
-  const { raw, signatureCounts, gasLimit } = transaction
-  return outOfGas('txSize', gasLimit, baseGas(raw.length, signatureCounts, params))
+  return outOfGas('txSize', transaction.gasLimit, baseGas(transaction, params))
 }
 
 /** Whether all of the transaction's gas is within its limit. */

@@ -55,6 +55,6 @@ export function nativeTransactionOf(
     signatureCounts,
     keyCount,
     messageGas,
-    intrinsicGas: requiredGas({ raw, signatureCounts, messageGas }, DEFAULT_AUTH_PARAMS),
+    intrinsicGas: requiredGas({ raw, signatureCounts, messageGas, feeGranter }, DEFAULT_AUTH_PARAMS),
   }
 }

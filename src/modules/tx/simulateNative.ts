@@ -1,3 +1,4 @@
+import type { NativeResult } from '../../chain/nativeResult.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
@@ -11,7 +12,6 @@ import { baseGas, requiredGas } from './gas.ts'
 import type { NativeSigner, NativeTransaction } from './nativeTransaction.ts'
 import { EthSecp256k1PubKey } from './publicKey.ts'
 import { readSigners } from './readSigners.ts'
-import type { NativeResult } from './result.ts'
 import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './txTypes.ts'
 
 /** The length of what wallets leave empty when they simulate. */
@@ -49,8 +49,7 @@ export function simulateNative(
   const limited = { ...transaction, gasLimit }
   const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
   if (reason !== undefined) return reason
-  const gasBefore = baseGas(completed.length, signers.signatureCounts, params)
-  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, gasBefore)
+  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, baseGas(limited, params))
   return outcome.kind === 'skipped' ? outcome.error : outcome.result
 }
 

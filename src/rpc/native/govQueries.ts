@@ -1,4 +1,4 @@
-import { CONSTITUTION_KEY } from '../../modules/gov/keys.ts'
+import { getConstitution } from '../../modules/gov/initGov.ts'
 import { GOV_PARAMS } from '../../modules/gov/params.ts'
 import {
   Deposit,
@@ -31,7 +31,7 @@ export const GOV_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/constitution`],
     request: {},
     response: { constitution: string(1) },
-    run: ({ world }) => ({ constitution: new TextDecoder().decode(world.native.get(CONSTITUTION_KEY)) }),
+    run: ({ world }) => ({ constitution: getConstitution(world.native) }),
   }),
   defineQuery({
     service: SERVICE,

@@ -16,7 +16,7 @@ import { slashingInvariants } from '../../../src/modules/slashing/invariants.ts'
 import type { SlashingParams } from '../../../src/modules/slashing/params.ts'
 import { endStaking } from '../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../src/modules/staking/initStaking.ts'
-import { stakingInvariants } from '../../../src/modules/staking/invariants.ts'
+import { poolSurplus, stakingInvariants } from '../../../src/modules/staking/invariants.ts'
 import { Description, Params as StakingParams } from '../../../src/modules/staking/types.ts'
 import { consensusAddressOf, getValidator, type Validator } from '../../../src/modules/staking/validators.ts'
 import type { Address } from '../../../src/primitives/address.ts'
@@ -196,6 +196,7 @@ export class StakingChain {
   /** What the modules of this directory promise; to be called after every operation. */
   check(): void {
     expect(stakingInvariants(this.context)).toEqual([])
+    expect(poolSurplus(this.context)).toEqual({ bonded: 0n, notBonded: 0n })
     expect(distributionInvariants(this.context)).toEqual([])
     expect(slashingInvariants(this.context)).toEqual([])
   }

@@ -7,7 +7,7 @@ import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate
 import { cancelUnbonding } from '../../../../src/modules/staking/cancelUnbonding.ts'
 import { createValidator } from '../../../../src/modules/staking/createValidator.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
-import { stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
+import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
 import { queued } from '../../../../src/modules/staking/queue.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
@@ -123,6 +123,7 @@ it('keeps all invariants and every coin through random histories', () => {
           if (done.kind !== 'slash') expect(getSupply(world)).toBe(supply)
         }
         expect(stakingInvariants(net.context)).toEqual([])
+        expect(poolSurplus(net.context)).toEqual({ bonded: 0n, notBonded: 0n })
         expect(coinsOf(net)).toBe(getSupply(net.context.world))
       }
     }),

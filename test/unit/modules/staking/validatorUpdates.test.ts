@@ -12,7 +12,7 @@ import { getSigningRecord } from '../../../../src/modules/slashing/signingInfo.t
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { endStaking } from '../../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../../src/modules/staking/initStaking.ts'
-import { stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
+import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
 import { getLastPower, getLastTotalPower } from '../../../../src/modules/staking/lastPowers.ts'
 import { getOperator } from '../../../../src/modules/staking/operators.ts'
@@ -82,6 +82,7 @@ function set(index: number, power: bigint): void {
 function take(): (readonly [number, bigint])[] {
   const updates = takeValidatorUpdates(context).map(({ publicKey, power }) => [publicKey[0]! - 1, power] as const)
   expect(stakingInvariants(context)).toEqual([])
+  expect(poolSurplus(context)).toEqual({ bonded: 0n, notBonded: 0n })
   return updates
 }
 
@@ -294,6 +295,7 @@ describe('validator updates', () => {
             if (value > 0n || getValidator(context.world.native, operator(index))) set(index, value)
           followed = updateValidators(followed, takeValidatorUpdates(context))
           expect(stakingInvariants(context)).toEqual([])
+          expect(poolSurplus(context)).toEqual({ bonded: 0n, notBonded: 0n })
           expect(followed.validators.length).toBeLessThanOrEqual(maxValidators)
           for (const { operator, publicKey } of validators(context.world.native)) {
             const counted = followed.validators.find((other) => other.publicKey[0] === publicKey[0])?.power ?? 0n

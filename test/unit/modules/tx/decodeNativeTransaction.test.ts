@@ -77,7 +77,8 @@ describe('decodeNativeTransaction', () => {
       signatureCounts: { ethSecp256k1: 1, secp256k1: 0 },
       keyCount: 1,
       messageGas: [12_000n],
-      intrinsicGas: BigInt(raw.length) * 10n + 15_000n,
+      // bytes, a signature, a fee allowance, a send
+      intrinsicGas: BigInt(raw.length) * 10n + 3000n + 5000n + 12_000n,
     })
   })
 

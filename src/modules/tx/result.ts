@@ -1,1 +1,0 @@
-export type { NativeResult } from '../../chain/nativeResult.ts'
