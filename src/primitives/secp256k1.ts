@@ -41,7 +41,7 @@ interface NativeSecp256k1 {
     output: Uint8Array,
   ): Uint8Array
   ecdsaVerify(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean
-  publicKeyConvert(publicKey: Uint8Array, compressed: boolean): Uint8Array
+  publicKeyConvert(publicKey: Uint8Array, compressed: boolean, output: Uint8Array): Uint8Array
 }
 
 function loadNative(): NativeSecp256k1 | undefined {
@@ -126,12 +126,16 @@ export const decompressNatively: DecompressPublicKey | undefined = nativeDecompr
 function nativeDecompression(): DecompressPublicKey | undefined {
   const native = loadNative()
   if (native === undefined) return undefined
+  const keyInput = new Uint8Array(new ArrayBuffer(33))
+  const output = new Uint8Array(new ArrayBuffer(65))
   return (publicKey) => {
+    keyInput.set(publicKey)
     try {
-      return native.publicKeyConvert(publicKey, false).slice(1)
+      native.publicKeyConvert(keyInput, false, output)
     } catch {
       return undefined
     }
+    return output.slice(1)
   }
 }
 

@@ -1,7 +1,7 @@
 import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { compareKeys, type NativeChange } from './changes.ts'
 import type { StateReader } from './reader.ts'
-import { lowerBound, walkStart } from './sortedKeys.ts'
+import { SortedKeys } from './sortedKeys.ts'
 import type { UndoLog } from './undoLog.ts'
 import type { NativeStore } from './world.ts'
 
@@ -16,8 +16,8 @@ export class NativeJournal implements NativeStore {
   readonly #reader: Pick<StateReader, 'getNative' | 'nativeRange'>
   readonly #undo: UndoLog
   readonly #entries = new Map<string, NativeEntry>()
-  /** Keys that the reader does not have and that were set at least once, ascending. */
-  readonly #added: string[] = []
+  /** Keys that the reader does not have and that were set at least once. */
+  readonly #added = new SortedKeys()
 
   constructor(reader: Pick<StateReader, 'getNative' | 'nativeRange'>, undo: UndoLog) {
     this.#reader = reader
@@ -33,7 +33,7 @@ export class NativeJournal implements NativeStore {
     if (value.length === 0) throw new Error('a native entry is never empty')
     const name = bytesKey(key)
     const entry = this.#entry(name)
-    if (entry.base === undefined) this.#noteAdded(name)
+    if (entry.base === undefined) this.#added.add(name)
     this.#write(entry, new Uint8Array(value))
   }
 
@@ -43,24 +43,10 @@ export class NativeJournal implements NativeStore {
 
   iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]> {
     const found: { key: Uint8Array; value: Uint8Array | undefined }[] = []
-    const name = bytesKey(prefix)
-    let next = lowerBound(this.#added, name)
-    const takeAdded = (before: string | undefined) => {
-      for (; next < this.#added.length; next++) {
-        const key = this.#added[next]!
-        if (!key.startsWith(name) || (before !== undefined && key > before)) return
-        const value = this.#entries.get(key)!.value
-        if (value !== undefined) found.push({ key: keyBytes(key), value })
-      }
+    for (const name of this.#merged(prefix, undefined, false)) {
+      const entry = this.#entries.get(name)
+      if (entry === undefined || entry.value !== undefined) found.push({ key: keyBytes(name), value: entry?.value })
     }
-    for (const key of this.#reader.nativeRange(prefix)) {
-      const keyName = bytesKey(key)
-      takeAdded(keyName)
-      const entry = this.#entries.get(keyName)
-      if (entry === undefined) found.push({ key, value: undefined })
-      else if (entry.value !== undefined) found.push({ key, value: entry.value })
-    }
-    takeAdded(undefined)
     return this.#walk(found)
   }
 
@@ -97,27 +83,16 @@ export class NativeJournal implements NativeStore {
 
   /** Keys of the reader and those that were added, in order; of the latter, some may be without a value. */
   *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
-    const added = this.#added
-    const name = bytesKey(prefix)
-    const step = reverse ? -1 : 1
-    let at = walkStart(added, name, start && bytesKey(start), reverse)
-    const nextAdded = () => (added[at]?.startsWith(name) === true ? added[at] : undefined)
+    const added = this.#added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
+    let next = added.next()
     for (const key of this.#reader.nativeRange(prefix, start, reverse)) {
       const stored = bytesKey(key)
-      for (
-        let next = nextAdded();
-        next !== undefined && (reverse ? next > stored : next < stored);
-        next = nextAdded()
-      ) {
-        at += step
-        yield next
+      for (; next.done !== true && (reverse ? next.value > stored : next.value < stored); next = added.next()) {
+        yield next.value
       }
       yield stored
     }
-    for (let next = nextAdded(); next !== undefined; next = nextAdded()) {
-      at += step
-      yield next
-    }
+    for (; next.done !== true; next = added.next()) yield next.value
   }
 
   #stored(key: Uint8Array): Uint8Array {
@@ -139,11 +114,6 @@ export class NativeJournal implements NativeStore {
   #write(entry: NativeEntry, value: Uint8Array | undefined): void {
     this.#undo.record(restoreValue, entry, entry.value)
     entry.value = value
-  }
-
-  #noteAdded(name: string): void {
-    const at = lowerBound(this.#added, name)
-    if (this.#added[at] !== name) this.#added.splice(at, 0, name)
   }
 }
 

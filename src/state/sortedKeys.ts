@@ -1,10 +1,60 @@
+/** Keys of a chunk, at most: a new key moves half as many on average. */
+const CHUNK_SIZE = 256
+
+/**
+ * A growing set of keys in order. Chunks of bounded size make adding one cheap however many there are; a B-tree would do no
+ * better before there are millions.
+ */
+export class SortedKeys {
+  /** none is empty, but there is always one */
+  readonly #chunks: string[][] = [[]]
+
+  /** Does nothing when the key is there. */
+  add(key: string): void {
+    const chunks = this.#chunks
+    const index = Math.min(lowerBoundOf(chunks, key, lastOf), chunks.length - 1)
+    const chunk = chunks[index]!
+    const at = lowerBound(chunk, key)
+    if (chunk[at] === key) return
+    chunk.splice(at, 0, key)
+    if (chunk.length > CHUNK_SIZE) chunks.splice(index + 1, 0, chunk.splice(CHUNK_SIZE >> 1))
+  }
+
+  /**
+   * Keys with `prefix` from `start` on, or with `reverse` down from it, as `NativeStore.range` has it. Nothing may be added
+   * before the walk ends.
+   */
+  *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
+    const chunks = this.#chunks
+    const step = reverse ? -1 : 1
+    // The first chunk that may hold a key of the walk; a walk down may begin in the one before.
+    const from = Math.min(lowerBoundOf(chunks, walkBound(prefix, start, reverse), lastOf), chunks.length - 1)
+    for (let index = from; index >= 0 && index < chunks.length; index += step) {
+      const chunk = chunks[index]!
+      for (let at = walkStart(chunk, prefix, start, reverse); at >= 0 && at < chunk.length; at += step) {
+        const key = chunk[at]!
+        if (!key.startsWith(prefix)) return
+        yield key
+      }
+    }
+  }
+}
+
+function lastOf(chunk: readonly string[]): string {
+  return chunk.at(-1) ?? ''
+}
+
 /** Index of the first element that is not below `key`. */
 export function lowerBound(sorted: readonly string[], key: string): number {
+  return lowerBoundOf(sorted, key, (element) => element)
+}
+
+function lowerBoundOf<T>(sorted: readonly T[], key: string, keyOf: (element: T) => string): number {
   let low = 0
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (sorted[middle]! < key) low = middle + 1
+    if (keyOf(sorted[middle]!) < key) low = middle + 1
     else high = middle
   }
   return low
@@ -17,10 +67,15 @@ export function walkStart(
   start: string | undefined,
   reverse: boolean,
 ): number {
-  if (!reverse) return lowerBound(sorted, start === undefined || start < prefix ? prefix : start)
+  const bound = walkBound(prefix, start, reverse)
+  const at = lowerBound(sorted, bound)
+  return !reverse || sorted[at] === bound ? at : at - 1
+}
+
+/** Going up, the least key that a walk may give; going down, the greatest, or one behind it that no key is. */
+function walkBound(prefix: string, start: string | undefined, reverse: boolean): string {
+  if (!reverse) return start === undefined || start < prefix ? prefix : start
   // No key holds a character above a byte, so this is behind every key with the prefix.
   const end = `${prefix}\u0100`
-  if (start === undefined || start >= end) return lowerBound(sorted, end) - 1
-  const at = lowerBound(sorted, start)
-  return sorted[at] === start ? at : at - 1
+  return start === undefined || start >= end ? end : start
 }
