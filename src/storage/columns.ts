@@ -38,7 +38,7 @@ export const Column = {
   blockHash: 0x21,
   /** height -> consensus block (protobuf): header, data.txs, evidence, last commit */
   consensusBlock: 0x22,
-  /** height -> how the entries of data.txs fared (src/chain/blockRecord.ts); absent for a block without entries */
+  /** height -> how the entries of data.txs fared (src/chain/blockRecord.ts); absent for a block without entries and events */
   results: 0x23,
   /** transaction hash -> height, index in the Ethereum block (4 bytes) */
   transaction: 0x24,

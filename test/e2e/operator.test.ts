@@ -56,6 +56,10 @@ describe('a data directory', () => {
     const second = await refusal(homedir, environment)
     expect(second.output).toMatch(new RegExp(`^coind: another coind \\(process ${node.process.pid}\\)[^\\n]*\\n$`))
     expect(second.code).toBe(USAGE)
+    expect(await runCoind(['debug', 'invariants', '--homedir', homedir], { environment })).toEqual({
+      code: 0,
+      output: expect.stringMatching(/^block \d+: all invariants hold, \d+ accounts\n$/),
+    })
     const samePort = { ...environment, RPC_PORT: String(node.rpcPort) }
     const third = await refusal(freshHome(), samePort)
     expect(third.output).toMatch(/cannot listen on 127\.0\.0\.1:\d+: the port is in use/)

@@ -112,6 +112,7 @@ export class StakingModel {
   }
 
   end(): void {
+    this.state.sets.delete(this.state.height - 20)
     stake.endStakeBlock(this.state, this.#modules)
   }
 

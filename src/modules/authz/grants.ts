@@ -3,6 +3,7 @@ import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore, WorldState } from '../../state/world.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
+import { removeExpired } from '../expiryQueue.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 import { Grant } from './types.ts'
 
@@ -16,8 +17,6 @@ export interface GrantId {
 /** Keys of x/authz/keeper/keys.go; times in the queue are milliseconds, 8 bytes, rounded up. */
 export const GRANTS_PREFIX = moduleStoreKey('authz', Uint8Array.of(0x01))
 const QUEUE_PREFIX = moduleStoreKey('authz', Uint8Array.of(0x02))
-/** Expired grants that one block removes at most, as the SDK does. */
-const PRUNED_PER_BLOCK = 200
 
 export function getGrant(native: Pick<NativeStore, 'get'>, id: GrantId): Grant | undefined {
   const value = native.get(concatBytes(GRANTS_PREFIX, idBytes(id)))
@@ -60,16 +59,7 @@ export function isExpired({ expiration }: Grant, timeMs: number): boolean {
  * costs one look-up.
  */
 export function beginAuthz({ world: { native }, block }: ModuleContext): void {
-  const due: Uint8Array[] = []
-  for (const [key] of native.range(QUEUE_PREFIX)) {
-    const timeMs = new DataView(key.buffer, key.byteOffset + QUEUE_PREFIX.length).getBigUint64(0)
-    if (timeMs >= BigInt(block.timeMs) || due.length >= PRUNED_PER_BLOCK) break
-    due.push(key)
-  }
-  for (const key of due) {
-    native.delete(key)
-    native.delete(concatBytes(GRANTS_PREFIX, key.subarray(QUEUE_PREFIX.length + 8)))
-  }
+  removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs)
 }
 
 /** EventGrant and EventRevoke: typed events, whose values are JSON. */

@@ -2,14 +2,13 @@ import { type Address, parseAddress } from '../../primitives/address.ts'
 import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
+import { removeExpired } from '../expiryQueue.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 import { FeeGrant } from './types.ts'
 
 /** Keys of x/feegrant/key.go; times in the queue are milliseconds, 8 bytes, rounded up. */
 export const GRANTS_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x00))
 const QUEUE_PREFIX = moduleStoreKey('feegrant', Uint8Array.of(0x01))
-/** Expired allowances that one block removes at most, as the SDK does. */
-const PRUNED_PER_BLOCK = 200
 
 export function getFeeGrant(
   native: Pick<NativeStore, 'get'>,
@@ -49,16 +48,7 @@ export function deleteFeeGrant(
  * due costs one look-up.
  */
 export function endFeegrant({ world: { native }, block }: ModuleContext): void {
-  const due: Uint8Array[] = []
-  for (const [key] of native.range(QUEUE_PREFIX)) {
-    const timeMs = new DataView(key.buffer, key.byteOffset + QUEUE_PREFIX.length).getBigUint64(0)
-    if (timeMs >= BigInt(block.timeMs) || due.length >= PRUNED_PER_BLOCK) break
-    due.push(key)
-  }
-  for (const key of due) {
-    native.delete(key)
-    native.delete(concatBytes(GRANTS_PREFIX, key.subarray(QUEUE_PREFIX.length + 8)))
-  }
+  removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs)
 }
 
 function grantKey(granter: Address, grantee: Address): Uint8Array {

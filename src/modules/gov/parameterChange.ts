@@ -137,12 +137,13 @@ function withValue(params: JsonObject, key: string, value: Json, isMember = fals
 
 function merged(current: Json, value: Json): Json {
   if (isJsonObject(current) && isJsonObject(value)) {
-    let changed: JsonObject = current
+    // A map: the value may have thousands of members, and any names.
+    const changed = new Map(Object.entries(current))
     for (const [member, of] of Object.entries(value)) {
       const name = nameIn(current, plain(member)) ?? member
-      changed = { ...changed, [name]: merged(current[name] ?? null, of) }
+      changed.set(name, merged(Object.hasOwn(current, name) ? current[name]! : null, of))
     }
-    return changed
+    return Object.fromEntries(changed)
   }
   const isDuration = typeof current === 'string' && /^\d+(\.\d+)?s$/.test(current)
   return isDuration && (typeof value === 'string' || typeof value === 'number') ? durationText(value) : value

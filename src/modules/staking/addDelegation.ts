@@ -23,8 +23,11 @@ export interface AddedStake {
   readonly from: 'delegator' | BondStatus
 }
 
-/** The SDK's LegacyDec has at most so many bits; a price that slashing has driven there is as invalid as none. */
-const MAX_SHARES: Decimal = 2n ** 315n
+/**
+ * Shares must fit a uint256, in which contracts see them (the SDK's LegacyDec has 315 bits); a price that slashing has driven
+ * there is as invalid as none.
+ */
+const MAX_SHARES: Decimal = 2n ** 256n
 
 /**
  * Buys shares of a validator (x/staking/keeper/delegation.go, Delegate): pays the delegation's rewards, moves the coins, issues

@@ -8,7 +8,7 @@ import {
   makeSignDoc,
   Registry,
 } from '@cosmjs/proto-signing'
-import { defaultRegistryTypes, makeCompactBitArray, SigningStargateClient } from '@cosmjs/stargate'
+import { defaultRegistryTypes, SigningStargateClient } from '@cosmjs/stargate'
 import { MultiSignature } from 'cosmjs-types/cosmos/crypto/multisig/v1beta1/multisig'
 import { BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
@@ -188,7 +188,8 @@ it('a multisig, put together by CosmJS', async () => {
       bodyBytes = new Uint8Array(signed.bodyBytes)
       signatures.push(signed.signatures[0]!)
     }
-    const bitarray = makeCompactBitArray(keys.map((_, index) => members.includes(index)))
+    const bits = members.reduce((sum, index) => sum | (0x80 >> index), 0)
+    const bitarray = { extraBitsStored: keys.length, elems: Uint8Array.of(bits) }
     const single = { single: { mode: SignMode.SIGN_MODE_LEGACY_AMINO_JSON } }
     const modeInfo = { multi: { bitarray, modeInfos: members.map(() => single) } }
     const authInfo = AuthInfo.fromPartial({
@@ -230,7 +231,7 @@ it('two signers, of whom the second pays the fee', async () => {
   )
   const registry = new Registry(defaultRegistryTypes)
   const bodyBytes = registry.encodeTxBody({ messages: [send(first, receiver, 1n), send(second, receiver, 2n)] })
-  const authInfoBytes = makeAuthInfoBytes(signers, fee().amount, 400_000n, undefined, second)
+  const authInfoBytes = makeAuthInfoBytes(signers, fee().amount, 400_000, undefined, second)
   const signDoc = makeSignDoc(bodyBytes, authInfoBytes, CHAIN_ID, 0n)
   const signatures = await Promise.all(
     holders.map(async (holder, index) => {

@@ -1,0 +1,312 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/distribution/communityPool.ts'
+import { depositValidatorRewards } from '../../../src/modules/distribution/depositRewards.ts'
+import { withdrawCommission, withdrawDelegationRewards } from '../../../src/modules/distribution/withdraw.ts'
+import { setWithdrawAddress } from '../../../src/modules/distribution/withdrawAddress.ts'
+import { unjailValidator } from '../../../src/modules/slashing/unjail.ts'
+import { beginRedelegate } from '../../../src/modules/staking/beginRedelegate.ts'
+import { cancelUnbonding } from '../../../src/modules/staking/cancelUnbonding.ts'
+import { createValidator } from '../../../src/modules/staking/createValidator.ts'
+import { delegate } from '../../../src/modules/staking/delegate.ts'
+import { editValidator } from '../../../src/modules/staking/editValidator.ts'
+import { Description } from '../../../src/modules/staking/types.ts'
+import { undelegate } from '../../../src/modules/staking/undelegate.ts'
+import type { Address } from '../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { ONE } from '../../../src/primitives/decimal.ts'
+import { sha256 } from '../../../src/primitives/hash.ts'
+import type { Name } from '../../independent/modelState.ts'
+import { worth } from '../../independent/stakeModel.ts'
+import { keyOf, ModelledChain, type ModelledSetup, PEOPLE } from './modelledChain.ts'
+import { account, COIN } from './stakingChain.ts'
+
+/** More histories, or the same again: COIND_MODEL_HISTORIES=5000 COIND_MODEL_SEED=7 npx vitest run <this file> */
+const HISTORIES = Number(process.env['COIND_MODEL_HISTORIES'] ?? 250)
+const SEED = Number(process.env['COIND_MODEL_SEED'] ?? 1)
+
+/** Whole numbers, and parts of what there is (in 1/1000, and some acoin more). */
+type Amount = bigint | readonly [permille: number, more: bigint]
+
+const amount: fc.Arbitrary<Amount> = fc.oneof(
+  fc.constantFrom(1n, 2n, 3n, COIN - 1n, COIN, COIN + 1n, 10n ** 27n),
+  fc.bigInt(1n, 50n * COIN),
+  fc.bigInt(1n, 10n ** 27n),
+  fc.tuple(fc.constantFrom(1000, 1000, 500, 333, 1, 1001), fc.constantFrom(0n, 0n, 1n, -1n)),
+)
+const fraction = fc.oneof(
+  fc.constantFrom(0n, 1n, ONE / 2n, ONE / 3n, ONE - 1n, ONE),
+  fc.bigInt(0n, ONE),
+  fc.bigInt(0n, ONE / 10n),
+)
+const stake = fc.oneof(fc.constantFrom(COIN, COIN, 2n * COIN, 10n ** 27n), fc.bigInt(COIN, 40n * COIN))
+
+const setup: fc.Arbitrary<ModelledSetup> = fc
+  .record({
+    stakes: fc.array(fc.record({ stake, rate: fraction }), { minLength: 2, maxLength: 5 }),
+    unbondingNs: fc.bigInt(1_000_000n, 6_000_000_000n),
+    communityTax: fraction,
+    window: fc.integer({ min: 5, max: 20 }),
+    maxEntries: fc.integer({ min: 1, max: 7 }),
+    minSigned: fc.oneof(fc.constantFrom(ONE / 2n, ONE, (ONE * 9n) / 10n), fc.bigInt(1n, ONE)),
+    jailNs: fc.bigInt(1n, 3_000_000_000n),
+    doubleSign: fraction,
+    downtime: fraction,
+    inflation: fc.tuple(fraction, fraction, fraction),
+    goalBonded: fc.oneof(fc.constant(ONE / 2n), fc.bigInt(1n, ONE)),
+    blocksPerYear: fc.constantFrom(7n, 1000n, 78_840_000n),
+    hasMint: fc.boolean(),
+  })
+  .map(({ stakes, unbondingNs, inflation: [rateChange, one, other], hasMint, ...params }) => {
+    const [inflationMin, inflationMax] = one < other ? [one, other] : [other, one]
+    const mint = hasMint ? { rateChange, inflationMin, inflationMax } : { rateChange, inflationMin: 0n, inflationMax: 0n }
+    return {
+      stakes,
+      unbondingNs,
+      params: { ...params, ...mint, unbondingMs: Number(unbondingNs / 1_000_000n), maxValidators: 50 },
+    }
+  })
+
+/** What a step does; its numbers pick whom among those that are there. */
+const KINDS = {
+  blocks: 12,
+  evidence: 2,
+  delegate: 6,
+  undelegate: 6,
+  redelegate: 5,
+  cancel: 3,
+  withdraw: 4,
+  commission: 2,
+  address: 1,
+  deposit: 2,
+  fund: 1,
+  spend: 1,
+  create: 3,
+  rate: 2,
+  minimum: 1,
+  unjail: 4,
+  maxValidators: 2,
+  window: 1,
+} as const
+type Kind = keyof typeof KINDS
+
+const step = fc.record({
+  kind: fc.oneof(
+    ...(Object.keys(KINDS) as Kind[]).map((kind) => ({ weight: KINDS[kind], arbitrary: fc.constant(kind) })),
+  ),
+  a: fc.nat(999),
+  b: fc.nat(999),
+  c: fc.nat(999),
+  amount,
+  part: fraction,
+})
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+const WAITS_MS = [0, 0, 0, 0, 0, 0, 1500, 7000, 86_400_000]
+
+/** One of a list, or undefined when it is empty. */
+function pick<T>(list: readonly T[], number: number): T | undefined {
+  return list[number % Math.max(list.length, 1)]
+}
+
+function bytes(name: Name): Address {
+  return hexToBytes(name)
+}
+
+function resolve(wanted: Amount, whole: bigint): bigint {
+  const found = typeof wanted === 'bigint' ? wanted : (whole * BigInt(wanted[0])) / 1000n + wanted[1]
+  return found > 0n ? found : 1n
+}
+
+/** How often which outcome was seen: a generator that only makes refusals would prove nothing. */
+const seen = new Map<string, number>()
+
+function expectSame(net: ModelledChain, label: string): void {
+  const model = net.describeModel()
+  const chain = net.describeChain()
+  expect(chain, label).toEqual(model)
+}
+
+function blocks(net: ModelledChain, { a, b, c, amount: fees, part }: Step): void {
+  const count = 1 + (a % 8)
+  const absent = PEOPLE.slice(4).filter((_, index) => b % 3 > 0 && ((c >> index) & 1) === 1)
+  for (let i = 0; i < count; i++) {
+    const paid = b % 4 === 0 ? 0n : resolve(fees, part * 1000n)
+    block(net, { fees: paid, absent, evidence: [], waitMs: i > 0 ? 0 : WAITS_MS[(a >> 3) % WAITS_MS.length]! })
+  }
+}
+
+function block(net: ModelledChain, beginning: Parameters<ModelledChain['begin']>[0]): void {
+  net.end()
+  expectSame(net, `end of block ${net.chain.height}`)
+  const powers = net.powers()
+  expect([...powers.chain].sort()).toEqual([...powers.model].sort())
+  const before = [...net.model.state.validators.values()]
+  net.begin(beginning)
+  expectSame(net, `beginning of block ${net.chain.height}`)
+  const jailed = before.filter(({ operator, jailed }) => !jailed && net.model.state.validators.get(operator)?.jailed)
+  if (jailed.length > 0) count('jailed')
+}
+
+function evidence(net: ModelledChain, { a, b, c }: Step): void {
+  const { sets, height } = net.model.state
+  const found = [b, c].flatMap((number) => {
+    const at = Math.max(1, height - (a % 6))
+    const key = pick([...sets.get(at)!.keys()], number)
+    return key === undefined ? [] : [{ key, height: at }]
+  })
+  block(net, { fees: 0n, absent: [], evidence: found, waitMs: 0 })
+}
+
+function count(name: string): void {
+  seen.set(name, (seen.get(name) ?? 0) + 1)
+}
+
+/** What a message does to the chain and to its model; undefined when there is nobody for it. */
+function message({ kind, a, b, c, amount: wanted, part }: Step, net: ModelledChain): Messages | undefined {
+  const { state } = net.model
+  const operators = [...state.validators.keys()]
+  const delegator = PEOPLE[a % PEOPLE.length]!
+  const name = bytesToHex(delegator)
+  const operator = pick(operators, b) ?? bytesToHex(PEOPLE[0]!)
+  const stakeOf = pick([...state.delegations.values()], a)
+  const validator = stakeOf && state.validators.get(stakeOf.operator)!
+  const value = stakeOf && validator ? worth(validator, stakeOf.shares) : 0n
+  const balance = state.balances.get(name) ?? 0n
+  switch (kind) {
+    case 'delegate': {
+      const given = { delegator, operator: bytes(operator), amount: resolve(wanted, balance) }
+      return [(ctx) => delegate(ctx, given), (model) => model.delegate({ ...given, delegator: name, operator })]
+    }
+    case 'undelegate': {
+      if (stakeOf === undefined) return undefined
+      const taken = resolve(wanted, value)
+      const own = { delegator: bytes(stakeOf.delegator), operator: bytes(stakeOf.operator), amount: taken }
+      return [(ctx) => undelegate(ctx, own), (model) => model.undelegate({ ...stakeOf, amount: taken })]
+    }
+    case 'redelegate': {
+      if (stakeOf === undefined) return undefined
+      const taken = resolve(wanted, value)
+      const real = {
+        delegator: bytes(stakeOf.delegator),
+        source: bytes(stakeOf.operator),
+        destination: bytes(operator),
+        amount: taken,
+      }
+      return [
+        (ctx) => beginRedelegate(ctx, real),
+        (model) => model.redelegate({ ...stakeOf, destination: operator, amount: taken }),
+      ]
+    }
+    case 'cancel': {
+      const entry = pick(state.unbondings, a)
+      if (entry === undefined) return undefined
+      const taken = resolve(wanted, entry.balance)
+      const real = { delegator: bytes(entry.delegator), operator: bytes(entry.operator), creationHeight: entry.height }
+      return [
+        (ctx) => cancelUnbonding(ctx, { ...real, amount: taken }),
+        (model) => model.cancelUnbonding({ ...entry, amount: taken }),
+      ]
+    }
+    case 'withdraw': {
+      const [who, from] = stakeOf && c % 5 > 0 ? [stakeOf.delegator, stakeOf.operator] : [name, operator]
+      return [
+        (ctx) => withdrawDelegationRewards(ctx, bytes(who), bytes(from)),
+        (model) => model.withdraw(who, from),
+      ]
+    }
+    case 'commission':
+      return [(ctx) => withdrawCommission(ctx, bytes(operator)), (model) => model.withdrawCommission(operator)]
+    case 'address': {
+      const address = PEOPLE[b % PEOPLE.length]!
+      return [
+        (ctx) => setWithdrawAddress(ctx, delegator, address),
+        (model) => model.setWithdrawAddress(name, bytesToHex(address)),
+      ]
+    }
+    case 'deposit': {
+      const given = resolve(wanted, balance)
+      return [
+        (ctx) => depositValidatorRewards(ctx, delegator, bytes(operator), given),
+        (model) => model.deposit(name, operator, given),
+      ]
+    }
+    case 'fund': {
+      const given = resolve(wanted, balance)
+      return [(ctx) => fundCommunityPool(ctx, delegator, given), (model) => model.fundCommunity(name, given)]
+    }
+    case 'spend': {
+      const given = resolve(wanted, state.communityPool / ONE)
+      return [(ctx) => communityPoolSpend(ctx, delegator, given), (model) => model.spendCommunity(name, given)]
+    }
+    case 'create': {
+      const from = account(1 + (a % 9))
+      const publicKey = sha256(account(1 + (b % 9)))
+      const minSelfDelegation = c % 3 === 0 ? COIN : 1n
+      const commission = { rate: part, maxRate: ONE, maxChangeRate: c % 2 === 0 ? ONE : ONE / 7n }
+      const given = resolve(wanted, state.balances.get(bytesToHex(from))!)
+      if (commission.rate > commission.maxRate) return undefined
+      const rest = { amount: given, minSelfDelegation }
+      const description = Description.create({ moniker: 'new' })
+      return [
+        (ctx) => createValidator(ctx, { operator: from, publicKey, description, commission, ...rest }),
+        (model) =>
+          model.createValidator({
+            operator: bytesToHex(from),
+            key: keyOf(account(1 + (b % 9))),
+            ...commission,
+            ...rest,
+          }),
+      ]
+    }
+    case 'rate':
+      return [edit(operator, part, undefined), (model) => model.changeRate(operator, part)]
+    case 'minimum': {
+      const given = resolve(wanted, state.validators.get(operator)?.tokens ?? 0n)
+      return [edit(operator, undefined, given), (model) => model.raiseMinimum(operator, given)]
+    }
+    case 'unjail': {
+      const jailed = [...state.validators.values()].filter((one) => one.jailed).map((one) => one.operator)
+      const who = pick(jailed, a) ?? operator
+      return [(ctx) => unjailValidator(ctx, bytes(who)), (model) => model.unjail(who)]
+    }
+    default:
+      return undefined
+  }
+}
+type Messages = Parameters<ModelledChain['message']>
+
+function edit(operator: Name, commissionRate: bigint | undefined, minSelfDelegation: bigint | undefined): Messages[0] {
+  const description = Description.create({ moniker: 'edited' })
+  return (ctx) => editValidator(ctx, { operator: bytes(operator), description, commissionRate, minSelfDelegation })
+}
+
+function run(net: ModelledChain, present: Step): void {
+  const { kind, a } = present
+  if (kind === 'blocks') return blocks(net, present)
+  if (kind === 'evidence') return evidence(net, present)
+  if (kind === 'maxValidators') net.setMaxValidators(1 + (a % 7))
+  if (kind === 'window') net.setWindow(5 + (a % 16))
+  const both = message(present, net)
+  if (both === undefined) return
+  const outcome = net.message(...both)
+  const isDone = outcome.chain === 'done'
+  count(`${kind} ${isDone ? 'done' : 'refused'}`)
+  expect(isDone, `${kind}: ${JSON.stringify(outcome)}`).toBe(outcome.model === 'done')
+  expectSame(net, kind)
+}
+
+it('moves every acoin as a model does that was written from the specification alone', () => {
+  const history = fc.array(step, { minLength: 1, maxLength: 70, size: 'max' })
+  fc.assert(
+    fc.property(setup, history, (given, steps) => {
+      const net = new ModelledChain(given)
+      net.begin({ fees: 0n, absent: [], evidence: [], waitMs: 0 })
+      expectSame(net, 'genesis')
+      for (const one of steps) run(net, one)
+      net.chain.check()
+    }),
+    { numRuns: HISTORIES, seed: SEED },
+  )
+  if (process.env['COIND_MODEL_COUNTS']) console.log([...seen].sort())
+})
