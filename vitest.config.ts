@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
+/** End-to-end tests that other files would be in the way of: several nodes at a time, ends at chosen moments, full load. */
+const ALONE = [
+  'test/crash/*.test.ts',
+  'test/e2e/network/*.test.ts',
+  'test/e2e/{exportImport,load,operator,shadow,spec,threadDeath}.test.ts',
+]
+
 /** One project a kind of test, so that each runs alone: `npx vitest run --project unit`. */
 export default defineConfig({
   test: {
@@ -18,7 +25,16 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts', 'test/crash/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: ALONE,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: ALONE,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,

@@ -16,7 +16,7 @@ const STATIC_CHECKS: readonly Check[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
 ]
-const SUITES = ['unit', 'sim', 'conformance', 'e2e']
+const SUITES = ['unit', 'sim', 'conformance', 'e2e', 'alone']
 
 /** Runs a check with its output on this terminal, and says whether it passed. */
 function passes({ name, command, args }: Check): boolean {

@@ -150,12 +150,10 @@ function block(net: ModelledChain, beginning: Parameters<ModelledChain['begin']>
 
 function evidence(net: ModelledChain, { a, b, c }: Step): void {
   const { sets, height } = net.model.state
-  const found = [b, c].flatMap((number) => {
-    const at = Math.max(1, height - (a % 6))
-    const key = pick([...sets.get(at)!.keys()], number)
-    return key === undefined ? [] : [{ key, height: at }]
-  })
-  block(net, { fees: 0n, absent: [], evidence: found, waitMs: 0 })
+  const at = Math.max(1, height - (a % 6))
+  const found = new Set([b, c].map((number) => pick([...sets.get(at)!.keys()], number)!))
+  const fresh = [...found].filter((key) => !net.model.state.evidence.has(`${key}/${at}`))
+  block(net, { fees: 0n, absent: [], evidence: fresh.map((key) => ({ key, height: at })), waitMs: 0 })
 }
 
 function count(name: string): void {

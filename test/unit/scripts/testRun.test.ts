@@ -47,7 +47,7 @@ describe('scripts/test.ts', () => {
   it('adds static checks and suites up', () => {
     stubTools({})
     const { status, stdout } = runTests()
-    expect([status, lastLine(stdout)]).toEqual([0, '43 passed, 0 failed'])
+    expect([status, lastLine(stdout)]).toEqual([0, '53 passed, 0 failed'])
   })
 
   it('runs only the suites that are named', () => {

@@ -9,15 +9,9 @@ import { loadValidatorKey, type ValidatorKey } from '../../../src/consensus/vali
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
-import {
-  differences,
-  type LocalNetwork,
-  makeNetwork,
-  type NetworkNode,
-  waitForHeight,
-} from '../network/localNetwork.ts'
-import { getJson } from './nativeChain.ts'
-import { runCli, sendByCli } from './runCli.ts'
+import { getJson } from '../native/nativeChain.ts'
+import { runCli, sendByCli } from '../native/runCli.ts'
+import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
 
 const OPERATOR = toBech32(hexToBytes(ACCOUNTS[0]!.address), 'coinvaloper')
 const DELEGATOR = toBech32(hexToBytes(ACCOUNTS[1]!.address))
