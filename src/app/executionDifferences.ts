@@ -1,3 +1,4 @@
+import type { BlockEvents } from '../chain/entryResult.ts'
 import type { Log } from '../chain/log.ts'
 import type { NativeEvent } from '../chain/nativeEvent.ts'
 import type { NativeResult } from '../chain/nativeResult.ts'
@@ -19,6 +20,11 @@ export function differingResults(one: EntryResult, other: EntryResult): string[]
 /** What two executions of a block made of the same state, as far as it is not the same. */
 export function differingChanges(one: StateChanges, other: StateChanges): string[] {
   return differences(changeFacts(one), changeFacts(other))
+}
+
+/** What two executions of a block said around its entries, as far as it is not the same. */
+export function differingEvents(one: BlockEvents, other: BlockEvents): string[] {
+  return differences(eventFacts(one), eventFacts(other))
 }
 
 function differences(one: Facts, other: Facts): string[] {
@@ -46,6 +52,13 @@ function resultFacts(result: EntryResult): Facts {
     ['logs', logs.map(logText).join(' ')],
     ['transfers', result.transfers.map(transferText).join(' ')],
     ['events', result.events.map(eventText).join(' ')],
+  ])
+}
+
+function eventFacts({ begin, end }: BlockEvents): Facts {
+  return new Map([
+    ['events of its start', begin.map(eventText).join(' ')],
+    ['events of its end', end.map(eventText).join(' ')],
   ])
 }
 

@@ -6,7 +6,7 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import { StateReadError } from '../state/stateReadError.ts'
 import type { BlockExecution } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
-import { differingChanges, differingResults } from './executionDifferences.ts'
+import { differingChanges, differingEvents, differingResults } from './executionDifferences.ts'
 import type { EntryResult } from './executionResults.ts'
 
 /** An execution whose result can be checked before anybody relies on it. */
@@ -47,7 +47,10 @@ export async function beginShadowed(
       return primary.end()
     },
     check: async () => {
-      const differences = differingChanges(primary.world.changes(), shadow.world.changes())
+      const differences = [
+        ...differingChanges(primary.world.changes(), shadow.world.changes()),
+        ...differingEvents(primary.blockEvents(), shadow.blockEvents()),
+      ]
       if (differences.length > 0) throw await block.stateMismatch(differences)
     },
   }

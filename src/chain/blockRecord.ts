@@ -50,7 +50,7 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
   const executed: RLPInput[] = []
   const native: RLPInput[] = []
   const skipped: RLPInput[] = []
-  for (const [position, entry] of entries.entries()) {
+  entries.forEach((entry, position) => {
     if (entry.kind === 'evm') {
       const { receipt, transfers, events } = entry
       const fields: RLPInput[] = [
@@ -77,7 +77,7 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
       const reasonBytes = text.encode.encode(reason)
       skipped.push([BigInt(position), BigInt(code), text.encode.encode(codespace), reasonBytes, gasWanted])
     }
-  }
+  })
   const ofBlock = [encodeEvents(blockEvents.begin, table), encodeEvents(blockEvents.end, table)]
   const texts = table.texts()
   const rest = texts.length === 0 ? [] : [native, ofBlock, texts]

@@ -1,5 +1,4 @@
 import { type Address, moduleAddress, parseAddress } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
@@ -9,10 +8,10 @@ import type { NativeEvent } from './nativeEvent.ts'
 import type { EventTerm } from './reader.ts'
 
 /**
- * The index of events maps a term to the heights of blocks that hold it: a kind byte and 8 bytes. It may name blocks that
+ * The index of events maps a term to the heights of blocks that hold it: a kind byte and 6 bytes. It may name blocks that
  * don't hold what is looked for, never the other way round; readers look at the events.
  */
-const TERM_BYTES = 9
+const TERM_BYTES = 7
 
 /**
  * Every EVM transaction moves coins and makes the same few bank events, so those cost as little as they can: of their
@@ -40,15 +39,18 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
+/** The end of an address: many of those that people choose begin alike. */
+const PARTY_AT = 20 - (TERM_BYTES - 1)
+
 function term(kind: number, bytes: Uint8Array): Uint8Array {
   const made = new Uint8Array(TERM_BYTES)
   made[0] = kind
-  made.set(bytes.subarray(0, TERM_BYTES - 1), 1)
+  made.set(bytes, 1)
   return made
 }
 
 function hashTerm(kind: number, text: string): Uint8Array {
-  return term(kind, sha256(new TextEncoder().encode(text)))
+  return term(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
 /** Under which blocks with such an attribute are found. */
@@ -57,7 +59,7 @@ function termOf({ key, value }: EventTerm): Uint8Array {
     return value === undefined ? hashTerm(Kind.key, key) : hashTerm(Kind.attribute, `${key}=${value}`)
   }
   const party = value !== undefined && PARTY_KEYS.has(key) ? accountOf(value) : undefined
-  return party === undefined ? BANK_TERM : term(Kind.party, party)
+  return party === undefined ? BANK_TERM : term(Kind.party, party.subarray(PARTY_AT))
 }
 
 function accountOf(text: string): Address | undefined {
@@ -77,24 +79,27 @@ export function eventIndexKeys(
 ): Uint8Array[] {
   const suffix = heightBytes(height)
   const keys: Uint8Array[] = []
-  const seen = new Set<string>()
-  const isNew = (name: string): boolean => {
-    const { size } = seen
-    return seen.add(name).size > size
-  }
+  const parties = new Set<number>()
   const addParty = (address: Address): void => {
-    if (isNew(bytesKey(address))) keys.push(partyKey(address, suffix))
+    const { size } = parties
+    if (parties.add(partyNumber(address)).size > size) keys.push(partyKey(address, suffix))
   }
-  const addTerm = (item: EventTerm): void => {
-    if (isNew(item.value === undefined ? item.key : `${item.key}=${item.value}`)) {
-      keys.push(columnKey(Column.eventTerm, termOf(item), suffix))
-    }
-  }
+  const addTerm = (item: EventTerm): void => void keys.push(columnKey(Column.eventTerm, termOf(item), suffix))
+  /** Values that were seen, by type and key of their attributes. */
+  const seenValues = new Map<string, Map<string, Set<string>>>()
   const addEvents = (events: readonly NativeEvent[]): void => {
     for (const { type, attributes } of events) {
+      const byKey = seenValues.get(type) ?? new Map<string, Set<string>>()
+      if (byKey.size === 0) seenValues.set(type, byKey)
       for (const { key, value } of attributes) {
-        addTerm({ key: `${type}.${key}` })
-        addTerm({ key: `${type}.${key}`, value })
+        let values = byKey.get(key)
+        if (values === undefined) {
+          values = new Set()
+          byKey.set(key, values)
+          addTerm({ key: `${type}.${key}` })
+        }
+        const { size } = values
+        if (values.add(value).size > size) addTerm({ key: `${type}.${key}`, value })
       }
     }
   }
@@ -106,7 +111,7 @@ export function eventIndexKeys(
     hasEvm = true
     addParty(entry.signed.sender)
     for (const { from, to } of evmTransfers(entry)) {
-      addParty(from)
+      if (from !== entry.signed.sender) addParty(from)
       addParty(to)
     }
     addEvents(entry.events)
@@ -117,12 +122,19 @@ export function eventIndexKeys(
   return keys
 }
 
+/** What a party's term has of the address, as a number. */
+function partyNumber(address: Address): number {
+  let high = 0
+  for (let i = PARTY_AT; i < 17; i++) high = high * 256 + address[i]!
+  return high * 0x1_00_00_00 + address[17]! * 0x1_00_00 + address[18]! * 0x1_00 + address[19]!
+}
+
 /** As `columnKey` of the term makes it. */
 function partyKey(address: Address, suffix: Uint8Array): Uint8Array {
   const key = new Uint8Array(1 + TERM_BYTES + HEIGHT_BYTES)
   key[0] = Column.eventTerm
   key[1] = Kind.party
-  for (let i = 0; i < TERM_BYTES - 1; i++) key[2 + i] = address[i]!
+  for (let i = PARTY_AT; i < 20; i++) key[2 + i - PARTY_AT] = address[i]!
   for (let i = 0; i < HEIGHT_BYTES; i++) key[1 + TERM_BYTES + i] = suffix[i]!
   return key
 }

@@ -1,7 +1,7 @@
-import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
-import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { Column, columnKey, HEIGHT_BYTES, heightBytes, writeHeight } from '../storage/columns.ts'
 import { encodeResults, isEmptyResult } from './blockRecord.ts'
 import { entryHash } from './entryKind.ts'
 import type { BlockEvents, StoredEntry } from './entryResult.ts'
@@ -34,11 +34,11 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   }
   if (isEmptyResult(entries, events)) return
   batch.put(columnKey(Column.results, height), encodeResults(entries, events))
-  for (const [position, entry] of entries.entries()) {
+  entries.forEach((entry, position) => {
     const key = transactionKey(entry)
-    if (key === undefined) continue
-    batch.put(key, concatBytes(height, placeBytes(entry.kind === 'evm' ? entry.index : position)))
-  }
+    if (key === undefined) return
+    batch.put(key, locationBytes(block.header.number, entry.kind === 'evm' ? entry.index : position))
+  })
   for (const key of indexKeys(block.header.number, entries, events)) batch.put(key, EMPTY_BYTES)
 }
 
@@ -59,8 +59,10 @@ export function consensusHashKey(hash: Uint8Array): Uint8Array {
   return columnKey(Column.consensusHash, hash.subarray(0, 8))
 }
 
-function placeBytes(place: number): Uint8Array {
-  const out = new Uint8Array(4)
-  new DataView(out.buffer).setUint32(0, place)
+/** A height, then 4 bytes: a full block has thousands of these. */
+function locationBytes(height: number, place: number): Uint8Array {
+  const out = new Uint8Array(HEIGHT_BYTES + 4)
+  writeHeight(out, 0, height)
+  for (let i = 0; i < 4; i++) out[HEIGHT_BYTES + i] = place >>> (24 - 8 * i)
   return out
 }

@@ -4,12 +4,14 @@ import type { Terminal } from './ports.ts'
 
 /** The node that `tx` and `query` talk to did not answer, or refused. The message is a line for the operator. */
 export class NodeRequestError extends Error {
-  override readonly name = 'NodeRequestError'
+  /** they end a command with different codes */
+  override readonly name: 'NodeUnreachable' | 'NodeRefused'
   /** of HTTP; undefined when there was no answer */
   readonly status: number | undefined
 
   constructor(message: string, status: number | undefined, options?: ErrorOptions) {
     super(message, options)
+    this.name = status === undefined ? 'NodeUnreachable' : 'NodeRefused'
     this.status = status
   }
 }

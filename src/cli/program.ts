@@ -31,7 +31,8 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['SyncError', EXIT_DATA],
   ['SeedRefusedError', EXIT_DATA],
   ['SeedUnavailableError', EXIT_UNAVAILABLE],
-  ['NodeRequestError', EXIT_UNAVAILABLE],
+  ['NodeUnreachable', EXIT_UNAVAILABLE],
+  ['NodeRefused', EXIT_FAILED],
   ['TransactionFailed', EXIT_FAILED],
   ['EvmModuleError', EXIT_UNAVAILABLE],
 ])

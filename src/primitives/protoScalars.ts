@@ -1,3 +1,4 @@
+import { bytesKey } from './bytes.ts'
 import { type Decimal, formatDecimal, parseDecimal } from './decimal.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
 
@@ -67,11 +68,19 @@ function varint(raw: bigint | Uint8Array): bigint {
 }
 
 function readText(raw: bigint | Uint8Array): string {
+  const bytes = delimited(raw)
+  if (isAscii(bytes)) return bytesKey(bytes)
   try {
-    return UTF8.decode(delimited(raw))
+    return UTF8.decode(bytes)
   } catch (cause) {
     throw new ProtobufError('not UTF-8', { cause })
   }
+}
+
+/** Nearly all text; the decoder takes several times as long for short ones. */
+function isAscii(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false
+  return true
 }
 
 export const stringCodec: ValueCodec<string> = {

@@ -1,4 +1,4 @@
-import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
+import { type FieldValue, ProtobufError, ProtobufFields, ProtobufWriter, visitFields } from './protobuf.ts'
 import {
   type AnyMessageType,
   boolCodec,
@@ -213,7 +213,7 @@ export function defineMessage<const F extends Readonly<Record<string, Field<any>
     jsonName: toSnakeCase(key),
   }))
   const ascending = [...named].sort((a, b) => a.number - b.number)
-  const byNumber = new Map(named.map((field) => [field.number, field]))
+  const positions = new Map(named.map((field, position) => [field.number, position]))
   const byName = new Map(named.flatMap((field) => [[field.jsonName, field] as const, [field.name, field] as const]))
 
   const type: MessageType<Value> = {
@@ -231,12 +231,20 @@ export function defineMessage<const F extends Readonly<Record<string, Field<any>
       return writer.finish()
     },
     decode: (raw) => {
-      const read = new ProtobufFields(raw)
-      for (const number of read.numbers()) {
-        if (!byNumber.has(number)) throw new ProtobufError(`unknown field ${number} in ${name}`)
-      }
+      const found: (FieldValue[] | undefined)[] = []
+      visitFields(raw, (number, value) => {
+        const position = positions.get(number)
+        if (position === undefined) throw new ProtobufError(`unknown field ${number} in ${name}`)
+        const values = found[position]
+        if (values === undefined) found[position] = [value]
+        else values.push(value)
+      })
       const out: Record<string, unknown> = {}
-      for (const field of named) out[field.name] = readField(read, field, name)
+      for (let i = 0; i < named.length; i++) {
+        const field = named[i]!
+        const values = found[i]
+        out[field.name] = values === undefined ? field.zero : readField(values, field, name)
+      }
       return out as Value
     },
     toJson: (value, context) => {
@@ -288,8 +296,8 @@ function packed(codec: ValueCodec<unknown>, values: readonly unknown[]): Uint8Ar
   return Buffer.concat(parts)
 }
 
-function readField(fields: ProtobufFields, { number, codec, presence, zero }: NamedField, name: string): unknown {
-  const values = fields.values(number)
+/** @param values not empty */
+function readField(values: readonly FieldValue[], { number, codec, presence }: NamedField, name: string): unknown {
   try {
     if (presence === 'repeated') {
       if (!codec.isPacked) return values.map((value) => codec.read(value))
@@ -297,8 +305,7 @@ function readField(fields: ProtobufFields, { number, codec, presence, zero }: Na
         typeof value === 'bigint' ? [codec.read(value)] : ProtobufFields.varints(value).map((item) => codec.read(item)),
       )
     }
-    const last = values.at(-1)
-    return last === undefined ? zero : codec.read(last)
+    return codec.read(values.at(-1)!)
   } catch (cause) {
     if (!(cause instanceof ProtobufError)) throw cause
     throw new ProtobufError(`field ${number} of ${name}: ${cause.message}`, { cause })

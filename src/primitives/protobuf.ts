@@ -1,5 +1,11 @@
 import { EMPTY_BYTES, toBuffer } from './bytes.ts'
 
+/** Most messages are smaller. */
+const SPARE_BYTES = 1024
+const MAX_SPARE = 16
+/** Buffers of {@link SPARE_BYTES} whose writers are done: making one takes longer than writing a message. */
+const spare: Uint8Array[] = []
+
 /**
  * Writes one protobuf message, fields in the order of the calls. Zero numbers, empty bytes and empty text are left out,
  * as proto3 does; nested messages never are.
@@ -7,7 +13,7 @@ import { EMPTY_BYTES, toBuffer } from './bytes.ts'
  * (cosmjs-types 0.11 cannot be used where every byte counts: its writer garbles 64-bit integers from 2^31 to 2^32 − 1.)
  */
 export class ProtobufWriter {
-  #buffer = new Uint8Array(128)
+  #buffer = spare.pop() ?? new Uint8Array(SPARE_BYTES)
   #length = 0
 
   /** int32, int64, uint32, uint64, enum or bool; a negative number takes ten bytes */
@@ -45,7 +51,7 @@ export class ProtobufWriter {
   message<T>(field: number, write: (writer: ProtobufWriter, value: T) => void, value: T): this {
     const nested = new ProtobufWriter()
     write(nested, value)
-    this.#delimited(field, nested.#buffer.subarray(0, nested.#length))
+    this.#delimited(field, nested.finish())
     return this
   }
 
@@ -56,14 +62,19 @@ export class ProtobufWriter {
 
   /** The message's own bytes. */
   finish(): Uint8Array {
-    return this.#buffer.slice(0, this.#length)
+    const used = this.#buffer
+    // Should writing go on, these bytes are full, and a copy grows.
+    this.#buffer = used.slice(0, this.#length)
+    if (used.length === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(used)
+    return this.#buffer
   }
 
   /** The bytes after their length, as CometBFT signs them. */
   finishDelimited(): Uint8Array {
+    const message = this.finish()
     const out = new ProtobufWriter()
-    out.#varint(this.#length)
-    out.#append(this.#buffer.subarray(0, this.#length))
+    out.#varint(message.length)
+    out.#append(message)
     return out.finish()
   }
 
@@ -116,7 +127,8 @@ export class ProtobufError extends Error {
   override readonly name = 'ProtobufError'
 }
 
-type FieldValue = bigint | Uint8Array
+/** A varint as 64 unsigned bits, everything else as bytes. */
+export type FieldValue = bigint | Uint8Array
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -129,26 +141,16 @@ export class ProtobufFields {
 
   /** @throws ProtobufError */
   constructor(bytes: Uint8Array) {
-    const cursor = { bytes, at: 0 }
-    while (cursor.at < bytes.length) {
-      const tag = readVarint(cursor)
-      if (tag < 8n || tag > 0xffff_ffffn) throw new ProtobufError(`illegal tag ${tag}`)
-      const field = Number(tag >> 3n)
-      const value = readValue(cursor, Number(tag & 7n))
+    visitFields(bytes, (field, value) => {
       const values = this.#fields.get(field)
       if (values === undefined) this.#fields.set(field, [value])
       else values.push(value)
-    }
+    })
   }
 
   /** The numbers of the fields that are there. */
   numbers(): IterableIterator<number> {
     return this.#fields.keys()
-  }
-
-  /** What is there of a field, in order: varints as 64 unsigned bits, everything else as bytes. */
-  values(field: number): readonly FieldValue[] {
-    return this.#fields.get(field) ?? []
   }
 
   /** The items of a packed field. @throws ProtobufError */
@@ -198,9 +200,27 @@ export class ProtobufFields {
   }
 }
 
+/** Reads the fields of a message in their order; bytes are views on the input. @throws ProtobufError */
+export function visitFields(bytes: Uint8Array, visit: (field: number, value: FieldValue) => void): void {
+  const cursor = { bytes, at: 0 }
+  while (cursor.at < bytes.length) {
+    const tag = readNumber(cursor)
+    if (tag < 8 || tag > 0xffff_ffff) throw new ProtobufError(`illegal tag ${tag}`)
+    visit(Math.floor(tag / 8), readValue(cursor, tag % 8))
+  }
+}
+
 interface Cursor {
   readonly bytes: Uint8Array
   at: number
+}
+
+/** A varint of at most 53 bits exactly, a greater one about. */
+function readNumber(cursor: Cursor): number {
+  const first = cursor.bytes[cursor.at]
+  if (first === undefined || first >= 0x80) return Number(readVarint(cursor))
+  cursor.at++
+  return first
 }
 
 function readVarint(cursor: Cursor): bigint {
@@ -223,7 +243,7 @@ function readVarint(cursor: Cursor): bigint {
 function readValue(cursor: Cursor, wireType: number): FieldValue {
   if (wireType === 0) return readVarint(cursor)
   if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)
-  const length = wireType === 2 ? Number(readVarint(cursor)) : wireType === 1 ? 8 : 4
+  const length = wireType === 2 ? readNumber(cursor) : wireType === 1 ? 8 : 4
   const end = cursor.at + length
   if (end > cursor.bytes.length) throw new ProtobufError('unexpected end')
   const value = cursor.bytes.subarray(cursor.at, end)

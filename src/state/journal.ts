@@ -2,16 +2,15 @@ import type { Log } from '../chain/log.ts'
 import type { NativeEvent } from '../chain/nativeEvent.ts'
 import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, equalBytes, stripZeros } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
-import type { AccountChange, StateChanges } from './changes.ts'
+import type { StateChanges } from './changes.ts'
+import { accountChanges } from './journalChanges.ts'
 import {
   type AccountEntry,
-  changedSlots,
   createEntry,
   createScope,
   enterTransaction,
-  equalAccounts,
   isEmptyAccount,
   NEW_ACCOUNT,
   type Slot,
@@ -287,23 +286,8 @@ export class Journal implements WorldState {
 
   /** Everything that differs from the reader's state. The journal can go on after it. */
   changes(): StateChanges {
-    const accounts: AccountChange[] = []
-    const codeKeys = new Set<string>()
-    // The strings' own order is that of the bytes.
-    for (const key of [...this.#accounts.keys()].sort()) {
-      const entry = this.#accounts.get(key)!
-      const wiped = entry.wiped && this.#reader.storageCount(entry.address) > 0
-      const slots = changedSlots(entry, wiped)
-      if (!wiped && slots.length === 0 && equalAccounts(entry.base, entry.account)) continue
-      const { address, base: previous, account: current } = entry
-      accounts.push({ address, previous, current, wiped, slots })
-      if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
-    }
-    const codes = [...codeKeys]
-      .filter((key) => this.#codes.has(key))
-      .sort()
-      .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
-    return { accounts, codes, native: this.native.changes() }
+    const changes = accountChanges(this.#accounts, this.#codes, this.#reader)
+    return { ...changes, native: this.native.changes() }
   }
 
   /** The entry of an account that was looked up before: what was not can be neither warm nor changed. */

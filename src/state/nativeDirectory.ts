@@ -18,9 +18,9 @@ interface Page {
   /** 0: a leaf of raw keys; more: each key is a lower bound of what its child holds */
   readonly height: number
   /** ascending */
-  readonly keys: Uint8Array[]
+  readonly keys: readonly Uint8Array[]
   /** page numbers of the children; empty for a leaf */
-  readonly children: number[]
+  readonly children: readonly number[]
   /** of the root: the number that the next new page gets */
   readonly nextPage: number
 }
@@ -46,22 +46,32 @@ export function* walkKeys(
     (reverse && start !== undefined && compareBytes(key, start) > 0)
 
   function* walk(number: number): Generator<Uint8Array, void, void> {
-    const page = loadPage(readPage, number)
-    const count = page.keys.length
-    for (let step = 0; step < count; step++) {
-      const i = reverse ? count - 1 - step : step
-      const key = page.keys[i]!
-      if (page.height === 0) {
-        if (!isBelow(key) && !isAbove(key)) yield key
-        continue
-      }
-      const following = page.keys[i + 1]
-      // A child's keys begin at its own bound, which may lie below what is in it now, and end before the next one's.
-      const endsBelow = following !== undefined && compareBytes(following, low) <= 0
-      if (!endsBelow && !isAbove(key)) yield* walk(page.children[i]!)
+    const { height, keys, children } = loadPage(readPage, number)
+    // A child's keys begin at its own bound, which may lie below what is in it now, and end before the next one's.
+    const first =
+      height === 0
+        ? countWhile(keys, isBelow)
+        : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
+    const behind = countWhile(keys, (key) => !isAbove(key))
+    for (let step = 0; step < behind - first; step++) {
+      const i = reverse ? behind - 1 - step : first + step
+      if (height === 0) yield keys[i]!
+      else yield* walk(children[i]!)
     }
   }
   yield* walk(ROOT)
+}
+
+/** How many keys from the first on meet a condition that none does after one that does not. */
+function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boolean): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (meets(keys[middle]!)) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** A raw key that came into the set or left it. */
@@ -189,7 +199,14 @@ function encodePage(page: Page): Uint8Array {
   return out.finish()
 }
 
+/** The last pages by their bytes, which caches keep: each walk of a block reads the root and mostly the same few others. */
+const decoded = new Map<Uint8Array, Page>()
+/** 3 MB. */
+const MAX_DECODED = 256
+
 function decodePage(bytes: Uint8Array): Page {
+  const known = decoded.get(bytes)
+  if (known !== undefined) return known
   const reader = new VarintReader(bytes)
   const height = reader.next()
   const nextPage = reader.next()
@@ -202,5 +219,8 @@ function decodePage(bytes: Uint8Array): Page {
     if (height > 0) children.push(reader.next())
     previous = key
   }
-  return { height, keys, children, nextPage }
+  const page: Page = { height, keys, children, nextPage }
+  if (decoded.size === MAX_DECODED) decoded.delete(decoded.keys().next().value!)
+  decoded.set(bytes, page)
+  return page
 }

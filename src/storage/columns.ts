@@ -46,7 +46,7 @@ export const Column = {
   logTerm: 0x25,
   /** sha256 of a native transaction that started -> height, position in data.txs (4 bytes) */
   nativeTransaction: 0x2b,
-  /** event term (9 bytes; src/chain/eventIndex.ts) ‖ height -> no bytes */
+  /** event term (7 bytes; src/chain/eventIndex.ts) ‖ height -> no bytes */
   eventTerm: 0x2c,
   /** name -> head record, oldest block, genesis hash */
   chainMeta: 0x26,

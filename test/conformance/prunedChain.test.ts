@@ -12,7 +12,7 @@ const WINDOW = 50
 const BLOCKS = 2_000
 const STATE_HISTORY = [Column.changeIndex, Column.changeShard, Column.trieHistory, Column.blockChanges]
 /** headers and commits stay whatever is pruned */
-const BODIES = [Column.results, Column.transaction, Column.logTerm]
+const BODIES = [Column.results, Column.transaction, Column.nativeTransaction, Column.logTerm, Column.eventTerm]
 const RECEIVERS = Array.from({ length: 12 }, (_, i) => `0x${(0xabc0 + i).toString(16).padStart(40, '0')}` as const)
 
 let chain: TestChain

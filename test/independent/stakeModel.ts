@@ -151,6 +151,7 @@ export interface NewModelValidator {
 export function addValidator(state: ModelState, modules: ModuleNames, added: NewModelValidator, rateTimeMs: number): void {
   refuseIf(state.validators.has(added.operator), 'operator has a validator')
   refuseIf([...state.validators.values()].some(({ key }) => key === added.key), 'key has a validator')
+  refuseIf(state.signing.get(added.key)?.tombstoned === true, 'key signed twice')
   refuseIf(added.amount < added.minSelfDelegation, 'too little stake')
   const { amount, ...rest } = added
   const validator: ModelValidator = {

@@ -83,7 +83,7 @@ export class StakingModel {
 
   /** Runs a message. @returns why it was refused; then nothing has changed */
   attempt(message: (model: this) => void): string | undefined {
-    const before = structuredClone(this.state)
+    const before = this.copy()
     try {
       message(this)
     } catch (error) {
@@ -94,9 +94,10 @@ export class StakingModel {
     return undefined
   }
 
-  /** Another model with the same state, to look into the future. */
+  /** The state once more, to look into the future or to come back to it. Messages do not change sets. */
   copy(): ModelState {
-    return structuredClone(this.state)
+    const { sets, ...rest } = this.state
+    return { ...structuredClone(rest), sets }
   }
 
   begin({ timeMs, absent, evidence }: ModelBlock): void {
@@ -208,9 +209,8 @@ export class StakingModel {
 
   changeRate(operator: Name, rate: bigint): void {
     const validator = validatorOf(this.state, operator)
-    const change = rate > validator.rate ? rate - validator.rate : validator.rate - rate
     refuseIf(this.state.timeMs - validator.rateTimeMs < DAY_MS, 'changed on this day')
-    refuseIf(rate > validator.maxRate || change > validator.maxChangeRate, 'too much')
+    refuseIf(rate > validator.maxRate || rate - validator.rate > validator.maxChangeRate, 'too much')
     rewards.settle(this.state, validator)
     validator.rate = rate
     validator.rateTimeMs = this.state.timeMs

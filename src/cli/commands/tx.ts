@@ -113,9 +113,7 @@ function addTransactionOptions(command: Command): Command {
     .addOption(new Option('--gas-price <acoin>', 'fee per gas, in acoin').argParser(readInteger))
     .addOption(new Option('--memo <text>', 'remark that everybody can read').default(''))
     .addOption(
-      new Option('--timeout-height <n>', 'last block that may take it (default: any)')
-        .argParser(readInteger)
-        .default(0n, 'none'),
+      new Option('--timeout-height <n>', 'last block that may take it').argParser(readInteger).default(0n, 'any'),
     )
     .addOption(new Option('--fee-granter <address>', 'account whose fee allowance pays'))
     .addOption(new Option('--dry-run', 'sign and show the transaction, and send nothing'))

@@ -18,11 +18,6 @@ export function emitTransfer(world: Emitter, sender: Address, recipient: Address
   world.emitEvent(event('transfer', attributes))
 }
 
-/** An output of a multi-send: its sender is in the message event. */
-export function emitOutput(world: Emitter, recipient: Address, amount: bigint): void {
-  world.emitEvent(event('transfer', { recipient: toBech32(recipient), amount: amountText(amount) }))
-}
-
 export function emitMessageSender(world: Emitter, sender: Address): void {
   world.emitEvent(event('message', { sender: toBech32(sender) }))
 }

@@ -160,7 +160,8 @@ function validateMultiSend(inputs: readonly Party[], outputs: readonly Party[]):
 /** MsgSetSendEnabled.ValidateBasic */
 function validateSendEnabled(entries: readonly SendEnabled[], useDefaultFor: readonly string[]): SdkError | undefined {
   const denoms = entries.map(({ denom }) => denom)
-  const repeatedDenom = denoms.find((denom, index) => denoms.indexOf(denom) < index)
+  const seen = new Set<string>()
+  const repeatedDenom = denoms.find((denom) => seen.size === seen.add(denom).size)
   if (repeatedDenom !== undefined) {
     return sdkError('invalidRequest', `duplicate denom entries found for "${repeatedDenom}"`)
   }

@@ -1,7 +1,7 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { ModuleContext } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { emitCoinReceived, emitCoinSpent, emitMessageSender, emitOutput } from './bankEvents.ts'
+import { emitCoinReceived, emitCoinSpent, emitMessageSender, emitTransfer } from './bankEvents.ts'
 import { isBlockedAddress } from './blockedAddresses.ts'
 import { insufficientFunds, transferError } from './send.ts'
 import { transfer } from './transfer.ts'
@@ -34,7 +34,7 @@ export function multiSend(
     const moved = transfer(world, from, to, amount)
     if (!moved.ok) return transferError(moved, amount)
     emitCoinReceived(world, to, amount)
-    emitOutput(world, to, amount)
+    emitTransfer(world, from, to, amount)
   }
   return undefined
 }

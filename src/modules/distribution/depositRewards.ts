@@ -1,11 +1,11 @@
-import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
+import type { Address } from '../../primitives/address.ts'
 import { decimalOf } from '../../primitives/decimal.ts'
 import { sendCoins } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { DISTRIBUTION } from '../moduleAccounts.ts'
 import type { SdkError } from '../sdkError.ts'
+import { stakingError } from '../staking/errors.ts'
 import { getValidator } from '../staking/validators.ts'
-import { distributionError } from './errors.ts'
 import { receive } from './settle.ts'
 
 /** MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they were its share of fees. */
@@ -18,7 +18,7 @@ export function depositValidatorRewards(
   const failure = sendCoins(context, from, DISTRIBUTION, amount)
   if (failure !== undefined) return failure
   const validator = getValidator(context.world.native, operator)
-  if (validator === undefined) return distributionError('noValidator', toBech32(operator, BECH32_OPERATOR))
+  if (validator === undefined) return stakingError('noValidatorFound')
   receive(context, validator, decimalOf(amount))
   return undefined
 }

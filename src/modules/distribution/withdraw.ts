@@ -8,6 +8,7 @@ import type { ModuleContext } from '../context.ts'
 import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
+import { stakingError } from '../staking/errors.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
 import { earnedByShares, startEarning } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
@@ -30,9 +31,9 @@ export function withdrawDelegationRewards(
 ): Outcome<bigint> {
   const { native } = context.world
   const validator = getValidator(native, operator)
-  if (validator === undefined) return distributionError('noValidatorInfo')
+  if (validator === undefined) return stakingError('noValidatorFound')
   const delegation = getDelegation(native, delegator, operator)
-  if (delegation === undefined) return distributionError('emptyDelegationInfo')
+  if (delegation === undefined) return stakingError('noDelegation')
   const paid = payDelegation(context, validator, delegator, delegation.shares)
   if (!isSdkError(paid)) startEarning(context, operator, delegator)
   return paid

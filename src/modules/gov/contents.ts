@@ -44,7 +44,7 @@ export const CancelSoftwareUpgradeProposal = defineMessage('cosmos.upgrade.v1bet
 export const CONTENT_TYPES = [
   { type: TextProposal, aminoName: 'cosmos-sdk/TextProposal' },
   { type: ParameterChangeProposal, aminoName: 'cosmos-sdk/ParameterChangeProposal' },
-  { type: CommunityPoolSpendProposal, aminoName: 'cosmos-sdk/CommunityPoolSpendProposal' },
+  { type: CommunityPoolSpendProposal, aminoName: CommunityPoolSpendProposal.typeUrl },
   { type: SoftwareUpgradeProposal, aminoName: 'cosmos-sdk/SoftwareUpgradeProposal' },
   { type: CancelSoftwareUpgradeProposal, aminoName: 'cosmos-sdk/CancelSoftwareUpgradeProposal' },
 ] as const

@@ -43,6 +43,8 @@ export function endGov(context: ModuleContext, messages: MessageTable, limit: nu
   }
   for (const { key, id } of dueOf(native, ACTIVE_QUEUE_PREFIX, context.block.timeMs, budget)) {
     if (budget.left <= 0) return
+    // A proposal that passed a moment ago may have cancelled this one.
+    if (native.get(key) === undefined) continue
     budget.left--
     tally(context, messages, key, id, budget)
   }

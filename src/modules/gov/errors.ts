@@ -18,7 +18,7 @@ export const GOV_ERRORS = {
   votingPeriodEnded: [20, 'voting period already ended'],
   invalidProposal: [21, 'invalid proposal'],
   summaryTooLong: [22, 'summary too long'],
-  invalidDepositDenom: [23, 'wrong deposit denom'],
+  invalidDepositDenom: [23, 'invalid deposit denom'],
 } as const
 
 /** An error of the gov module, `reason: text` as the SDK wraps it. */

@@ -85,7 +85,8 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
     defineHandler({
       type: MsgCancelProposal,
       response: MsgCancelProposalResponse,
-      aminoName: 'cosmos-sdk/v1/MsgCancelProposal',
+      // The SDK names it in no other way than by its type.
+      aminoName: '/cosmos.gov.v1.MsgCancelProposal',
       module: 'gov',
       signers: ({ proposer }) => [parseAddress(proposer)],
       validate: () => undefined,

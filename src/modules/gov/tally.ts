@@ -3,7 +3,8 @@ import { bytesKey } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, divide, multiply, parseDecimal, truncate } from '../../primitives/decimal.ts'
 import type { ModuleContext } from '../context.ts'
 import { delegationsOf } from '../staking/delegations.ts'
-import { validators } from '../staking/validators.ts'
+import { lastPowers } from '../staking/lastPowers.ts'
+import { getValidator } from '../staking/validators.ts'
 import { voteKey } from './keys.ts'
 import { ratio } from './params.ts'
 import type { Tally, TallyValidator } from './tallyState.ts'
@@ -31,11 +32,12 @@ interface Counting {
 }
 
 /** A tally of nothing yet, over the validators that are bonded now (IterateBondedValidatorsByPower). */
-export function beginTally(native: Pick<Native, 'range'>): Tally {
+export function beginTally(native: Pick<Native, 'get' | 'range'>): Tally {
   const counted: TallyValidator[] = []
   let bondedTokens = 0n
-  for (const { operator, status, jailed, tokens, delegatorShares } of validators(native)) {
-    if (status !== 'bonded') continue
+  // The bonded ones are those with a power: a few of as many validators as anybody cares to create.
+  for (const { operator } of lastPowers(native)) {
+    const { jailed, tokens, delegatorShares } = getValidator(native, operator)!
     bondedTokens += tokens
     // As the SDK's index of powers: whoever was jailed in this block is bonded until its end, perhaps without shares.
     if (jailed || delegatorShares === 0n) continue

@@ -1,6 +1,5 @@
 import type { ReadContext } from '../context.ts'
-import { getOperator } from '../staking/operators.ts'
-import { consensusAddressOf, getValidator, validators } from '../staking/validators.ts'
+import { consensusAddressOf, getValidatorByConsensus, validators } from '../staking/validators.ts'
 import { countBits, missedCount } from './missedBlocks.ts'
 import { SLASHING_PARAMS } from './params.ts'
 import { getSigningRecord, signingRecords } from './signingInfo.ts'
@@ -18,9 +17,7 @@ export function slashingInvariants({ world: { native } }: ReadContext): readonly
     const bits = countBits(native, address)
     if (bits !== count) problems.push(`${name} missed ${count} blocks but has ${bits} bits`)
     if (BigInt(count) > signedBlocksWindow) problems.push(`${name} missed ${count} blocks of ${signedBlocksWindow}`)
-    const operator = getOperator(native, address)
-    const validator = operator && getValidator(native, operator)
-    if (tombstoned && validator?.jailed === false) problems.push(`${name} is tombstoned and not jailed`)
+    if (tombstoned && getValidatorByConsensus(native, address)?.jailed === false) problems.push(`${name} is tombstoned and not jailed`)
   }
   for (const validator of validators(native)) {
     const address = consensusAddressOf(validator)

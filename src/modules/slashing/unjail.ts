@@ -3,6 +3,7 @@ import { truncate } from '../../primitives/decimal.ts'
 import type { ModuleContext } from '../context.ts'
 import type { SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
+import { stakingError } from '../staking/errors.ts'
 import { unjail } from '../staking/jail.ts'
 import { tokensFromShares } from '../staking/shares.ts'
 import { consensusAddressOf, getValidator } from '../staking/validators.ts'
@@ -16,9 +17,9 @@ import { getSigningRecord } from './signingInfo.ts'
 export function unjailValidator(context: ModuleContext, operator: Address): SdkError | undefined {
   const { native } = context.world
   const validator = getValidator(native, operator)
-  if (validator === undefined) return slashingError('noValidatorForAddress')
+  if (validator === undefined) return stakingError('noValidatorFound')
   const own = getDelegation(native, operator, operator)
-  if (own === undefined) return slashingError('missingSelfDelegation')
+  if (own === undefined) return stakingError('noDelegation')
   const tokens = truncate(tokensFromShares(validator, own.shares))
   if (tokens < validator.minSelfDelegation) {
     return slashingError('selfDelegationTooLow', `${tokens} less than ${validator.minSelfDelegation}`)

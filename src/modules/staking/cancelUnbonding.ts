@@ -32,14 +32,16 @@ export function cancelUnbonding(
     return sdkError('notFound', `unbonding delegation with ${where}`)
   }
   const { entries } = unbonding
-  const found = entries.find(
-    (entry) => entry.creationHeight === creationHeight && entry.completionTimeMs > block.timeMs,
-  )
+  const found = entries.find((entry) => entry.creationHeight === creationHeight)
   if (found === undefined) {
     return sdkError('notFound', `unbonding delegation entry is not found at block height ${creationHeight}`)
   }
   if (found.balance < amount) {
     return sdkError('invalidRequest', 'amount is greater than the unbonding delegation entry balance')
+  }
+  // It is paid out at the end of this block.
+  if (found.completionTimeMs < block.timeMs) {
+    return sdkError('invalidRequest', 'unbonding delegation is already processed')
   }
 
   const added = addDelegation(context, { delegator, operator, amount, from: 'unbonding' })

@@ -4,6 +4,7 @@ import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterValidatorCreated } from '../distribution/hooks.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
+import { getSigningRecord } from '../slashing/signingInfo.ts'
 import { addDelegation } from './addDelegation.ts'
 import { checkCommissionRates, checkMinimumRate } from './commission.ts'
 import { checkDescription, isEmptyDescription } from './description.ts'
@@ -49,7 +50,11 @@ export function checkNewValidator({
   return checkDescription(description)
 }
 
-/** MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator with a delegation of its own. */
+/**
+ * MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator with a delegation of its own. Other than
+ * in the SDK, a key that signed twice stays out for good: with a new validator it could do so again, and evidence of
+ * a tombstoned key has no effect.
+ */
 export function createValidator(context: ModuleContext, created: NewValidator): SdkError | undefined {
   const { world, block } = context
   const { native } = world
@@ -60,6 +65,7 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
   if (wrong !== undefined) return wrong
   if (getValidator(native, operator) !== undefined) return stakingError('validatorOwnerExists')
   if (getValidatorByConsensus(native, consensusAddress) !== undefined) return stakingError('validatorPubKeyExists')
+  if (getSigningRecord(native, consensusAddress)?.tombstoned) return stakingError('validatorPubKeyExists', 'tombstoned')
 
   setOperator(native, consensusAddress, operator)
   putValidator(native, {

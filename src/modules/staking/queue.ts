@@ -26,6 +26,12 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
 }
 
 /**
+ * Things that one block ends at most, about 50 microseconds each; what else is due waits for the next ones. Redelegations from
+ * a validator that unbonds all end together, however many there are: the SDK has no such bound.
+ */
+export const DUE_PER_BLOCK = 4_000
+
+/**
  * Takes what is due, in order of time. The three kinds share one queue, so that a block in which nothing is due looks once; one
  * entry an operation, not one list a time, so that an operation costs the same however many end together.
  */
@@ -33,7 +39,7 @@ export function takeDue(native: Pick<NativeStore, 'range' | 'delete'>, nowMs: nu
   const found: { readonly key: Uint8Array; readonly due: Due }[] = []
   for (const [key] of native.range(QUEUE)) {
     const due = readKey(key)
-    if (due.timeMs > nowMs) break
+    if (due.timeMs > nowMs || found.length >= DUE_PER_BLOCK) break
     found.push({ key, due })
   }
   for (const { key } of found) native.delete(key)

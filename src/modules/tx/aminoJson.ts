@@ -37,8 +37,9 @@ export function messageToAmino(type: AnyMessageType, value: unknown, messages: M
   const out: Record<string, Json> = oneof === undefined ? {} : { [oneof.group]: null }
   for (const field of type.fields) {
     const member = (value as Record<string, unknown>)[field.name]
-    if (isOmitted(field, member) && !always.includes(field.jsonName)) continue
-    const json = fieldToAmino(field, member, writer)
+    const isAlwaysWritten = always.includes(field.jsonName)
+    if (isOmitted(field, member) && !isAlwaysWritten) continue
+    const json = isAlwaysWritten && isEmptyList(field, member) ? null : fieldToAmino(field, member, writer)
     if (oneof === undefined || field.presence !== 'oneof') out[aminoFieldName(name, field.jsonName)] = json
     else out[oneof.group] = { type: oneof.types[field.jsonName]!, value: { [field.jsonName]: json } }
   }
@@ -52,11 +53,14 @@ interface Writer {
   readonly depth: number
 }
 
-function isOmitted({ codec, presence }: Field, value: unknown): boolean {
-  if (presence === 'repeated') {
-    // Lists of coins are written even when they are empty ("legacy_coins").
-    return (value as readonly unknown[]).length === 0 && codec.messageType?.() !== Coin
-  }
+function isEmptyList({ presence }: Field, value: unknown): boolean {
+  return presence === 'repeated' && (value as readonly unknown[]).length === 0
+}
+
+function isOmitted(field: Field, value: unknown): boolean {
+  const { codec, presence } = field
+  // Lists of coins are written even when they are empty ("legacy_coins").
+  if (presence === 'repeated') return isEmptyList(field, value) && codec.messageType?.() !== Coin
   return value === undefined || (presence === 'plain' && codec.isZero(value))
 }
 
@@ -91,7 +95,10 @@ function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth 
 
 /** Keys have forms of their own. */
 function valueInAny(type: AnyMessageType, value: unknown, messages: MessageTable, depth: number): Json {
-  if (KEY_TYPES.has(type.typeUrl)) return Buffer.from((value as { readonly key: Uint8Array }).key).toString('base64')
+  if (KEY_TYPES.has(type.typeUrl)) {
+    const { key } = value as { readonly key: Uint8Array }
+    return key.length === 0 ? null : Buffer.from(key).toString('base64')
+  }
   if (type.typeUrl !== LegacyAminoPubKey.typeUrl) return messageToAmino(type, value, messages, depth)
   const { threshold, publicKeys } = value as ReturnType<typeof LegacyAminoPubKey.decode>
   return { threshold: threshold.toString(), pubkeys: publicKeys.map((key) => anyToAmino(key, messages, depth + 1)) }

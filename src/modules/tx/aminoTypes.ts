@@ -9,16 +9,20 @@ import {
 
 /** What amino JSON needs to know beyond the message tables: options of the SDK's .proto files. */
 
-/** Fields with the option `amino.dont_omitempty` that are not written anyway (as numbers of the SDK, lists of coins and nested messages are). */
+/**
+ * Fields with the option `amino.dont_omitempty` that are not written anyway (as numbers of the SDK and nested messages are): an
+ * empty list is null there. Lists of coins that are not named here have `legacy_coins` too: they are always lists.
+ */
 export const ALWAYS_WRITTEN: Readonly<Record<string, readonly string[]>> = {
   'cosmos.bank.v1beta1.MsgMultiSend': ['inputs', 'outputs'],
-  'cosmos.gov.v1.MsgCancelProposal': ['proposal_id'],
-  'cosmos.gov.v1.MsgDeposit': ['proposal_id'],
+  'cosmos.gov.v1.MsgDeposit': ['proposal_id', 'amount'],
   'cosmos.gov.v1.MsgVote': ['proposal_id'],
   'cosmos.gov.v1.MsgVoteWeighted': ['proposal_id'],
+  'cosmos.gov.v1.Params': ['min_deposit', 'expedited_min_deposit'],
   'cosmos.gov.v1beta1.MsgDeposit': ['proposal_id'],
-  'cosmos.gov.v1beta1.MsgVote': ['proposal_id'],
   'cosmos.gov.v1beta1.MsgVoteWeighted': ['proposal_id', 'options'],
+  'cosmos.params.v1beta1.ParameterChangeProposal': ['changes'],
+  'cosmos.slashing.v1beta1.MsgUnjail': ['validator_addr'],
 }
 
 /** The name of a message's oneof, and the amino names of its members by field. */

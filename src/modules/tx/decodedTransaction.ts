@@ -3,6 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
@@ -75,6 +76,8 @@ function check(
     const error = validateMessage(handler, value)
     if (error !== undefined) return error
     addAll(signers, handler.signers(value))
+    // As many keys are not looked at; and each signer is compared with all others.
+    if (signers.length > MAX_KEYS) return sdkError('tooManySignatures')
   }
   const parties = readParties(fee, signers[0]!)
   if (isSdkError(parties)) return parties

@@ -7,6 +7,12 @@ import type { SigningChain } from './signingChain.ts'
 import { ACCOUNT_NUMBER } from './signingChain.ts'
 import { SIGN_MODES, SignDoc } from './txTypes.ts'
 
+/**
+ * Typed data is a microsecond of work a byte, which anybody who sends a wrong signature could ask for: longer bodies, of more than
+ * a hundred messages, cannot be signed so. The reference has no such bound.
+ */
+export const MAX_TYPED_BODY_BYTES = 16_384
+
 /** What the keys of one transaction sign. Everything is made once, when it is first asked for. */
 export interface SignDocuments {
   /** The bytes that a key signs in a mode; the key's kind says how they are hashed. */
@@ -41,6 +47,7 @@ export function createSignDocuments(
       return sdkError('notSupported', `the sign mode ${name}`)
     }),
     typedDataDigests: remembered((mode, sequence) => {
+      if (decoded.txRaw.bodyBytes.length > MAX_TYPED_BODY_BYTES) return []
       const document = amino()
       if (isSdkError(document)) return []
       return eip712Digests(decoded, document, { mode, sequence, evmChainId: chain.evmChainId, messages })

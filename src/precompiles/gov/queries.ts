@@ -5,7 +5,7 @@ import { GOV_PARAMS } from '../../modules/gov/params.ts'
 import { runningTally } from '../../modules/gov/runningTally.ts'
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
 import { getVote, votesOf } from '../../modules/gov/votes.ts'
-import { validators } from '../../modules/staking/validators.ts'
+import { lastPowers } from '../../modules/staking/lastPowers.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
@@ -121,7 +121,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
       if (isFailure(proposal)) return proposal
       const charge = (units: number) => context.charge(BigInt(units) * TALLY_UNIT_GAS)
       if (proposal.status === VOTING_PERIOD) {
-        for (const _ of validators(context.world.native)) if (!charge(1)) return OUT_OF_GAS
+        for (const _ of lastPowers(context.world.native)) if (!charge(1)) return OUT_OF_GAS
       }
       const result = runningTally(moduleContext(context), proposalId, charge)
       return result === undefined ? OUT_OF_GAS : { tallyResult: tallyTuple(result) }

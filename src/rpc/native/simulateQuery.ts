@@ -1,3 +1,5 @@
+import { checkNativeSize } from '../../mempool/nativeAdmission.ts'
+import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
 import { simulateNative } from '../../modules/tx/simulateNative.ts'
@@ -22,6 +24,9 @@ export const simulateQuery: NativeQuery = defineQuery({
   run: (context, { tx, txBytes }) => {
     const raw = txBytes.length === 0 && tx !== undefined ? Tx.encode(tx) : txBytes
     if (raw.length === 0) throw invalidArgument('empty txBytes is not allowed')
+    // It runs without a gas limit: its messages, which are its bytes, bound the work.
+    const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
+    if (oversized !== undefined) throw failed(oversized.message, 0n)
     const { world, block, rpc } = context
     const { chainId, evmChainId } = rpc.chain
     const outcome = simulateNative(raw, {

@@ -50,15 +50,20 @@ describe('the chain validator', () => {
   it.each([
     ['/ibc/apps/transfer/v1/params', 501],
     ['/ibc/applications/transfer/v1beta1/params', 501],
-    ['/cosmwasm/wasm/v1/contract/test/smart/test', 501],
     ['/cosmos/bank/v1beta1/spendable_balances/test', 400],
-    ['/feemarket/v1/params', 501],
     ['/ibc/apps/transfer/v1/denoms/test', 501],
   ])('learns of a feature: %s is %d', async (path, expected) => {
     const found = await status(path)
     expect(found.status).toBe(expected)
     expect(found.body).toMatchObject({ code: expected === 400 ? 3 : 12, message: expect.any(String), details: [] })
   })
+
+  it.each(['/cosmwasm/wasm/v1/contract/test/smart/test', '/feemarket/v1/params'])(
+    'takes %s for absent',
+    async (path) => {
+      expect((await fetch(new URL(path.slice(1), node.url))).status).toBe(404)
+    },
+  )
 })
 
 describe('the wallet', () => {

@@ -170,6 +170,7 @@ it('a multisig, put together by CosmJS', async () => {
   const multisig = createMultisigThresholdPubkey(
     keys.map(({ pubkey }) => encodeSecp256k1Pubkey(pubkey)),
     2,
+    true,
   )
   const address = pubkeyToAddress(multisig, 'coin')
   const funding = [send(alice, address, 10n * COIN)]

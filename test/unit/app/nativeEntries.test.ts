@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { readEntries } from '../../../src/app/entry.ts'
+import { readEntries, recoverEntrySenders } from '../../../src/app/entry.ts'
 import { eventsOfEntry } from '../../../src/app/entryEvents.ts'
 import { checkEntries } from '../../../src/app/proposalCheck.ts'
 import { resultsHash } from '../../../src/chain/consensus/resultsHash.ts'
@@ -12,6 +12,7 @@ import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/openView.ts'
 import type { NodeView } from '../../../src/state/view.ts'
+import { Column, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { anyOf, signTestTransaction, type TestTransaction } from '../../native/signTransaction.ts'
 import { createTestChain, type TestChain, type TestChainOptions, WALLET, WALLET_KEY } from './testChain.ts'
@@ -215,5 +216,45 @@ describe('native transactions in a block', () => {
         ])
       }
     })
+  })
+
+  it('are verified once: by whoever reads a proposal, if the pool has not', async () => {
+    const { chain } = await start()
+    const [good, altered] = [send(0, 1n), send(0, 1n)]
+    altered[altered.length - 1]! ^= 1
+    expect(recoverEntrySenders([good, altered], chain)).toEqual([WALLET, undefined])
+    expect(checkEntries(await readEntries([good], chain, undefined), 1, chain)).toBeUndefined()
+    expect(checkEntries(await readEntries([good, altered], chain, undefined), 1, chain)).toMatch(
+      /^transaction 1: .*signature/,
+    )
+    const asked: unknown[] = []
+    const known = async (hashes: readonly Uint8Array[]) => {
+      asked.push(...hashes)
+      return hashes.map(() => WALLET)
+    }
+    expect(checkEntries(await readEntries([altered], chain, known), 1, chain)).toBeUndefined()
+    expect(asked).toEqual([entryHash(altered)])
+  })
+
+  it('leave nothing in the indexes when their block is dropped; an empty block has nothing there', async () => {
+    const chain = await start({ blockHistory: 2 })
+    const columns = [Column.results, Column.transaction, Column.nativeTransaction, Column.eventTerm]
+    const entries = async () => {
+      const database = await Database.open(chain.location, { readOnly: true })
+      const counts: number[] = []
+      for (const column of columns) {
+        const range = { start: Uint8Array.of(column), end: prefixEnd(Uint8Array.of(column)) }
+        counts.push((await Array.fromAsync(database.entries(range))).length)
+      }
+      await database.close()
+      return counts
+    }
+    await chain.produce()
+    expect(await entries()).toEqual([0, 0, 0, 0])
+    await chain.produce([send(0, 1n), await transfer(1, 1n)])
+    expect((await entries()).slice(0, 3)).toEqual([1, 1, 1])
+    // What the next block says of the fees is dropped after it.
+    for (let height = 3; height <= 7; height++) await chain.produce()
+    expect(await entries()).toEqual([0, 0, 0, 0])
   })
 })

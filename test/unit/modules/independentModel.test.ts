@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/distribution/communityPool.ts'
@@ -44,7 +45,11 @@ const stake = fc.oneof(fc.constantFrom(COIN, COIN, 2n * COIN, 10n ** 27n), fc.bi
 const setup: fc.Arbitrary<ModelledSetup> = fc
   .record({
     stakes: fc.array(fc.record({ stake, rate: fraction }), { minLength: 2, maxLength: 5 }),
-    unbondingNs: fc.bigInt(1_000_000n, 6_000_000_000n),
+    unbondingNs: fc.oneof(
+      { weight: 1, arbitrary: fc.bigInt(1_000_000n, 3_000_000_000n) },
+      { weight: 2, arbitrary: fc.bigInt(3_000_000_000n, 20_000_000_000n) },
+      { weight: 2, arbitrary: fc.constant(3n * 86_400_000_000_000n) },
+    ),
     communityTax: fraction,
     window: fc.integer({ min: 5, max: 20 }),
     maxEntries: fc.integer({ min: 1, max: 7 }),
@@ -102,7 +107,7 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-const WAITS_MS = [0, 0, 0, 0, 0, 0, 1500, 7000, 86_400_000]
+const WAITS_MS = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1500, 7000, 86_400_000]
 
 /** One of a list, or undefined when it is empty. */
 function pick<T>(list: readonly T[], number: number): T | undefined {
@@ -124,7 +129,7 @@ const seen = new Map<string, number>()
 function expectSame(net: ModelledChain, label: string): void {
   const model = net.describeModel()
   const chain = net.describeChain()
-  expect(chain, label).toEqual(model)
+  if (!isDeepStrictEqual(chain, model)) expect(chain, label).toEqual(model)
 }
 
 function blocks(net: ModelledChain, { a, b, c, amount: fees, part }: Step): void {
@@ -141,11 +146,8 @@ function block(net: ModelledChain, beginning: Parameters<ModelledChain['begin']>
   expectSame(net, `end of block ${net.chain.height}`)
   const powers = net.powers()
   expect([...powers.chain].sort()).toEqual([...powers.model].sort())
-  const before = [...net.model.state.validators.values()]
   net.begin(beginning)
   expectSame(net, `beginning of block ${net.chain.height}`)
-  const jailed = before.filter(({ operator, jailed }) => !jailed && net.model.state.validators.get(operator)?.jailed)
-  if (jailed.length > 0) count('jailed')
 }
 
 function evidence(net: ModelledChain, { a, b, c }: Step): void {

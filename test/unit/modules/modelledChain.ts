@@ -60,6 +60,7 @@ export const PEOPLE: readonly Address[] = [
 const ACCOUNTS = [PAYER, ...PEOPLE, FEE_COLLECTOR, BONDED_POOL, NOT_BONDED_POOL, DISTRIBUTION, MINT]
 /** beyond what the chain of the staking modules gives */
 const WEALTH = 10n ** 28n
+const WEALTH_OF_PAYER = 10n ** 31n
 
 /** The staking modules and their model side by side: what happens to one happens to the other. */
 export class ModelledChain {
@@ -91,7 +92,8 @@ export class ModelledChain {
     })
     const { world, block } = this.chain.context
     this.#timeMs = block.timeMs
-    for (const person of [PAYER, ...PEOPLE]) mint(world, person, WEALTH)
+    for (const person of PEOPLE) mint(world, person, WEALTH)
+    mint(world, PAYER, WEALTH_OF_PAYER)
     this.model = new StakingModel({
       modules: MODULES,
       params,

@@ -74,11 +74,11 @@ describe('withdrawDelegatorRewards', () => {
       () => chain.send(BOB, 'distribution', 'withdrawDelegatorRewards', [ALICE, operatorOf(FIRST)]),
       /does not match the requester/,
     ],
-    ['without a delegation', () => withdraw(BOB, SECOND), /^no delegation distribution info$/],
+    ['without a delegation', () => withdraw(BOB, SECOND), /^no delegation for \(address, validator\) tuple$/],
     [
       'of no validator',
       () => chain.send(BOB, 'distribution', 'withdrawDelegatorRewards', [BOB, operatorOf(BOB)]),
-      /^no validator distribution info$/,
+      /^validator does not exist$/,
     ],
     [
       'to the community pool',

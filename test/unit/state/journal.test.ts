@@ -17,7 +17,7 @@ const codes = [EMPTY_BYTES, Uint8Array.of(0), Uint8Array.of(0x60, 0)]
 const operations = [
   'addBalance', 'subBalance', 'setBalance', 'setNonce', 'setCode', 'touch', 'setStorage', 'setStorage', 'setStorage',
   'getStorage', 'clearStorage', 'deleteAccount', 'setTransient', 'warmAddress', 'warmSlot', 'markCreated',
-  'markSelfDestructed', 'setNative', 'setNative', 'deleteNative', 'emitLog', 'emitEvent', 'checkpoint', 'checkpoint',
+  'markSelfDestructed', 'setNative', 'setNative', 'deleteNative', 'emitLog', 'emitEvent', 'noteTransfer', 'checkpoint', 'checkpoint',
   'commit', 'revert', 'revert', 'nextTransaction',
 ] as const // biome-ignore format: a table
 
@@ -132,6 +132,10 @@ function perform(journal: Journal, model: ModelWorld, [operation, a, b, c]: Step
       journal.emitEvent({ type: `${a}`, attributes: [] })
       model.state.events.push(`${a}`)
       return
+    case 'noteTransfer':
+      journal.noteTransfer({ from: address, to: address, amountAcoin: BigInt(a) })
+      model.state.transfers.push(BigInt(a))
+      return
     case 'checkpoint':
       journal.checkpoint()
       model.checkpoint()
@@ -207,6 +211,7 @@ function compare(journal: Journal, model: ModelWorld): void {
   }
   expect(journal.logs().map((log) => bytesKey(log.address))).toEqual(state.logs)
   expect(journal.events().map((event) => event.type)).toEqual(state.events)
+  expect(journal.transfers().map(({ amountAcoin }) => amountAcoin)).toEqual(state.transfers)
 }
 
 /** A full comparison reads everything, which loads it into the journal; so it is made rarely and at the end. */

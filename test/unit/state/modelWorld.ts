@@ -13,6 +13,7 @@ interface ModelState {
   destroyed: Set<string>
   logs: string[]
   events: string[]
+  transfers: bigint[]
 }
 
 /** The world state done the obvious way: a checkpoint copies every map. */
@@ -121,5 +122,6 @@ function emptyState(): ModelState {
     destroyed: new Set(),
     logs: [],
     events: [],
+    transfers: [],
   }
 }

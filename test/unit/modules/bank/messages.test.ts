@@ -173,7 +173,7 @@ describe('MsgMultiSend', () => {
     expect(accounts.map(({ address }) => world.getBalance(address))).toEqual([70n, 15n, 15n])
     const output = (to: { bech32: string }, amount: number) => [
       `coin_received{receiver=${to.bech32},amount=${amount}acoin}`,
-      `transfer{recipient=${to.bech32},amount=${amount}acoin}`,
+      `transfer{recipient=${to.bech32},sender=${alice.bech32},amount=${amount}acoin}`,
     ]
     expect(texts()).toEqual([
       `coin_spent{spender=${alice.bech32},amount=30acoin}`,

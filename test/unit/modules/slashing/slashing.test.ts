@@ -108,7 +108,7 @@ it('lets a validator back when its time is over', () => {
   net.begin()
   expect(unjailValidator(net.context, B)).toMatchObject({ codespace: 'slashing', code: 4 })
   expect(unjailValidator(net.context, A)).toMatchObject({ codespace: 'slashing', code: 5 })
-  expect(unjailValidator(net.context, account(77))).toMatchObject({ codespace: 'slashing', code: 2 })
+  expect(unjailValidator(net.context, account(77))).toMatchObject({ codespace: 'staking', code: 3 })
   net.end()
   net.wait(60_000 - 3 * BLOCK_MS)
   net.begin()
@@ -142,7 +142,7 @@ it('keeps a validator without enough of its own stake in jail', () => {
   expect(net.validator(B).jailed).toBe(true)
   expect(unjailValidator(net.context, B)).toMatchObject({ codespace: 'slashing', code: 7 })
   ok(undelegate(net.context, { delegator: B, operator: B, amount: 40n * COIN }))
-  expect(unjailValidator(net.context, B)).toMatchObject({ codespace: 'slashing', code: 6 })
+  expect(unjailValidator(net.context, B)).toMatchObject({ codespace: 'staking', code: 19 })
 })
 
 it('slashes, jails and tombstones who signs twice, once and for all', () => {

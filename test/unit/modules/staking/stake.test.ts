@@ -348,7 +348,11 @@ describe('cancelling an unbonding', () => {
     net.end()
     net.wait(UNBONDING_MS)
     net.begin()
-    expect(cancelUnbonding(net.context, cancelled)).toMatchObject({ codespace: 'sdk', code: 38 })
+    expect(cancelUnbonding(net.context, cancelled)).toMatchObject({
+      codespace: 'sdk',
+      code: 18,
+      message: 'unbonding delegation is already processed: invalid request',
+    })
   })
 })
 
