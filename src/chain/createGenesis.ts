@@ -81,9 +81,10 @@ export function createGenesis(input: GenesisInput): Genesis {
   const holders = [{ address: input.wallet, balanceAcoin: INITIAL_SUPPLY_ACOIN }, ...funded]
   const validators = [{ ...input, operator: input.wallet }, ...(input.otherValidators ?? [])]
   const bonded = validators.reduce((sum, { selfDelegationAcoin }) => sum + selfDelegationAcoin, 0n)
+  const genesisTime = new Date(input.genesisTimeMs).toISOString().replace(/\.\d+Z$/, 'Z')
   const genesis: Genesis = {
     app_name: 'coind',
-    genesis_time: new Date(input.genesisTimeMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+    genesis_time: genesisTime,
     chain_id: input.chainId,
     initial_height: '1',
     app_hash: '',
@@ -92,7 +93,7 @@ export function createGenesis(input: GenesisInput): Genesis {
       ...MODULE_DEFAULTS,
       auth: { ...MODULE_DEFAULTS.auth, accounts: authAccounts(holders) },
       bank: bankSection([...holders, { address: moduleAddress(BONDED_POOL), balanceAcoin: bonded }]),
-      staking: stakingSection(validators),
+      staking: stakingSection(validators, genesisTime),
       evm: {
         accounts: [],
         params: {
@@ -161,7 +162,10 @@ function bankSection(holders: readonly FundedAccount[]): Genesis['app_state']['b
   }
 }
 
-function stakingSection(validators: readonly GenesisValidatorInput[]): Genesis['app_state']['staking'] {
+function stakingSection(
+  validators: readonly GenesisValidatorInput[],
+  genesisTime: string,
+): Genesis['app_state']['staking'] {
   return {
     ...MODULE_DEFAULTS.staking,
     validators: validators.map(({ operator, selfDelegationAcoin, consensusPublicKey, moniker }) => ({
@@ -174,7 +178,7 @@ function stakingSection(validators: readonly GenesisValidatorInput[]): Genesis['
       description: { moniker, identity: '', website: '', security_contact: '', details: '' },
       unbonding_height: '0',
       unbonding_time: NEVER,
-      commission: { commission_rates: COMMISSION, update_time: NEVER },
+      commission: { commission_rates: COMMISSION, update_time: genesisTime },
       min_self_delegation: '1',
       unbonding_on_hold_ref_count: '0',
       unbonding_ids: [],

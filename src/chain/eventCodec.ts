@@ -15,17 +15,17 @@ export class TextTable {
 
   /** UTF-8, in the order of their numbers */
   texts(): Uint8Array[] {
-    const encoder = new TextEncoder()
-    return [...this.#positions.keys()].map((text) => encoder.encode(text))
+    return [...this.#positions.keys()].map((text) => Buffer.from(text, 'utf8'))
   }
 }
 
 /** Per event the numbers of its type and of keys and values in turn. */
 export function encodeEvents(events: readonly NativeEvent[], table: TextTable): bigint[][] {
-  return events.map(({ type, attributes }) => [
-    table.add(type),
-    ...attributes.flatMap(({ key, value }) => [table.add(key), table.add(value)]),
-  ])
+  return events.map(({ type, attributes }) => {
+    const numbers = [table.add(type)]
+    for (const { key, value } of attributes) numbers.push(table.add(key), table.add(value))
+    return numbers
+  })
 }
 
 /** @throws Error when a number has no text (a damaged database) */

@@ -84,19 +84,26 @@ export function eventIndexKeys(
     const { size } = parties
     if (parties.add(partyNumber(address)).size > size) keys.push(partyKey(address, suffix))
   }
-  const addTerm = (item: EventTerm): void => void keys.push(columnKey(Column.eventTerm, termOf(item), suffix))
-  /** Values that were seen, by type and key of their attributes. */
+  let hasBank = false
+  const addTerm = (item: EventTerm): void => {
+    const made = termOf(item)
+    if (made === BANK_TERM) hasBank = true
+    else keys.push(columnKey(Column.eventTerm, made, suffix))
+  }
+  /** Values that were seen, by type and key of their attributes; those of all parties together, as they have one term. */
   const seenValues = new Map<string, Map<string, Set<string>>>()
+  const partyTexts = new Set<string>()
   const addEvents = (events: readonly NativeEvent[]): void => {
     for (const { type, attributes } of events) {
       const byKey = seenValues.get(type) ?? new Map<string, Set<string>>()
-      if (byKey.size === 0) seenValues.set(type, byKey)
+      seenValues.set(type, byKey)
       for (const { key, value } of attributes) {
         let values = byKey.get(key)
         if (values === undefined) {
-          values = new Set()
+          const name = `${type}.${key}`
+          values = PARTY_KEYS.has(name) ? partyTexts : new Set<string>()
           byKey.set(key, values)
-          addTerm({ key: `${type}.${key}` })
+          addTerm({ key: name })
         }
         const { size } = values
         if (values.add(value).size > size) addTerm({ key: `${type}.${key}`, value })
@@ -116,9 +123,10 @@ export function eventIndexKeys(
     }
     addEvents(entry.events)
   }
-  if (hasEvm) keys.push(partyKey(FEE_COLLECTOR, suffix), columnKey(Column.eventTerm, BANK_TERM, suffix))
   addEvents(begin)
   addEvents(end)
+  if (hasEvm) addParty(FEE_COLLECTOR)
+  if (hasEvm || hasBank) keys.push(columnKey(Column.eventTerm, BANK_TERM, suffix))
   return keys
 }
 

@@ -13,8 +13,6 @@ export interface TransactionLocation {
   readonly index: number
 }
 
-export type { BlockEvents, StoredEntry } from './entryResult.ts'
-
 export interface NativeLocation {
   readonly height: number
   /** in data.txs */

@@ -1,5 +1,5 @@
 import { bech32 } from 'bech32'
-import { bytesToHex, hexToBytes } from './bytes.ts'
+import { bytesKey, bytesToHex, hexToBytes } from './bytes.ts'
 import { keccak256, sha256 } from './hash.ts'
 
 /** 20 bytes: the last 20 of keccak256(uncompressed public key). `0x…` and `coin1…` show the same bytes. */
@@ -32,9 +32,24 @@ export function toChecksumAddress(address: Address): `0x${string}` {
   return out as `0x${string}`
 }
 
+/**
+ * Accounts that were written last. Several events of a transaction name the same ones, and one string for all of them is put
+ * together and hashed once.
+ */
+const accountTexts = new Map<string, string>()
+const MAX_ACCOUNT_TEXTS = 4096
+
 /** The bech32 form with `prefix` (by default `coin`, an account). */
 export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): string {
-  return bech32.encode(prefix, bech32.toWords(address))
+  if (prefix !== BECH32_ACCOUNT) return bech32.encode(prefix, bech32.toWords(address))
+  const key = bytesKey(address)
+  let text = accountTexts.get(key)
+  if (text === undefined) {
+    text = bech32.encode(prefix, bech32.toWords(address))
+    if (accountTexts.size === MAX_ACCOUNT_TEXTS) accountTexts.clear()
+    accountTexts.set(key, text)
+  }
+  return text
 }
 
 /**

@@ -279,7 +279,7 @@ export const timestampCodec: ValueCodec<bigint> = {
   isPacked: false,
   write: writeSecondsAndNanos,
   read: readTimestamp,
-  toJson: formatTimestamp,
+  toJson: (nanos) => formatTimestamp(nanos, 3),
   fromJson: (json, _, place) => {
     const value = typeof json === 'string' ? parseTimestamp(json) : undefined
     if (value === undefined) throw wrongForm(place, 'a time, like 2026-01-01T00:00:00Z')
@@ -307,15 +307,24 @@ export const durationCodec: ValueCodec<bigint> = {
   },
 }
 
-/** RFC 3339 with as many decimals as there are, e.g. `2026-01-01T00:00:00.4Z`. @param nanos since the epoch */
-export function formatTimestamp(nanos: bigint): string {
+/**
+ * RFC 3339 with as many decimals as there are, e.g. `2026-01-01T00:00:00.4Z`.
+ * @param nanos since the epoch
+ * @param group decimals come in groups of so many: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
+ */
+export function formatTimestamp(nanos: bigint, group = 1): string {
   const fraction = ((nanos % NANOS) + NANOS) % NANOS
   const seconds = (nanos - fraction) / NANOS
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19)
   const year = whole.startsWith('-') || whole.startsWith('+') ? undefined : whole
   if (year === undefined) return '0001-01-01T00:00:00Z'
-  const decimals = fraction.toString().padStart(9, '0').replace(/0+$/, '')
-  return decimals === '' ? `${whole}Z` : `${whole}.${decimals}Z`
+  return `${whole}${decimalsOf(fraction, group)}Z`
+}
+
+/** `.` and the decimals of nanoseconds; nothing when there are none. */
+function decimalsOf(fraction: bigint, group: number): string {
+  const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
+  return digits === '' ? '' : `.${digits.padEnd(Math.ceil(digits.length / group) * group, '0')}`
 }
 
 /** Reads RFC 3339 in UTC; undefined for anything else. */
@@ -328,6 +337,5 @@ export function parseTimestamp(text: string): bigint | undefined {
 
 function formatDuration(nanos: bigint): string {
   const size = nanos < 0n ? -nanos : nanos
-  const fraction = (size % NANOS).toString().padStart(9, '0').replace(/0+$/, '')
-  return `${nanos < 0n ? '-' : ''}${size / NANOS}${fraction === '' ? '' : `.${fraction}`}s`
+  return `${nanos < 0n ? '-' : ''}${size / NANOS}${decimalsOf(size % NANOS, 3)}s`
 }

@@ -49,9 +49,7 @@ export function* walkKeys(
     const { height, keys, children } = loadPage(readPage, number)
     // A child's keys begin at its own bound, which may lie below what is in it now, and end before the next one's.
     const first =
-      height === 0
-        ? countWhile(keys, isBelow)
-        : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
+      height === 0 ? countWhile(keys, isBelow) : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
     const behind = countWhile(keys, (key) => !isAbove(key))
     for (let step = 0; step < behind - first; step++) {
       const i = reverse ? behind - 1 - step : first + step

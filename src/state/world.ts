@@ -4,8 +4,6 @@ import type { ValueTransfer } from '../chain/valueTransfer.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-export type { NativeEvent } from '../chain/nativeEvent.ts'
-
 /** A slot as it is at the moment. The object may be another slot's after the next call. */
 export interface SlotState {
   /** as `getStorage` gives it */

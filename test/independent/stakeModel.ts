@@ -46,6 +46,7 @@ export function addStake(
   move(state, from, poolOf(modules, validator.status), amount)
   const issued =
     validator.shares === 0n ? amount * UNIT : floorAt(18n, validator.shares * amount, validator.tokens * UNIT)
+  refuseIf(validator.shares + issued >= 2n ** 256n, 'too many shares')
   validator.tokens += amount
   validator.shares += issued
   delegation.shares += issued
@@ -148,9 +149,17 @@ export interface NewModelValidator {
   readonly minSelfDelegation: bigint
 }
 
-export function addValidator(state: ModelState, modules: ModuleNames, added: NewModelValidator, rateTimeMs: number): void {
+export function addValidator(
+  state: ModelState,
+  modules: ModuleNames,
+  added: NewModelValidator,
+  rateTimeMs: number,
+): void {
   refuseIf(state.validators.has(added.operator), 'operator has a validator')
-  refuseIf([...state.validators.values()].some(({ key }) => key === added.key), 'key has a validator')
+  refuseIf(
+    [...state.validators.values()].some(({ key }) => key === added.key),
+    'key has a validator',
+  )
   refuseIf(state.signing.get(added.key)?.tombstoned === true, 'key signed twice')
   refuseIf(added.amount < added.minSelfDelegation, 'too little stake')
   const { amount, ...rest } = added

@@ -1,5 +1,6 @@
+import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
-import type { NativeEvent, WorldState } from '../../state/world.ts'
+import type { WorldState } from '../../state/world.ts'
 import { coinsOf, coinsText } from '../coin.ts'
 
 /** The events of x/bank/keeper (types/events.go): names and order of attributes are the SDK's. */

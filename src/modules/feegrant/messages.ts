@@ -1,6 +1,7 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { isBlockedAddress } from '../bank/blockedAddresses.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
@@ -68,6 +69,7 @@ function grantAllowance(
     if (!isOver) return sdkError('invalidRequest', 'fee allowance already exists')
     deleteFeeGrant(native, granter, grantee, existing.expiration)
   }
+  if (isBlockedAddress(grantee)) return sdkError('unauthorized', `${toBech32(grantee)} is not allowed to receive funds`)
   if (read.expiration !== undefined && read.expiration < now) {
     return sdkError('invalidRequest', 'expiration is before current block time')
   }

@@ -17,7 +17,8 @@ export function slashingInvariants({ world: { native } }: ReadContext): readonly
     const bits = countBits(native, address)
     if (bits !== count) problems.push(`${name} missed ${count} blocks but has ${bits} bits`)
     if (BigInt(count) > signedBlocksWindow) problems.push(`${name} missed ${count} blocks of ${signedBlocksWindow}`)
-    if (tombstoned && getValidatorByConsensus(native, address)?.jailed === false) problems.push(`${name} is tombstoned and not jailed`)
+    if (tombstoned && getValidatorByConsensus(native, address)?.jailed === false)
+      problems.push(`${name} is tombstoned and not jailed`)
   }
   for (const validator of validators(native)) {
     const address = consensusAddressOf(validator)

@@ -1,5 +1,5 @@
+import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
-import type { NativeEvent } from '../../state/world.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { jail } from '../staking/jail.ts'

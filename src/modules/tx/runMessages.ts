@@ -1,6 +1,6 @@
+import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import type { NativeEvent } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { outOfGas } from './checkNativeState.ts'

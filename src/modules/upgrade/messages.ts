@@ -1,8 +1,8 @@
 import { parseAddress } from '../../primitives/address.ts'
 import type { ModuleContext } from '../context.ts'
-import { requireAuthority } from '../gov/authority.ts'
+import { GOV_AUTHORITY, requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
-import { type SdkError, sdkError } from '../sdkError.ts'
+import { SdkError, sdkError } from '../sdkError.ts'
 import { checkPlan, clearPlan, doneHeight, setPlan } from './plan.ts'
 import {
   MsgCancelUpgrade,
@@ -26,7 +26,7 @@ export const UPGRADE_MESSAGES: readonly MessageHandler[] = [
     validate: ({ plan }) => checkPlan(plan),
     gas: () => UPGRADE_GAS,
     run: (context, { authority, plan }) =>
-      requireAuthority(authority) ?? checkPlan(plan) ?? schedule(context, plan) ?? EMPTY_ANSWER,
+      refuse(authority) ?? checkPlan(plan) ?? schedule(context, plan) ?? EMPTY_ANSWER,
   }),
   defineHandler({
     type: MsgCancelUpgrade,
@@ -37,13 +37,21 @@ export const UPGRADE_MESSAGES: readonly MessageHandler[] = [
     validate: () => undefined,
     gas: () => UPGRADE_GAS,
     run: ({ world }, { authority }) => {
-      const refused = requireAuthority(authority)
+      const refused = refuse(authority)
       if (refused !== undefined) return refused
       clearPlan(world.native)
       return EMPTY_ANSWER
     },
   }),
 ]
+
+/** The module has a code of its own for a wrong authority (x/upgrade/types/errors.go). */
+function refuse(authority: string): SdkError | undefined {
+  const refused = requireAuthority(authority)
+  if (refused === undefined) return undefined
+  const reason = `expected ${GOV_AUTHORITY} got ${authority}`
+  return new SdkError('upgrade', 6, `${reason}: expected authority account as only signer for proposal message`)
+}
 
 /** ScheduleUpgrade of x/upgrade/keeper/keeper.go: replaces the plan there was. */
 function schedule({ world, block }: ModuleContext, plan: Plan): SdkError | undefined {

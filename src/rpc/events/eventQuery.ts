@@ -74,7 +74,7 @@ export function parseEventQuery(text: string): EventQuery {
 }
 
 /** Whether some values of a set of events meet every condition. */
-export function matchesEvents({ conditions }: EventQuery, values: EventValues): boolean {
+export function matchesEvents({ conditions }: Pick<EventQuery, 'conditions'>, values: EventValues): boolean {
   return conditions.every((condition) => (values.get(condition.key) ?? []).some((value) => meets(condition, value)))
 }
 

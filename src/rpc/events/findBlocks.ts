@@ -1,5 +1,5 @@
-import { type EventQuery, heightRange, indexTerms, matchesEvents } from './eventQuery.ts'
-import { eventValues } from './eventValues.ts'
+import { type EventQuery, heightRange, indexTerms } from './eventQuery.ts'
+import { matchesSearch } from './matchesSearch.ts'
 import { lowestSearched, MAX_FOUND, type SearchChain, type SearchOptions, tooMany } from './search.ts'
 
 const OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height'])
@@ -21,7 +21,7 @@ export async function findBlocks(
     const events = chain.blockEvents(height)
     if (events === undefined) continue
     const own = { 'tm.event': 'NewBlock', 'block.height': String(height) }
-    if (!matchesEvents(query, eventValues([...events.begin, ...events.end], own))) continue
+    if (!matchesSearch(query, [...events.begin, ...events.end], own)) continue
     if (found.length >= MAX_FOUND) throw tooMany()
     found.push(height)
   }

@@ -1,8 +1,8 @@
 import { eventsOfEntry } from '../../app/entryEvents.ts'
 import { entryHash } from '../../chain/entryKind.ts'
 import { hexToBytes, toBuffer } from '../../primitives/bytes.ts'
-import { type EventCondition, type EventQuery, heightRange, indexTerms, matchesEvents } from './eventQuery.ts'
-import { eventValues } from './eventValues.ts'
+import { type EventCondition, type EventQuery, heightRange, indexTerms } from './eventQuery.ts'
+import { matchesSearch } from './matchesSearch.ts'
 import { lowestSearched, MAX_FOUND, type SearchChain, type SearchOptions, tooMany } from './search.ts'
 
 /** Where a transaction is: its position is that in data.txs. */
@@ -68,7 +68,7 @@ function isMatch(chain: SearchChain, { height, position }: FoundTransaction, que
     'tx.height': String(height),
     ...(wantsHash ? { 'tx.hash': toBuffer(entryHash(raw)).toString('hex').toUpperCase() } : {}),
   }
-  return matchesEvents(upperCaseHash(query), eventValues(eventsOfEntry(entry), own))
+  return matchesSearch(upperCaseHash(query), eventsOfEntry(entry), own)
 }
 
 /** Hashes are compared in capitals, with or without 0x. */

@@ -309,6 +309,8 @@ describe('stop signals', () => {
     ['SeedRefusedError', 65],
     ['SeedUnavailableError', 69],
     ['SyncError', 65],
+    ['NodeUnreachable', 69],
+    ['NodeRefused', 1],
   ])('%s is one line and exit code %i', async (name, exitCode) => {
     const error = Object.assign(new Error('what is wrong'), { name })
     const { code, errors } = await run('start', { start: () => Promise.reject(error) })

@@ -58,7 +58,7 @@ describe('unjail', () => {
 
   it.each([
     ['is not jailed', () => unjail(FIRST), /^validator not jailed; cannot be unjailed$/],
-    ['is none', () => unjail(BOB), /^address is not associated with any known validator$/],
+    ['is none', () => unjail(BOB), /^validator does not exist$/],
     ['is another one', () => unjail(ALICE, FIRST), /^msg.sender address .* does not match the requester address/],
     ['is the address 0', () => unjail(ALICE, zeroAddress), /does not match the requester address/],
   ] as const)('reverts where the validator %s', async (_what, run, reason) => {

@@ -150,7 +150,7 @@ describe('message tables', () => {
       small: 0,
       amount: '0',
       rate: '0.050000000000000000',
-      time: '2023-11-14T22:13:20.4Z',
+      time: '2023-11-14T22:13:20.400Z',
       maybe_time: null,
       period: '1814400s',
       kind: 'KIND_ONE',

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
+import type { NativeEvent } from '../../../../src/chain/nativeEvent.ts'
 import { getEvidence, isCommitted } from '../../../../src/modules/evidence/committedEvidence.ts'
 import { signingInfo } from '../../../../src/modules/slashing/queries.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, getValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
-import type { NativeEvent } from '../../../../src/state/world.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const A = account(1)

@@ -14,6 +14,7 @@ import {
   PeriodicAllowance,
 } from '../../../../src/modules/feegrant/types.ts'
 import { useFeeAllowance } from '../../../../src/modules/feegrant/useFeeAllowance.ts'
+import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import type { SdkError } from '../../../../src/modules/sdkError.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
@@ -168,6 +169,11 @@ describe('an allowance', () => {
   it('to oneself is refused', () => {
     const message = { granter: toBech32(ALICE), grantee: toChecksumAddress(ALICE), allowance: basic(1n) }
     expect(codeOf(chain.send(MsgGrantAllowance, message))).toBe('sdk/7')
+  })
+
+  it("to a module's account is refused", () => {
+    const message = { granter: toBech32(ALICE), grantee: GOV_AUTHORITY, allowance: basic(1n) }
+    expect(codeOf(chain.send(MsgGrantAllowance, message))).toBe('sdk/4')
   })
 })
 

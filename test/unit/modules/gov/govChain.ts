@@ -1,6 +1,7 @@
 import { applyGenesis, genesisStateOf } from '../../../../src/app/genesisState.ts'
 import { createGenesis } from '../../../../src/chain/createGenesis.ts'
 import type { Genesis } from '../../../../src/chain/genesisSchema.ts'
+import type { NativeEvent } from '../../../../src/chain/nativeEvent.ts'
 import { beginBlock } from '../../../../src/modules/beginBlock.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'
@@ -15,7 +16,6 @@ import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import type { AnyValue, MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
-import type { NativeEvent } from '../../../../src/state/world.ts'
 
 export const COIN = 10n ** 18n
 export const GENESIS_MS = Date.UTC(2026, 0, 1)

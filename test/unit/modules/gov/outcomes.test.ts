@@ -9,6 +9,7 @@ import {
   FAILED,
   MsgCancelProposal,
   MsgDeposit,
+  MsgSubmitProposal,
   MsgVote,
   MsgVoteWeighted,
   PASSED,
@@ -280,6 +281,25 @@ describe('a proposal', () => {
     expect(communityPool(chain.native)).toBe(decimalOf(pool * COIN))
     expect(chain.problems()).toEqual([])
     expect(eventTexts(chain.endBlock(VOTING_MS))).toEqual([])
+  })
+
+  it('may be cancelled by another one that is decided in the same block', () => {
+    chain = new GovChain({ gov: { min_deposit_ratio: '0.000000000000000000' } })
+    const own = { proposer: GOV_AUTHORITY, title: 'of governance', summary: 'a summary', metadata: 'none' }
+    vote(chain.propose({ messages: [anyOf(MsgSubmitProposal, own)] }), A, YES)
+    chain.endBlock(VOTING_MS / 2)
+    const cancels = [anyOf(MsgCancelProposal, { proposalId: 3n, proposer: GOV_AUTHORITY })]
+    const canceller = chain.propose({ messages: cancels, initialDeposit: [] })
+    chain.endBlock(VOTING_MS / 2)
+    for (const proposalId of [3n, canceller]) {
+      succeeded(chain.send(MsgDeposit, { proposalId, depositor: toBech32(BOB), amount: coinsOf(10n * COIN) }))
+    }
+    vote(canceller, A, YES)
+    vote(3n, A, YES)
+    chain.endBlock(VOTING_MS)
+    expect(chain.proposal(canceller).status).toBe(PASSED)
+    expect(getProposal(chain.native, 3n)).toBeUndefined()
+    expect(chain.problems()).toEqual([])
   })
 
   it('may not be cancelled by others, after voting ended, or when it was decided', () => {

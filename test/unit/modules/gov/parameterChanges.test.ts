@@ -250,6 +250,13 @@ describe('a ParameterChangeProposal', () => {
     expect(json<never>(store as never)).toEqual({ ...before, [field]: after })
   })
 
+  it('is refused when its value has members of no parameter, however many', () => {
+    const members = Array.from({ length: 7_000 }, (_, index) => `"${index.toString(36)}x":1`)
+    const names = ['"__proto__":{"max_gas":"1"}', ...members]
+    expect(propose([{ subspace: 'baseapp', key: 'BlockParams', value: `{${names.join()}}` }])).toBe('gov/5')
+    expect(propose([{ subspace: 'baseapp', key: 'BlockParams', value: `{${names[0]}}` }])).toBe('gov/5')
+  })
+
   it('changes all parameters or none', () => {
     const changes = [
       { subspace: 'staking', key: 'MaxEntries', value: '8' },

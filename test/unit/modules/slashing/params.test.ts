@@ -34,6 +34,7 @@ it.each<[string, Partial<SlashingParams>]>([
   ['no window', { signedBlocksWindow: 0n }],
   ['a negative window', { signedBlocksWindow: -1n }],
   ['no time in jail', { downtimeJailDuration: 0n }],
+  ['a jail to the end of time', { downtimeJailDuration: 2n ** 63n }],
   ['more than all blocks', { minSignedPerWindow: ONE + 1n }],
   ['a negative share of blocks', { minSignedPerWindow: -1n }],
   ['more than everything for double signing', { slashFractionDoubleSign: ONE + 1n }],

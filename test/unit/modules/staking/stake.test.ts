@@ -69,6 +69,19 @@ describe('delegating', () => {
     net.check()
   })
 
+  it('is refused before shares exceed a uint256, in which contracts see them', () => {
+    const net = chain()
+    const stake = { delegator: ANN, operator: A, amount: COIN }
+    for (let times = 0; times < 2; times++) {
+      burnTokens(net.context, A, net.validator(A).tokens - 1n)
+      ok(delegate(net.context, stake))
+    }
+    burnTokens(net.context, A, net.validator(A).tokens - 1n)
+    expect(delegate(net.context, stake)).toMatchObject({ codespace: 'staking' })
+    ok(delegate(net.context, { ...stake, amount: 1n }))
+    expect(net.validator(A).delegatorShares).toBeLessThan(2n ** 256n)
+  })
+
   it('emits the events of the SDK', () => {
     const net = chain()
     expect(eventsOf(net, () => ok(delegate(net.context, { delegator: ANN, operator: A, amount: 5n })))).toEqual([

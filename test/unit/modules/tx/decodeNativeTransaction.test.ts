@@ -316,6 +316,12 @@ describe('many signers', () => {
     expect(without100).toMatchObject({ code: 4 })
     expect(of(101)[0]).toEqual(new SdkError('sdk', 14, 'maximum number of signatures exceeded'))
   })
+
+  it('are counted while the messages are read: nobody compares thousands with each other', () => {
+    const from = (number: number) => `0x${number.toString(16).padStart(40, '0')}`
+    const messages = Array.from({ length: 8_000 }, (_, index) => send(coinsOf(1n), from(index + 1)))
+    expect(decode(assemble({ body: { messages } }))).toMatchObject({ codespace: 'sdk', code: 14 })
+  })
 })
 
 describe('bytes that nobody wrote', () => {

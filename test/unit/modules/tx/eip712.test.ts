@@ -367,6 +367,18 @@ describe('EIP-712 signatures', () => {
     }
   })
 
+  it('are not for longer bodies than a wallet would show', async () => {
+    const sends = (count: number): Case => ({
+      messages: Array.from({ length: count }, () => send),
+      types: flat(sendTypes, ...Array.from({ length: count }, () => 'TypeMsgSend0')),
+      message: { ...head, fee, ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`msg${i}`, sendJson])) },
+    })
+    const read = async (data: Case) =>
+      decodeNativeTransaction(assemble(data.messages, await signWithViem(data), 'SIGN_MODE_LEGACY_AMINO_JSON'), rules)
+    expect(await read(sends(100))).toMatchObject({ sender: alice.address })
+    expect(await read(sends(200))).toMatchObject({ codespace: 'sdk', code: 4 })
+  })
+
   it('are not for keys of the plain kind', async () => {
     const plain = testAccount(1, 'secp256k1')
     const message = anyOf(MsgSend, { fromAddress: plain.bech32, toAddress: bob.bech32, amount: coinsOf(12_345n) })

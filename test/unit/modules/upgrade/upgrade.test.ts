@@ -65,6 +65,11 @@ describe('an upgrade', () => {
     )
   })
 
+  it.each([MsgSoftwareUpgrade, MsgCancelUpgrade])("is governance's alone", (type) => {
+    const message = { authority: toBech32(HOLDERS[0]!), plan: plan() }
+    expect(codeOf(chain.send<object>(type, message))).toBe('upgrade/6')
+  })
+
   it('goes on with a version that knows it', () => {
     succeeded(chain.run(schedule({ height: 2n })))
     const migrated: number[] = []

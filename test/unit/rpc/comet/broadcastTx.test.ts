@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { entryHash, isNativeEntry } from '../../../../src/chain/entryKind.ts'
-import type { StoredEntry } from '../../../../src/chain/reader.ts'
+import type { StoredEntry } from '../../../../src/chain/entryResult.ts'
 import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/transactionCodec.ts'
 import { signTransaction as signEvm } from '../../../../src/chain/transactionSender.ts'
 import { checkNativeState } from '../../../../src/mempool/nativeStateCheck.ts'

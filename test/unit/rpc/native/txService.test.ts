@@ -256,6 +256,16 @@ describe('simulation', () => {
     expect((await simulate(raw)).json).toEqual(json)
   })
 
+  it('is for transactions of a size that a block could hold', async () => {
+    const raw = signed(
+      4,
+      Array.from({ length: 1_500 }, () => sendMessage(1n)),
+    )
+    const { status, json } = await simulate(raw)
+    expect(status).toBe(400)
+    expect((json as { message: string }).message).toMatch(/^Tx too large/)
+  })
+
   it('needs neither signature nor fee', async () => {
     const raw = signed(4, [sendMessage(1n)])
     const { bodyBytes, authInfoBytes } = TxRaw.decode(raw)

@@ -67,7 +67,7 @@ const UNBONDING = {
   entries: [
     {
       creation_height: '2',
-      completion_time: '2023-12-05T22:13:20.8Z',
+      completion_time: '2023-12-05T22:13:20.800Z',
       initial_balance: '1000000000000000000',
       balance: '1000000000000000000',
       unbonding_id: '1',
@@ -394,10 +394,10 @@ describe('REST', () => {
     const { proposal } = (await ok('/cosmos/gov/v1/proposals/1')) as { proposal: Json }
     const content = { '@type': '/cosmos.gov.v1beta1.TextProposal', title: 'T', description: 'D' }
     const times = {
-      submit_time: '2023-11-14T22:13:20.8Z',
-      deposit_end_time: '2023-11-16T22:13:20.8Z',
-      voting_start_time: '2023-11-14T22:13:20.8Z',
-      voting_end_time: '2023-11-16T22:13:20.8Z',
+      submit_time: '2023-11-14T22:13:20.800Z',
+      deposit_end_time: '2023-11-16T22:13:20.800Z',
+      voting_start_time: '2023-11-14T22:13:20.800Z',
+      voting_end_time: '2023-11-16T22:13:20.800Z',
     }
     expect(proposal).toEqual({
       id: '1',
@@ -485,7 +485,7 @@ describe('REST', () => {
     expect(sdkHeader).toEqual(header)
     expect(text).toBe(CONSENSUS)
     expect(Buffer.from(bytes as string, 'base64')).toHaveLength(20)
-    expect(header).toMatchObject({ chain_id: 'coin_76287-1', height: '4', time: '2023-11-14T22:13:21.6Z' })
+    expect(header).toMatchObject({ chain_id: 'coin_76287-1', height: '4', time: '2023-11-14T22:13:21.600Z' })
     expect(latest.block).toMatchObject({ data: { txs: [] }, evidence: { evidence: [] } })
     expect(latest.block.last_commit).toMatchObject({
       height: '3',
@@ -536,7 +536,7 @@ describe('REST', () => {
     expect(await ok('/cosmos/base/node/v1beta1/status')).toMatchObject({
       earliest_store_height: '0',
       height: '4',
-      timestamp: '2023-11-14T22:13:21.6Z',
+      timestamp: '2023-11-14T22:13:21.600Z',
     })
   })
 
