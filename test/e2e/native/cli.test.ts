@@ -6,6 +6,7 @@ import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../devChain.ts'
 import { startNode, type TestNode } from '../startNode.ts'
+import { getJson } from './nativeChain.ts'
 import { type CliResult, runCli } from './runCli.ts'
 
 /** A user at a terminal: keys in a keystore, transactions signed with them, queries of what came of it. */
@@ -42,8 +43,9 @@ const tx = async (...args: string[]): Promise<any> => {
   expect(response).toMatchObject({ code: 0, codespace: '', txhash: expect.stringMatching(/^[0-9A-F]{64}$/) })
   return response
 }
-// biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
-const query = async (...args: string[]): Promise<any> => JSON.parse(await printed('query', ...args))
+async function balance(address: string): Promise<bigint> {
+  return BigInt((await getJson(node, `/cosmos/bank/v1beta1/balances/${address}/by_denom?denom=acoin`)).balance.amount)
+}
 
 function messageFile(name: string, messages: readonly object[]): string {
   const file = join(directory, name)
@@ -57,77 +59,44 @@ const payment = (from: string, to: string, amount: string) => ({
   amount: [{ denom: 'acoin', amount }],
 })
 
-it('keeps keys', async () => {
+it('keeps keys, and says why it fails', async () => {
   const secret = join(directory, 'secret')
   writeFileSync(secret, KEYS[0]!.slice(2))
-  expect(await printed('keys', 'import', 'alice', '--private-key-file', secret)).toContain(alice)
-  expect((await printed('keys', 'create', 'other')).match(/([a-z]+ ){11,23}[a-z]+/)).not.toBeNull()
-  expect(await printed('keys', 'list')).toMatch(/alice[^]*other/)
-  const shown = await printed('keys', 'show', 'alice')
-  for (const encoding of [alice, ACCOUNTS[0]!.address]) expect(shown).toContain(encoding)
-  expect((await cli('keys', 'export', 'alice')).code).not.toBe(0)
-  expect(await printed('keys', 'export', 'alice', '--unsafe')).toContain(KEYS[0]!.slice(2))
-  await printed('keys', 'delete', 'other', '--yes')
-  expect(await printed('keys', 'list')).not.toContain('other')
-})
-
-it('says why it fails', async () => {
-  const unknown = await cli('tx', 'bank', 'send', bob, '1COIN', '--from', 'nobody')
-  expect([unknown.code === 0, unknown.output]).toEqual([false, ''])
-  expect(unknown.error).toContain('nobody')
+  const imported = await printed('keys', 'import', 'alice', '--private-key-file', secret)
+  for (const encoding of [alice, ACCOUNTS[0]!.address]) expect(imported).toContain(encoding)
+  expect(await printed('keys', 'list')).toContain('alice')
   const poor = await cli('tx', 'bank', 'send', bob, '10000000000COIN', '--from', 'alice')
-  expect(poor.code).toBe(1)
-  expect(poor.error).toContain('insufficient funds')
-  for (const { error } of [unknown, poor]) expect(error).not.toMatch(/\n\s+at /)
+  expect([poor.code, poor.output]).toEqual([1, ''])
+  expect(poor.error).toMatch(/^coind: .*insufficient funds.*\n$/)
 })
 
-it('stakes', async () => {
-  await tx('staking', 'delegate', validator, '20COIN', '--from', 'alice', '--memo', 'hello')
+it('stakes and takes rewards', async () => {
   const { height } = await tx('staking', 'undelegate', validator, '3COIN', '--from', 'alice')
-  await tx('staking', 'cancel-unbonding', validator, '1COIN', height, '--from', 'alice')
-  const { unbonding_responses } = await query('staking', 'delegator-unbonding-delegations', alice)
+  await tx('staking', 'cancel-unbonding', validator, '1COIN', height, '--from', 'alice', '--memo', 'hello')
+  const path = `/cosmos/staking/v1beta1/delegators/${alice}/unbonding_delegations`
+  const { unbonding_responses } = await getJson(node, path)
   expect(unbonding_responses[0].entries).toMatchObject([{ creation_height: height, balance: `${2n * COIN}` }])
-  await tx('staking', 'edit-validator', '--moniker', 'renamed', '--from', 'alice')
-  expect((await query('staking', 'validator', validator)).validator.description.moniker).toBe('renamed')
-})
-
-it('takes rewards', async () => {
-  const receiver = toBech32(hexToBytes(freshAddress()))
-  await tx('distribution', 'set-withdraw-address', receiver, '--from', 'alice')
-  await tx('distribution', 'withdraw-all-rewards', '--from', 'alice')
-  const { balance } = await query('bank', 'balance', receiver, '--denom', 'acoin')
-  expect(BigInt(balance.amount)).toBeGreaterThan(0n)
-  await tx('distribution', 'fund-community-pool', '2COIN', '--from', 'alice')
-  const { pool } = await query('distribution', 'community-pool')
-  expect(Number(pool[0].amount)).toBeGreaterThanOrEqual(Number(2n * COIN))
+  const { events } = await tx('distribution', 'withdraw-all-rewards', '--from', 'alice')
+  expect(events.map(({ type }: { readonly type: string }) => type)).toContain('withdraw_rewards')
 })
 
 it('lets others act and pay', async () => {
-  const other = { ...environment, COIND_PRIVATE_KEY: KEYS[1]! }
   const receiver = toBech32(hexToBytes(freshAddress()))
   await tx('authz', 'grant', bob, '/cosmos.bank.v1beta1.MsgSend', '--spend-limit', '5acoin', '--from', 'alice')
   await tx('feegrant', 'grant', bob, '--from', 'alice')
   const file = messageFile('exec.json', [payment(alice, receiver, '5')])
-  const before = await query('bank', 'balance', bob, '--denom', 'acoin')
-  const { code, error } = await runCli(node.url, ['tx', 'authz', 'exec', file, '--fee-granter', alice], other)
+  const before = await balance(bob)
+  const exec = ['tx', 'authz', 'exec', file, '--fee-granter', alice]
+  const { code, error } = await runCli(node.url, exec, { COIND_PRIVATE_KEY: KEYS[1]! })
   expect([code, error]).toEqual([0, ''])
-  expect(await query('bank', 'balance', bob, '--denom', 'acoin')).toEqual(before)
-  expect((await query('bank', 'balance', receiver, '--denom', 'acoin')).balance.amount).toBe('5')
-  expect((await query('authz', 'grants', '--granter', alice, '--grantee', bob)).grants).toEqual([])
-  await tx('feegrant', 'revoke', bob, '--from', 'alice')
+  expect([await balance(bob), await balance(receiver)]).toEqual([before, 5n])
+  const { grants } = await getJson(node, `/cosmos/authz/v1beta1/grants?granter=${alice}&grantee=${bob}`)
+  expect(grants).toEqual([])
 })
 
 it('sends any messages in one transaction, which is found by its hash', async () => {
-  const receivers = [freshAddress(), freshAddress()].map((address) => toBech32(hexToBytes(address))) as [string, string]
-  const file = messageFile(
-    'messages.json',
-    receivers.map((to) => payment(alice, to, '7')),
-  )
-  const { txhash } = await tx('messages', 'send', file, '--from', 'alice')
-  const found = await query('tx', 'get-tx', txhash)
-  expect(found.tx.body.messages).toEqual(receivers.map((to) => payment(alice, to, '7')))
-  const split = await tx('bank', 'multi-send', '1COIN', ...receivers, '--from', 'alice')
-  expect(BigInt(split.gas_used)).toBeGreaterThan(0n)
-  const { balance } = await query('bank', 'balance', receivers[1], '--denom', 'acoin')
-  expect(balance.amount).toBe((COIN + 7n).toString())
+  const payments = [freshAddress(), freshAddress()].map((address) => payment(alice, toBech32(hexToBytes(address)), '7'))
+  const { txhash } = await tx('messages', 'send', messageFile('messages.json', payments), '--from', 'alice')
+  const found = JSON.parse(await printed('query', 'tx', 'tx', txhash))
+  expect(found.tx.body.messages).toEqual(payments)
 })

@@ -22,7 +22,7 @@ import { runCli, sendByCli } from './runCli.ts'
  * has all the votes.
  */
 
-const VOTING_SECONDS = 5
+const VOTING_SECONDS = 7
 const GOV: Hex = '0x0000000000000000000000000000000000000805'
 const DEPOSIT = 10n * COIN
 const SPENT = 3n * COIN
@@ -58,7 +58,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-proposals-'))
   node = await startNativeChain(({ gov, staking, distribution }) => {
     gov.params.voting_period = `${VOTING_SECONDS}s`
-    gov.params.expedited_voting_period = '2s'
+    gov.params.expedited_voting_period = '3s'
     gov.params.max_deposit_period = '3s'
     staking.params.max_entries = 7
     distribution.params.community_tax = '0.500000000000000000'
@@ -268,7 +268,7 @@ describe('ends of proposals', () => {
 
 describe('an upgrade', () => {
   it('stops the node at its height, with a message and an error', async () => {
-    const height = (await viem.getBlockNumber()) + 20n
+    const height = (await viem.getBlockNumber()) + 25n
     const plan = { name: 'v99', height: height.toString(), info: 'see the forum' }
     const upgrade = { '@type': '/cosmos.upgrade.v1beta1.MsgSoftwareUpgrade', authority, plan }
     const file = join(directory, 'proposal.json')
@@ -276,7 +276,7 @@ describe('an upgrade', () => {
     writeFileSync(file, JSON.stringify(content))
     await sendByCli(node.url, KEYS[0]!, ['gov', 'submit-proposal', file])
     ids.set('upgrade', BigInt(Math.max(...[...ids.values()].map(Number)) + 1))
-    await sendByCli(node.url, KEYS[0]!, ['gov', 'vote', `${ids.get('upgrade')}`, 'yes'])
+    await vote({ upgrade: 1 })
     expect(await ended('upgrade')).toBe('PROPOSAL_STATUS_PASSED')
     const current = await getJson(node, '/cosmos/upgrade/v1beta1/current_plan')
     expect(current.plan).toMatchObject(plan)

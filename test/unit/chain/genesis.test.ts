@@ -153,12 +153,12 @@ describe('chainConfigOf', () => {
       },
       evidence: { maxAgeBlocks: 4_536_000, maxAgeMs: 1_814_400_000, maxBytes: 1_048_576 },
       feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n },
-      registeredPrecompiles: [parseAddress('0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE')],
+      registeredPrecompiles: [NATIVE_TOKEN_ADDRESS, ...STATIC_PRECOMPILES].map((address) => parseAddress(address)),
     })
   })
 
   it('has no precompile where the genesis registers none', () => {
-    const genesis = createGenesis({ ...INPUT, hasNativeToken: false })
+    const genesis = createGenesis({ ...INPUT, hasNativeToken: false, hasStaticPrecompiles: false })
     expect(chainConfigOf(genesis).registeredPrecompiles).toEqual([])
     const native = parseAddress('0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE')
     expect(genesisAllocations(genesis).some((account) => equalBytes(account.address, native))).toBe(false)
@@ -177,6 +177,7 @@ describe('genesisAllocations', () => {
         [bytesToHex(moduleAddress('bonded_tokens_pool')), 0n, 0],
         ['0xca11bde05977b3631167028862be2a173976ca11', 1n, 3808],
         ['0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', 1n, 1],
+        ...STATIC_PRECOMPILES.map((address): [string, bigint, number] => [address, 1n, 1]),
         ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', 0n, 0],
       ].sort((a, b) => (a[0]! < b[0]! ? -1 : 1)),
     )

@@ -321,17 +321,32 @@ it('moves every acoin as a model does that was written from the specification al
   // Few histories need not hold everything.
   const missing = Object.keys(KINDS).filter((kind) => !done.has(kind) && !NO_MESSAGES.includes(kind))
   if (HISTORIES >= 100) expect(missing, 'never done').toEqual([])
-})
+}, 3_600_000)
+
+/** Two validators, the second with half the stake of the first. */
+const SMALL: ModelledSetup = {
+  stakes: [2n * COIN, COIN].map((each) => ({ stake: each, rate: 0n })),
+  unbondingNs: 1_000_000_000n,
+  params: {
+    unbondingMs: 1000,
+    maxValidators: 50,
+    maxEntries: 3,
+    communityTax: 0n,
+    window: 5,
+    minSigned: ONE,
+    jailNs: 1n,
+    doubleSign: ONE / 2n,
+    downtime: ONE / 4n,
+    rateChange: 0n,
+    inflationMin: 0n,
+    inflationMax: 0n,
+    goalBonded: ONE,
+    blocksPerYear: 7n,
+  },
+}
 
 it('jails, but does not slash, who is unbonded before its last votes count', () => {
-  const rates = { rateChange: 0n, inflationMin: 0n, inflationMax: 0n, goalBonded: ONE, blocksPerYear: 7n }
-  const faults = { window: 5, minSigned: ONE, jailNs: 1n, doubleSign: ONE / 2n, downtime: ONE / 4n }
-  const staking = { unbondingMs: 1000, maxValidators: 50, maxEntries: 3, communityTax: 0n }
-  const net = new ModelledChain({
-    stakes: [2n * COIN, COIN].map((each) => ({ stake: each, rate: 0n })),
-    unbondingNs: 1_000_000_000n,
-    params: { ...rates, ...faults, ...staking },
-  })
+  const net = new ModelledChain(SMALL)
   net.begin({ fees: 0n, absent: [], evidence: [], waitMs: 0 })
   for (let i = 0; i < 7; i++) block(net, { fees: 100n, absent: [], evidence: [], waitMs: 0 })
   net.setMaxValidators(1)
@@ -342,4 +357,40 @@ it('jails, but does not slash, who is unbonded before its last votes count', () 
   block(net, { fees: 100n, absent: [late], evidence, waitMs: 0 })
   expect(net.chain.validator(late)).toMatchObject({ status: 'unbonded', jailed: true, tokens: COIN })
   net.chain.check()
+})
+
+it('lets nobody use the key of a removed validator that signed twice', () => {
+  const key = sha256(account(2))
+  const net = new ModelledChain(SMALL)
+  const own = { delegator: account(2), operator: account(2), amount: COIN }
+  const created = {
+    operator: account(9),
+    publicKey: key,
+    description: Description.create({ moniker: 'again' }),
+    commission: { rate: 0n, maxRate: ONE, maxChangeRate: ONE },
+    minSelfDelegation: 1n,
+    amount: COIN,
+  }
+  const { publicKey: _, description: __, commission, ...rest } = created
+  const modelled = { ...rest, ...commission, operator: bytesToHex(account(9)), key: keyOf(account(2)) }
+  const create = () =>
+    net.message(
+      (ctx) => createValidator(ctx, created),
+      (model) => model.createValidator(modelled),
+    )
+  net.begin({ fees: 0n, absent: [], evidence: [], waitMs: 0 })
+  const taken = net.message(
+    (ctx) => undelegate(ctx, own),
+    (model) => model.undelegate({ ...own, delegator: bytesToHex(account(2)), operator: bytesToHex(account(2)) }),
+  )
+  expect(taken).toEqual({ chain: 'done', model: 'done' })
+  block(net, { fees: 0n, absent: [], evidence: [{ key: keyOf(account(2)), height: 1 }], waitMs: 0 })
+  expect(create().chain).toMatch(/^refused.*already exist for this pubkey/)
+  block(net, { fees: 0n, absent: [], evidence: [], waitMs: 5000 })
+  block(net, { fees: 0n, absent: [], evidence: [], waitMs: 0 })
+  expect(net.model.state.validators.has(bytesToHex(account(2)))).toBe(false)
+  expect(create()).toEqual({
+    chain: expect.stringMatching(/^refused: tombstoned/),
+    model: expect.stringMatching(/^refused: key signed twice/),
+  })
 })

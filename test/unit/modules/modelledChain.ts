@@ -108,7 +108,7 @@ export class ModelledChain {
     })
   }
 
-  /** The same message to both. @returns whether it was done; undefined when they do not agree, with the reasons */
+  /** The same message to both. @returns what became of it: done, or refused and why */
   message(
     real: (context: ModuleContext) => unknown,
     modelled: (model: StakingModel) => void,
