@@ -12,6 +12,7 @@ import {
   parseGenesis,
 } from '../../../src/chain/genesis.ts'
 import { genesisAllocations } from '../../../src/chain/genesisAllocations.ts'
+import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
 import { moduleAddress, parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 
