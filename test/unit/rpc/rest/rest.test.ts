@@ -51,7 +51,7 @@ const VALIDATOR = {
       max_rate: '0.200000000000000000',
       max_change_rate: '0.010000000000000000',
     },
-    update_time: '1970-01-01T00:00:00Z',
+    update_time: '2023-11-14T22:13:20Z',
   },
   min_self_delegation: '1',
   unbonding_on_hold_ref_count: '0',
