@@ -158,11 +158,11 @@ export async function* indexedEventHeights(
     for (let height = from; height <= to; height++) yield height
     return
   }
-  const lists = terms.map((item) => heightsOf(db, termOf(item), from, to)[Symbol.asyncIterator]())
+  const lists = terms.map((item) => new HeightList(db, termOf(item), from, to))
   try {
     let height = from
     for (let agreeing = 0, next = 0; ; next = (next + 1) % lists.length) {
-      const found = await firstFrom(lists[next]!, height)
+      const found = await lists[next]!.firstFrom(height)
       if (found === undefined) return
       agreeing = found === height ? agreeing + 1 : 1
       height = found
@@ -172,16 +172,46 @@ export async function* indexedEventHeights(
       agreeing = 0
     }
   } finally {
-    for (const list of lists) await list.return?.()
+    for (const list of lists) await list.close()
   }
 }
 
-/** The next of a list's heights that is not below `least`. */
-async function firstFrom(list: AsyncIterator<number>, least: number): Promise<number | undefined> {
-  for (;;) {
-    const { done, value } = await list.next()
-    if (done === true) return undefined
-    if (value >= least) return value
+/** Heights that are passed over one by one before a list is opened anew where it is to go on. */
+const MAX_PASSED = 64
+
+/** The ascending heights of one term. */
+class HeightList {
+  readonly #db: DatabaseReader
+  readonly #term: Uint8Array
+  readonly #to: number
+  #heights: AsyncIterator<number>
+
+  constructor(db: DatabaseReader, made: Uint8Array, from: number, to: number) {
+    this.#db = db
+    this.#term = made
+    this.#to = to
+    this.#heights = this.#open(from)
+  }
+
+  /** The next height that is not below `least`, which never falls. */
+  async firstFrom(least: number): Promise<number | undefined> {
+    for (let passed = 0; ; passed++) {
+      if (passed === MAX_PASSED) {
+        await this.close()
+        this.#heights = this.#open(least)
+      }
+      const { done, value } = await this.#heights.next()
+      if (done === true) return undefined
+      if (value >= least) return value
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#heights.return?.()
+  }
+
+  #open(from: number): AsyncIterator<number> {
+    return heightsOf(this.#db, this.#term, from, this.#to)[Symbol.asyncIterator]()
   }
 }
 

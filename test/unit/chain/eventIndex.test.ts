@@ -79,3 +79,19 @@ it('names every block that holds what is looked for, in order, and few others', 
     { numRuns: 60 },
   )
 })
+
+it('passes over long stretches of a dense term to where a rare one is', async () => {
+  const dense = { type: 'often', attributes: [{ key: 'a', value: 'x' }] }
+  const rare = { type: 'seldom', attributes: [{ key: 'b', value: 'y' }] }
+  const rareHeights = [0, 63, 64, 65, 300, 301, 999]
+  const blocks = Array.from({ length: 1000 }, (_, height): Block => {
+    const begin = rareHeights.includes(height) ? [dense, rare] : [dense]
+    return { entries: [], events: { begin, end: [] } }
+  })
+  await write(blocks, 'put')
+  const terms = [{ key: 'often.a', value: 'x' }, { key: 'seldom.b' }]
+  for (const order of [terms, terms.toReversed()]) {
+    expect(await find(order, 0, 999)).toEqual(rareHeights)
+    expect(await find(order, 64, 998)).toEqual([64, 65, 300, 301])
+  }
+})
