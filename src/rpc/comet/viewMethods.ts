@@ -1,5 +1,4 @@
 import { RpcError } from '../errors.ts'
-import type { EventQuery } from '../events/eventQuery.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks } from '../events/findBlocks.ts'
 import { findTransactions, locateTransaction } from '../events/findTransactions.ts'
@@ -52,7 +51,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
     const isDescending = readOrder(request.orderBy, false)
-    const found = await findTransactions(chain, readQuery(request.query), { pause: pauseOf(context) })
+    const found = await findTransactions(chain, parseEventQuery(request.query), { pause: pauseOf(context) })
     const ordered = isDescending ? found.toReversed() : found
     const { start, end } = readPage(request.page, request.perPage, ordered.length)
     const txs = ordered.slice(start, end).map((each) => txJson(chain, each, request.prove))
@@ -63,7 +62,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     const { chain } = context.view
     // The newest first, unlike transactions.
     const isDescending = readOrder(request.orderBy, true)
-    const found = await findBlocks(chain, readQuery(request.query), { pause: pauseOf(context) })
+    const found = await findBlocks(chain, parseEventQuery(request.query), { pause: pauseOf(context) })
     const ordered = isDescending ? found.toReversed() : found
     const { start, end } = readPage(request.page, request.perPage, ordered.length)
     const blocks = ordered.slice(start, end).map((height) => ({
@@ -97,10 +96,6 @@ function viewMethod<A extends readonly unknown[]>(
       }
     },
   }
-}
-
-function readQuery(text: string): EventQuery {
-  return parseEventQuery(text)
 }
 
 /** @throws CometError for another order */

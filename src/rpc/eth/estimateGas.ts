@@ -10,6 +10,7 @@ import { readBlockOverrides } from '../params/blockOverrides.ts'
 import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
 import { readStateOverrides } from '../params/stateOverrides.ts'
 import { type CallEnvironment, type CallOverrides, openCall, runCall, toCallMessage } from './callExecution.ts'
+import { beginNextBlock } from './nextBlockStart.ts'
 import { revertError } from './revertReason.ts'
 
 const PLAIN_TRANSFER_GAS = 21_000n
@@ -31,7 +32,8 @@ export const estimateGas = defineMethod({
 
 /**
  * The environment to estimate in. On the head it is a second later than the head: up to three blocks share a second, and
- * a contract that does more once the second has changed (Uniswap's pairs do) would get too little gas in the block after.
+ * a contract that does more once the second has changed (Uniswap's pairs do) would get too little gas in the block after. The
+ * next block has begun: the same holds for one that withdraws rewards, of which there are more then.
  * @throws RpcError as {@link openCall}
  */
 export function openEstimate(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
@@ -39,7 +41,10 @@ export function openEstimate(context: RpcContext, selector: BlockSelector, overr
   const isHead = selector.kind === 'number' && HEAD_TAGS.has(selector.number)
   if (!isHead || overrides.block?.time !== undefined) return openCall(context, selector, overrides)
   const time = (chain.header(chain.headHeight)?.timestamp ?? 0) + 1
-  return openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
+  const environment = openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
+  // What a caller says of the state is to stay as it is.
+  if (overrides.state === undefined) beginNextBlock(context, environment)
+  return environment
 }
 
 /**
