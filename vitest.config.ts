@@ -1,11 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-/** End-to-end tests that other files would be in the way of: several nodes at a time, ends at chosen moments, full load. */
-const ALONE = [
-  'test/crash/*.test.ts',
-  'test/e2e/network/*.test.ts',
-  'test/e2e/{exportImport,load,operator,shadow,spec,threadDeath}.test.ts',
-]
+/** End-to-end tests that other files would be in the way of: several nodes at a time, full load, the pace of blocks. */
+const ALONE = ['test/e2e/network/*.test.ts', 'test/e2e/{load,operator,spec}.test.ts']
 
 /** One project a kind of test, so that each runs alone: `npx vitest run --project unit`. */
 export default defineConfig({
@@ -25,7 +21,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts', 'test/crash/*.test.ts'],
           exclude: ALONE,
           testTimeout: 120_000,
           hookTimeout: 120_000,

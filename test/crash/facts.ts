@@ -111,7 +111,7 @@ export async function findNative(url: string, hash: string): Promise<string | un
   try {
     return JSON.stringify(await rpc(`${url}rpc`, 'tx', Buffer.from(hash, 'hex').toString('base64'), false))
   } catch (error) {
-    if (error instanceof JsonRpcError && /not found/.test(error.message)) return undefined
+    if (error instanceof JsonRpcError && /not found/.test(String(error.data))) return undefined
     throw error
   }
 }

@@ -16,10 +16,12 @@ interface RpcProblem {
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'
   readonly code: number
+  readonly data: unknown
 
-  constructor(method: string, { code, message }: RpcProblem) {
+  constructor(method: string, { code, message, data }: RpcProblem) {
     super(`${method}: ${code} ${message}`)
     this.code = code
+    this.data = data
   }
 }
 
