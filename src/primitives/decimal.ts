@@ -23,11 +23,6 @@ export function multiplyTruncated(a: Decimal, b: Decimal): Decimal {
   return (a * b) / ONE
 }
 
-/** Product, away from zero (LegacyDec.MulRoundUp). */
-export function multiplyRoundedUp(a: Decimal, b: Decimal): Decimal {
-  return divideUp(a * b, ONE)
-}
-
 /**
  * Quotient, rounded half to even (LegacyDec.Quo).
  * @throws RangeError (a bug) when `b` is zero, as the other quotients do
@@ -35,11 +30,6 @@ export function multiplyRoundedUp(a: Decimal, b: Decimal): Decimal {
 export function divide(a: Decimal, b: Decimal): Decimal {
   // The SDK keeps twice the decimals before it rounds.
   return divideRounded((a * ONE * ONE) / b, ONE)
-}
-
-/** Quotient without what is beyond the 18th decimal (LegacyDec.QuoTruncate). */
-export function divideTruncated(a: Decimal, b: Decimal): Decimal {
-  return (a * ONE) / b
 }
 
 /** Quotient, away from zero (LegacyDec.QuoRoundUp). */

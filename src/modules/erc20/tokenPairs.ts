@@ -11,12 +11,6 @@ import { Erc20Params, TokenPair } from './types.ts'
 export const ERC20_PARAMS: ParamsStore<Erc20Params> = defineParams('erc20', Uint8Array.of(0x00), Erc20Params)
 const PAIRS_PREFIX = moduleStoreKey('erc20', Uint8Array.of(0x01))
 
-/** The pair of a contract. */
-export function getTokenPair(native: Pick<NativeStore, 'get'>, contract: Address): TokenPair | undefined {
-  const value = native.get(pairKey(contract))
-  return value && TokenPair.decode(value)
-}
-
 /** All pairs, in order of their contracts' addresses. */
 export function* tokenPairs(native: Pick<NativeStore, 'range'>): IterableIterator<TokenPair> {
   for (const [, value] of native.range(PAIRS_PREFIX)) yield TokenPair.decode(value)

@@ -19,10 +19,9 @@ export function getFeeGrant(
   return value && FeeGrant.decode(value)
 }
 
-/** Allowances, of one grantee or all, in order of grantee and granter. */
-export function* feeGrants(native: Pick<NativeStore, 'range'>, grantee?: Address): IterableIterator<FeeGrant> {
-  const prefix = grantee === undefined ? GRANTS_PREFIX : concatBytes(GRANTS_PREFIX, prefixed(grantee))
-  for (const [, value] of native.range(prefix)) yield FeeGrant.decode(value)
+/** What the keys of a grantee's allowances begin with; they are in order of the granters. */
+export function granteePrefix(grantee: Address): Uint8Array {
+  return concatBytes(GRANTS_PREFIX, prefixed(grantee))
 }
 
 /** @param expiration of its allowance, nanoseconds */
@@ -52,7 +51,7 @@ export function endFeegrant({ world: { native }, block }: ModuleContext): void {
 }
 
 function grantKey(granter: Address, grantee: Address): Uint8Array {
-  return concatBytes(GRANTS_PREFIX, prefixed(grantee), prefixed(granter))
+  return concatBytes(granteePrefix(grantee), prefixed(granter))
 }
 
 function queueKey(expiration: bigint, granter: Address, grantee: Address): Uint8Array {

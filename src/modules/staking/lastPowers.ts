@@ -3,12 +3,7 @@ import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { addressesKey, addressesOf, LAST_POWERS, LAST_TOTAL_POWER } from './keys.ts'
 
-/** Power that consensus was last told of; 0 for a validator that it does not know. */
-export function getLastPower(native: Pick<NativeStore, 'get'>, operator: Address): bigint {
-  const value = native.get(addressesKey(LAST_POWERS, operator))
-  return value === undefined ? 0n : bytesToBigInt(value)
-}
-
+/** @param power that consensus is told of; 0 forgets the validator */
 export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {
   const key = addressesKey(LAST_POWERS, operator)
   if (power === 0n) native.delete(key)

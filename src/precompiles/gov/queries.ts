@@ -7,6 +7,7 @@ import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/g
 import { getVote, votesOf } from '../../modules/gov/votes.ts'
 import { lastPowers } from '../../modules/staking/lastPowers.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
+import type { AbiValue } from '../abi/type.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
   defineFunction,
@@ -64,14 +65,8 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
       const { native } = context.world
-      const page = readPage(context, pagination, {
-        *walk(start, reverse) {
-          const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-          for (const vote of votesOf(native, proposalId, options)) yield [addressesKey(parseAddress(vote.voter)), vote]
-        },
-        isKey: (key) => isAddressesKey(key, 1),
-        itemGas: SMALL_ITEM_GAS,
-      })
+      const walk = (options: Walk) => votesOf(native, proposalId, options)
+      const page = readAccountPage(context, pagination, walk, ({ voter }) => voter)
       if (isFailure(page)) return page
       return { votes: page.items.map(voteTuple), pageResponse: page.pageResponse }
     },
@@ -96,16 +91,8 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
       const { native } = context.world
-      const page = readPage(context, pagination, {
-        *walk(start, reverse) {
-          const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-          for (const deposit of depositsOf(native, proposalId, options)) {
-            yield [addressesKey(parseAddress(deposit.depositor)), deposit]
-          }
-        },
-        isKey: (key) => isAddressesKey(key, 1),
-        itemGas: SMALL_ITEM_GAS,
-      })
+      const walk = (options: Walk) => depositsOf(native, proposalId, options)
+      const page = readAccountPage(context, pagination, walk, ({ depositor }) => depositor)
       if (isFailure(page)) return page
       return { deposits: page.items.map(depositTuple), pageResponse: page.pageResponse }
     },
@@ -187,6 +174,28 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     run: ({ world }) => ({ constitution: getConstitution(world.native) }),
   }),
 ]
+
+interface Walk {
+  readonly start?: Address
+  readonly reverse: boolean
+}
+
+/** A page of small items that are in order of accounts, one of each. */
+function readAccountPage<T>(
+  context: FunctionContext,
+  request: AbiValue<typeof PageRequest>,
+  walk: (options: Walk) => Iterable<T>,
+  accountOf: (item: T) => string,
+): ReturnType<typeof readPage<T>> {
+  return readPage<T>(context, request, {
+    *walk(start, reverse) {
+      const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
+      for (const item of walk(options)) yield [addressesKey(parseAddress(accountOf(item))), item]
+    },
+    isKey: (key) => isAddressesKey(key, 1),
+    itemGas: SMALL_ITEM_GAS,
+  })
+}
 
 /** A proposal that there is, after the gas for its size. */
 function readProposal({ world, charge }: FunctionContext, id: bigint): Proposal | FunctionFailure {

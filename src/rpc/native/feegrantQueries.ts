@@ -1,8 +1,7 @@
-import { GRANTS_PREFIX, getFeeGrant } from '../../modules/feegrant/grants.ts'
+import { GRANTS_PREFIX, getFeeGrant, granteePrefix } from '../../modules/feegrant/grants.ts'
 import { FeeGrant } from '../../modules/feegrant/types.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { toBech32 } from '../../primitives/address.ts'
-import { concatBytes } from '../../primitives/bytes.ts'
 import { message, repeated, string } from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
 import { paginate, storeWalk } from './paginate.ts'
@@ -34,8 +33,7 @@ export const FEEGRANT_QUERIES: readonly NativeQuery[] = [
     request: { grantee: string(1), pagination: message(2, PageRequest) },
     response: PAGED,
     run: async (context, { grantee: text, pagination: page }) => {
-      const grantee = readAccount(text)
-      const prefix = concatBytes(GRANTS_PREFIX, Uint8Array.of(grantee.length), grantee)
+      const prefix = granteePrefix(readAccount(text))
       const walk = storeWalk(context.world.native, prefix, (_, value) => FeeGrant.decode(value))
       const { items, pagination } = await paginate(context, page, walk, (grant) => grant)
       return { allowances: items, pagination }

@@ -5,10 +5,8 @@ import {
   decimalOf,
   divide,
   divideRoundedUp,
-  divideTruncated,
   formatDecimal,
   multiply,
-  multiplyRoundedUp,
   multiplyTruncated,
   ONE,
   parseDecimal,
@@ -28,14 +26,12 @@ describe('decimals', () => {
     expect(multiply(-3n * unit, dec('0.5'))).toBe(-2n)
     expect(multiply(unit, dec('0.51'))).toBe(1n)
     expect(multiplyTruncated(unit, dec('0.99'))).toBe(0n)
-    expect(multiplyRoundedUp(unit, dec('0.01'))).toBe(1n)
     expect(multiply(dec('0.05'), decimalOf(100n))).toBe(decimalOf(5n))
   })
 
   it('divide with 18 decimals', () => {
     expect(formatDecimal(divide(ONE, decimalOf(3n)))).toBe('0.333333333333333333')
     expect(formatDecimal(divide(decimalOf(2n), decimalOf(3n)))).toBe('0.666666666666666667')
-    expect(formatDecimal(divideTruncated(decimalOf(2n), decimalOf(3n)))).toBe('0.666666666666666666')
     expect(formatDecimal(divideRoundedUp(ONE, decimalOf(3n)))).toBe('0.333333333333333334')
     expect(() => divide(ONE, 0n)).toThrow(RangeError)
   })

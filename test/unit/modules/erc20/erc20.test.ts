@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { ERC20_PARAMS, getTokenPair, tokenPairs } from '../../../../src/modules/erc20/tokenPairs.ts'
-import { parseAddress } from '../../../../src/primitives/address.ts'
-import { account, GovChain } from '../gov/govChain.ts'
+import { ERC20_PARAMS, tokenPairs } from '../../../../src/modules/erc20/tokenPairs.ts'
+import { GovChain } from '../gov/govChain.ts'
 
 const NATIVE_TOKEN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
@@ -9,8 +8,6 @@ it('the native token is registered with what the genesis says', () => {
   const { native } = new GovChain()
   const pair = { erc20Address: NATIVE_TOKEN, denom: 'acoin', enabled: true, contractOwner: 1 }
   expect([...tokenPairs(native)]).toEqual([pair])
-  expect(getTokenPair(native, parseAddress(NATIVE_TOKEN))).toEqual(pair)
-  expect(getTokenPair(native, account(1))).toBeUndefined()
   expect(ERC20_PARAMS.get(native)).toEqual({ enableErc20: true, permissionlessRegistration: false })
 })
 

@@ -14,7 +14,7 @@ import { endStaking } from '../../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../../src/modules/staking/initStaking.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
-import { getLastPower, getLastTotalPower } from '../../../../src/modules/staking/lastPowers.ts'
+import { getLastTotalPower, lastPowers } from '../../../../src/modules/staking/lastPowers.ts'
 import { getOperator } from '../../../../src/modules/staking/operators.ts'
 import { STAKING_PARAMS, setStakingParams } from '../../../../src/modules/staking/params.ts'
 import { Description, Params } from '../../../../src/modules/staking/types.ts'
@@ -26,11 +26,17 @@ import {
   validators,
 } from '../../../../src/modules/staking/validators.ts'
 import { takeValidatorUpdates } from '../../../../src/modules/staking/validatorUpdates.ts'
+import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import { ok } from '../stakingChain.ts'
 import { setPower } from './setPower.ts'
+
+/** Power that consensus was last told of; 0 for a validator that it does not know. */
+function getLastPower(native: Parameters<typeof lastPowers>[0], operator: Uint8Array): bigint {
+  return [...lastPowers(native)].find((last) => bytesKey(last.operator) === bytesKey(operator))?.power ?? 0n
+}
 
 const COIN = 10n ** 18n
 const operator = (index: number) => new Uint8Array(20).fill(index + 1)
