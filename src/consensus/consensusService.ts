@@ -4,6 +4,7 @@ import { decodeCommit } from '../chain/consensus/commitCodec.ts'
 import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { headerHash } from '../chain/consensus/headerCodec.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import { CallQueue } from './callQueue.ts'
 import type { Clock } from './clock.ts'
@@ -52,7 +53,7 @@ export interface ConsensusServiceOptions {
   readonly onHalt: (error: Error) => void
   /** Peers are too far ahead to be followed block by block. */
   readonly onBehind: (height: number, peerHeight: number) => void
-  /** Another process signs with this key; called for each of its votes that comes. */
+  /** Another process signs with this key; called for each of its votes that comes, or that a block reports. */
   readonly onUnknownSignature: (vote: Vote) => void
   readonly note: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
@@ -132,6 +133,8 @@ class Service implements ConsensusService {
   #engine: ConsensusEngine | undefined
   #whenIdle: PromiseWithResolvers<void> | undefined
   #hasHalted = false
+  /** the first height that this process took part in */
+  #firstHeight: number | undefined
   #timings = { buildMs: 0, logMs: 0 }
 
   constructor(
@@ -172,6 +175,7 @@ class Service implements ConsensusService {
   startEngine(): void {
     if (this.#engine !== undefined || this.#hasHalted) return
     const { chain } = this.#options
+    this.#firstHeight ??= this.#state.lastHeight + 1
     this.#watch.begin(this.#state, () => this.#engine?.resumeSigning())
     this.#engine = new ConsensusEngine({
       chain,
@@ -209,6 +213,7 @@ class Service implements ConsensusService {
     this.#guard.see(seenCommit)
     tellDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
+    this.#tellOwnFaults(block.evidence)
     const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
     onDecided({ decided, result, source: 'sync', timings })
     return result
@@ -344,6 +349,7 @@ class Service implements ConsensusService {
     const timings = { ...this.#timings, finalizeMs }
     this.#timings = { buildMs: 0, logMs: 0 }
     this.#advance(advanceState(this.#state, decided, result))
+    this.#tellOwnFaults(decided.block.evidence)
     this.#options.onDecided({ decided, result, source: 'consensus', timings })
     // The log has own messages of the next height, since the database was older: only a replay comes back to them.
     const isReplayed = this.#recovery.lastSigned?.height === height + 1 && engine.isRunning
@@ -376,5 +382,19 @@ class Service implements ConsensusService {
     // Whoever keeps still learns from its old votes. Otherwise it goes on: which of the two processes is wrong is not known.
     if (this.#watch.isObserving) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
+  }
+
+  /**
+   * Peers hold back a vote where they know of another one at its place, so that a block may be the first to tell. This process
+   * signs a step once: of two votes with its key one is another's.
+   */
+  #tellOwnFaults(evidence: readonly Evidence[]): void {
+    for (const { voteA, voteB } of evidence) {
+      const isOwn = equalBytes(voteA.validatorAddress, this.#options.key.address)
+      // Faults of before are history: the other process may be gone long since.
+      if (isOwn && this.#firstHeight !== undefined && voteA.height >= this.#firstHeight) {
+        this.#options.onUnknownSignature(voteB)
+      }
+    }
   }
 }

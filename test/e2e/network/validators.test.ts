@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { rpc } from '../rpc.ts'
 import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
@@ -126,7 +126,9 @@ describe('four validators and a full node', () => {
         const { block } = await node.comet<CometBlock>(`block?height=${height}`)
         expect(block.evidence.evidence.length, node.name).toBeGreaterThan(0)
       }
-      expect(other.output()).toContain('ANOTHER PROCESS SIGNS WITH THIS')
+      for (const { output } of [twin!.running, other]) {
+        await vi.waitFor(() => expect(output()).toContain('ANOTHER PROCESS SIGNS WITH THIS'), 30_000)
+      }
     } finally {
       await other.stop()
     }

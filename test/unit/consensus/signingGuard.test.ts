@@ -222,7 +222,10 @@ describe('two processes with one key', () => {
       network.nodes[0]!.application.blocks.flatMap(({ block }) => block.evidence.map(({ voteA }) => voteA))
     await network.until(() => reported().length > 0, 120_000)
     expect(bytesToHex(reported()[0]!.validatorAddress)).toBe(bytesToHex(KEYS[3]!.address))
-    expect(original.unknownSignatures.length + copy.unknownSignatures.length).toBeGreaterThan(0)
+    const { height: reportedAt } = network.nodes[0]!
+    await network.until(() => [original, copy].every((node) => node.height >= reportedAt))
+    expect(original.unknownSignatures.length).toBeGreaterThan(0)
+    expect(copy.unknownSignatures.length).toBeGreaterThan(0)
     // Evidence is offered until a block has it, and not again.
     const { height } = network.nodes[0]!
     const first = reported().length
