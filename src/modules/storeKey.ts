@@ -1,3 +1,4 @@
+import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 
 /** Modules with entries in the native store. */
@@ -23,4 +24,24 @@ export type ModuleName =
  */
 export function moduleStoreKey(module: ModuleName, ...parts: Uint8Array[]): Uint8Array {
   return concatBytes(new TextEncoder().encode(`${module}/`), ...parts)
+}
+
+/** `prefix` and addresses, each after its length as the SDK writes them (types/address/store_key.go). */
+export function addressesKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
+  const key = new Uint8Array(addresses.reduce((length, address) => length + 1 + address.length, prefix.length))
+  key.set(prefix)
+  let at = prefix.length
+  for (const address of addresses) {
+    key[at] = address.length
+    key.set(address, at + 1)
+    at += 1 + address.length
+  }
+  return key
+}
+
+/** The addresses after `prefix` in a key of {@link addressesKey}. */
+export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Address[] {
+  const out: Address[] = []
+  for (let at = prefix.length; at < key.length; at += 1 + key[at]!) out.push(key.slice(at + 1, at + 1 + key[at]!))
+  return out
 }

@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { AbiValue } from './abi/type.ts'
 import { bool, bytes, tuple, uint64 } from './abi/types.ts'
 import { type FunctionContext, type FunctionFailure, OUT_OF_GAS } from './dispatch.ts'
@@ -70,12 +70,7 @@ function isNone(key: Uint8Array): boolean {
   return key.length === 0 || (key.length === 1 && key[0] === 0)
 }
 
-/** The key of a page that begins at something with these addresses: each after its length, as in the SDK's stores. */
-export function addressesKey(...addresses: readonly Address[]): Uint8Array {
-  return concatBytes(...addresses.flatMap((each) => [Uint8Array.of(ADDRESS_BYTES), each]))
-}
-
-/** Whether a key is one of `addressesKey` for this many addresses. */
+/** Whether a key that a page can begin at is of this many addresses, each after its length. */
 export function isAddressesKey(key: Uint8Array, count: number): boolean {
   if (key.length !== count * (1 + ADDRESS_BYTES)) return false
   return key.every((byte, at) => at % (1 + ADDRESS_BYTES) !== 0 || byte === ADDRESS_BYTES)

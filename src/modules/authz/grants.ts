@@ -1,10 +1,10 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
-import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
+import { bigIntToBytes, concatBytes, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { NativeStore, WorldState } from '../../state/world.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { removeExpired } from '../expiryQueue.ts'
-import { moduleStoreKey } from '../storeKey.ts'
+import { addressesKey, moduleStoreKey } from '../storeKey.ts'
 import { Grant } from './types.ts'
 
 /** Who gave whom what: the key of a grant. */
@@ -29,8 +29,8 @@ export function* grants(
   filter: { readonly granter?: Address; readonly grantee?: Address } = {},
 ): IterableIterator<GrantId & { readonly grant: Grant }> {
   const { granter, grantee } = filter
-  const parts = granter === undefined ? [] : [prefixed(granter), ...(grantee === undefined ? [] : [prefixed(grantee)])]
-  for (const [key, value] of native.range(concatBytes(GRANTS_PREFIX, ...parts))) {
+  const parts = granter === undefined ? [] : [granter, ...(grantee === undefined ? [] : [grantee])]
+  for (const [key, value] of native.range(addressesKey(GRANTS_PREFIX, ...parts))) {
     yield { ...grantIdOf(key), grant: Grant.decode(value) }
   }
 }
@@ -85,7 +85,7 @@ function queueKey(expiration: bigint, id: GrantId): Uint8Array {
 }
 
 function idBytes({ granter, grantee, msgTypeUrl }: GrantId): Uint8Array {
-  return concatBytes(prefixed(granter), prefixed(grantee), new TextEncoder().encode(msgTypeUrl))
+  return concatBytes(addressesKey(EMPTY_BYTES, granter, grantee), new TextEncoder().encode(msgTypeUrl))
 }
 
 /** What a key of the native store with {@link GRANTS_PREFIX} names. */
@@ -101,8 +101,4 @@ function readId(bytes: Uint8Array): GrantId {
     grantee: rest.slice(1, 1 + rest[0]!),
     msgTypeUrl: new TextDecoder().decode(rest.subarray(1 + rest[0]!)),
   }
-}
-
-function prefixed(address: Address): Uint8Array {
-  return Uint8Array.of(address.length, ...address)
 }

@@ -1,5 +1,6 @@
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, COUNTED_SHARE_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { COUNTED_SHARE_PREFIX } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /**
@@ -16,7 +17,7 @@ export function getCountedShare(
   native: Pick<NativeStore, 'get'>,
   consensusAddress: Uint8Array,
 ): CountedShare | undefined {
-  const value = native.get(addressKey(COUNTED_SHARE_PREFIX, consensusAddress))
+  const value = native.get(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress))
   return value && decode(value)
 }
 
@@ -25,11 +26,11 @@ export function putCountedShare(
   consensusAddress: Uint8Array,
   { power, accumulator }: CountedShare,
 ): void {
-  native.set(addressKey(COUNTED_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
+  native.set(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
 }
 
 export function deleteCountedShare(native: Pick<NativeStore, 'delete'>, consensusAddress: Uint8Array): void {
-  native.delete(addressKey(COUNTED_SHARE_PREFIX, consensusAddress))
+  native.delete(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress))
 }
 
 /** All of them in order of consensus addresses. */

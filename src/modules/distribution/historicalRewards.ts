@@ -1,7 +1,8 @@
 import type { Address } from '../../primitives/address.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, HISTORICAL_PREFIX, periodKey } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { HISTORICAL_PREFIX, periodKey } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /** 1, as a ratio of acoin and shares is kept: shares may be worth very little after slashes, and still their parts count. */
@@ -56,14 +57,14 @@ export function* historicalOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
 ): IterableIterator<readonly [period: bigint, historical: HistoricalRewards]> {
-  const prefix = addressKey(HISTORICAL_PREFIX, operator)
+  const prefix = addressesKey(HISTORICAL_PREFIX, operator)
   for (const [key, value] of native.range(prefix)) {
     yield [bytesToBigInt(key.subarray(prefix.length)), decode(value)]
   }
 }
 
 export function deleteHistoricalOf(native: Pick<NativeStore, 'range' | 'delete'>, operator: Address): void {
-  const prefix = addressKey(HISTORICAL_PREFIX, operator)
+  const prefix = addressesKey(HISTORICAL_PREFIX, operator)
   for (const [key] of [...native.range(prefix)]) native.delete(key)
 }
 

@@ -1,5 +1,5 @@
-import { bigIntToBytes } from '../../primitives/bytes.ts'
-import { moduleStoreKey } from '../storeKey.ts'
+import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
+import { addressesKey, moduleStoreKey } from '../storeKey.ts'
 
 /**
  * Prefixes of the module's keys: the SDK's (x/distribution/types/keys.go) where it has such a record; the last two are ours.
@@ -21,30 +21,7 @@ export const COUNTED_SHARE_PREFIX: Uint8Array = moduleStoreKey('distribution', U
 /** digest of the votes that the counted shares were made of */
 export const COUNTED_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0b))
 
-/** `prefix` and addresses, each after its length as the SDK writes them. */
-export function addressKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
-  return withAddresses(prefix, addresses, 0)
-}
-
-const PERIOD_BYTES = 8
-
 /** `prefix`, a validator and a period, which sorts as a number. */
 export function periodKey(prefix: Uint8Array, operator: Uint8Array, period: bigint): Uint8Array {
-  const key = withAddresses(prefix, [operator], PERIOD_BYTES)
-  key.set(bigIntToBytes(period, PERIOD_BYTES), key.length - PERIOD_BYTES)
-  return key
-}
-
-function withAddresses(prefix: Uint8Array, addresses: readonly Uint8Array[], spare: number): Uint8Array {
-  let { length } = prefix
-  for (const address of addresses) length += 1 + address.length
-  const key = new Uint8Array(length + spare)
-  key.set(prefix)
-  let at = prefix.length
-  for (const address of addresses) {
-    key[at] = address.length
-    key.set(address, at + 1)
-    at += 1 + address.length
-  }
-  return key
+  return concatBytes(addressesKey(prefix, operator), bigIntToBytes(period, 8))
 }

@@ -2,7 +2,8 @@ import type { Address } from '../../primitives/address.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, periodKey, SLASH_EVENT_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { periodKey, SLASH_EVENT_PREFIX } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /** That a validator was slashed at the end of a period: for clients, rewards don't need it. */
@@ -28,7 +29,7 @@ export function* slashEventsFrom(
   firstPeriod: bigint,
   reverse = false,
 ): IterableIterator<SlashEvent> {
-  const prefix = addressKey(SLASH_EVENT_PREFIX, operator)
+  const prefix = addressesKey(SLASH_EVENT_PREFIX, operator)
   for (const [key, value] of native.range(prefix, { start: slashKey(operator, firstPeriod), reverse })) {
     const [height = 0n, fraction = 0n] = unpackIntegers(value)
     yield { period: bytesToBigInt(key.subarray(prefix.length)), height: Number(height), fraction }
@@ -36,7 +37,7 @@ export function* slashEventsFrom(
 }
 
 export function deleteSlashEvents(native: Pick<NativeStore, 'range' | 'delete'>, operator: Address): void {
-  for (const [key] of [...native.range(addressKey(SLASH_EVENT_PREFIX, operator))]) native.delete(key)
+  for (const [key] of [...native.range(addressesKey(SLASH_EVENT_PREFIX, operator))]) native.delete(key)
 }
 
 function slashKey(operator: Address, period: bigint): Uint8Array {

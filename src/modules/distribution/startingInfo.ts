@@ -1,6 +1,7 @@
 import type { Address } from '../../primitives/address.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, STARTING_INFO_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { STARTING_INFO_PREFIX } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /** Since when a delegation earns. The stake of the SDK's DelegatorStartingInfo is the delegation's shares here. */
@@ -14,7 +15,7 @@ export function getStartingInfo(
   operator: Address,
   delegator: Address,
 ): StartingInfo | undefined {
-  const value = native.get(addressKey(STARTING_INFO_PREFIX, operator, delegator))
+  const value = native.get(addressesKey(STARTING_INFO_PREFIX, operator, delegator))
   return value && decode(value)
 }
 
@@ -24,11 +25,11 @@ export function putStartingInfo(
   delegator: Address,
   { previousPeriod }: StartingInfo,
 ): void {
-  native.set(addressKey(STARTING_INFO_PREFIX, operator, delegator), packIntegers(previousPeriod))
+  native.set(addressesKey(STARTING_INFO_PREFIX, operator, delegator), packIntegers(previousPeriod))
 }
 
 export function deleteStartingInfo(native: Pick<NativeStore, 'delete'>, operator: Address, delegator: Address): void {
-  native.delete(addressKey(STARTING_INFO_PREFIX, operator, delegator))
+  native.delete(addressesKey(STARTING_INFO_PREFIX, operator, delegator))
 }
 
 /** Those of a validator's delegators. */
@@ -36,7 +37,7 @@ export function* startingInfosOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
 ): IterableIterator<readonly [delegator: Address, info: StartingInfo]> {
-  const prefix = addressKey(STARTING_INFO_PREFIX, operator)
+  const prefix = addressesKey(STARTING_INFO_PREFIX, operator)
   for (const [key, value] of native.range(prefix)) {
     yield [key.slice(prefix.length + 1), decode(value)]
   }

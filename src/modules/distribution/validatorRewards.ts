@@ -1,7 +1,8 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressKey, REWARDS_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { REWARDS_PREFIX } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /**
@@ -21,17 +22,17 @@ export interface ValidatorRewards {
 
 /** As stored: without what the accumulator has for it, see `settledRewards`. */
 export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards | undefined {
-  const value = native.get(addressKey(REWARDS_PREFIX, operator))
+  const value = native.get(addressesKey(REWARDS_PREFIX, operator))
   return value && decode(value)
 }
 
 export function putRewards(native: Pick<NativeStore, 'set'>, operator: Address, rewards: ValidatorRewards): void {
   const { outstanding, commission, current, period } = rewards
-  native.set(addressKey(REWARDS_PREFIX, operator), packIntegers(outstanding, commission, current, period))
+  native.set(addressesKey(REWARDS_PREFIX, operator), packIntegers(outstanding, commission, current, period))
 }
 
 export function deleteRewards(native: Pick<NativeStore, 'delete'>, operator: Address): void {
-  native.delete(addressKey(REWARDS_PREFIX, operator))
+  native.delete(addressesKey(REWARDS_PREFIX, operator))
 }
 
 /** All of them, in order of operators. */

@@ -4,13 +4,14 @@ import { event } from '../bank/bankEvents.ts'
 import { isBlockedAddress } from '../bank/blockedAddresses.ts'
 import type { ModuleContext } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
+import { addressesKey } from '../storeKey.ts'
 import { distributionError } from './errors.ts'
-import { addressKey, WITHDRAW_ADDRESS_PREFIX } from './keys.ts'
+import { WITHDRAW_ADDRESS_PREFIX } from './keys.ts'
 import { DISTRIBUTION_PARAMS } from './params.ts'
 
 /** Where a delegator's rewards and a validator's commission go: to itself unless it said otherwise. */
 export function withdrawAddressOf(native: Pick<NativeStore, 'get'>, delegator: Address): Address {
-  return native.get(addressKey(WITHDRAW_ADDRESS_PREFIX, delegator)) ?? delegator
+  return native.get(addressesKey(WITHDRAW_ADDRESS_PREFIX, delegator)) ?? delegator
 }
 
 /** MsgSetWithdrawAddress (x/distribution/keeper/keeper.go, SetWithdrawAddr). */
@@ -24,6 +25,6 @@ export function setWithdrawAddress(
   }
   if (!DISTRIBUTION_PARAMS.get(world.native).withdrawAddrEnabled) return distributionError('withdrawAddressDisabled')
   world.emitEvent(event('set_withdraw_address', { withdraw_address: toBech32(withdrawAddress) }))
-  world.native.set(addressKey(WITHDRAW_ADDRESS_PREFIX, delegator), withdrawAddress)
+  world.native.set(addressesKey(WITHDRAW_ADDRESS_PREFIX, delegator), withdrawAddress)
   return undefined
 }

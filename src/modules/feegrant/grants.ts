@@ -3,7 +3,7 @@ import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { removeExpired } from '../expiryQueue.ts'
-import { moduleStoreKey } from '../storeKey.ts'
+import { addressesKey, moduleStoreKey } from '../storeKey.ts'
 import { FeeGrant } from './types.ts'
 
 /** Keys of x/feegrant/key.go; times in the queue are milliseconds, 8 bytes, rounded up. */
@@ -21,7 +21,7 @@ export function getFeeGrant(
 
 /** What the keys of a grantee's allowances begin with; they are in order of the granters. */
 export function granteePrefix(grantee: Address): Uint8Array {
-  return concatBytes(GRANTS_PREFIX, prefixed(grantee))
+  return addressesKey(GRANTS_PREFIX, grantee)
 }
 
 /** @param expiration of its allowance, nanoseconds */
@@ -51,14 +51,10 @@ export function endFeegrant({ world: { native }, block }: ModuleContext): void {
 }
 
 function grantKey(granter: Address, grantee: Address): Uint8Array {
-  return concatBytes(granteePrefix(grantee), prefixed(granter))
+  return addressesKey(GRANTS_PREFIX, grantee, granter)
 }
 
 function queueKey(expiration: bigint, granter: Address, grantee: Address): Uint8Array {
   const ms = (expiration + 999_999n) / 1_000_000n
-  return concatBytes(QUEUE_PREFIX, bigIntToBytes(ms, 8), prefixed(grantee), prefixed(granter))
-}
-
-function prefixed(address: Address): Uint8Array {
-  return Uint8Array.of(address.length, ...address)
+  return addressesKey(concatBytes(QUEUE_PREFIX, bigIntToBytes(ms, 8)), grantee, granter)
 }

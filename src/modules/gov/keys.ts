@@ -1,6 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import { bigIntToBytes } from '../../primitives/bytes.ts'
-import { moduleStoreKey } from '../storeKey.ts'
+import { addressesKey, moduleStoreKey } from '../storeKey.ts'
 
 /** Keys of the gov module: prefixes of x/gov/types/keys.go. Times in keys are milliseconds, 8 bytes. */
 
@@ -8,7 +8,6 @@ const key = (prefix: number, ...parts: Uint8Array[]): Uint8Array =>
   moduleStoreKey('gov', Uint8Array.of(prefix), ...parts)
 const idBytes = (id: bigint): Uint8Array => bigIntToBytes(id, 8)
 const timeBytes = (timeMs: number): Uint8Array => bigIntToBytes(BigInt(timeMs), 8)
-const lengthAndAddress = (address: Address): Uint8Array => Uint8Array.of(address.length, ...address)
 
 export const PROPOSALS_PREFIX = key(0x00)
 /** Proposals that are voted on, by the end of voting: time | id. */
@@ -30,7 +29,6 @@ export const activeQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x0
 export const inactiveQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x02, timeBytes(endMs), idBytes(id))
 export const tallyKey = (id: bigint): Uint8Array => key(0x05, idBytes(id))
 export const depositsKey = (id: bigint): Uint8Array => key(0x10, idBytes(id))
-export const depositKey = (id: bigint, depositor: Address): Uint8Array =>
-  key(0x10, idBytes(id), lengthAndAddress(depositor))
+export const depositKey = (id: bigint, depositor: Address): Uint8Array => addressesKey(depositsKey(id), depositor)
 export const votesKey = (id: bigint): Uint8Array => key(0x20, idBytes(id))
-export const voteKey = (id: bigint, voter: Address): Uint8Array => key(0x20, idBytes(id), lengthAndAddress(voter))
+export const voteKey = (id: bigint, voter: Address): Uint8Array => addressesKey(votesKey(id), voter)

@@ -1,4 +1,3 @@
-import { concatBytes } from '../../primitives/bytes.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /** Prefixes of the module's keys: the SDK's (x/slashing/types/keys.go); the last is ours. */
@@ -9,8 +8,3 @@ export const SIGNING_INFO_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8A
 export const MISSED_CHUNK_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x02))
 /** consensus address -> number of missed blocks; absent when there are none */
 export const MISSED_COUNT_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x04))
-
-/** `prefix` and a consensus address after its length, as the SDK writes it. */
-export function consensusKey(prefix: Uint8Array, consensusAddress: Uint8Array): Uint8Array {
-  return concatBytes(prefix, Uint8Array.of(consensusAddress.length), consensusAddress)
-}

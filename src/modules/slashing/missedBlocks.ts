@@ -1,6 +1,7 @@
 import { bigIntToMinimalBytes, bytesKey, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { consensusKey, MISSED_CHUNK_PREFIX, MISSED_COUNT_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { MISSED_CHUNK_PREFIX, MISSED_COUNT_PREFIX } from './keys.ts'
 
 /**
  * Which blocks of its window a validator missed: one bit a block, in chunks, and how many. A chunk without bits and a count
@@ -12,7 +13,7 @@ const CHUNK_BYTES = CHUNK_BITS / 8
 type Store = Pick<NativeStore, 'get' | 'set' | 'delete'>
 
 export function missedCount(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): number {
-  const value = native.get(consensusKey(MISSED_COUNT_PREFIX, consensusAddress))
+  const value = native.get(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
   return value === undefined ? 0 : Number(bytesToBigInt(value))
 }
 
@@ -31,7 +32,7 @@ export function flipMissed(native: Store, consensusAddress: Uint8Array, index: n
   if (chunk.every((byte) => byte === 0)) native.delete(key)
   else native.set(key, chunk)
   const count = missedCount(native, consensusAddress) + ((chunk[at]! & maskOf(index)) === 0 ? -1 : 1)
-  const countKey = consensusKey(MISSED_COUNT_PREFIX, consensusAddress)
+  const countKey = addressesKey(MISSED_COUNT_PREFIX, consensusAddress)
   if (count === 0) native.delete(countKey)
   else native.set(countKey, bigIntToMinimalBytes(BigInt(count)))
   return count
@@ -39,8 +40,8 @@ export function flipMissed(native: Store, consensusAddress: Uint8Array, index: n
 
 /** Forgets what a validator missed. */
 export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, consensusAddress: Uint8Array): void {
-  for (const [key] of [...native.range(consensusKey(MISSED_CHUNK_PREFIX, consensusAddress))]) native.delete(key)
-  native.delete(consensusKey(MISSED_COUNT_PREFIX, consensusAddress))
+  for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))]) native.delete(key)
+  native.delete(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
 }
 
 /** Forgets what all validators missed: bits of one window mean nothing in another. */
@@ -59,7 +60,7 @@ export function missingValidators(native: Pick<NativeStore, 'range'>): ReadonlyS
 /** The bits that are set, for checks. */
 export function countBits(native: Pick<NativeStore, 'range'>, consensusAddress: Uint8Array): number {
   let count = 0
-  for (const [, chunk] of native.range(consensusKey(MISSED_CHUNK_PREFIX, consensusAddress))) {
+  for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))) {
     for (const byte of chunk) for (let rest = byte; rest !== 0; rest &= rest - 1) count++
   }
   return count
@@ -72,7 +73,7 @@ function addressOf(countKey: Uint8Array): Uint8Array {
 function chunkKey(consensusAddress: Uint8Array, index: number): Uint8Array {
   const number = new Uint8Array(8)
   new DataView(number.buffer).setBigUint64(0, BigInt(Math.floor(index / CHUNK_BITS)))
-  return concatBytes(consensusKey(MISSED_CHUNK_PREFIX, consensusAddress), number)
+  return concatBytes(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress), number)
 }
 
 function byteOf(index: number): number {

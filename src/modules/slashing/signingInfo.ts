@@ -1,6 +1,7 @@
 import { bool, defineMessage, int64, timestamp, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { consensusKey, SIGNING_INFO_PREFIX } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { SIGNING_INFO_PREFIX } from './keys.ts'
 
 /**
  * What is known of a validator's signing: the SDK's ValidatorSigningInfo without what changes by itself (the index offset
@@ -19,7 +20,7 @@ export function getSigningRecord(
   native: Pick<NativeStore, 'get'>,
   consensusAddress: Uint8Array,
 ): SigningRecord | undefined {
-  const value = native.get(consensusKey(SIGNING_INFO_PREFIX, consensusAddress))
+  const value = native.get(addressesKey(SIGNING_INFO_PREFIX, consensusAddress))
   return value && SigningRecord.decode(value)
 }
 
@@ -28,7 +29,7 @@ export function putSigningRecord(
   consensusAddress: Uint8Array,
   record: SigningRecord,
 ): void {
-  native.set(consensusKey(SIGNING_INFO_PREFIX, consensusAddress), SigningRecord.encode(record))
+  native.set(addressesKey(SIGNING_INFO_PREFIX, consensusAddress), SigningRecord.encode(record))
 }
 
 /** Where a walk starts, a consensus address, itself included, and whether it goes backwards. */
@@ -42,7 +43,7 @@ export function* signingRecords(
   native: Pick<NativeStore, 'range'>,
   { start, reverse = false }: SigningWalk = {},
 ): IterableIterator<readonly [consensusAddress: Uint8Array, record: SigningRecord]> {
-  const options = { reverse, ...(start && { start: consensusKey(SIGNING_INFO_PREFIX, start) }) }
+  const options = { reverse, ...(start && { start: addressesKey(SIGNING_INFO_PREFIX, start) }) }
   for (const [key, value] of native.range(SIGNING_INFO_PREFIX, options)) {
     yield [key.slice(SIGNING_INFO_PREFIX.length + 1), SigningRecord.decode(value)]
   }

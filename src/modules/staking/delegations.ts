@@ -2,7 +2,8 @@ import type { Address } from '../../primitives/address.ts'
 import { bigIntToMinimalBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf, DELEGATIONS, DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
+import { DELEGATIONS, DELEGATIONS_BY_VALIDATOR } from './keys.ts'
 
 /** Shares of a validator that somebody has. There is no delegation without shares. */
 export interface Delegation {

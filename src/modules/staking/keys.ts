@@ -25,30 +25,6 @@ export const QUEUE = prefix(0x41)
 export const SET_CHANGED = prefix(0x61)
 export const DELEGATIONS_BY_VALIDATOR = prefix(0x71)
 
-const ADDRESS_BYTES = 20
-
-/** `prefix` and addresses, each after its length. */
-export function addressesKey(prefix: Uint8Array, ...addresses: readonly Uint8Array[]): Uint8Array {
-  const key = new Uint8Array(addresses.reduce((length, address) => length + 1 + address.length, prefix.length))
-  key.set(prefix)
-  let at = prefix.length
-  for (const address of addresses) {
-    key[at] = address.length
-    key.set(address, at + 1)
-    at += 1 + address.length
-  }
-  return key
-}
-
-/** The addresses after `prefix` in a key of `addressesKey`, 20 bytes each. */
-export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Address[] {
-  const out: Address[] = []
-  for (let at = prefix.length; at < key.length; at += 1 + ADDRESS_BYTES) {
-    out.push(key.slice(at + 1, at + 1 + ADDRESS_BYTES))
-  }
-  return out
-}
-
 /** Keys sort by power, and equal powers by falling operator: read backwards, the strongest and lowest comes first. */
 export function powerKey(power: bigint, operator: Address): Uint8Array {
   return concatBytes(

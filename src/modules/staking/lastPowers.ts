@@ -1,7 +1,8 @@
 import type { Address } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf, LAST_POWERS, LAST_TOTAL_POWER } from './keys.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
+import { LAST_POWERS, LAST_TOTAL_POWER } from './keys.ts'
 
 /** @param power that consensus is told of; 0 forgets the validator */
 export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {

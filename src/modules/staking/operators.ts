@@ -1,6 +1,7 @@
 import type { Address } from '../../primitives/address.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, OPERATORS_BY_CONSENSUS_ADDRESS } from './keys.ts'
+import { addressesKey } from '../storeKey.ts'
+import { OPERATORS_BY_CONSENSUS_ADDRESS } from './keys.ts'
 
 /**
  * Operator address of the validator with this consensus address (first 20 bytes of sha256 of its ed25519 key), also of one that

@@ -2,7 +2,8 @@ import type { Address } from '../../primitives/address.ts'
 import { concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
-import { addressesKey, addressesOf, QUEUE } from './keys.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
+import { QUEUE } from './keys.ts'
 
 /** Things that end at a time: the kinds are the first bytes of the SDK's three queues. */
 const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43 } as const

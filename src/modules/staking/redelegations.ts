@@ -2,13 +2,8 @@ import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import {
-  addressesKey,
-  addressesOf,
-  REDELEGATIONS,
-  REDELEGATIONS_BY_DESTINATION,
-  REDELEGATIONS_BY_SOURCE,
-} from './keys.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
+import { REDELEGATIONS, REDELEGATIONS_BY_DESTINATION, REDELEGATIONS_BY_SOURCE } from './keys.ts'
 import { enqueue } from './queue.ts'
 import { nextUnbondingId } from './unbondingIds.ts'
 

@@ -1,8 +1,9 @@
 import type { Address } from '../../primitives/address.ts'
 import { defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
 import type { Walk } from './delegations.ts'
-import { addressesKey, addressesOf, UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+import { UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
 import { enqueue } from './queue.ts'
 import { nextUnbondingId } from './unbondingIds.ts'
 

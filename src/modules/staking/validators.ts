@@ -14,7 +14,8 @@ import {
   uint64,
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf, powerKey, SET_CHANGED, VALIDATORS } from './keys.ts'
+import { addressesKey, addressesOf } from '../storeKey.ts'
+import { powerKey, SET_CHANGED, VALIDATORS } from './keys.ts'
 import { getOperator } from './operators.ts'
 import { Description } from './types.ts'
 

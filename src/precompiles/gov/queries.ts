@@ -6,7 +6,9 @@ import { runningTally } from '../../modules/gov/runningTally.ts'
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
 import { getVote, votesOf } from '../../modules/gov/votes.ts'
 import { lastPowers } from '../../modules/staking/lastPowers.ts'
+import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
+import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { AbiValue } from '../abi/type.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
@@ -18,7 +20,7 @@ import {
   type PrecompileFunction,
 } from '../dispatch.ts'
 import { moduleContext, queryError } from '../nativeCall.ts'
-import { addressesKey, addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
+import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
 import {
   DepositData,
   depositTuple,
@@ -190,7 +192,7 @@ function readAccountPage<T>(
   return readPage<T>(context, request, {
     *walk(start, reverse) {
       const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-      for (const item of walk(options)) yield [addressesKey(parseAddress(accountOf(item))), item]
+      for (const item of walk(options)) yield [addressesKey(EMPTY_BYTES, parseAddress(accountOf(item))), item]
     },
     isKey: (key) => isAddressesKey(key, 1),
     itemGas: SMALL_ITEM_GAS,

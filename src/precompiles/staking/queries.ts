@@ -11,6 +11,7 @@ import { tokensFromShares } from '../../modules/staking/shares.ts'
 import { BOND_STATUSES } from '../../modules/staking/types.ts'
 import { getUnbonding } from '../../modules/staking/unbonding.ts'
 import { getValidator, type Validator, validators } from '../../modules/staking/validators.ts'
+import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
@@ -27,7 +28,7 @@ import {
   revertWith,
 } from '../dispatch.ts'
 import { queryError, readOperator, refuseZero } from '../nativeCall.ts'
-import { addressesKey, addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
+import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
 import {
   BOND_STATUS,
   NO_VALIDATOR,
@@ -124,7 +125,8 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
       const page = readPage(context, pageRequest, {
         *walk(start, reverse) {
           const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-          for (const found of validators(context.world.native, options)) yield [addressesKey(found.operator), found]
+          for (const found of validators(context.world.native, options))
+            yield [addressesKey(EMPTY_BYTES, found.operator), found]
         },
         isKey: (key) => isAddressesKey(key, 1),
         matches: (found) => status === '' || BOND_STATUS[found.status] === wanted,
@@ -233,7 +235,7 @@ function redelegationsPage(
           ? redelegationsOf(native, by.delegator, options)
           : redelegationsFrom(native, by.source, options)
       for (const item of found) {
-        yield [addressesKey('delegator' in by ? item.source : item.delegator, item.destination), item]
+        yield [addressesKey(EMPTY_BYTES, 'delegator' in by ? item.source : item.delegator, item.destination), item]
       }
     },
     isKey: (key) => isAddressesKey(key, 2),

@@ -1,6 +1,7 @@
 import { GRANTS_PREFIX, type GrantId, getGrant, grantIdOf, isExpired } from '../../modules/authz/grants.ts'
 import { Grant, GrantAuthorization } from '../../modules/authz/types.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
 import { message, repeated, string, type ValueOf } from '../../primitives/protoSchema.ts'
@@ -72,8 +73,7 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
 
 /** Grants of those who are given, in order of granter, grantee and message. */
 function grantsWalk({ world }: QueryContext, ...addresses: readonly Address[]): Walk<StoredGrant> {
-  const parts = addresses.flatMap((address) => [Uint8Array.of(address.length), address])
-  const prefix = concatBytes(GRANTS_PREFIX, ...parts)
+  const prefix = addressesKey(GRANTS_PREFIX, ...addresses)
   return storeWalk(world.native, prefix, (key, value) => ({
     ...grantIdOf(concatBytes(prefix, key)),
     grant: Grant.decode(value),

@@ -7,7 +7,6 @@ import { deleteDelegation, putDelegation } from '../../../../src/modules/staking
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import { jail } from '../../../../src/modules/staking/jail.ts'
 import {
-  addressesKey,
   POWER_INDEX,
   REDELEGATIONS_BY_DESTINATION,
   REDELEGATIONS_BY_SOURCE,
@@ -19,6 +18,7 @@ import { dequeue, queued } from '../../../../src/modules/staking/queue.ts'
 import { getUnbonding, putUnbonding } from '../../../../src/modules/staking/unbonding.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
+import { addressesKey } from '../../../../src/modules/storeKey.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const A = account(1)
