@@ -17,7 +17,7 @@ export interface MessageHandler<T = unknown> {
   readonly module: string
   /**
    * Accounts that must have signed, without repetition, in order.
-   * @throws TypeError when an address does not parse (see `parseAddress`)
+   * @throws AddressError when an address does not parse (see `parseAddress`)
    */
   signers(message: T): readonly Address[]
   /** What can be said without state (ValidateBasic), undefined when nothing is wrong. */

@@ -1,4 +1,4 @@
-import type { Address } from '../primitives/address.ts'
+import { type Address, AddressError } from '../primitives/address.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { AnyValue } from '../primitives/protoSchema.ts'
 import type { MessageHandler, MessageTable } from './message.ts'
@@ -57,7 +57,7 @@ function orInvalidAddress<T>(read: () => T): T | SdkError {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     return sdkError('invalidAddress', error.message)
   }
 }

@@ -52,20 +52,44 @@ export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): 
   return text
 }
 
+/** A text is no address; the message says what is wrong. */
+export class AddressError extends TypeError {}
+
 /**
  * Reads an address in either encoding, `0x` + 40 hex digits or bech32 with `prefix`.
- * @throws TypeError that says what is wrong
+ * @throws AddressError
  */
 export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
   if (/^0x/i.test(text)) {
-    if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new TypeError('expected 0x and 40 hex digits')
+    if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new AddressError('expected 0x and 40 hex digits')
     return toAddress(hexToBytes(text))
   }
   // Lower case of some other characters is ASCII, like that of the Kelvin sign.
   const decoded = /^[!-~]*$/.test(text) ? bech32.decodeUnsafe(text) : undefined
-  if (decoded === undefined) throw new TypeError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
-  if (decoded.prefix !== prefix) throw new TypeError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
-  return toAddress(Uint8Array.from(bech32.fromWords(decoded.words)))
+  if (decoded === undefined) throw new AddressError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
+  if (decoded.prefix !== prefix) throw new AddressError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
+  const bytes = bech32.fromWordsUnsafe(decoded.words)
+  if (bytes === undefined) throw new AddressError('the characters do not make whole bytes')
+  if (bytes.length !== 20) throw new AddressError(`an address is 20 bytes, not ${bytes.length}`)
+  return Uint8Array.from(bytes)
+}
+
+/** An address has the form of one, and capital letters that say that it is another. */
+export class AddressChecksumError extends AddressError {}
+
+/**
+ * As `parseAddress`, of a text that a person typed or copied: one that has capital and small hex digits must have EIP-55's
+ * checksum, as wallets demand it.
+ * @throws AddressError, an AddressChecksumError for the checksum
+ */
+export function parseTypedAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
+  const address = parseAddress(text, prefix)
+  const digits = /^0x(.*)$/i.exec(text)?.[1]
+  const isMixed = digits !== undefined && /[a-f]/.test(digits) && /[A-F]/.test(digits)
+  if (isMixed && toChecksumAddress(address).slice(2) !== digits) {
+    throw new AddressChecksumError('a digit or capital letter is wrong: the checksum of EIP-55 does not fit')
+  }
+  return address
 }
 
 /** Address of a module's account: the first 20 bytes of sha256(name), as in the Cosmos SDK. */

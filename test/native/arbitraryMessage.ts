@@ -1,3 +1,4 @@
+import { bech32 } from 'bech32'
 import fc from 'fast-check'
 import { GOV_AUTHORITY } from '../../src/modules/gov/authority.ts'
 import {
@@ -38,6 +39,10 @@ const texts = fc.oneof(
     '[do-not-modify]',
     '{}',
   ),
+  // Bits that make no whole bytes, or not 20 of them.
+  fc
+    .tuple(fc.constantFrom('coin', 'coinvaloper'), fc.array(fc.nat({ max: 31 }), { minLength: 30, maxLength: 34 }))
+    .map(([prefix, words]) => bech32.encode(prefix, words)),
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'binary', maxLength: 4 }),
 )

@@ -1,9 +1,10 @@
-import { type Address, BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
+import { type Address, AddressError, BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { bankError } from '../bank/errors.ts'
 import { type Coin, coinsText, isValidDenom, subtractCoins } from '../coin.ts'
-import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { authzError } from './errors.ts'
 import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './types.ts'
 
@@ -68,7 +69,7 @@ function send(granted: SendAuthorization): Authorization {
     validate: () => {
       if (spendLimit.length === 0) return sdkError('invalidCoins', 'spend limit cannot be nil')
       if (!areSpendable(spendLimit)) return sdkError('invalidCoins', 'spend limit must be positive')
-      if (new Set(allowList).size !== allowList.length) return new SdkError('bank', 5, 'duplicate entry')
+      if (new Set(allowList).size !== allowList.length) return bankError('duplicateEntry')
       return undefined
     },
     accept: (message) => {
@@ -145,7 +146,7 @@ function addressOf(text: string, prefix: string | undefined): Address | undefine
   try {
     return parseAddress(text, prefix)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     return undefined
   }
 }

@@ -131,7 +131,7 @@ export const DISTRIBUTION_MESSAGES: readonly MessageHandler[] = [
   }),
 ]
 
-/** @throws TypeError, which whoever validates a message turns into sdk/7 */
+/** @throws AddressError, which whoever validates a message turns into sdk/7 */
 function validAddresses(...texts: readonly string[]): undefined {
   for (const text of texts) parseAddress(text)
 }

@@ -11,7 +11,7 @@ export const GOV_AUTHORITY: string = toBech32(GOVERNANCE)
  * Refuses a message (MsgUpdateParams and its like) whose authority is not governance, as each SDK module's msg_server does.
  * No key belongs to that account, so that only passed proposals get here.
  * @param authority as the message has it, in either encoding
- * @throws TypeError when it is no address; the message's `signers` found that before
+ * @throws AddressError when it is no address; the message's `signers` found that before
  */
 export function requireAuthority(authority: string): SdkError | undefined {
   if (equalBytes(parseAddress(authority), GOVERNANCE)) return undefined

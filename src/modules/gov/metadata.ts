@@ -5,6 +5,9 @@ import { govError } from './errors.ts'
 const MAX_METADATA = 255
 const MAX_SUMMARY = 40 * MAX_METADATA
 
+/** Texts of the recommended form (x/gov/types/metadata.go); `authors` is a list of them. */
+const TEXTS: readonly string[] = ['title', 'summary', 'details', 'proposal_forum_url', 'vote_option_context']
+
 export function checkMetadata(text: string): SdkError | undefined {
   const length = Buffer.byteLength(text)
   return length > MAX_METADATA ? govError('metadataTooLong', `got metadata with length ${length}`) : undefined
@@ -40,6 +43,19 @@ function metadataForm(metadata: string): { readonly title: string; readonly summ
     return undefined
   }
   if (typeof json !== 'object' || Array.isArray(json)) return undefined
-  const { title = '', summary = '' } = (json ?? {}) as Readonly<Record<string, unknown>>
-  return typeof title === 'string' && typeof summary === 'string' ? { title, summary } : undefined
+  const form = new Map(TEXTS.map((name) => [name, '']))
+  for (const [key, value] of Object.entries(json ?? {})) {
+    // As Go reads it: names in any case, null for nothing, and no form at all where a member is of another kind.
+    const name = key.toLowerCase()
+    if (value === null) continue
+    if (name === 'authors' && !isTextList(value)) return undefined
+    if (!form.has(name)) continue
+    if (typeof value !== 'string') return undefined
+    form.set(name, value)
+  }
+  return { title: form.get('title')!, summary: form.get('summary')! }
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((element) => element === null || typeof element === 'string')
 }

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../primitives/address.ts'
+import { AddressError, parseAddress } from '../../primitives/address.ts'
 import { type Decimal, decimalOf, multiply, ONE, parseDecimal, round, truncate } from '../../primitives/decimal.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import { acoinOf, areValidCoins, type Coin, coinsText } from '../coin.ts'
@@ -103,7 +103,7 @@ function destinationProblem(text: string): string | undefined {
     parseAddress(text)
     return undefined
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     return `deposits destination address is invalid: ${text}`
   }
 }

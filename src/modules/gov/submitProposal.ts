@@ -3,6 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import { acoinOf, type Coin, coinsText } from '../coin.ts'
+import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
@@ -80,10 +81,11 @@ function checkInitialDeposit(
   const invalid = checkInitialAmount(initialDeposit)
   if (invalid !== undefined) return invalid
   const least = minInitialDepositAcoin(GOV_PARAMS.get(world.native), expedited)
-  const acoin = acoinOf(initialDeposit)
-  if (acoin === undefined) return wrongDenomination(initialDeposit)
-  if (acoin >= least) return undefined
-  return govError('depositTooSmall', `was (${coinsText(initialDeposit)}), need (${least}${BASE_DENOM})`)
+  const acoin = initialDeposit.find(({ denom }) => denom === BASE_DENOM)?.amount ?? 0n
+  if (acoin < least) {
+    return govError('depositTooSmall', `was (${coinsText(initialDeposit)}), need (${least}${BASE_DENOM})`)
+  }
+  return acoinOf(initialDeposit) === undefined ? wrongDenomination(initialDeposit) : undefined
 }
 
 /** A proposal's message must be valid and need the authority of governance, and of nobody else. */
@@ -100,7 +102,7 @@ function checkMessage(context: ModuleContext, message: NestedMessage): SdkError 
 /** The content of a v1beta1 proposal must be able to succeed now; messages need not, things may change until they run. */
 function tryContent(context: ModuleContext, { handler, value }: NestedMessage): SdkError | undefined {
   context.world.checkpoint()
-  const result = handler.run(context, value)
+  const result = containDefect(() => handler.run(context, value))
   context.world.revert()
   if (!isSdkError(result) || result.codespace === 'gov') return isSdkError(result) ? result : undefined
   return govError('invalidContent', result.message)

@@ -8,7 +8,7 @@ import type { NativeBlock } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { chargeFee } from './chargeFee.ts'
 import { chargedFee, findNativeInvalidity } from './checkNativeState.ts'
-import { baseGas, requiredGas } from './gas.ts'
+import { baseGas, laneGas } from './gas.ts'
 import type { NativeTransaction } from './nativeTransaction.ts'
 import { runMessages } from './runMessages.ts'
 
@@ -38,7 +38,7 @@ export const LANE_FULL: SdkError = sdkError('outOfGas', 'no block gas left to ru
 export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   const { transaction, world, gasAvailable } = input
   const params = AUTH_PARAMS.get(world.native)
-  if (gasAvailable !== undefined && requiredGas(transaction, params) > gasAvailable) {
+  if (gasAvailable !== undefined && laneGas(transaction, params) > gasAvailable) {
     return { kind: 'skipped', error: LANE_FULL }
   }
   const reason = findNativeInvalidity(input)

@@ -2,6 +2,7 @@ import { toBech32 } from '../../primitives/address.ts'
 import { event } from '../bank/bankEvents.ts'
 import { sendCoins } from '../bank/send.ts'
 import { coinsOf, coinsText } from '../coin.ts'
+import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import { useFeeAllowance } from '../feegrant/useFeeAllowance.ts'
 import { FEE_COLLECTOR } from '../moduleAccounts.ts'
@@ -19,7 +20,8 @@ export function chargeFee(
 ): SdkError | undefined {
   if (feeGranter !== undefined) {
     const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
-    const error = useFeeAllowance(context, { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls })
+    const use = { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls }
+    const error = containDefect(() => useFeeAllowance(context, use))
     if (error !== undefined) return error
   }
   const payer = feeGranter ?? feePayer

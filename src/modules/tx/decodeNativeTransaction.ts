@@ -1,5 +1,6 @@
 import { sha256 } from '../../primitives/hash.ts'
 import { DEFAULT_AUTH_PARAMS } from '../auth/params.ts'
+import { containDefect } from '../containDefect.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
@@ -22,11 +23,12 @@ export interface NativeRules extends SigningChain {
  * checked where it is known. It throws for no bytes whatever.
  */
 export function decodeNativeTransaction(raw: Uint8Array, rules: NativeRules): Outcome<NativeTransaction> {
-  const decoded = decodeTransaction(raw, rules.messages)
-  if (isSdkError(decoded)) return decoded
-  const signers = readSigners(decoded, rules, rules.messages, rules.isVerified === true ? 'known' : 'verify')
-  if (isSdkError(signers)) return signers
-  return nativeTransactionOf(raw, decoded, signers)
+  return containDefect(() => {
+    const decoded = decodeTransaction(raw, rules.messages)
+    if (isSdkError(decoded)) return decoded
+    const signers = readSigners(decoded, rules, rules.messages, rules.isVerified === true ? 'known' : 'verify')
+    return isSdkError(signers) ? signers : nativeTransactionOf(raw, decoded, signers)
+  })
 }
 
 /** Puts together what was read. */

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../../primitives/address.ts'
+import { type Address, AddressError, parseAddress } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
@@ -114,7 +114,7 @@ export function validateMessage(handler: MessageHandler, value: unknown): SdkErr
     return undefined
   } catch (error) {
     // What parseAddress throws.
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     return sdkError('invalidAddress', error.message)
   }
 }
@@ -139,7 +139,7 @@ function readAddress(text: string, what: string): Outcome<Address> {
   try {
     return parseAddress(text)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     return sdkError('invalidAddress', `invalid ${what} address: ${error.message}`)
   }
 }

@@ -4,7 +4,8 @@ import type { NativeTransaction } from './nativeTransaction.ts'
 /** Verifying a signature over keccak-256: what ecrecover costs in the EVM. */
 export const ETH_SIGNATURE_GAS = 3000n
 
-type GasParams = Pick<AuthParams, 'txSizeCostPerByte' | 'sigVerifyCostSecp256k1'>
+/** What gas depends on of a state. */
+export type GasParams = Pick<AuthParams, 'txSizeCostPerByte' | 'sigVerifyCostSecp256k1'>
 
 /** Using a fee allowance: entries read and written besides the messages'. */
 export const FEE_ALLOWANCE_GAS = 5000n
@@ -25,4 +26,13 @@ export function baseGas({ raw, signatureCounts, feeGranter }: Priced, params: Ga
 /** All gas that a transaction uses under a state's parameters: `intrinsicGas` where these are the defaults. */
 export function requiredGas(transaction: Priced & Pick<NativeTransaction, 'messageGas'>, params: GasParams): bigint {
   return transaction.messageGas.reduce((sum, gas) => sum + gas, baseGas(transaction, params))
+}
+
+/** What a transaction takes of the block's gas for native ones: all that it would use, whether it gets so far or not. */
+export function laneGas(
+  transaction: Parameters<typeof requiredGas>[0] & Pick<NativeTransaction, 'gasLimit'>,
+  params: GasParams,
+): bigint {
+  const required = requiredGas(transaction, params)
+  return required < transaction.gasLimit ? required : transaction.gasLimit
 }

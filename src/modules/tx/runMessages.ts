@@ -1,6 +1,7 @@
 import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { outOfGas } from './checkNativeState.ts'
@@ -38,7 +39,7 @@ export function runMessages(
     if (emptied !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: emptied }
     gasUsed += messageGas[index]!
     const before = world.events().length
-    const response = handler.run(context, value)
+    const response = containDefect(() => handler.run(context, value))
     if (isSdkError(response)) {
       const { codespace, code, message: reason } = response
       return { kind: 'failed', gasUsed, error: { codespace, code, message: failureText(index, reason) } }

@@ -1,4 +1,11 @@
-import { type Address, BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
+import {
+  type Address,
+  AddressError,
+  BECH32_CONSENSUS,
+  BECH32_OPERATOR,
+  parseAddress,
+  toBech32,
+} from '../../primitives/address.ts'
 import { invalidArgument } from './queryError.ts'
 
 /** An account's address in a request, in either encoding. @throws QueryError */
@@ -29,7 +36,7 @@ function read(text: string, what: string, prefix?: string): Address {
   try {
     return parseAddress(text, prefix)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof AddressError)) throw error
     throw invalidArgument(`invalid ${what}: ${error.message}`)
   }
 }

@@ -1,5 +1,12 @@
+import { bech32 } from 'bech32'
 import { describe, expect, it } from 'vitest'
-import { parseAddress, toBech32, toChecksumAddress } from '../../../src/primitives/address.ts'
+import {
+  AddressError,
+  parseAddress,
+  parseTypedAddress,
+  toBech32,
+  toChecksumAddress,
+} from '../../../src/primitives/address.ts'
 
 const ADDRESS = new Uint8Array(20).map((_, index) => index * 13)
 
@@ -17,9 +24,32 @@ describe('parseAddress', () => {
     [toBech32(ADDRESS, 'coinvaloper'), 'expected the prefix coin, not coinvaloper'],
     [toBech32(ADDRESS).replace(/.$/, (last) => (last === 'q' ? 'p' : 'q')), 'or a coin1… address'],
     [toBech32(new Uint8Array(21)), 'an address is 20 bytes, not 21'],
+    [bech32.encode('coin', [...bech32.toWords(ADDRESS), 0]), 'whole bytes'],
+    [bech32.encode('coin', [...bech32.toWords(new Uint8Array(19)).slice(0, -1), 1]), 'whole bytes'],
+    ['0x', 'expected 0x and 40 hex digits'],
     // The lower case of this sign is k.
     [toBech32(ADDRESS).toUpperCase().replaceAll('K', '\u212a'), 'or a coin1… address'],
   ])('refuses %j', (text, problem) => {
     expect(() => parseAddress(text)).toThrow(problem)
+    expect(() => parseAddress(text)).toThrow(AddressError)
+  })
+})
+
+describe('parseTypedAddress', () => {
+  const CHECKED = toChecksumAddress(ADDRESS)
+  const digits = CHECKED.slice(2)
+
+  it.each([CHECKED, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`, toBech32(ADDRESS)])(
+    'reads %s',
+    (text) => {
+      expect(parseTypedAddress(text)).toEqual(ADDRESS)
+    },
+  )
+
+  it('refuses one letter of the other case, which others read', () => {
+    const at = digits.search(/[a-f]/)
+    const typed = `0x${digits.slice(0, at)}${digits[at]!.toUpperCase()}${digits.slice(at + 1)}`
+    expect(parseAddress(typed)).toEqual(ADDRESS)
+    expect(() => parseTypedAddress(typed)).toThrow('EIP-55')
   })
 })

@@ -12,6 +12,7 @@ import { isSdkError, type SdkError } from '../../../../src/modules/sdkError.ts'
 import { applyNativeTransaction, LANE_FULL } from '../../../../src/modules/tx/applyNativeTransaction.ts'
 import { checkGasLimit, findNativeInvalidity } from '../../../../src/modules/tx/checkNativeState.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
+import { laneGas } from '../../../../src/modules/tx/gas.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
@@ -19,6 +20,7 @@ import { ExtensionOptionDynamicFeeTx, TxMsgData, TxRaw } from '../../../../src/m
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { StateReadError } from '../../../../src/state/stateReadError.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -212,6 +214,42 @@ describe('a transaction that fails', () => {
   })
 })
 
+describe('a transaction that comes upon a defect', () => {
+  /** One whose message moves coins and then throws. */
+  function breaking(error: unknown): NativeTransaction {
+    const transaction = sign()
+    const [message] = transaction.messages
+    const run = () => {
+      world.setBalance(bob.address, 5n)
+      throw error
+    }
+    return { ...transaction, messages: [{ ...message!, handler: { ...message!.handler, run } }] }
+  }
+
+  it('fails, and has paid', () => {
+    const outcome = apply(breaking(new TypeError('x is not a function')))
+    expect(outcome).toMatchObject({
+      kind: 'native',
+      result: {
+        codespace: 'undefined',
+        code: 111_222,
+        log: 'failed to execute message; message index: 0: recovered: TypeError: x is not a function: panic',
+      },
+    })
+    expect([alice, bob].map(({ address }) => world.getBalance(address))).toEqual([COIN - FEE, 0n])
+    expect(world.getNonce(alice.address)).toBe(1n)
+    // Nothing is left open: the next one runs.
+    expect(apply(sign({ signers: [{ ...alice, sequence: 1n }] }))).toMatchObject({ result: { code: 0 } })
+  })
+
+  it.each([new StateReadError(new Error('a bad disk')), new RangeError('Maximum call stack size exceeded')])(
+    'has no outcome when it is this machine that failed: $message',
+    (error) => {
+      expect(() => apply(breaking(error))).toThrow(error)
+    },
+  )
+})
+
 describe('a transaction that cannot start', () => {
   const CASES: [string, Partial<TestTransaction>, number, string, (() => void)?][] = [
     [
@@ -304,6 +342,18 @@ describe('a transaction that cannot start', () => {
     const gas = transaction.intrinsicGas
     const outcome = apply(transaction, { gasAvailable: gas - 1n })
     expect(outcome).toEqual({ kind: 'skipped', error: LANE_FULL })
+    expect(apply(transaction, { gasAvailable: gas })).toMatchObject({ kind: 'native' })
+  })
+
+  it('takes of the lane what the parameters of the state make it use, and no more than its limit', () => {
+    const dear = { ...DEFAULT_AUTH_PARAMS, txSizeCostPerByte: 20n }
+    AUTH_PARAMS.set(world.native, dear)
+    const transaction = sign({ gasLimit: 60_000n })
+    const gas = transaction.intrinsicGas + 10n * BigInt(transaction.raw.length)
+    expect(laneGas(transaction, dear)).toBe(gas)
+    expect(apply(transaction, { gasAvailable: gas - 1n })).toEqual({ kind: 'skipped', error: LANE_FULL })
+    const limit = gas - 1n
+    expect(laneGas({ ...transaction, gasLimit: limit }, dear)).toBe(limit)
     expect(apply(transaction, { gasAvailable: gas })).toMatchObject({ kind: 'native' })
   })
 })
