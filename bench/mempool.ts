@@ -45,6 +45,7 @@ function createPool(limits: Partial<PoolLimits> = {}): TransactionPool {
     readAccount: () => ({ nonce: 0n, balance: 10n ** 24n, code: 'none' }),
     authoritiesOf: () => [],
     checkNativeState: () => undefined,
+    nativeGas: ({ intrinsicGas }) => intrinsicGas,
     now: () => performance.now(),
     limits,
   })

@@ -4,6 +4,7 @@ import { maxDataBytes } from '../chain/consensus/consensusParams.ts'
 import { evidenceSize } from '../chain/consensus/evidenceCodec.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Application, ApplicationInfo, DecidedBlock, FinalizeResult } from '../consensus/application.ts'
+import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
@@ -133,8 +134,9 @@ export function createApplication(options: ApplicationOptions): Application {
       // This node's own proposal, or one that another round proposes again.
       if (runner.find(input) !== undefined) return { accepted: true }
       const entries = await entriesOf({ block })
-      const { blockGasLimit } = paramsAfterHead()
-      const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit })
+      const { native } = new Journal(options.state.reader())
+      const { blockGasLimit } = runningParams(native, chain)
+      const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit }, AUTH_PARAMS.find(native))
       if (reason !== undefined) return { accepted: false, reason }
       keep(input, await execute(input, entries))
       return { accepted: true }

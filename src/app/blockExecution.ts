@@ -17,10 +17,12 @@ import { isAtLeast, type Rules } from '../evm/rules.ts'
 import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
 import { applyTransaction, type TransactionFees, type TransitionOutcome } from '../evm/transition.ts'
+import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { recordBurn } from '../modules/bank/burn.ts'
 import type { NativeBlock } from '../modules/context.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { applyNativeTransaction } from '../modules/tx/applyNativeTransaction.ts'
+import { laneGas } from '../modules/tx/gas.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, sha256 } from '../primitives/hash.ts'
@@ -194,7 +196,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
       const { code, codespace, message } = outcome.error
       return { kind: 'skipped', code, codespace, reason: message, gasWanted: transaction.gasLimit }
     }
-    nativeGasLeft -= nativeLaneGas(transaction)
+    nativeGasLeft -= laneGas(transaction, AUTH_PARAMS.get(world.native))
     return { kind: 'native', raw: transaction.raw, transaction, result: outcome.result }
   }
 
@@ -225,11 +227,6 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     blockEvents: () => ({ begin, end }),
     header: (stateRoot) => headerOf(seed, rules, results, gasUsed, stateRoot),
   }
-}
-
-/** What a native transaction takes of the lane: all that it would use, whether it gets so far or not. */
-export function nativeLaneGas({ intrinsicGas, gasLimit }: NativeTransaction): bigint {
-  return intrinsicGas < gasLimit ? intrinsicGas : gasLimit
 }
 
 /** Runs native code as a transaction of its own: what it says is gathered, empty accounts that it touched go (EIP-161). */

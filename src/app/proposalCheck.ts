@@ -1,18 +1,21 @@
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
 import { nativeGasLimit } from '../chain/nativeLane.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
-import { nativeLaneGas } from './blockExecution.ts'
+import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
+import { type GasParams, laneGas } from '../modules/tx/gas.ts'
 import type { Entry } from './entry.ts'
 
 /**
  * Why a proposed block's entries are invalid, without executing it: one that no state could ever start (bytes, signature, chain
  * ID, intrinsic gas), or all of them exceed the block's gas at their cheapest. Entries that a state may start are
  * allowed to fail when their turn comes.
+ * @param nativeCosts of the state before the block
  */
 export function checkEntries(
   entries: readonly Entry[],
   height: number,
   chain: Pick<ChainConfig, 'forks' | 'blockGasLimit' | 'maxBlockBytes'>,
+  nativeCosts: GasParams = DEFAULT_AUTH_PARAMS,
 ): string | undefined {
   const fork = forkAt(chain, height)
   let bytes = 0
@@ -22,7 +25,7 @@ export function checkEntries(
     if ('reason' in entry) return `transaction ${position}: ${entry.reason}`
     if ('native' in entry) {
       bytes += entry.native.raw.length
-      nativeGas += nativeLaneGas(entry.native)
+      nativeGas += laneGas(entry.native, nativeCosts)
       continue
     }
     const { transaction } = entry

@@ -11,12 +11,12 @@ import type { AccountState, PoolLimits } from './types.ts'
  * (x/auth/ante/setup.go).
  */
 export function checkNativeTransaction(
-  { raw, intrinsicGas }: Pick<NativeTransaction, 'raw' | 'intrinsicGas'>,
+  { raw, minimumGas }: Pick<PoolEntry, 'minimumGas'> & Pick<NativeTransaction, 'raw'>,
   { transactionBytes, blockGasLimit }: Pick<AdmissionRules, 'blockGasLimit' | 'transactionBytes'>,
 ): SdkError | undefined {
   const laneGas = nativeGasLimit(blockGasLimit)
-  if (intrinsicGas > laneGas) {
-    return sdkError('invalidGasLimit', `tx uses ${intrinsicGas} gas, a block has ${laneGas} for native transactions`)
+  if (minimumGas > laneGas) {
+    return sdkError('invalidGasLimit', `tx uses ${minimumGas} gas, a block has ${laneGas} for native transactions`)
   }
   return checkNativeSize(raw.length, { transactionBytes })
 }

@@ -33,6 +33,8 @@ export interface PoolSources {
    * than their next ones; called after the cheaper checks.
    */
   readonly checkNativeState: (transaction: NativeTransaction, head: PoolHead) => SdkError | undefined
+  /** gas of the block's native lane that it takes by the parameters of the head's state */
+  readonly nativeGas: (transaction: NativeTransaction) => bigint
 }
 
 /** What a pool holds, as far as a new transaction is concerned. */
@@ -100,13 +102,15 @@ export function placeNative(
   if (contents.has(bytesKey(transaction.hash))) return refuseNative(ALREADY_KNOWN)
   const { limits, head } = contents
   const { transactionBytes, minimumTip } = limits
+  const minimumGas = sources.nativeGas(transaction)
+  const { raw } = transaction
   const error =
-    checkNativeTransaction(transaction, { blockGasLimit: head.gasLimit, transactionBytes }) ??
+    checkNativeTransaction({ raw, minimumGas }, { blockGasLimit: head.gasLimit, transactionBytes }) ??
     sources.checkNativeState(transaction, head)
   if (error !== undefined) return refuseWith(error)
   const { sender, sequence } = transaction
   const queue = queueOf(contents, sources, sender)
-  const entry = nativeEntry(transaction, queue.address, arrival)
+  const entry = nativeEntry(transaction, { sender: queue.address, minimumGas }, arrival)
   const { state, executableCost } = queue
   const old = queue.get(sequence)
   const poor =

@@ -97,13 +97,13 @@ export function evmEntry(
   }
 }
 
-/** @param sender the transaction's, as an array of the pool's own */
+/** @param details the sender as an array of the pool's own, and the gas of the native lane that it takes */
 export function nativeEntry(
   transaction: NativeTransaction,
-  sender: Address,
+  { sender, minimumGas }: { readonly sender: Address; readonly minimumGas: bigint },
   { arrival, admittedMs, isLocal }: Arrival,
 ): PoolEntry {
-  const { hash, raw, sequence, gasLimit, intrinsicGas, feeAcoin, timeoutHeight } = transaction
+  const { hash, raw, sequence, gasLimit, feeAcoin, timeoutHeight } = transaction
   const dependencies = dependenciesOf(transaction)
   const { maxFeePerGas, maxPriorityFeePerGas } = nativePrices(transaction)
   return {
@@ -113,7 +113,7 @@ export function nativeEntry(
     sender,
     nonce: sequence,
     gasLimit,
-    minimumGas: intrinsicGas,
+    minimumGas,
     maxFeePerGas,
     maxPriorityFeePerGas,
     cost: isPaidByOther(transaction) ? 0n : feeAcoin,

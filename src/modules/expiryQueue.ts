@@ -2,23 +2,24 @@ import { concatBytes } from '../primitives/bytes.ts'
 import type { NativeStore } from '../state/world.ts'
 
 const TIME_BYTES = 8
-/** Entries that one block removes at most, as the SDK does: what else is due has to wait. */
+/** Entries that one block removes by itself at most, as the SDK does: what else is due has to wait. */
 const REMOVED_PER_BLOCK = 200
 
 /**
- * Removes entries that expired before this block, from a queue with keys `queue | time (8 bytes, ms) | id` and from the store with keys
+ * Removes up to `limit` entries that expired before this block, from a queue with keys `queue | time (8 bytes, ms) | id` and from the store with keys
  * `entries | id`. When none is due it costs one look-up.
  */
 export function removeExpired(
   native: Pick<NativeStore, 'range' | 'delete'>,
   prefixes: { readonly queue: Uint8Array; readonly entries: Uint8Array },
   timeMs: number,
+  limit: number = REMOVED_PER_BLOCK,
 ): void {
   const { queue, entries } = prefixes
   const due: Uint8Array[] = []
   for (const [key] of native.range(queue)) {
     const expiresMs = new DataView(key.buffer, key.byteOffset + queue.length).getBigUint64(0)
-    if (expiresMs >= BigInt(timeMs) || due.length >= REMOVED_PER_BLOCK) break
+    if (expiresMs >= BigInt(timeMs) || due.length >= limit) break
     due.push(key)
   }
   for (const key of due) {

@@ -1,7 +1,8 @@
+import { isBlockedAddress } from '../modules/bank/blockedAddresses.ts'
 import { getSupply } from '../modules/bank/supply.ts'
 import { transfer } from '../modules/bank/transfer.ts'
 import type { Address } from '../primitives/address.ts'
-import { EMPTY_BYTES, equalBytes, hexToBytes } from '../primitives/bytes.ts'
+import { EMPTY_BYTES, hexToBytes } from '../primitives/bytes.ts'
 import { encodePanic } from './abi/errors.ts'
 import { defineEvent } from './abi/event.ts'
 import { address, bool, string, uint8, uint256 } from './abi/types.ts'
@@ -154,7 +155,7 @@ function deposit({ world, caller, value }: FunctionContext): void {
 /** Moves coins; undefined when that succeeded. */
 function move({ world }: FunctionContext, from: Address, to: Address, amount: bigint): Revert | undefined {
   if (isZero(from)) return new Revert(errors.invalidSender({ sender: from }))
-  if (isZero(to) || equalBytes(to, NATIVE_TOKEN_ADDRESS)) return new Revert(errors.invalidReceiver({ receiver: to }))
+  if (isZero(to) || isBlockedAddress(to)) return new Revert(errors.invalidReceiver({ receiver: to }))
   const moved = transfer(world, from, to, amount)
   if (!moved.ok) {
     return new Revert(

@@ -1,6 +1,6 @@
 import { parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { isBlockedAddress } from '../bank/blockedAddresses.ts'
+import { isBlockedGrantee } from '../bank/blockedAddresses.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested, validateNested } from '../nestedMessages.ts'
@@ -21,7 +21,7 @@ import {
 } from './types.ts'
 
 /** `execMessage` pays for a look at a grant of the largest size. */
-const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 25_000n } as const
+export const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 25_000n } as const
 const EMPTY_ANSWER = new Uint8Array(0)
 
 /**
@@ -102,7 +102,7 @@ function grantAuthorization(
   const authorization = readAuthorization(grant?.authorization)
   if (isSdkError(authorization)) return authorization
   const [granter, grantee] = [parseAddress(message.granter), parseAddress(message.grantee)]
-  if (isBlockedAddress(grantee)) return sdkError('unauthorized', `${toBech32(grantee)} is not allowed to receive funds`)
+  if (isBlockedGrantee(grantee)) return sdkError('unauthorized', `${toBech32(grantee)} is not allowed to receive funds`)
   const { msgTypeUrl } = authorization
   if (!messages.has(msgTypeUrl)) return sdkError('invalidType', `${msgTypeUrl} doesn't exist.`)
   const now = BigInt(block.timeMs) * 1_000_000n

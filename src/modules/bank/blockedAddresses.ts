@@ -13,11 +13,19 @@ const PRECOMPILES = [
   '0x0000000000000000000000000000000000000806',
 ] as const
 
-const BLOCKED: ReadonlySet<string> = new Set(
-  [...MODULE_ACCOUNT_NAMES.map(moduleAddress), ...PRECOMPILES.map(hexToBytes)].map(bytesKey),
-)
+const MODULE_KEYS: ReadonlySet<string> = new Set(MODULE_ACCOUNT_NAMES.map((name) => bytesKey(moduleAddress(name))))
+const PRECOMPILE_KEYS: ReadonlySet<string> = new Set(PRECOMPILES.map((address) => bytesKey(hexToBytes(address))))
 
 /** Whether users may send no coins there: a module's account or a stateful precompile. */
 export function isBlockedAddress(address: Address): boolean {
-  return BLOCKED.has(bytesKey(address))
+  const key = bytesKey(address)
+  return MODULE_KEYS.has(key) || PRECOMPILE_KEYS.has(key)
+}
+
+/**
+ * Whether an account may not be granted anything: the SDK refuses who may receive nothing, unless there is the account already. Those of
+ * modules always are: governance may act for somebody who granted it.
+ */
+export function isBlockedGrantee(address: Address): boolean {
+  return PRECOMPILE_KEYS.has(bytesKey(address))
 }

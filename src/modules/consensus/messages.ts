@@ -1,9 +1,11 @@
 import { parseAddress } from '../../primitives/address.ts'
 import { defineMessage, message, string } from '../../primitives/protoSchema.ts'
+import { event } from '../bank/bankEvents.ts'
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { sdkError } from '../sdkError.ts'
 import { AbciParams, BlockParams, CONSENSUS_PARAMS, EvidenceParams, ValidatorParams, validateChange } from './params.ts'
+import { paramsText } from './paramsText.ts'
 
 export const MsgUpdateParams = defineMessage('cosmos.consensus.v1.MsgUpdateParams', {
   authority: string(1),
@@ -29,11 +31,12 @@ export const CONSENSUS_MESSAGES: readonly MessageHandler[] = [
         ? sdkError('invalidRequest', 'all parameters must be present')
         : undefined,
     gas: () => UPDATE_GAS,
-    run: ({ world: { native } }, { authority, block, ...others }) => {
-      const current = CONSENSUS_PARAMS.get(native)
-      const refused = requireAuthority(authority) ?? validateChange(current, { block, ...others })
+    run: ({ world }, { authority, ...proposed }) => {
+      const current = CONSENSUS_PARAMS.get(world.native)
+      const refused = requireAuthority(authority) ?? validateChange(current, proposed)
       if (refused !== undefined) return refused
-      CONSENSUS_PARAMS.set(native, { ...current, block })
+      CONSENSUS_PARAMS.set(world.native, { ...current, block: proposed.block })
+      world.emitEvent(event('update_consensus_params', { authority, parameters: paramsText(proposed) }))
       return new Uint8Array(0)
     },
   }),

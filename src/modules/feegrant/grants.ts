@@ -46,8 +46,13 @@ export function deleteFeeGrant(
  * Removes allowances that expired before this block, some of them at a time (EndBlocker of x/feegrant). A block in which none is
  * due costs one look-up.
  */
-export function endFeegrant({ world: { native }, block }: ModuleContext): void {
-  removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs)
+export function endFeegrant(context: ModuleContext): void {
+  removeExpiredAllowances(context)
+}
+
+/** @param limit of allowances; by default what a block removes by itself */
+export function removeExpiredAllowances({ world: { native }, block }: ModuleContext, limit?: number): void {
+  removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs, limit)
 }
 
 function grantKey(granter: Address, grantee: Address): Uint8Array {

@@ -1,21 +1,25 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { isBlockedAddress } from '../bank/blockedAddresses.ts'
+import { isBlockedGrantee } from '../bank/blockedAddresses.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { checkAllowance, readAllowance } from './allowances.ts'
-import { emitFeeGrantEvent } from './events.ts'
-import { deleteFeeGrant, getFeeGrant, putFeeGrant } from './grants.ts'
+import { emitFeeGrantEvent, emitPruned } from './events.ts'
+import { deleteFeeGrant, getFeeGrant, putFeeGrant, removeExpiredAllowances } from './grants.ts'
 import {
   MsgGrantAllowance,
   MsgGrantAllowanceResponse,
+  MsgPruneAllowances,
+  MsgPruneAllowancesResponse,
   MsgRevokeAllowance,
   MsgRevokeAllowanceResponse,
 } from './types.ts'
 
-const FEEGRANT_GAS = { grant: 30_000n, revoke: 20_000n } as const
+/** Allowances that MsgPruneAllowances removes at most; its gas is for so many. */
+const PRUNED_BY_MESSAGE = 75
+export const FEEGRANT_GAS = { grant: 30_000n, revoke: 20_000n, prune: 150_000n } as const
 const EMPTY_ANSWER = new Uint8Array(0)
 
 /** x/feegrant/keeper/msg_server.go */
@@ -50,6 +54,24 @@ export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
     run: (context, { granter, grantee }) =>
       revokeAllowance(context, parseAddress(granter), parseAddress(grantee)) ?? EMPTY_ANSWER,
   }),
+  defineHandler({
+    type: MsgPruneAllowances,
+    response: MsgPruneAllowancesResponse,
+    // The SDK names it in no other way than by its type.
+    aminoName: '/cosmos.feegrant.v1beta1.MsgPruneAllowances',
+    module: 'feegrant',
+    signers: ({ pruner }) => [parseAddress(pruner)],
+    validate: ({ pruner }) => {
+      parseAddress(pruner)
+      return undefined
+    },
+    gas: () => FEEGRANT_GAS.prune,
+    run: (context, { pruner }) => {
+      removeExpiredAllowances(context, PRUNED_BY_MESSAGE)
+      emitPruned(context.world, parseAddress(pruner))
+      return EMPTY_ANSWER
+    },
+  }),
 ]
 
 /** GrantAllowance of x/feegrant/keeper/keeper.go; one that expired and was not removed yet is replaced. */
@@ -69,7 +91,7 @@ function grantAllowance(
     if (!isOver) return sdkError('invalidRequest', 'fee allowance already exists')
     deleteFeeGrant(native, granter, grantee, existing.expiration)
   }
-  if (isBlockedAddress(grantee)) return sdkError('unauthorized', `${toBech32(grantee)} is not allowed to receive funds`)
+  if (isBlockedGrantee(grantee)) return sdkError('unauthorized', `${toBech32(grantee)} is not allowed to receive funds`)
   if (read.expiration !== undefined && read.expiration < now) {
     return sdkError('invalidRequest', 'expiration is before current block time')
   }

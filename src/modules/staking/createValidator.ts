@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { sha256 } from '../../primitives/hash.ts'
+import type { NativeStore } from '../../state/world.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterValidatorCreated } from '../distribution/hooks.ts'
@@ -13,7 +13,7 @@ import { setOperator } from './operators.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { coinText, operatorText } from './stakingEvents.ts'
 import type { CommissionRates, Description } from './types.ts'
-import { getValidator, getValidatorByConsensus, putValidator } from './validators.ts'
+import { consensusAddressOf, getValidator, getValidatorByConsensus, putValidator } from './validators.ts'
 
 export interface NewValidator {
   readonly operator: Address
@@ -50,6 +50,20 @@ export function checkNewValidator({
   return checkDescription(description)
 }
 
+/** Whether this state lets the operator become a validator. */
+export function checkCreation(
+  native: Pick<NativeStore, 'get'>,
+  { operator, publicKey, commission }: Pick<NewValidator, 'operator' | 'publicKey' | 'commission'>,
+): SdkError | undefined {
+  const wrong = checkMinimumRate(commission.rate, STAKING_PARAMS.get(native).minCommissionRate)
+  if (wrong !== undefined) return wrong
+  if (getValidator(native, operator) !== undefined) return stakingError('validatorOwnerExists')
+  const consensusAddress = consensusAddressOf({ publicKey })
+  if (getValidatorByConsensus(native, consensusAddress) !== undefined) return stakingError('validatorPubKeyExists')
+  if (getSigningRecord(native, consensusAddress)?.tombstoned) return stakingError('validatorPubKeyExists', 'tombstoned')
+  return undefined
+}
+
 /**
  * MsgCreateValidator (x/staking/keeper/msg_server.go): the operator becomes a validator with a delegation of its own. Other than
  * in the SDK, a key that signed twice stays out for good: with a new validator it could do so again, and evidence of
@@ -59,15 +73,10 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
   const { world, block } = context
   const { native } = world
   const { operator, publicKey, description, commission, minSelfDelegation, amount } = created
-  const consensusAddress = sha256(publicKey).slice(0, 20)
-  const wrong =
-    checkNewValidator(created) ?? checkMinimumRate(commission.rate, STAKING_PARAMS.get(native).minCommissionRate)
+  const wrong = checkNewValidator(created) ?? checkCreation(native, created)
   if (wrong !== undefined) return wrong
-  if (getValidator(native, operator) !== undefined) return stakingError('validatorOwnerExists')
-  if (getValidatorByConsensus(native, consensusAddress) !== undefined) return stakingError('validatorPubKeyExists')
-  if (getSigningRecord(native, consensusAddress)?.tombstoned) return stakingError('validatorPubKeyExists', 'tombstoned')
 
-  setOperator(native, consensusAddress, operator)
+  setOperator(native, consensusAddressOf(created), operator)
   putValidator(native, {
     operator,
     publicKey,

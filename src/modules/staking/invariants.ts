@@ -1,10 +1,11 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
-import { bytesKey } from '../../primitives/bytes.ts'
+import { bytesKey, bytesToHex, keyBytes } from '../../primitives/bytes.ts'
 import { formatDecimal } from '../../primitives/decimal.ts'
 import type { ReadContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { allDelegations, delegationsTo } from './delegations.ts'
-import { POWER_INDEX } from './keys.ts'
+import { heightKey, indexedHeights } from './heightIndex.ts'
+import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
 import { getLastTotalPower, lastPowers } from './lastPowers.ts'
 import { type Due, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
@@ -33,6 +34,7 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
     ...powers(context, all),
     ...unbondingRecords(context),
     ...redelegationRecords(context),
+    ...heights(context),
     ...queues(context, all),
   ]
 }
@@ -123,7 +125,7 @@ function* powers({ world: { native } }: ReadContext, all: readonly Validator[]):
 function* unbondingRecords({ world: { native } }: ReadContext): Iterable<string> {
   const due = new Set([...queued(native)].map(dueKey))
   for (const { delegator, operator, entries } of allUnbondings(native)) {
-    const found = [...unbondingsFrom(native, operator, { start: delegator })][0]
+    const [found] = unbondingsFrom(native, operator, { start: delegator })
     if (found === undefined || bytesKey(found.delegator) !== bytesKey(delegator)) {
       yield `${pair(delegator, operator)} is not in the index of what unbonds`
     }
@@ -140,7 +142,7 @@ function* redelegationRecords({ world: { native } }: ReadContext): Iterable<stri
   for (const { delegator, source, destination, entries } of allRedelegations(native)) {
     const name = `${pair(delegator, source)} to ${operatorText(destination)}`
     if (entries.length === 0) yield `${name} redelegates nothing`
-    const found = [...redelegationsFrom(native, source, { start: [delegator, destination] })][0]
+    const [found] = redelegationsFrom(native, source, { start: [delegator, destination] })
     if (found === undefined || bytesKey(found.destination) !== bytesKey(destination)) yield `${name} is in no index`
     if (!hasReceivingRedelegation(native, delegator, destination)) yield `${name} is not in the destination's index`
     for (const { completionTimeMs: timeMs } of entries) {
@@ -149,6 +151,26 @@ function* redelegationRecords({ world: { native } }: ReadContext): Iterable<stri
       }
     }
   }
+}
+
+/** What slashes look for by its height is there under it, and nothing else is. */
+function* heights({ world: { native } }: ReadContext): Iterable<string> {
+  const expected = new Set<string>()
+  const expect = (prefix: Uint8Array, operator: Address, others: readonly Address[], height: number) =>
+    expected.add(bytesKey(heightKey({ prefix, operator }, height, others)))
+  for (const { delegator, operator, entries } of allUnbondings(native)) {
+    for (const { creationHeight } of entries) expect(UNBONDING_BY_HEIGHT, operator, [delegator], creationHeight)
+  }
+  for (const { delegator, source, destination, entries } of allRedelegations(native)) {
+    const others = [delegator, destination]
+    for (const { creationHeight } of entries) expect(REDELEGATIONS_BY_HEIGHT, source, others, creationHeight)
+  }
+  for (const prefix of [UNBONDING_BY_HEIGHT, REDELEGATIONS_BY_HEIGHT]) {
+    for (const key of indexedHeights(native, prefix)) {
+      if (!expected.delete(key)) yield `a height is indexed at which nothing left: ${bytesToHex(keyBytes(key))}`
+    }
+  }
+  if (expected.size > 0) yield `${expected.size} heights at which something left a validator are not indexed`
 }
 
 /** A validator waits exactly while it is unbonding. */

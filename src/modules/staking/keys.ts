@@ -24,6 +24,9 @@ export const QUEUE = prefix(0x41)
 /** PARAMS_KEY is 0x51, see params.ts */
 export const SET_CHANGED = prefix(0x61)
 export const DELEGATIONS_BY_VALIDATOR = prefix(0x71)
+/** see heightIndex.ts */
+export const UNBONDING_BY_HEIGHT = prefix(0x72)
+export const REDELEGATIONS_BY_HEIGHT = prefix(0x73)
 
 /** Keys sort by power, and equal powers by falling operator: read backwards, the strongest and lowest comes first. */
 export function powerKey(power: bigint, operator: Address): Uint8Array {

@@ -3,20 +3,23 @@ import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import { areValidCoins, type Coin } from '../coin.ts'
+import type { ModuleContext } from '../context.ts'
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { beginRedelegate } from './beginRedelegate.ts'
 import { cancelUnbonding } from './cancelUnbonding.ts'
-import { checkNewValidator, createValidator } from './createValidator.ts'
-import { delegate } from './delegate.ts'
+import { checkCreation, checkNewValidator, createValidator } from './createValidator.ts'
+import { delegate, type StakeAmount } from './delegate.ts'
 import { checkValidatorEdit, editValidator } from './editValidator.ts'
 import { stakingError } from './errors.ts'
 import { STAKING_GAS } from './gas.ts'
 import * as types from './messageTypes.ts'
 import { setStakingParams, validateStakingParams } from './params.ts'
+import { sharesToGiveBack } from './removeDelegation.ts'
 import { Ed25519PubKey } from './types.ts'
 import { undelegate } from './undelegate.ts'
+import { getValidator } from './validators.ts'
 
 const EMPTY_ANSWER = new Uint8Array(0)
 const NANOS_PER_MS = 1_000_000n
@@ -43,8 +46,9 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     run: (context, message) => {
       const publicKey = consensusKeyOf(message.pubkey)
       if (isSdkError(publicKey)) return publicKey
-      const wrong = checkDenom(message.value)
-      return wrong ?? createValidator(context, newValidatorOf(message, publicKey)) ?? EMPTY_ANSWER
+      const created = newValidatorOf(message, publicKey)
+      const wrong = checkDenom(message.value, () => checkCreation(context.world.native, created))
+      return wrong ?? createValidator(context, created) ?? EMPTY_ANSWER
     },
   }),
   defineHandler<types.MsgEditValidator>({
@@ -71,7 +75,9 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     gas: () => STAKING_GAS.delegate,
     run: (context, message) => {
       const stake = stakeOf(message)
-      return answer(isSdkError(stake) ? stake : delegate(context, stake), () => EMPTY_ANSWER)
+      const isKnown = () => getValidator(context.world.native, stake.operator) !== undefined
+      const wrong = checkDenom(message.amount, () => (isKnown() ? undefined : stakingError('noValidatorFound')))
+      return answer(wrong ?? delegate(context, stake), () => EMPTY_ANSWER)
     },
   }),
   defineHandler<types.MsgBeginRedelegate>({
@@ -86,11 +92,12 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     },
     gas: () => STAKING_GAS.beginRedelegate,
     run: (context, { delegatorAddress, validatorSrcAddress, validatorDstAddress, amount }) => {
-      const wrong = checkDenom(amount)
+      const source = stakeOf({ delegatorAddress, validatorAddress: validatorSrcAddress, amount })
+      const wrong = checkDenom(amount, () => checkGivingBack(context, source))
       if (wrong !== undefined) return wrong
       const begun = beginRedelegate(context, {
-        delegator: parseAddress(delegatorAddress),
-        source: operatorOf(validatorSrcAddress),
+        delegator: source.delegator,
+        source: source.operator,
         destination: operatorOf(validatorDstAddress),
         amount: amount.amount,
       })
@@ -109,7 +116,8 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     gas: () => STAKING_GAS.undelegate,
     run: (context, message) => {
       const stake = stakeOf(message)
-      return answer(isSdkError(stake) ? stake : undelegate(context, stake), ({ completionTimeMs, amount }) =>
+      const wrong = checkDenom(message.amount, () => checkGivingBack(context, stake))
+      return answer(wrong ?? undelegate(context, stake), ({ completionTimeMs, amount }) =>
         types.MsgUndelegateResponse.encode({
           completionTime: BigInt(completionTimeMs) * NANOS_PER_MS,
           amount: { denom: BASE_DENOM, amount },
@@ -129,9 +137,8 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     },
     gas: () => STAKING_GAS.cancelUnbonding,
     run: (context, message) => {
-      const stake = stakeOf(message)
-      if (isSdkError(stake)) return stake
-      return cancelUnbonding(context, { ...stake, creationHeight: Number(message.creationHeight) }) ?? EMPTY_ANSWER
+      const input = { ...stakeOf(message), creationHeight: Number(message.creationHeight) }
+      return checkDenom(message.amount) ?? cancelUnbonding(context, input) ?? EMPTY_ANSWER
     },
   }),
   defineHandler<types.MsgUpdateParams>({
@@ -157,7 +164,7 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
 /** A delegator, a validator and coins, as most messages have them. */
 type StakeMessage = Pick<types.MsgDelegate, 'delegatorAddress' | 'validatorAddress' | 'amount'>
 
-/** @throws TypeError for an address, which whoever validates a message turns into sdk/7 */
+/** @throws AddressError, which whoever validates a message turns into sdk/7 */
 function checkStake(
   { delegatorAddress, validatorAddress, amount }: StakeMessage,
   reason: string,
@@ -171,14 +178,18 @@ function checkCoin(coin: Coin, reason: string): SdkError | undefined {
   return areValidCoins([coin]) ? undefined : sdkError('invalidRequest', reason)
 }
 
-function checkDenom({ denom }: Coin): SdkError | undefined {
+/** @param before what the SDK looks at first, so that its error comes first */
+function checkDenom({ denom }: Coin, before: () => SdkError | undefined = () => undefined): SdkError | undefined {
   if (denom === BASE_DENOM) return undefined
-  return sdkError('invalidRequest', `invalid coin denomination: got ${denom}, expected ${BASE_DENOM}`)
+  return before() ?? sdkError('invalidRequest', `invalid coin denomination: got ${denom}, expected ${BASE_DENOM}`)
 }
 
-function stakeOf({ delegatorAddress, validatorAddress, amount }: StakeMessage) {
-  const wrong = checkDenom(amount)
-  if (wrong !== undefined) return wrong
+function checkGivingBack({ world }: ModuleContext, { delegator, operator, amount }: StakeAmount): SdkError | undefined {
+  const shares = sharesToGiveBack(world.native, delegator, operator, amount)
+  return isSdkError(shares) ? shares : undefined
+}
+
+function stakeOf({ delegatorAddress, validatorAddress, amount }: StakeMessage): StakeAmount {
   return {
     delegator: parseAddress(delegatorAddress),
     operator: operatorOf(validatorAddress),

@@ -3,7 +3,13 @@ import type { Decimal } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
-import { REDELEGATIONS, REDELEGATIONS_BY_DESTINATION, REDELEGATIONS_BY_SOURCE } from './keys.ts'
+import { indexHeights, leftSince } from './heightIndex.ts'
+import {
+  REDELEGATIONS,
+  REDELEGATIONS_BY_DESTINATION,
+  REDELEGATIONS_BY_HEIGHT,
+  REDELEGATIONS_BY_SOURCE,
+} from './keys.ts'
 import { enqueue } from './queue.ts'
 import { nextUnbondingId } from './unbondingIds.ts'
 
@@ -47,8 +53,11 @@ export function getRedelegation(
 }
 
 /** Writes it; without entries it is removed. */
-export function putRedelegation(native: Pick<NativeStore, 'set' | 'delete'>, redelegation: Redelegation): void {
+export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, redelegation: Redelegation): void {
   const { delegator, source, destination, entries } = redelegation
+  const before = getRedelegation(native, delegator, source, destination)?.entries ?? []
+  const index = { prefix: REDELEGATIONS_BY_HEIGHT, operator: source }
+  indexHeights(native, index, [delegator, destination], { before, after: entries })
   const key = addressesKey(REDELEGATIONS, delegator, source, destination)
   const indexKeys = [
     addressesKey(REDELEGATIONS_BY_SOURCE, source, delegator, destination),
@@ -120,6 +129,20 @@ export function* redelegationsFrom(
     if (redelegation === undefined) throw new Error('the index of redelegations names one that is not there')
     yield redelegation
   }
+}
+
+/** Of what has left a validator for others, whatever did at `height` or later, in order of delegators and then destinations. */
+export function redelegationsSince(
+  native: Pick<NativeStore, 'get' | 'range'>,
+  source: Address,
+  height: number,
+): readonly Redelegation[] {
+  const index = { prefix: REDELEGATIONS_BY_HEIGHT, operator: source }
+  return leftSince(native, index, height).map(([delegator, destination]) => {
+    const redelegation = getRedelegation(native, delegator!, source, destination!)
+    if (redelegation === undefined) throw new Error('the heights of redelegations name one that is not there')
+    return redelegation
+  })
 }
 
 /** All of them, in order of delegators, sources and destinations. */

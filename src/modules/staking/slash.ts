@@ -3,9 +3,9 @@ import type { ModuleContext } from '../context.ts'
 import { beforeValidatorSlashed } from '../distribution/hooks.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { burnFromPool, poolOf } from './pools.ts'
-import { redelegationsFrom } from './redelegations.ts'
+import { redelegationsSince } from './redelegations.ts'
 import { isSlashable, slashRedelegation } from './slashRedelegation.ts'
-import { putUnbonding, type UnbondingDelegation, unbondingsFrom } from './unbonding.ts'
+import { putUnbonding, type UnbondingDelegation, unbondingsSince } from './unbonding.ts'
 import { getValidatorByConsensus, POWER_REDUCTION_ACOIN, putValidator } from './validators.ts'
 
 /** A fault that stake is burnt for. */
@@ -37,11 +37,10 @@ export function slash(context: ModuleContext, { consensusAddress, height, power,
   let owed = truncate(multiply(decimalOf(power * POWER_REDUCTION_ACOIN), fraction))
 
   if (height < block.height) {
-    // Collected first: a walk over the state ends before anything is written.
-    for (const unbonding of [...unbondingsFrom(native, operator)]) {
+    for (const unbonding of unbondingsSince(native, operator, height)) {
       owed -= slashUnbonding(context, unbonding, height, fraction)
     }
-    for (const redelegation of [...redelegationsFrom(native, operator)]) {
+    for (const redelegation of redelegationsSince(native, operator, height)) {
       owed -= slashRedelegation(context, redelegation, height, fraction)
     }
   }

@@ -3,7 +3,8 @@ import { defineMessage, embedded, integer, repeated, uint64 } from '../../primit
 import type { NativeStore } from '../../state/world.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
 import type { Walk } from './delegations.ts'
-import { UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+import { indexHeights, leftSince } from './heightIndex.ts'
+import { UNBONDING_BY_HEIGHT, UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
 import { enqueue } from './queue.ts'
 import { nextUnbondingId } from './unbondingIds.ts'
 
@@ -45,8 +46,13 @@ export function getUnbonding(
 }
 
 /** Writes it; without entries it is removed. */
-export function putUnbonding(native: Pick<NativeStore, 'set' | 'delete'>, unbonding: UnbondingDelegation): void {
+export function putUnbonding(
+  native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
+  unbonding: UnbondingDelegation,
+): void {
   const { delegator, operator, entries } = unbonding
+  const before = getUnbonding(native, delegator, operator)?.entries ?? []
+  indexHeights(native, { prefix: UNBONDING_BY_HEIGHT, operator }, [delegator], { before, after: entries })
   const key = addressesKey(UNBONDING_DELEGATIONS, delegator, operator)
   const indexKey = addressesKey(UNBONDING_DELEGATIONS_BY_VALIDATOR, operator, delegator)
   if (entries.length === 0) {
@@ -110,6 +116,19 @@ export function* unbondingsFrom(
     if (unbonding === undefined) throw new Error('the index of unbonding delegations names one that is not there')
     yield unbonding
   }
+}
+
+/** Of what leaves a validator, whatever began to at `height` or later, in order of delegators. */
+export function unbondingsSince(
+  native: Pick<NativeStore, 'get' | 'range'>,
+  operator: Address,
+  height: number,
+): readonly UnbondingDelegation[] {
+  return leftSince(native, { prefix: UNBONDING_BY_HEIGHT, operator }, height).map(([delegator]) => {
+    const unbonding = getUnbonding(native, delegator!, operator)
+    if (unbonding === undefined) throw new Error('the heights of unbonding delegations name one that is not there')
+    return unbonding
+  })
 }
 
 /** All of them, in order of delegators and then operators. */

@@ -99,7 +99,8 @@ function bond(context: ModuleContext, validator: Validator): void {
   const { native } = context.world
   const { operator, unbondingTimeMs: timeMs } = validator
   if (validator.status === 'unbonding') dequeue(native, { kind: 'validator', timeMs, addresses: [operator] })
-  putValidator(native, { ...validator, status: 'bonded' })
+  // Of the time that it was unbonding; the SDK keeps them, so that its record grows with every change of sides.
+  putValidator(native, { ...validator, status: 'bonded', unbondingIds: [] })
   afterValidatorBonded(context, consensusAddressOf(validator), operator)
 }
 

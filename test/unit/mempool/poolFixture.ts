@@ -137,6 +137,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
       readAccount: stateOf,
       authoritiesOf: () => [],
       checkNativeState: () => undefined,
+      nativeGas: ({ intrinsicGas }) => intrinsicGas,
       now: () => clock.nowMs,
       onAdmitted: (entry) => void admitted.push(bytesToHex(toPooledTransaction(entry).hash)),
       onDropped: (hash, reason) => void dropped.push({ hash: bytesToHex(hash), reason }),

@@ -226,8 +226,9 @@ describe.each(CONTRACTS)('%s', (name, precompile, events) => {
 describe('the registry', () => {
   it('knows every precompile that a new chain registers', () => {
     const table = precompileTable(STATIC_PRECOMPILES.map(hexToBytes))
-    expect([...table.values()]).toEqual(CONTRACTS.map(([, precompile]) => precompile))
-    expect(precompileTable([nativeToken.address]).size).toBe(1)
+    const contracts = CONTRACTS.map(([, precompile]) => precompile)
+    expect([...table.values()].slice(-contracts.length)).toEqual(contracts)
+    expect(precompileTable([nativeToken.address]).size).toBe(precompileTable([]).size + 1)
   })
 
   it('refuses an address that it has nothing for', () => {

@@ -19,11 +19,12 @@ import { compileContract } from '../../../contracts/compile.ts'
 import type { BlockContext } from '../../../src/evm/engine.ts'
 import type { PrecompileCall, PrecompileResult } from '../../../src/evm/precompile.ts'
 import { mint } from '../../../src/modules/bank/mint.ts'
+import { MODULE_ACCOUNT_NAMES } from '../../../src/modules/moduleAccounts.ts'
 import { allowanceSlot } from '../../../src/precompiles/allowances.ts'
 import { NATIVE_TOKEN_ADDRESS, nativeToken } from '../../../src/precompiles/nativeToken.ts'
 import { NATIVE_TOKEN_GAS } from '../../../src/precompiles/nativeTokenGas.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
-import { toAddress } from '../../../src/primitives/address.ts'
+import { moduleAddress, toAddress } from '../../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
@@ -31,6 +32,7 @@ import { nativeTokenAbi as abi } from './nativeTokenAbi.ts'
 
 const TOKEN = getAddress(bytesToHex(NATIVE_TOKEN_ADDRESS))
 const ALICE = getAddress('0xa11ce00000000000000000000000000000000001')
+const GOV = getAddress(bytesToHex(moduleAddress('gov')))
 const BOB = getAddress('0xb0b0000000000000000000000000000000000002')
 const CAROL = getAddress('0xca40100000000000000000000000000000000003')
 const SUPPLY = 1_000_000n
@@ -185,6 +187,7 @@ describe('transfer', () => {
     ['the largest amount', ALICE, BOB, maxUint256, ['ERC20InsufficientBalance', ALICE, 600_000n, maxUint256]],
     ['to the zero address', ALICE, zeroAddress, 0n, ['ERC20InvalidReceiver', zeroAddress]],
     ['to the token itself', ALICE, TOKEN, 1n, ['ERC20InvalidReceiver', TOKEN]],
+    ["to a module's account", ALICE, GOV, 1n, ['ERC20InvalidReceiver', GOV]],
     ['by the zero address', zeroAddress, BOB, 0n, ['ERC20InvalidSender', zeroAddress]],
   ] as const)('reverts: %s', (_, from, to, amount, [name, ...args]) => {
     expectRevert(call(from, transfer(to, amount)), name, ...args)
@@ -396,10 +399,12 @@ describe('the Solidity interface', () => {
 })
 
 describe('the table of registered precompiles', () => {
-  it('holds what the genesis registers and nothing else', () => {
-    expect(precompileTable([]).size).toBe(0)
+  it('holds what the genesis registers, accounts of modules and nothing else', () => {
+    const modules = MODULE_ACCOUNT_NAMES.map((name) => bytesKey(moduleAddress(name)))
+    expect([...precompileTable([]).keys()]).toEqual(modules)
     const table = precompileTable([NATIVE_TOKEN_ADDRESS])
-    expect([...table]).toEqual([[bytesKey(NATIVE_TOKEN_ADDRESS), nativeToken]])
+    expect([...table.keys()]).toEqual([...modules, bytesKey(NATIVE_TOKEN_ADDRESS)])
+    expect(table.get(bytesKey(NATIVE_TOKEN_ADDRESS))).toBe(nativeToken)
   })
 
   it('refuses an address without an implementation', () => {

@@ -18,7 +18,9 @@ import { describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import { intrinsicGas } from '../../../src/evm/intrinsicGas.ts'
 import type { AppliedTransaction } from '../../../src/evm/transition.ts'
+import { BONDED_POOL } from '../../../src/modules/moduleAccounts.ts'
 import { NATIVE_TOKEN_GAS } from '../../../src/precompiles/nativeTokenGas.ts'
+import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import { encodeRLP } from '../../../src/primitives/rlp.ts'
@@ -39,6 +41,8 @@ const CALLER = compileContract('test/TokenCaller.sol', 'TokenCaller')
 const callerAbi = CALLER.abi as unknown as Abi
 
 const transfer = (to: Hex, value: bigint) => encodeFunctionData({ abi, functionName: 'transfer', args: [to, value] })
+
+const POOL = getAddress(bytesToHex(BONDED_POOL))
 
 function chain(options: MemoryChainOptions = {}): MemoryChain {
   return createMemoryChain({ balances: { [ALICE]: 1000n * COIN }, ...options })
@@ -204,6 +208,30 @@ describe('called by contracts', () => {
     const { output } = await evm.call({ from: BOB, to: TOKEN, data: query })
     expect(bytesToBigInt(output)).toBe(5n * COIN)
     expectConserved(evm)
+  })
+})
+
+describe('the account of a module', () => {
+  it('takes no coins from a transaction, which reverts with the reason and pays for its gas', async () => {
+    const evm = chain()
+    const outcome = await evm.send({ from: ALICE, to: POOL, value: 5n })
+    expect(outcome).toMatchObject({ status: 'revert', gasUsed: 21_000n })
+    expect(decodeErrorResult({ abi: [], data: bytesToHex(outcome.output) }).args).toEqual([
+      `${toBech32(BONDED_POOL)} is not allowed to receive funds: unauthorized`,
+    ])
+    expect(evm.balance(POOL)).toBe(0n)
+    expect(evm.sumOfBalances()).toBe(evm.supply())
+    expect(await evm.send({ from: ALICE, to: POOL })).toMatchObject({ status: 'success', gasUsed: 21_000n })
+  })
+
+  it('takes them from no call of a contract either, only from a self-destruct', async () => {
+    const evm = chain()
+    const caller = await deployCaller(evm, 10n)
+    const tried = await evm.send({ from: ALICE, to: caller, data: callOf('tryTransfer', POOL, 1n) })
+    expect(resultOf('tryTransfer', tried)).toMatchObject([false, expect.stringMatching(/^0x/)])
+    expect(evm.balance(POOL)).toBe(0n)
+    await evm.send({ from: ALICE, to: caller, data: callOf('destroyInto', POOL) })
+    expect(evm.balance(POOL)).toBe(10n)
   })
 })
 

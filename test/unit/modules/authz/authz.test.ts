@@ -13,6 +13,7 @@ import {
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
+import { executeProposal } from '../../../../src/modules/gov/executeProposal.ts'
 import { MsgSubmitProposal } from '../../../../src/modules/gov/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { getDelegation } from '../../../../src/modules/staking/delegations.ts'
@@ -146,7 +147,7 @@ describe('a grant', () => {
     { name: 'an unknown message', authorization: generic('/a.B'), code: 'sdk/29' },
     { name: 'sends of nothing', authorization: sends(0n), code: 'sdk/10' },
     { name: 'sends of less than nothing', authorization: sends(-1n), code: 'sdk/10' },
-    { name: 'sends to one twice', authorization: sends(1n, [toBech32(CAROL), toBech32(CAROL)]), code: 'bank/5' },
+    { name: 'sends to one twice', authorization: sends(1n, [toBech32(CAROL), toBech32(CAROL)]), code: 'bank/8' },
     {
       name: 'sends to very many',
       authorization: sends(
@@ -163,7 +164,7 @@ describe('a grant', () => {
     expect([...grants(chain.native)]).toEqual([])
   })
 
-  it('to oneself or to a module is refused', () => {
+  it('to oneself or to a precompile is refused', () => {
     const to = (grantee: string) =>
       codeOf(
         chain.send(MsgGrant, {
@@ -174,7 +175,18 @@ describe('a grant', () => {
       )
     expect(to(toBech32(ALICE))).toBe('authz/7')
     expect(to(toChecksumAddress(ALICE))).toBe('authz/7')
-    expect(to(GOV_AUTHORITY)).toBe('sdk/4')
+    expect(to('0x0000000000000000000000000000000000000800')).toBe('sdk/4')
+  })
+
+  it('to governance lets a proposal act in the name of its granter', () => {
+    const authorization = sends(5n, [])
+    const given = { granter: toBech32(ALICE), grantee: GOV_AUTHORITY, grant: { authorization, expiration: undefined } }
+    succeeded(chain.send(MsgGrant, given))
+    const before = chain.world.getBalance(BOB)
+    const act = () => [anyOf(MsgExec, { grantee: GOV_AUTHORITY, msgs: [send(ALICE, BOB, 4n)] })]
+    expect(executeProposal(chain.context, MESSAGES, act())).toBeUndefined()
+    expect(chain.world.getBalance(BOB)).toBe(before + 4n)
+    expect(executeProposal(chain.context, MESSAGES, act())?.error).toMatchObject({ codespace: 'sdk', code: 5 })
   })
 })
 

@@ -6,7 +6,7 @@ import { CONSENSUS_MESSAGES, MsgUpdateParams } from '../../../../src/modules/con
 import { CONSENSUS_PARAMS, ConsensusParams, maxBlockGas } from '../../../../src/modules/consensus/params.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
-import { codeOf, GovChain, HOLDERS, succeeded } from '../gov/govChain.ts'
+import { codeOf, eventTexts, GovChain, HOLDERS, succeeded } from '../gov/govChain.ts'
 import { count, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 type Update = ReturnType<typeof MsgUpdateParams.create>
@@ -32,9 +32,16 @@ describe('consensus parameters', () => {
   })
 
   it.each([2n ** 24n, 45_000_000n, 10n ** 12n])('let governance set a block gas limit of %s', (maxGas) => {
-    succeeded(chain.send(MsgUpdateParams, { ...unchanged, block: { ...unchanged.block!, maxGas } }))
+    const { events } = succeeded(chain.send(MsgUpdateParams, { ...unchanged, block: { ...unchanged.block!, maxGas } }))
     expect(maxBlockGas(chain.native)).toBe(maxGas)
-    succeeded(chain.send(MsgUpdateParams, { ...unchanged, abci: undefined }))
+    // As Go prints tendermint.types.ConsensusParams of CometBFT 0.38.
+    const rest =
+      'evidence:<max_age_num_blocks:4536000 max_age_duration:<seconds:1814400 > max_bytes:1048576 > validator:<pub_key_types:"ed25519" > version:<>'
+    expect(eventTexts(events)).toEqual([
+      `update_consensus_params: authority=${GOV_AUTHORITY}, parameters=block:<max_bytes:2000000 max_gas:${maxGas} > ${rest} abci:<> `,
+    ])
+    const again = succeeded(chain.send(MsgUpdateParams, { ...unchanged, abci: undefined }))
+    expect(eventTexts(again.events)[0]).toMatch(/version:<> $/)
     const { authority: _, ...sections } = unchanged
     expect(CONSENSUS_PARAMS.get(chain.native)).toEqual({ ...sections, version: { app: 0n } })
   })

@@ -10,6 +10,7 @@ import {
   BasicAllowance,
   FeeGrant,
   MsgGrantAllowance,
+  MsgPruneAllowances,
   MsgRevokeAllowance,
   PeriodicAllowance,
 } from '../../../../src/modules/feegrant/types.ts'
@@ -100,6 +101,18 @@ describe('an allowance', () => {
     expect(use(1n)).toBeUndefined()
   })
 
+  it('that is over can be removed by anybody before a block does', () => {
+    const prune = () => chain.send(MsgPruneAllowances, { pruner: toBech32(CAROL) })
+    succeeded(grant(basic(10n, NOW + SECOND)))
+    succeeded(prune())
+    expect(getFeeGrant(chain.native, ALICE, BOB)).toBeDefined()
+    chain.passTime(1_001)
+    const { events } = succeeded(prune())
+    expect(eventTexts(events)).toEqual([`prune_feegrant: pruner=${toBech32(CAROL)}`])
+    expect(getFeeGrant(chain.native, ALICE, BOB)).toBeUndefined()
+    expect(() => chain.send(MsgPruneAllowances, { pruner: '' })).toThrow(TypeError)
+  })
+
   it('is not granted twice, unless the one before is over', () => {
     succeeded(grant(basic(10n, NOW + SECOND)))
     expect(codeOf(grant(basic(10n)))).toBe('sdk/18')
@@ -173,9 +186,11 @@ describe('an allowance', () => {
     expect(codeOf(chain.send(MsgGrantAllowance, message))).toBe('sdk/7')
   })
 
-  it("to a module's account is refused", () => {
-    const message = { granter: toBech32(ALICE), grantee: GOV_AUTHORITY, allowance: basic(1n) }
-    expect(codeOf(chain.send(MsgGrantAllowance, message))).toBe('sdk/4')
+  it("to a precompile is refused, but not to a module's account, which exists", () => {
+    const to = (grantee: string) =>
+      chain.send(MsgGrantAllowance, { granter: toBech32(ALICE), grantee, allowance: basic(1n) })
+    expect(codeOf(to('0x0000000000000000000000000000000000000800'))).toBe('sdk/4')
+    succeeded(to(GOV_AUTHORITY))
   })
 })
 
@@ -290,6 +305,7 @@ describe('encodings', () => {
       fc.record({ granter: text, grantee: text, allowance: any }),
     ),
     wireCase(MsgRevokeAllowance, theirMessages.MsgRevokeAllowance, fc.record({ granter: text, grantee: text })),
+    wireCase(MsgPruneAllowances, theirMessages.MsgPruneAllowances, fc.record({ pruner: text })),
   ]
 
   it.each(cases.map((wire) => ({ name: wire.ours.name, wire })))('of $name are those of cosmjs-types', ({ wire }) => {

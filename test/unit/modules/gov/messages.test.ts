@@ -114,12 +114,18 @@ describe('MsgSubmitProposal', () => {
       code: 'gov/5',
     },
     { name: 'a summary that is not that of the metadata', fields: { metadata: '{"title":"a title"}' }, code: 'gov/5' },
+    {
+      name: 'a title that is not that of the metadata, in capitals',
+      fields: { metadata: '{"TITLE":"b","summary":"a summary","authors":[null]}' },
+      code: 'gov/5',
+    },
     { name: 'long metadata', fields: { metadata: 'ä'.repeat(128) }, code: 'gov/15' },
     { name: 'a long title', fields: { title: 'a'.repeat(256) }, code: 'gov/15' },
     { name: 'a long summary', fields: { summary: 'a'.repeat(10_201) }, code: 'gov/22' },
     { name: 'no deposit', fields: { initialDeposit: [] }, code: 'gov/16' },
     { name: 'too small a deposit', fields: { initialDeposit: coinsOf(COIN / 10n - 1n) }, code: 'gov/16' },
     { name: 'a deposit of another denomination', fields: { initialDeposit: OTHER }, code: 'gov/23' },
+    { name: 'too small a deposit and others', fields: { initialDeposit: [...coinsOf(1n), ...OTHER] }, code: 'gov/23' },
     { name: 'a negative deposit', fields: { initialDeposit: coinsOf(-COIN) }, code: 'sdk/10' },
     { name: 'coins that come twice', fields: { initialDeposit: [...coinsOf(COIN), ...coinsOf(COIN)] }, code: 'sdk/10' },
     { name: 'more than the proposer has', fields: { initialDeposit: coinsOf(1_001n * COIN) }, code: 'sdk/5' },
@@ -162,6 +168,10 @@ describe('MsgSubmitProposal', () => {
       '[1]',
       '7',
       '{"title":7}',
+      '{"Title":"a title","SUMMARY":"a summary","details":null}',
+      '{"title":"another","authors":"somebody"}',
+      '{"title":"another","authors":["x",7]}',
+      '{"title":"another","details":{}}',
       '{',
     ]) {
       expect(chain.propose({ metadata })).toBeGreaterThan(0n)
@@ -172,6 +182,7 @@ describe('MsgSubmitProposal', () => {
     chain = new GovChain({ gov: { min_initial_deposit_ratio: '0.300000000000000000' } })
     expect(codeOf(chain.send(MsgSubmitProposal, proposal({ initialDeposit: coinsOf(3n * COIN - 1n) })))).toBe('gov/16')
     expect(chain.propose({ initialDeposit: coinsOf(3n * COIN) })).toBe(1n)
+    expect(codeOf(chain.send(MsgSubmitProposal, proposal({ initialDeposit: OTHER })))).toBe('gov/16')
     const expedited = { expedited: true, initialDeposit: coinsOf(15n * COIN - 1n) }
     expect(codeOf(chain.send(MsgSubmitProposal, proposal(expedited)))).toBe('gov/16')
   })

@@ -4,12 +4,15 @@ import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAcco
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { deleteDelegation, putDelegation } from '../../../../src/modules/staking/delegations.ts'
+import { heightKey } from '../../../../src/modules/staking/heightIndex.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import { jail } from '../../../../src/modules/staking/jail.ts'
 import {
   POWER_INDEX,
   REDELEGATIONS_BY_DESTINATION,
+  REDELEGATIONS_BY_HEIGHT,
   REDELEGATIONS_BY_SOURCE,
+  UNBONDING_BY_HEIGHT,
   UNBONDING_DELEGATIONS_BY_VALIDATOR,
 } from '../../../../src/modules/staking/keys.ts'
 import { setLastPower } from '../../../../src/modules/staking/lastPowers.ts'
@@ -95,6 +98,16 @@ it.each<[string, () => void, RegExp]>([
     'the index of destinations',
     () => native().delete(addressesKey(REDELEGATIONS_BY_DESTINATION, ANN, B, A)),
     /destination's index/,
+  ],
+  [
+    'the heights of unbonding',
+    () => native().delete(heightKey({ prefix: UNBONDING_BY_HEIGHT, operator: A }, net.height, [ANN])),
+    /1 heights at which something left a validator are not indexed/,
+  ],
+  [
+    'the heights of redelegations',
+    () => native().set(heightKey({ prefix: REDELEGATIONS_BY_HEIGHT, operator: B }, 1, [ANN, A]), Uint8Array.of(1)),
+    /a height is indexed at which nothing left/,
   ],
 ])('notice what is wrong with %s', (_, spoil, expected) => {
   spoil()

@@ -143,6 +143,7 @@ describe('messages of staking', () => {
     validatorDstAddress: operator(B),
     amount: acoin(1n),
   }
+  const own = { ...DELEGATE, delegatorAddress: toBech32(A) }
   const edit = { description: DESCRIPTION, validatorAddress: operator(A) }
   it.each<[string, string, object, object]>([
     ['no delegator', 'MsgDelegate', { ...DELEGATE, delegatorAddress: '' }, invalidAddress],
@@ -153,9 +154,32 @@ describe('messages of staking', () => {
     ['negative coins', 'MsgDelegate', { ...DELEGATE, amount: acoin(-5n) }, invalidRequest],
     ['no denomination', 'MsgDelegate', { ...DELEGATE, amount: acoin(5n, '') }, invalidRequest],
     ['another denomination', 'MsgDelegate', { ...DELEGATE, amount: acoin(5n, 'uatom') }, invalidRequest],
-    ['another denomination', 'MsgUndelegate', { ...DELEGATE, amount: acoin(5n, 'uatom') }, invalidRequest],
+    ['another denomination', 'MsgUndelegate', { ...own, amount: acoin(5n, 'uatom') }, invalidRequest],
+    [
+      'another denomination of nothing',
+      'MsgUndelegate',
+      { ...DELEGATE, amount: acoin(5n, 'uatom') },
+      { codespace: 'staking', code: 19 },
+    ],
+    [
+      'another denomination for nobody',
+      'MsgDelegate',
+      { ...DELEGATE, validatorAddress: operator(ANN), amount: acoin(5n, 'uatom') },
+      { codespace: 'staking', code: 3 },
+    ],
     ['negative coins', 'MsgUndelegate', { ...DELEGATE, amount: acoin(-5n) }, invalidRequest],
-    ['another denomination', 'MsgBeginRedelegate', { ...redelegate, amount: acoin(5n, 'uatom') }, invalidRequest],
+    [
+      'another denomination',
+      'MsgBeginRedelegate',
+      { ...redelegate, delegatorAddress: toBech32(A), amount: acoin(5n, 'uatom') },
+      invalidRequest,
+    ],
+    [
+      'another denomination of nothing',
+      'MsgBeginRedelegate',
+      { ...redelegate, amount: acoin(5n, 'uatom') },
+      { codespace: 'staking', code: 19 },
+    ],
     ['no destination', 'MsgBeginRedelegate', { ...redelegate, validatorDstAddress: '' }, invalidAddress],
     ['no source', 'MsgBeginRedelegate', { ...redelegate, validatorSrcAddress: 'x' }, invalidAddress],
     ['no height', 'MsgCancelUnbondingDelegation', DELEGATE, invalidRequest],
@@ -175,6 +199,12 @@ describe('messages of staking', () => {
       { codespace: 'staking', code: 6 },
     ],
     ['stake of another kind', 'MsgCreateValidator', { ...CREATE, value: acoin(COIN, 'uatom') }, invalidRequest],
+    [
+      'stake of another kind by a validator',
+      'MsgCreateValidator',
+      { ...CREATE, validatorAddress: operator(A), value: acoin(COIN, 'uatom') },
+      { codespace: 'staking', code: 4 },
+    ],
     ['no operator', 'MsgCreateValidator', { ...CREATE, validatorAddress: '' }, invalidAddress],
     ['no operator', 'MsgEditValidator', { ...edit, validatorAddress: '' }, invalidAddress],
     ['a rate above 1', 'MsgEditValidator', { ...edit, commissionRate: ONE + 1n }, invalidRequest],

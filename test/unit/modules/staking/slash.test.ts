@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/supply.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
@@ -6,12 +6,15 @@ import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { getDelegation } from '../../../../src/modules/staking/delegations.ts'
 import { editValidator } from '../../../../src/modules/staking/editValidator.ts'
 import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
+import { UNBONDING_DELEGATIONS } from '../../../../src/modules/staking/keys.ts'
 import { tokensFromShares } from '../../../../src/modules/staking/shares.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
 import { getUnbonding } from '../../../../src/modules/staking/unbonding.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf } from '../../../../src/modules/staking/validators.ts'
+import { addressesKey } from '../../../../src/modules/storeKey.ts'
 import type { Address } from '../../../../src/primitives/address.ts'
+import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { type Decimal, ONE, truncate } from '../../../../src/primitives/decimal.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 import { burnTokens } from './burnTokens.ts'
@@ -147,6 +150,21 @@ describe('unbonding coins', () => {
     net.wait(UNBONDING_MS)
     net.block()
     expect(net.context.world.getBalance(ANN)).toBe(1_000_000n * COIN - 14n * COIN)
+  })
+
+  it('that began before the fault are not even read', () => {
+    const net = undelegated()
+    ok(undelegate(net.context, { delegator: BOB, operator: A, amount: 10n * COIN }))
+    net.end()
+    net.begin()
+    const { native } = net.context.world
+    const reads = vi.spyOn(native, 'get')
+    const consensusAddress = consensusAddressOf(net.validator(A))
+    slash(net.context, { consensusAddress, height: 4, power: 200n, fraction: TENTH })
+    const keys = new Set(reads.mock.calls.map(([key]) => bytesKey(key)))
+    const records = [...keys].filter((key) => key.startsWith(bytesKey(UNBONDING_DELEGATIONS)))
+    expect(records).toEqual([bytesKey(addressesKey(UNBONDING_DELEGATIONS, BOB, A))])
+    net.check()
   })
 
   it('are not slashed for a fault after they left', () => {

@@ -277,10 +277,13 @@ describe('validator updates', () => {
     const address = consensusAddressOf(validator(0, 0n))
     jail(context, address)
     expect(take()).toEqual([[0, 0n]])
+    const idsOf = () => getValidator(context.world.native, operator(0))!.unbondingIds
+    expect(idsOf()).toEqual([1n])
     context = { ...context, block: { height: 9, timeMs: 1_000_800 } }
     unjail(context, address)
     expect(take()).toEqual([[0, 10n]])
     expect(statusOf(0)).toBe('bonded')
+    expect(idsOf()).toEqual([])
     expect(getSigningRecord(context.world.native, address)).toMatchObject({ startHeight: 9n })
     // It waits for nothing any more.
     context = { ...context, block: { height: 10, timeMs: 10_000_000 } }

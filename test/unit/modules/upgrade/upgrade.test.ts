@@ -11,6 +11,7 @@ import { beginUpgrade } from '../../../../src/modules/upgrade/beginUpgrade.ts'
 import { doneHeight, getPlan, upgradesDone } from '../../../../src/modules/upgrade/plan.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade, type Plan } from '../../../../src/modules/upgrade/types.ts'
 import { UpgradeNeeded } from '../../../../src/modules/upgrade/upgradeNeeded.ts'
+import { upgradeRules } from '../../../../src/modules/upgrade/upgradeRules.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { anyOf, COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from '../gov/govChain.ts'
@@ -74,17 +75,32 @@ describe('an upgrade', () => {
     succeeded(chain.run(schedule({ height: 2n })))
     const migrated: number[] = []
     const known = new Map([['next', () => void migrated.push(chain.context.block.height)]])
-    beginUpgrade(chain.context, known)
+    const rules = { known, skippedHeights: [3] }
+    beginUpgrade(chain.context, rules)
     expect(migrated).toEqual([])
     chain.passTime(400)
-    beginUpgrade(chain.context, known)
-    beginUpgrade(chain.context, known)
+    beginUpgrade(chain.context, rules)
+    beginUpgrade(chain.context, rules)
     expect(migrated).toEqual([2])
     expect(getPlan(chain.native)).toBeUndefined()
     expect(doneHeight(chain.native, 'next')).toBe(2)
     expect([...upgradesDone(chain.native)]).toEqual([{ name: 'next', height: 2 }])
     expect(codeOf(chain.run(schedule({ height: 9n })))).toBe('sdk/18')
     expect(codeOf(chain.run(schedule({ name: 'nex', height: 9n })))).toBe('no error')
+  })
+
+  it('is passed over at the heights that the operator names, and its plan forgotten', () => {
+    succeeded(chain.run(schedule({ height: 2n })))
+    const rules = upgradeRules([2])
+    beginUpgrade(chain.context, rules)
+    expect(getPlan(chain.native)?.height).toBe(2n)
+    chain.passTime(400)
+    expect(() => beginUpgrade(chain.context, upgradeRules([1, 3]))).toThrow(UpgradeNeeded)
+    beginUpgrade(chain.context, rules)
+    expect(getPlan(chain.native)).toBeUndefined()
+    expect([...upgradesDone(chain.native)]).toEqual([])
+    // It was not made, so that it may be planned again.
+    expect(codeOf(chain.run(schedule({ height: 9n })))).toBe('no error')
   })
 
   it('is replaced by another, and cancelled', () => {
