@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
@@ -74,6 +74,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
       candidates: { candidates: async () => [] },
       pruning: config.pruning,
       blockHistory: config.blockHistory,
+      skipUpgrades: config.skipUpgrades,
       buildBudgetMs: 0,
       defer: (work) => work(),
       now: () => performance.now(),
@@ -98,7 +99,8 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   const { Database } = await import('./storage/database.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
-  const directory = await mkdtemp(join(homedir, 'invariants-'))
+  await removeLeftCopies(homedir)
+  const directory = await mkdtemp(join(homedir, `invariants-${process.pid}-`))
   try {
     const copy = join(directory, 'db')
     await copyDatabase(db, copy)
@@ -113,7 +115,25 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   }
 }
 
+/** A check that was ended by a signal leaves its copy, which would keep dropped tables on the disk. */
+async function removeLeftCopies(homedir: string): Promise<void> {
+  for (const name of await readdir(homedir)) {
+    const id = /^invariants-(\d+)-/.exec(name)?.[1]
+    if (id !== undefined && !isRunning(Number(id))) await rm(join(homedir, name), { recursive: true })
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    return process.kill(processId, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /** The node ID that peers and /rpc/status show; the key is created when it is absent. */
 export async function showNodeId(config: Config): Promise<string> {
-  return loadOrCreateNodeKey(dataPaths(config.homedir)).id
+  const paths = dataPaths(config.homedir)
+  await mkdir(paths.config, { recursive: true, mode: 0o700 })
+  return loadOrCreateNodeKey(paths).id
 }

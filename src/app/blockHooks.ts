@@ -6,6 +6,7 @@ import { beginBlock } from '../modules/beginBlock.ts'
 import type { CommitVote, LastCommitInfo, Misbehaviour } from '../modules/blockInfo.ts'
 import type { NativeBlock } from '../modules/context.ts'
 import { endBlock } from '../modules/endBlock.ts'
+import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/upgradeRules.ts'
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 
@@ -27,13 +28,18 @@ export interface BlockHooks {
   end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
 }
 
-/** What modules do in production. */
-export const MODULE_HOOKS: BlockHooks = {
-  begin: (world, { height, timeMs, ...info }) => {
-    beginBlock({ world, block: { height, timeMs } }, info)
-  },
-  end: (world, block) => endBlock({ world, block }),
+/** What modules do in production, on a node that takes upgrades so. */
+export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
+  return {
+    begin: (world, { height, timeMs, ...info }) => {
+      beginBlock({ world, block: { height, timeMs } }, info, upgrades)
+    },
+    end: (world, block) => endBlock({ world, block }),
+  }
 }
+
+/** What modules do on a node that passes over no upgrade. */
+export const MODULE_HOOKS: BlockHooks = moduleHooks(UPGRADE_RULES)
 
 /**
  * @param lastValidators of the block before

@@ -1,4 +1,5 @@
 import type { PooledTransaction } from '../mempool/types.ts'
+import type { Hash } from '../primitives/hash.ts'
 import type { SenderLookup } from './entry.ts'
 
 /** What the application needs of the mempool, which lives in another thread. */
@@ -10,6 +11,8 @@ export interface CandidateSource {
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
   /** Whose signatures the mempool knows: a block that others propose holds mostly those. */
   readonly senders?: SenderLookup
+  /** Native transactions that no block can start as the chain stands: only running them shows it. They need not come again. */
+  readonly unstartable?: (hashes: readonly Hash[]) => void
 }
 
 export interface CandidateRequest {

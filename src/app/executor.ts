@@ -4,13 +4,15 @@ import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { dueUpgrade } from '../modules/upgrade/beginUpgrade.ts'
+import { UpgradeNeeded } from '../modules/upgrade/upgradeNeeded.ts'
+import { upgradeRules } from '../modules/upgrade/upgradeRules.ts'
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Database } from '../storage/database.ts'
 import type { Announcement } from './announcement.ts'
 import { createApplication } from './application.ts'
-import { type BlockHooks, MODULE_HOOKS } from './blockHooks.ts'
+import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { CandidateSource } from './candidateSource.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { GenesisState } from './genesisState.ts'
@@ -42,6 +44,10 @@ export interface ExecutorOptions {
   readonly later: (milliseconds: number, work: () => void) => void
   /** blocks are in the database */
   readonly onPublished: (announcement: Announcement) => void
+  /** The block after those that were published takes another version: this node will not execute it. */
+  readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
+  /** heights at which no upgrade is made */
+  readonly skipUpgrades?: readonly number[]
   /** what native modules do in each block; by default what they do in production */
   readonly hooks?: BlockHooks
   readonly observer?: ExecutorObserver
@@ -71,18 +77,30 @@ export interface Executor {
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
-  const { hooks = MODULE_HOOKS, observer = NO_OBSERVER } = options
+  const upgrades = upgradeRules(options.skipUpgrades ?? [])
+  const { hooks = moduleHooks(upgrades), observer = NO_OBSERVER } = options
   const stored = await Database.open(options.location)
   try {
     const database = new BufferedDatabase(stored)
     const state = new StateStore(database)
     const head = await openChain(database, state, chain, options.genesis)
-    dueUpgrade(new Journal(state.reader()).native, head.header.number + 1)
+    const checkUpgrade = ({ header }: ChainHead): void => {
+      dueUpgrade(new Journal(state.reader()).native, header.number + 1, upgrades)
+    }
+    checkUpgrade(head)
     const publisher = createPublisher({
       database,
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
-      onPublished: options.onPublished,
+      onPublished: (announcement) => {
+        options.onPublished(announcement)
+        try {
+          checkUpgrade(publisher.head())
+        } catch (error) {
+          if (!(error instanceof UpgradeNeeded)) throw error
+          options.onUpgradeNeeded?.(error)
+        }
+      },
       onWritten: observer.written,
       now,
       later,

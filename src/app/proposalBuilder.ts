@@ -1,9 +1,13 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
+import { SDK_ERRORS } from '../modules/sdkError.ts'
+import { LANE_FULL } from '../modules/tx/applyNativeTransaction.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { type BlockExecution, nativeLaneGas, POSTPONED } from './blockExecution.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { type BlockExecution, POSTPONED } from './blockExecution.ts'
 import type { CandidateSource } from './candidateSource.ts'
 import { type Entry, readEntry } from './entry.ts'
+import type { EntryResult } from './executionResults.ts'
 import type { PostponedTransactions } from './postponedTransactions.ts'
 
 /** Gas below which no transaction can start: of Ethereum's, and of native ones (a signature and a short message). */
@@ -21,6 +25,11 @@ export interface BuildLimits {
   readonly now: () => number
 }
 
+/** Why a native transaction may start in the next block all the same: the pool learns of nonces, balances and the base fee. */
+const PASSING_CODES: ReadonlySet<number> = new Set(
+  [SDK_ERRORS.wrongSequence, SDK_ERRORS.insufficientFunds, SDK_ERRORS.insufficientFee].map(([code]) => code),
+)
+
 /**
  * Fills a block from the mempool with transactions of both kinds in its order, executing as it chooses, until gas, bytes,
  * time or candidates run out. A sender's transaction that cannot start, or that the gas left of its kind or for precompiles
@@ -36,6 +45,8 @@ export async function fillBlock(
   const deadline = limits.now() + limits.budgetMs
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
+  const unstartable: Hash[] = []
+  const fullLane = execution.nativeGasLeft()
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
@@ -68,6 +79,7 @@ export async function fillBlock(
       const result = await execution.tryApply(entry)
       if (result.kind === 'skipped') {
         if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
+        if ('native' in entry && !mayStartLater(result, execution.nativeGasLeft() < fullLane)) unstartable.push(hash)
         stoppedSenders.add(key)
         continue
       }
@@ -76,11 +88,17 @@ export async function fillBlock(
       txs.push(raw)
     }
   }
+  // Else each of them would take its time again in every block, and cost its sender nothing.
+  if (unstartable.length > 0) source.unstartable?.(unstartable)
   return txs
 }
 
-/** Whether what is left of the gas for transactions of its kind may suffice. */
+/** @param isLaneUsed whether transactions before it have used gas of its kind */
+function mayStartLater({ reason, code }: Extract<EntryResult, { readonly kind: 'skipped' }>, isLaneUsed: boolean) {
+  return reason === LANE_FULL.message ? isLaneUsed : PASSING_CODES.has(code)
+}
+
+/** Whether what is left of the gas for EVM transactions may suffice. A native one is asked as it is tried, before anything else. */
 function hasRoom(entry: Entry, execution: BlockExecution): boolean {
-  if ('native' in entry) return nativeLaneGas(entry.native) <= execution.nativeGasLeft()
-  return execution.gasLeft() >= MINIMUM_GAS
+  return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
 }

@@ -25,6 +25,8 @@ export interface Config extends ChainIds {
   readonly blockHistory: number
   readonly evmEngine: Settings['evmEngine']
   readonly evmShadow: boolean
+  /** heights at which no upgrade is made */
+  readonly skipUpgrades: readonly number[]
   readonly log: LogConfig
   readonly heartbeatUrl: string | undefined
 }
@@ -129,6 +131,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     blockHistory: settings.blockHistory,
     evmEngine: settings.evmEngine,
     evmShadow: settings.evmShadow,
+    skipUpgrades: settings.skipUpgrades,
     log: { level: settings.logLevel, format: settings.logFormat },
     heartbeatUrl: settings.heartbeatUrl,
   })

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { type Address, parseAddress } from '../primitives/address.ts'
+import { type Address, AddressChecksumError, AddressError, parseTypedAddress } from '../primitives/address.ts'
 import { hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, toHash } from '../primitives/hash.ts'
 
@@ -50,6 +50,12 @@ export function integer(min: number, max: number, unit = 'a whole number'): Valu
   })
 }
 
+/** Heights of blocks. */
+export const heights: ValueKind<readonly number[]> = kind('heights of blocks, several with commas', (value) => {
+  const list = items(value)
+  return list.every((item) => /^[1-9][0-9]{0,15}$/.test(item)) ? list.map(Number) : undefined
+})
+
 export const port: ValueKind<number> = integer(1, 65_535, 'a port')
 
 /** An amount in COIN with up to 18 decimals; read as acoin. */
@@ -63,14 +69,19 @@ export function coinAmount(minCoin: bigint, maxCoin: bigint): ValueKind<bigint> 
   })
 }
 
-export const account: ValueKind<Address> = kind('an address, 0x and 40 hex digits or coin1…', (text) => {
-  try {
-    return parseAddress(text)
-  } catch (error) {
-    if (error instanceof TypeError) return undefined
-    throw error
-  }
-})
+export const account: ValueKind<Address> = {
+  expects: 'an address, 0x and 40 hex digits or coin1…',
+  schema: z.string().transform((text, context): Address => {
+    try {
+      return parseTypedAddress(text)
+    } catch (error) {
+      if (!(error instanceof AddressError)) throw error
+      const message = error instanceof AddressChecksumError ? error.message : WRONG_FORM
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    }
+  }),
+}
 
 export const hash: ValueKind<Hash> = kind('64 hex digits', (text) => {
   const digits = text.replace(/^0x/i, '')

@@ -5,6 +5,7 @@ import {
   coinAmount,
   directory,
   hash,
+  heights,
   host,
   hostAndPort,
   httpUrl,
@@ -90,6 +91,7 @@ export const VARIABLES = {
   blockHistory: variable('BLOCK_HISTORY', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks with their transactions, receipts and indexes that are kept; 0 keeps all of them.'),
   evmEngine: variable('EVM_ENGINE', 'Execution and storage', choice(['wasm', 'reference']), 'wasm', 'The engine that runs EVM code: `wasm`, the fast one, or `reference`, the slow one it is compared with.'),
   evmShadow: variable('EVM_SHADOW', 'Execution and storage', yesOrNo, 'false', 'Whether each block is executed by the other engine too. The node stops with a report when the engines differ; nothing of that block is stored. Blocks then take as long as on both engines together, so fewer transactions fit into one.'),
+  skipUpgrades: variable('UNSAFE_SKIP_UPGRADES', 'Execution and storage', heights, '', 'Heights at which a planned upgrade is not made: its plan is forgotten and this version goes on. Unsafe because it is a rule of the chain: validators with more than two thirds of the power must have the same heights here, and every node that executes those blocks later, too.'),
 
   logLevel: variable('LOG_LEVEL', 'Operation', choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'info', 'The least important messages that are logged.'),
   logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),

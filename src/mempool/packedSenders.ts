@@ -10,11 +10,18 @@ export function packHashes(hashes: readonly Hash[]): Uint8Array {
   return concatBytes(...hashes)
 }
 
+/** What `packHashes` packed. */
+export function unpackHashes(packed: Uint8Array): Hash[] {
+  return Array.from({ length: packed.length / HASH_BYTES }, (_, index) =>
+    packed.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
+  )
+}
+
 /** The answer to `packHashes`, in its order: 20 bytes each, zeros where the sender is not known. */
 export function packSenders(hashes: Uint8Array, senderOf: (hash: Hash) => Address | undefined): Uint8Array {
   const out = new Uint8Array((hashes.length / HASH_BYTES) * ADDRESS_BYTES)
-  for (let index = 0; index * HASH_BYTES < hashes.length; index++) {
-    const sender = senderOf(hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES))
+  for (const [index, hash] of unpackHashes(hashes).entries()) {
+    const sender = senderOf(hash)
     if (sender !== undefined) out.set(sender, index * ADDRESS_BYTES)
   }
   return out

@@ -161,6 +161,14 @@ export class TransactionPool {
     this.#expire()
   }
 
+  /** Drops native transactions that could not start where their turn had come; what they lack, the pool does not follow. */
+  dropUnstartable(hashes: Iterable<Hash>): void {
+    for (const hash of hashes) {
+      const known = this.#byHash.get(bytesKey(hash))
+      if (known?.entry.kind === 'native') this.#dropOne(known.entry, 'unstartable')
+    }
+  }
+
   /** @param hashKey `bytesKey` of a transaction's hash */
   has(hashKey: string): boolean {
     return this.#byHash.has(hashKey)
@@ -217,7 +225,16 @@ export class TransactionPool {
 
   /** The transactions for a block in the order to try them, see {@link selectTransactions}. */
   candidates(request: SelectionRequest): Generator<PoolEntry, void, void> {
-    return selectTransactions(this.#queues.values(), request)
+    return selectTransactions(this.#queues.values(), request, (entry) => this.#isReady(entry))
+  }
+
+  /** Whether the turn of an executable transaction has come with its further signers, too. */
+  #isReady({ dependencies }: PoolEntry): boolean {
+    return dependencies.every(({ key, address, sequence }) => {
+      if (sequence === undefined) return true
+      const { nonce } = this.#queues.get(key)?.state ?? this.#options.readAccount(address)
+      return nonce === sequence
+    })
   }
 
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {

@@ -37,15 +37,16 @@ interface Lane {
  * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order,
  * equals in order of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their
  * kind: as most use less than their gas limit, the caller stops when its block is full. A kind whose gas is used up holds back
- * only senders whose turn it is with such a transaction. Taking one more costs O(log n) at any time; what leaves the pool in
+ * only senders whose turn it is with such a transaction; so does one that is not ready. Taking one more costs O(log n) at any time; what leaves the pool in
  * between is passed over, what comes is seen with its sender's next transaction.
  */
 export function* selectTransactions(
   queues: Iterable<SenderQueue>,
   { baseFeePerGas, gasLimit, nativeGasLimit, maxBytes }: SelectionRequest,
+  isReady: (entry: PoolEntry) => boolean,
 ): Generator<PoolEntry, void, void> {
   const contend = (queue: SenderQueue, entry: PoolEntry | undefined): Contender | undefined => {
-    if (entry === undefined) return undefined
+    if (entry === undefined || !isReady(entry)) return undefined
     const tip = effectiveTip(entry, baseFeePerGas)
     return tip < 0n ? undefined : { queue, entry, tip, heapIndex: -1 }
   }

@@ -94,9 +94,19 @@ export type AccountReader = (address: Address) => AccountState
 
 /**
  * Why a transaction left the pool. `stale`: another one with its nonce, or that of a further signer, is in a block; `timeout`: no
- * block may hold it any more; `unpaid`: the account that pays for its sender no longer can.
+ * block may hold it any more; `unpaid`: the account that pays for its sender no longer can; `unstartable`: its execution would have
+ * had to begin, and could not.
  */
-export type DropReason = 'included' | 'stale' | 'replaced' | 'evicted' | 'expired' | 'gasLimit' | 'timeout' | 'unpaid'
+export type DropReason =
+  | 'included'
+  | 'stale'
+  | 'replaced'
+  | 'evicted'
+  | 'expired'
+  | 'gasLimit'
+  | 'timeout'
+  | 'unpaid'
+  | 'unstartable'
 
 export interface PoolLimits {
   /** transactions of one sender */

@@ -6,6 +6,7 @@ import { handleEvidence } from './evidence/handleEvidence.ts'
 import { beginMint } from './mint/beginMint.ts'
 import { beginSlashing } from './slashing/beginSlashing.ts'
 import { beginUpgrade } from './upgrade/beginUpgrade.ts'
+import type { UpgradeRules } from './upgrade/upgradeRules.ts'
 
 /** What a block tells its modules. */
 export interface BlockInfo {
@@ -18,8 +19,12 @@ export interface BlockInfo {
  * with the fees, and both before anybody is slashed.
  * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
  */
-export function beginBlock(context: ModuleContext, { lastCommit, misbehaviour }: BlockInfo): void {
-  beginUpgrade(context)
+export function beginBlock(
+  context: ModuleContext,
+  { lastCommit, misbehaviour }: BlockInfo,
+  upgrades?: UpgradeRules,
+): void {
+  beginUpgrade(context, upgrades)
   beginMint(context)
   beginDistribution(context, lastCommit)
   beginSlashing(context, lastCommit)

@@ -96,7 +96,7 @@ export class TransactionGossip {
     if (this.#queuedBytes + data.length > LIMITS.queuedTransactions) return this.#drop('transactions wait', 'unread')
     const counts = await this.#admit(fresh, data.length)
     if (counts.invalid.length > 0) return { ban: 'a transaction with a wrong signature' }
-    session.budgets.refusedTransactions.draw(counts.refused, this.#options.now())
+    session.budgets.refusedTransactions.draw(refusedCost(counts.refused, batched), this.#options.now())
     await Promise.all(others)
     return counts.admitted > 0 && this.#areSeen(batched.keys()) ? 'accept' : 'ignore'
   }
@@ -137,6 +137,17 @@ export class TransactionGossip {
       metrics.queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
     }
   }
+}
+
+/**
+ * What the refused ones of a batch cost its sender: one each, and one for each KiB of theirs, taken from the average. A native
+ * transaction may have a hundred signatures, which were verified before it was refused; they take room.
+ */
+function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransaction>): number {
+  if (refused === 0) return 0
+  let bytes = 0
+  for (const { raw } of batch.values()) bytes += raw.length
+  return refused + Math.floor((bytes * refused) / batch.size / 1_024)
 }
 
 function withKey(transaction: HashedTransaction): readonly [string, HashedTransaction] {

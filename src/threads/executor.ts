@@ -22,11 +22,13 @@ import type { ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
+/** How long a node whose version cannot execute the next block goes on to serve its peers, which may lack the last one. */
+const UPGRADE_HALT_MS = 5_000
 /** Milliseconds of a block interval that the proposer may spend on filling a block. */
 const BUILD_SHARE = 0.6
 
 export interface ExecutorData {
-  readonly config: Pick<Config, 'pruning' | 'blockHistory'>
+  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'skipUpgrades'>
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
@@ -62,6 +64,8 @@ const metrics = createExecutorMetrics(threadMetrics.registry)
 const pool = connect<PoolService>(data.pool)
 const heads = new BroadcastChannel(data.headChannel)
 
+let haltTimer: NodeJS.Timeout | undefined
+
 const executor = await openExecutor({
   location: data.location,
   chain: data.chain,
@@ -73,9 +77,11 @@ const executor = await openExecutor({
     candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
       unpackTransactions(await pool.candidates(request)),
     senders: async (hashes) => unpackSenders(await pool.senders(packHashes(hashes))),
+    unstartable: (hashes) => notify<PoolService, 'dropUnstartable'>(data.pool, 'dropUnstartable', packHashes(hashes)),
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
+  skipUpgrades: data.config.skipUpgrades,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),
   // An answer leaves at the end of this turn of the event loop: this is the turn after.
@@ -87,6 +93,11 @@ const executor = await openExecutor({
     setPublishedHeight(data.publishedHeight, height)
     heads.postMessage({ height } satisfies HeadAnnouncement)
     record(announcement)
+  },
+  onUpgradeNeeded: (error) => {
+    haltTimer ??= setTimeout(() => {
+      throw error
+    }, UPGRADE_HALT_MS)
   },
   observer: {
     executed: (milliseconds) => metrics.executionSeconds.observe(milliseconds / 1000),
@@ -109,6 +120,7 @@ function record({ head, update, gasUsed, evidenceCount }: Announcement): void {
 serve(
   control,
   createService(executor, threadMetrics, async () => {
+    clearTimeout(haltTimer)
     heads.close()
     data.pool.close()
     await executor.close()

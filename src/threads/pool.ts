@@ -11,14 +11,16 @@ import { recoverAuthority } from '../evm/authorization.ts'
 import { Announcements } from '../mempool/announcements.ts'
 import { checkNativeState } from '../mempool/nativeStateCheck.ts'
 import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
-import { packSenders } from '../mempool/packedSenders.ts'
+import { packSenders, unpackHashes } from '../mempool/packedSenders.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import type { Admission, PooledTransaction } from '../mempool/types.ts'
+import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
 import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
+import { laneGas } from '../modules/tx/gas.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { LIMITS } from '../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionBatch.ts'
@@ -147,6 +149,7 @@ const pool = new TransactionPool({
     if (++worldChecks % CHECKS_A_WORLD === 0) world = new Journal(state)
     return checkNativeState(transaction, { world, block: { height: height + 1, timeMs: Date.now() }, baseFeePerGas })
   },
+  nativeGas: (transaction) => laneGas(transaction, AUTH_PARAMS.get(world.native)),
   now: () => performance.now(),
   onAdmitted: announce,
 })
@@ -196,6 +199,8 @@ const service = {
   },
   /** Takes what `packHashes` made; read the answer with `unpackSenders`. */
   senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
+  /** Takes what `packHashes` made. */
+  dropUnstartable: (hashes: Uint8Array): void => pool.dropUnstartable(unpackHashes(hashes)),
   /** Takes what `packHeadUpdate` made. */
   headChanged: (update: Uint8Array): void => {
     selection = undefined

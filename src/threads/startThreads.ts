@@ -216,10 +216,11 @@ function startViews(
 ): readonly Started<ViewService>[] {
   const { identity, config } = options
   const node = { identity, pruningWindow: config.pruning === 'archive' ? 0 : config.pruning }
+  const { skipUpgrades } = config
   return wiring.views.map(({ toPool }, index) => {
     const callers = [...wiring.sockets.map(({ toViews }) => toViews), wiring.network.toViews, wiring.mainToViews]
     const clients = callers.map((toViews) => toViews[index]!.right)
-    const data: ViewData = { ...rpcData(options, wiring, toPool), clients, engine, node }
+    const data: ViewData = { ...rpcData(options, wiring, toPool), clients, engine, node, skipUpgrades }
     return start('view', index, data, [...Object.values(data.pool), ...clients])
   })
 }

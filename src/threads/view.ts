@@ -1,8 +1,9 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
-import { MODULE_HOOKS } from '../app/blockHooks.ts'
+import { moduleHooks } from '../app/blockHooks.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
+import { upgradeRules } from '../modules/upgrade/upgradeRules.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/viewMethods.ts'
@@ -40,6 +41,8 @@ export interface ViewData extends RpcThreadData {
   readonly clients: readonly MessagePort[]
   readonly engine: EngineChoice
   readonly node: NodeDescription
+  /** as the executor has them: traces run blocks again */
+  readonly skipUpgrades: readonly number[]
 }
 
 export type ViewService = typeof service
@@ -62,7 +65,7 @@ const contexts = createContextSource({
   execution: {
     engine,
     precompiles: precompileTable(data.chain.registeredPrecompiles),
-    hooks: MODULE_HOOKS,
+    hooks: moduleHooks(upgradeRules(data.skipUpgrades)),
     yieldUntil: (deadlineMs) => async () => {
       if (Date.now() >= deadlineMs) {
         metrics.deadlinesMissedTotal.inc({ lane: 'heavy' })

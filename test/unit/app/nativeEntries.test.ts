@@ -7,7 +7,9 @@ import { checkEntries } from '../../../src/app/proposalCheck.ts'
 import { resultsHash } from '../../../src/chain/consensus/resultsHash.ts'
 import { entryHash } from '../../../src/chain/entryKind.ts'
 import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
+import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../src/modules/auth/params.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
+import { addressOf } from '../../../src/modules/tx/signTransaction.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/openView.ts'
@@ -16,6 +18,7 @@ import { Column, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { anyOf, signTestTransaction, type TestTransaction } from '../../native/signTransaction.ts'
 import { createTestChain, type TestChain, type TestChainOptions, WALLET, WALLET_KEY } from './testChain.ts'
+import { scriptedHooks } from './testNetwork.ts'
 
 const account = privateKeyToAccount(WALLET_KEY)
 const RECEIVER = '0x00000000000000000000000000000000000000aa'
@@ -179,6 +182,48 @@ describe('native transactions in a block', () => {
       /^the native transactions need \d+ gas, the block has 7500000/,
     )
     expect(checkEntries(entries.slice(0, fitting), 4, chain.chain)).toBeUndefined()
+    const dearer = { ...DEFAULT_AUTH_PARAMS, txSizeCostPerByte: 20n }
+    expect(checkEntries(entries.slice(0, fitting), 4, chain.chain, dearer)).toMatch(/^the native transactions need/)
+  })
+
+  it('that cannot start, whatever block comes next, are told to the mempool once', async () => {
+    const told: string[] = []
+    const chain = await start({ unstartable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
+    const keys = Array.from({ length: 4 }, (_, index) => new Uint8Array(32).fill(index + 1))
+    const from = (index: number, more: Partial<TestTransaction>, sequence = 0) => {
+      const privateKey = keys[index]!
+      const fromAddress = toBech32(addressOf({ privateKey }))
+      const toAddress = toBech32(WALLET)
+      const messages = [anyOf(MsgSend, { fromAddress, toAddress, amount: [{ denom: 'acoin', amount: 1n }] })]
+      return signTestTransaction({ messages, signers: [{ privateKey, sequence }], gasLimit: GAS, ...more })
+    }
+    const amount = [{ denom: 'acoin', amount: 10n ** 18n }]
+    const funds = keys.slice(1).map((privateKey) => {
+      const toAddress = toBech32(addressOf({ privateKey }))
+      return anyOf(MsgSend, { fromAddress: toBech32(WALLET), toAddress, amount })
+    })
+    await chain.produce([send(0, 1n, { messages: funds })])
+    const [poor, verbose, early, ungranted] = [
+      from(0, {}),
+      from(1, { memo: 'x'.repeat(257) }),
+      from(2, {}, 1),
+      from(3, { feeGranter: toBech32(WALLET) }),
+    ] as const
+    const built = await chain.produce([poor, verbose, early, ungranted, send(1, 1n)])
+    expect(built.block.txs).toEqual([send(1, 1n)])
+    expect(told).toEqual([verbose, ungranted].map((raw) => bytesToHex(entryHash(raw))))
+  })
+
+  it('of more gas than the lane has by now are told to the mempool', async () => {
+    const told: string[] = []
+    const hooks = scriptedHooks((height, { native }) => {
+      if (height === 1) AUTH_PARAMS.set(native, { ...AUTH_PARAMS.get(native), txSizeCostPerByte: 50_000n })
+    })
+    const chain = await start({ hooks, unstartable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
+    const raw = send(0, 1n, { gasLimit: 20_000_000n })
+    await chain.produce()
+    expect((await chain.produce([raw])).block.txs).toEqual([])
+    expect(told).toEqual([bytesToHex(entryHash(raw))])
   })
 
   it('are found by their events, as transfers of both kinds are', async () => {

@@ -9,14 +9,25 @@ import { clearPlan, setPlan } from '../../../src/modules/upgrade/plan.ts'
 import { Plan } from '../../../src/modules/upgrade/types.ts'
 import { ONE } from '../../../src/primitives/decimal.ts'
 import type { WorldState } from '../../../src/state/world.ts'
-import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock, scriptedHooks } from './testNetwork.ts'
+import {
+  type NetworkNode,
+  type NodeOptions,
+  networkGenesis,
+  openNetworkNode,
+  proposeBlock,
+  scriptedHooks,
+} from './testNetwork.ts'
 
 let node: NetworkNode | undefined
 afterEach(() => node?.close())
 
 /** A node of one validator, for which governance does what it is told at the ends of blocks. */
-async function start(script: Readonly<Record<number, (world: WorldState) => void>>): Promise<NetworkNode> {
-  node = await openNetworkNode(networkGenesis(1), { hooks: scriptedHooks((height, world) => script[height]?.(world)) })
+async function start(
+  script: Readonly<Record<number, (world: WorldState) => void>>,
+  { skipUpgrades, ...options }: Pick<NodeOptions, 'onUpgradeNeeded' | 'skipUpgrades'> = {},
+): Promise<NetworkNode> {
+  const hooks = scriptedHooks((height, world) => script[height]?.(world), skipUpgrades)
+  node = await openNetworkNode(networkGenesis(1), { hooks, skipUpgrades: skipUpgrades ?? [], ...options })
   return node
 }
 
@@ -36,8 +47,14 @@ const MESSAGE =
   /^upgrade "v2" is needed at height 5: this version cannot execute block 5\. Stop the node, install .*start it again/
 
 it('stops before the block that another version has to execute, and says the same at each start', async () => {
-  const running = await start({ 2: ({ native }) => setPlan(native, UPGRADE) })
-  for (let height = 1; height <= 4; height++) await extend(running)
+  const told: string[] = []
+  const onUpgradeNeeded = ({ message }: Error) => void told.push(message)
+  const running = await start({ 2: ({ native }) => setPlan(native, UPGRADE) }, { onUpgradeNeeded })
+  for (let height = 1; height <= 3; height++) await extend(running)
+  expect(told).toEqual([])
+  await extend(running)
+  // Also a node that never proposes or executes a block of that height says so.
+  expect(told).toEqual([expect.stringMatching(MESSAGE)])
   await expect(extend(running)).rejects.toThrow(MESSAGE)
   await running.executor.close()
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -45,6 +62,19 @@ it('stops before the block that another version has to execute, and says the sam
     await expect(again).rejects.toMatchObject({ name: 'UpgradeNeeded', message: expect.stringMatching(MESSAGE) })
   }
   expect(running.executor.head().header.number).toBe(4)
+})
+
+it('goes on with the same data past an upgrade that the operator passes over', async () => {
+  const skipUpgrades: number[] = []
+  const running = await start({ 2: ({ native }) => setPlan(native, UPGRADE) }, { skipUpgrades })
+  for (let height = 1; height <= 4; height++) await extend(running)
+  await running.executor.close()
+  await expect(running.reopen()).rejects.toThrow(MESSAGE)
+  skipUpgrades.push(5)
+  await running.reopen()
+  for (let height = 5; height <= 6; height++) await extend(running)
+  await running.reopen()
+  expect(running.executor.head().header.number).toBe(6)
 })
 
 it('goes on past the height of an upgrade that was called off', async () => {

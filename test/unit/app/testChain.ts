@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisState.ts'
@@ -46,6 +47,9 @@ export interface TestChainOptions {
   readonly engine?: Engine
   /** executes each block too */
   readonly shadow?: Engine
+  readonly hooks?: BlockHooks
+  /** takes what a proposer tells its mempool, see `CandidateSource` */
+  readonly unstartable?: (hashes: readonly Uint8Array[]) => void
 }
 
 export async function createTestChain(
@@ -79,9 +83,11 @@ async function openTestChain(
     genesis: genesisStateOf(genesis),
     engine: options.engine ?? productionEngine,
     ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
+    ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {
       candidates: async ({ isFirst }) => (isFirst ? offered : []),
+      ...(options.unstartable && { unstartable: options.unstartable }),
     },
     pruning: options.pruning ?? 'archive',
     blockHistory: options.blockHistory ?? 0,

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BlockHooks } from '../../../src/app/blockHooks.ts'
-import { MODULE_HOOKS } from '../../../src/app/blockHooks.ts'
+import { type BlockHooks, MODULE_HOOKS, moduleHooks } from '../../../src/app/blockHooks.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisState.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
@@ -37,6 +36,7 @@ import {
   stateFromInfo,
 } from '../../../src/consensus/consensusState.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { upgradeRules } from '../../../src/modules/upgrade/upgradeRules.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { moduleAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
@@ -100,6 +100,9 @@ export interface NodeOptions {
   readonly later?: (work: () => void) => void
   readonly now?: () => number
   readonly onPublished?: (height: number, included: number) => void
+  readonly onUpgradeNeeded?: (error: Error) => void
+  /** heights, which may be added to before a `reopen` */
+  readonly skipUpgrades?: readonly number[]
 }
 
 /** A node's application on a database of its own. */
@@ -149,6 +152,8 @@ export async function openNetworkNode(
       now: options.now ?? (() => performance.now()),
       hooks: options.hooks ?? MODULE_HOOKS,
       onPublished: ({ head, update }) => options.onPublished?.(head.header.number, update.included.length),
+      onUpgradeNeeded: (error) => options.onUpgradeNeeded?.(error),
+      skipUpgrades: options.skipUpgrades ?? [],
     })
   const node: NetworkNode = {
     chain,
@@ -301,12 +306,16 @@ export function blockTimeMs(height: number): number {
 }
 
 /** Hooks that run `script` at a block's end, as a staking module would, before the production ones. */
-export function scriptedHooks(script: (height: number, world: WorldState) => void): BlockHooks {
+export function scriptedHooks(
+  script: (height: number, world: WorldState) => void,
+  skipUpgrades: readonly number[] = [],
+): BlockHooks {
+  const { begin, end } = moduleHooks(upgradeRules(skipUpgrades))
   return {
-    begin: MODULE_HOOKS.begin,
+    begin,
     end: (world, block) => {
       script(block.height, world)
-      return MODULE_HOOKS.end(world, block)
+      return end(world, block)
     },
   }
 }

@@ -122,6 +122,11 @@ describe('loadConfig', () => {
     ['GENESIS_WALLET', '0x12', 'GENESIS_WALLET is "0x12": it may hold an address, 0x and 40 hex digits or coin1…'],
     [
       'GENESIS_WALLET',
+      '0x70997970C51812dc3A010C7d01b50e0d17dc79c8',
+      'GENESIS_WALLET is "0x70997970C51812dc3A010C7d01b50e0d17dc79c8" (a digit or capital letter is wrong: the checksum of EIP-55 does not fit): it may hold an address, 0x and 40 hex digits or coin1…',
+    ],
+    [
+      'GENESIS_WALLET',
       'coin1qqqq',
       'GENESIS_WALLET is "coin1qqqq": it may hold an address, 0x and 40 hex digits or coin1…',
     ],

@@ -159,6 +159,15 @@ describe('the lanes of a block', () => {
     expect(names(pool.candidates({ ...ROOM, baseFeePerGas: 2n * GWEI - 1n }))).toEqual(['native 0'])
   })
 
+  it('count the gas that the state makes a transaction use', () => {
+    const { pool } = createPool({ nativeGas: ({ intrinsicGas }) => 2n * intrinsicGas })
+    const large = makeNative({ intrinsicGas: 3_750_001n, gasLimit: 8_000_000n })
+    expect(pool.addNative(large)).toMatchObject({ accepted: false, error: { code: 41 } })
+    pool.addNative(makeNative({ intrinsicGas: 50_000n }))
+    expect(names(pool.candidates({ ...ROOM, nativeGasLimit: 99_999n }))).toEqual([])
+    expect(names(pool.candidates({ ...ROOM, nativeGasLimit: 100_000n }))).toEqual(['native 0'])
+  })
+
   it('that become smaller drop what uses more', () => {
     const fixture = createPool()
     fixture.pool.addNative(makeNative({ intrinsicGas: 250_000n, gasLimit: 5_000_000n }))
@@ -202,6 +211,31 @@ describe('a native transaction', () => {
     const outcome = nativeOutcomeOf(fixture.pool, signedBy(sequence))
     const refusal = `sdk/32 account sequence mismatch, ${expected}: incorrect account sequence`
     expect(outcome).toBe(expected === 'accepted' ? expected : refusal)
+  })
+
+  it('is no candidate before the turn of a further signer, whom a block would try in vain', () => {
+    const fixture = createPool()
+    const { pool } = fixture
+    for (const nonce of [0n, 1n]) pool.add(evm(nonce, { value: 5n }), other)
+    expect(nativeOutcomeOf(pool, signedBy(2n))).toBe('accepted')
+    pool.add(evm(1n), SENDER)
+    expect(names(pool.candidates(ROOM))).toEqual(['evm 0', 'evm 1'])
+    fixture.publish([[other, { nonce: 1n }]])
+    expect(names(pool.candidates(ROOM))).toEqual(['evm 1'])
+    fixture.publish([[other, { nonce: 2n }]])
+    expect(names(pool.candidates(ROOM))).toEqual(['native 0', 'evm 1'])
+  })
+
+  it('goes when it could not start in its turn; what is behind it waits', () => {
+    const { pool, dropped } = createPool()
+    const [native, next] = [makeNative(), evm(1n)]
+    pool.addNative(native)
+    pool.add(next, SENDER)
+    pool.dropUnstartable([next.hash, makeNative().hash, native.hash])
+    expect(dropped).toEqual([{ hash: bytesToHex(native.hash), reason: 'unstartable' }])
+    expect(pool.status()).toEqual({ pending: 0, queued: 1 })
+    expect(nativeOutcomeOf(pool, makeNative())).toBe('accepted')
+    expect(names(pool.candidates(ROOM))).toEqual(['native 0', 'evm 1'])
   })
 
   it('goes when a further signer has used its sequence', () => {

@@ -163,6 +163,24 @@ describe('what is not offered to the pool is not known', () => {
     expect(await judge([[1, 1]])).toBe('accept')
   })
 
+  test('sooner where those are large: whoever verifies a hundred signatures has more to do', async () => {
+    const batchesOf = async (length: number): Promise<number> => {
+      const from = peer()
+      for (let batches = 0; ; batches++) {
+        const transactions = Array.from({ length: 5 }, (_, i) => {
+          const raw = new Uint8Array(length).fill(8)
+          new DataView(raw.buffer).setUint32(1, batches * 5 + i)
+          return raw
+        })
+        const verdict = await gossip.judge(from, encodeBatch({ isRepeated: false, number: number++, transactions }))
+        if (verdict === 'unread') return batches
+      }
+    }
+    const { burst } = LIMITS.refusedTransactions
+    expect(await batchesOf(200)).toBe(burst / 5 + 1)
+    expect(await batchesOf(9 * 1_024)).toBe(burst / 50 + 1)
+  })
+
   test('while too many wait', async () => {
     const waiting = Promise.withResolvers<void>()
     pool = waiting.promise

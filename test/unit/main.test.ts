@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { checkInvariants, showNodeId } from '../../src/main.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-main-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+const configOf = (homedir: string) =>
+  loadConfig({ flags: { HOMEDIR: homedir }, environment: {}, dotenv: {} }, directory)
+
+describe('showNodeId', () => {
+  it('makes the key of a directory that is not there yet, for its owner alone', async () => {
+    const home = join(directory, 'home')
+    const id = await showNodeId(configOf(home))
+    expect(id).toMatch(/^[0-9a-f]{40}$/)
+    expect(await showNodeId(configOf(home))).toBe(id)
+    const modes = [home, join(home, 'config'), join(home, 'config/node_key.json')].map(
+      (path) => statSync(path).mode & 0o777,
+    )
+    expect(modes).toEqual([0o700, 0o700, 0o600])
+  })
+})
+
+describe('checkInvariants', () => {
+  it('removes the copies of checks that were ended, and not those of others that run', async () => {
+    const [left, running] = [`invariants-${2 ** 30}-abc`, `invariants-${process.ppid}-abc`]
+    for (const name of ['db', left, running]) mkdirSync(join(directory, name))
+    // The database is none.
+    await expect(checkInvariants(configOf(directory))).rejects.toThrow()
+    expect([left, running].map((name) => existsSync(join(directory, name)))).toEqual([false, true])
+  })
+})
