@@ -17,7 +17,8 @@ import {STAKING} from "../IStaking.sol";
 /// - a revert after a successful call undoes that too (`simulateDeposit`).
 ///
 /// An example: not audited. A slash of the validator is shared by who withdraws later than others; a vault for more than
-/// an example would price its shares.
+/// an example would price its shares. And as one delegator it has at most 7 (`max_entries`) withdrawals from its validator on
+/// their way, whoever asked for them: a vault for many users collects what they ask for and undelegates it together.
 contract StakingVault {
     /// Rewards per share are kept with this many extra places.
     uint256 private constant SCALE = 1e36;

@@ -72,4 +72,6 @@ export interface Tracer {
   onExit?(frame: FrameExit): void
   onOpcode?(step: OpcodeStep): void
   onLog?(log: Log): void
+  /** before a stateful precompile reads or changes an account, or a slot of its storage */
+  onAccess?(account: Address, slot?: Uint8Array): void
 }

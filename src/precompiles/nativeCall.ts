@@ -1,8 +1,8 @@
 import type { ModuleContext } from '../modules/context.ts'
 import { MESSAGES } from '../modules/messages.ts'
-import { isSdkError, SdkError } from '../modules/sdkError.ts'
+import { isSdkError, SdkError, sdkError } from '../modules/sdkError.ts'
 import { validateMessage } from '../modules/tx/decodedTransaction.ts'
-import { type Address, BECH32_OPERATOR, parseAddress, toChecksumAddress } from '../primitives/address.ts'
+import { type Address, AddressError, BECH32_OPERATOR, parseAddress, toChecksumAddress } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { MessageType } from '../primitives/protoSchema.ts'
 import { type FunctionContext, type FunctionFailure, OUT_OF_GAS, type Revert, revertWith } from './dispatch.ts'
@@ -47,13 +47,22 @@ export function refuseZero(account: Address, invalid: string): Revert | undefine
   return account.every((byte) => byte === 0) ? revertWith(`${invalid} ${toChecksumAddress(account)}`) : undefined
 }
 
-/** Reads a validator's address, `coinvaloper1…` or `0x…`. */
+/** Reads the validator's address that a query is about, `coinvaloper1…` or `0x…`. */
 export function readOperator(text: string): Address | SdkError {
+  return parseOperator(text, (problem) => queryError('InvalidArgument', problem))
+}
+
+/** Reads that of a message, and says what the message itself would. */
+export function readMessageOperator(text: string): Address | SdkError {
+  return parseOperator(text, (problem) => sdkError('invalidAddress', problem))
+}
+
+function parseOperator(text: string, toError: (problem: string) => SdkError): Address | SdkError {
   try {
     return parseAddress(text, BECH32_OPERATOR)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    return queryError('InvalidArgument', error.message)
+    if (!(error instanceof AddressError)) throw error
+    return toError(error.message)
   }
 }
 

@@ -14,6 +14,7 @@ export function createMuxTracer(
       ...fanOut('onExit', tracers),
       ...fanOut('onOpcode', tracers),
       ...fanOut('onLog', tracers),
+      ...fanOut('onAccess', tracers),
     },
     result: () => Object.fromEntries(parts.map(([name, collector]) => [name, collector.result()])),
   }
@@ -23,8 +24,8 @@ export function createMuxTracer(
 function fanOut<K extends keyof Tracer>(hook: K, tracers: readonly Tracer[]): Pick<Tracer, K> | Record<string, never> {
   const callees = tracers.filter((tracer) => tracer[hook] !== undefined)
   if (callees.length === 0) return {}
-  const call = (event: never): void => {
-    for (const tracer of callees) (tracer[hook] as (event: never) => void)(event)
+  const call = (...event: readonly never[]): void => {
+    for (const tracer of callees) (tracer[hook] as (...event: readonly never[]) => void)(...event)
   }
   return { [hook]: call } as unknown as Pick<Tracer, K>
 }

@@ -45,8 +45,8 @@ const SELFDESTRUCT = 0xff
 
 /**
  * geth's prestateTracer: the accounts and slots that a transaction touches as they were before, or with `diffMode` what it
- * changed of them. `disableCode`, `disableStorage`, `includeEmpty`. Accounts that only a stateful precompile touches are
- * not seen by their opcodes and so not shown.
+ * changed of them. `disableCode`, `disableStorage`, `includeEmpty`. What a stateful precompile reads or changes of accounts
+ * is shown as if opcodes had; entries of native modules are no slots, and not shown.
  */
 export function createPrestateTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const isDiff = readSwitch(config, 'diffMode')
@@ -58,6 +58,7 @@ export function createPrestateTracer(config: TracerConfig, context: TraceContext
   const tracer: Tracer = {
     onTransactionStart: (start) => state.start(start),
     onOpcode: (step) => state.step(step),
+    onAccess: (account, slot) => state.access(account, slot),
     onTransactionEnd: () => {
       answer = isDiff ? state.difference() : state.before(includeEmpty)
     },
@@ -111,6 +112,11 @@ class TouchedState {
       const initCode = paddedSlice(memory, Number(stack.at(-2)!), Number(stack.at(-3)!))
       this.#create(create2Address(address, bigIntToBytes(stack.at(-4)!, 32), initCode))
     }
+  }
+
+  access(account: Address, slot: Uint8Array | undefined): void {
+    if (slot === undefined) this.#touch(account)
+    else this.#touchSlot(account, slot)
   }
 
   before(includeEmpty: boolean): Record<string, JsonAccount> {

@@ -10,8 +10,9 @@ export const WORD_BYTES = 32
  * thousand offsets to one string. Nobody's encoder does that; all that is read together is at most twice what there is.
  */
 const READS_OF_A_BYTE = 2
-/** A length or offset above this is beyond any calldata. */
-const LENGTH_BYTES = 6
+const LIMB_BITS = 64n
+/** Of a word: where its last eight bytes are, which hold most numbers. */
+const LAST_LIMB = 24
 
 /**
  * Reads an encoding as strictly as code from the Solidity compiler (ABI coder v2): nothing outside the bytes, nothing
@@ -19,10 +20,12 @@ const LENGTH_BYTES = 6
  */
 export class AbiReader {
   readonly data: Uint8Array
+  readonly #view: DataView
   #left: number
 
   constructor(data: Uint8Array) {
     this.data = data
+    this.#view = new DataView(data.buffer, data.byteOffset, data.length)
     this.#left = data.length * READS_OF_A_BYTE
   }
 
@@ -31,7 +34,29 @@ export class AbiReader {
    * @throws AbiError
    */
   word(at: number): Uint8Array {
-    return this.#take(at, WORD_BYTES)
+    return this.view(at, WORD_BYTES)
+  }
+
+  /**
+   * The number that a word is, without sign.
+   * @throws AbiError
+   */
+  number(at: number): bigint {
+    this.#take(at, WORD_BYTES)
+    const last = this.#view.getBigUint64(at + LAST_LIMB)
+    if (this.#isZero(at, LAST_LIMB)) return last
+    let value = this.#view.getBigUint64(at)
+    for (let limb = 8; limb < LAST_LIMB; limb += 8) value = (value << LIMB_BITS) | this.#view.getBigUint64(at + limb)
+    return (value << LIMB_BITS) | last
+  }
+
+  /**
+   * A view.
+   * @throws AbiError
+   */
+  view(at: number, length: number): Uint8Array {
+    this.#take(at, length)
+    return this.data.subarray(at, at + length)
   }
 
   /**
@@ -39,7 +64,7 @@ export class AbiReader {
    * @throws AbiError
    */
   bytes(at: number, length: number): Uint8Array {
-    return new Uint8Array(this.#take(at, length))
+    return new Uint8Array(this.view(at, length))
   }
 
   /**
@@ -47,10 +72,9 @@ export class AbiReader {
    * @throws AbiError
    */
   size(at: number): number {
-    const word = this.word(at)
-    for (let i = 0; i < WORD_BYTES - LENGTH_BYTES; i++) if (word[i] !== 0) throw new AbiError('a size out of bounds')
-    let size = 0
-    for (let i = WORD_BYTES - LENGTH_BYTES; i < WORD_BYTES; i++) size = size * 256 + word[i]!
+    this.#take(at, WORD_BYTES)
+    if (!this.#isZero(at, WORD_BYTES - 4)) throw new AbiError('a size out of bounds')
+    const size = this.#view.getUint32(at + WORD_BYTES - 4)
     if (size > this.data.length) throw new AbiError('a size out of bounds')
     return size
   }
@@ -63,10 +87,15 @@ export class AbiReader {
     if (at + length > this.data.length) throw new AbiError('out of bounds')
   }
 
-  #take(at: number, length: number): Uint8Array {
+  #take(at: number, length: number): void {
     this.expect(at, length)
     this.#left -= length
     if (this.#left < 0) throw new AbiError('parts are used too often')
-    return this.data.subarray(at, at + length)
+  }
+
+  /** Whether `length` bytes, a multiple of 4, are all 0. */
+  #isZero(at: number, length: number): boolean {
+    for (let i = at; i < at + length; i += 4) if (this.#view.getUint32(i) !== 0) return false
+    return true
   }
 }

@@ -1,11 +1,12 @@
 import { type Address, toAddress } from '../../primitives/address.ts'
-import { bigIntToBytes, bytesToBigInt, concatBytes, padLeft } from '../../primitives/bytes.ts'
+import { bigIntToBytes, concatBytes, padLeft } from '../../primitives/bytes.ts'
 import { AbiError, WORD_BYTES } from './reader.ts'
 import { readTuple, tupleHeadBytes, writeTuple } from './tuple.ts'
 import type { AbiFields, AbiType, AbiValue, AbiValues } from './type.ts'
 
 const ADDRESS_PADDING = 12
 const WORD_BITS = 256
+const SHORT_TEXT = 64
 
 /** 20 bytes, padded on the left. */
 export const address: AbiType<Address> = {
@@ -25,7 +26,7 @@ export const bool: AbiType<boolean> = {
   isDynamic: false,
   headBytes: WORD_BYTES,
   read(reader, at) {
-    const value = bytesToBigInt(reader.word(at))
+    const value = reader.number(at)
     if (value > 1n) throw new AbiError('neither true nor false')
     return value === 1n
   },
@@ -40,17 +41,18 @@ export const int64: AbiType<bigint> = signed(64)
 export const int256: AbiType<bigint> = signed(256)
 
 function unsigned(bits: number): AbiType<bigint> {
+  const max = (1n << BigInt(bits)) - 1n
   return {
     name: `uint${bits}`,
     isDynamic: false,
     headBytes: WORD_BYTES,
     read(reader, at) {
-      const value = bytesToBigInt(reader.word(at))
-      if (value >> BigInt(bits) !== 0n) throw new AbiError(`more than ${bits} bits`)
+      const value = reader.number(at)
+      if (value > max) throw new AbiError(`more than ${bits} bits`)
       return value
     },
     encode(value) {
-      if (value < 0n || value >> BigInt(bits) !== 0n) throw new RangeError(`${value} is no uint${bits}`)
+      if (value < 0n || value > max) throw new RangeError(`${value} is no uint${bits}`)
       return bigIntToBytes(value, WORD_BYTES)
     },
   }
@@ -63,7 +65,7 @@ function signed(bits: number): AbiType<bigint> {
     isDynamic: false,
     headBytes: WORD_BYTES,
     read(reader, at) {
-      const value = BigInt.asIntN(WORD_BITS, bytesToBigInt(reader.word(at)))
+      const value = BigInt.asIntN(WORD_BITS, reader.number(at))
       if (value !== BigInt.asIntN(bits, value)) throw new AbiError(`more than ${bits} bits`)
       return value
     },
@@ -89,15 +91,26 @@ export const bytes: AbiType<Uint8Array> = {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Most texts are a few characters, for which a decoder takes longest to begin. */
+function shortAscii(encoded: Uint8Array): string | undefined {
+  if (encoded.length > SHORT_TEXT) return undefined
+  let text = ''
+  for (const byte of encoded) {
+    if (byte > 0x7f) return undefined
+    text += String.fromCharCode(byte)
+  }
+  return text
+}
+
 /** UTF-8; other bytes are refused, though compiled Solidity lets them pass. */
 export const string: AbiType<string> = {
   name: 'string',
   isDynamic: true,
   headBytes: WORD_BYTES,
   read(reader, at) {
-    const encoded = bytes.read(reader, at)
+    const encoded = reader.view(at + WORD_BYTES, reader.size(at))
     try {
-      return utf8.decode(encoded)
+      return shortAscii(encoded) ?? utf8.decode(encoded)
     } catch {
       throw new AbiError('not UTF-8')
     }
@@ -133,7 +146,9 @@ export function tuple<const F extends AbiFields>(fields: F): AbiType<AbiValues<F
     headBytes: isDynamic ? WORD_BYTES : tupleHeadBytes(types),
     read(reader, at) {
       const values = readTuple(reader, at, types)
-      return Object.fromEntries(names.map((name, index) => [name, values[index]])) as AbiValues<F>
+      const members: Record<string, unknown> = {}
+      for (const [index, name] of names.entries()) members[name] = values[index]
+      return members as AbiValues<F>
     },
     encode: (value) =>
       writeTuple(

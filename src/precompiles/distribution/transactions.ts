@@ -10,7 +10,7 @@ import { address, bool, string, uint32 } from '../abi/types.ts'
 import { DISTRIBUTION_ADDRESS } from '../addresses.ts'
 import { Coins, sortedCoins } from '../coinTypes.ts'
 import { defineFunction, isFailure, OUT_OF_GAS, type PrecompileFunction, revertWith } from '../dispatch.ts'
-import { moduleContext, readOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
+import { moduleContext, readMessageOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
 import * as events from './events.ts'
 
 const SUCCESS = { success: true } as const
@@ -86,7 +86,7 @@ export const DISTRIBUTION_TRANSACTIONS: readonly PrecompileFunction[] = [
       const refusal =
         refuseZero(delegatorAddress, 'invalid delegator address:') ?? requireCaller(context, delegatorAddress)
       if (refusal !== undefined) return refusal
-      const operator = readOperator(validatorAddress)
+      const operator = readMessageOperator(validatorAddress)
       if (isSdkError(operator)) return operator
       const outcome = runMessage(
         context,
@@ -113,7 +113,7 @@ export const DISTRIBUTION_TRANSACTIONS: readonly PrecompileFunction[] = [
     gas: WRITE_GAS,
     mutability: 'nonpayable',
     run: (context, { validatorAddress }) => {
-      const operator = readOperator(validatorAddress)
+      const operator = readMessageOperator(validatorAddress)
       if (isSdkError(operator)) return operator
       const refusal = requireCaller(context, operator)
       if (refusal !== undefined) return refusal
@@ -163,7 +163,7 @@ export const DISTRIBUTION_TRANSACTIONS: readonly PrecompileFunction[] = [
     run: (context, { depositor, validatorAddress, amount }) => {
       const refusal = refuseZero(depositor, 'invalid hex address address:') ?? requireCaller(context, depositor)
       if (refusal !== undefined) return refusal
-      const operator = readOperator(validatorAddress)
+      const operator = readMessageOperator(validatorAddress)
       if (isSdkError(operator)) return operator
       const coins = sortedCoins(amount)
       const outcome = runMessage(

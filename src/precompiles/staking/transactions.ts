@@ -16,7 +16,7 @@ import {
   type Revert,
   revertWith,
 } from '../dispatch.ts'
-import { readOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
+import { readMessageOperator, refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
 import * as events from './events.ts'
 import { CommissionRates, Description } from './types.ts'
 
@@ -164,7 +164,8 @@ export const STAKING_TRANSACTIONS: readonly PrecompileFunction[] = [
           validatorSrcAddress: source,
           validatorDstAddress: destination,
           amount,
-          completionTime,
+          // an int64 in a uint256: from an unbonded validator it is over since the year 1, below 0
+          completionTime: BigInt.asUintN(256, completionTime),
         }),
       )
       return { completionTime }
@@ -207,7 +208,7 @@ function readStake(
 ): Address | FunctionFailure {
   const refusal = refuseZero(delegatorAddress, 'invalid delegator address:') ?? requireCaller(context, delegatorAddress)
   if (refusal !== undefined) return refusal
-  return readOperator(validatorAddress)
+  return readMessageOperator(validatorAddress)
 }
 
 function stakeMessage({ delegatorAddress, validatorAddress, amount }: AbiValues<typeof STAKE_INPUTS>) {

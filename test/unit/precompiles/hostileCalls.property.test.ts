@@ -28,12 +28,15 @@ const CALLS = NAMES.flatMap((name) =>
 )
 const GAS = 5_000_000n
 
-/** A chain with something of everything: delegations, one on its way back, one moved, proposals, votes, a validator in jail. */
+/** A chain with something of everything: delegations, one on its way back, one moved, a proposal, a vote, an unbonded validator. */
 const chain = new NativeChain()
 for (const operator of OPERATORS) {
   await chain.send(ALICE, 'staking', 'delegate', [ALICE, operatorOf(operator), 50n * COIN])
 }
-await chain.send(ALICE, 'staking', 'undelegate', [ALICE, operatorOf(OPERATORS[0]!), COIN])
+await chain.send(OPERATORS[0]!, 'staking', 'undelegate', [OPERATORS[0], operatorOf(OPERATORS[0]!), 100n * COIN])
+chain.nextBlock()
+chain.nextBlock({ waitMs: 22 * 24 * 3600 * 1000 })
+await chain.send(ALICE, 'staking', 'undelegate', [ALICE, operatorOf(OPERATORS[1]!), COIN])
 await chain.send(ALICE, 'staking', 'redelegate', [ALICE, operatorOf(OPERATORS[1]!), operatorOf(OPERATORS[2]!), COIN])
 const proposal = toHex(JSON.stringify({ title: 't', summary: 's', metadata: 'm' }))
 await chain.send(BOB, 'gov', 'submitProposal', [BOB, proposal, [{ denom: 'acoin', amount: 10n ** 24n }]])

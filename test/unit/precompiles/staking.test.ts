@@ -83,8 +83,13 @@ describe('delegate', () => {
     ['more than there is', ALICE, [ALICE, operatorOf(FIRST), FUNDS + 1n], /insufficient funds/],
     ['nothing', ALICE, [ALICE, operatorOf(FIRST), 0n], 'invalid delegation amount: invalid request'],
     ['2^256 - 1', ALICE, [ALICE, operatorOf(FIRST), 2n ** 256n - 1n], /ex-rate/],
-    ['an account for a validator', ALICE, [ALICE, accountOf(FIRST), COIN], /expected the prefix coinvaloper/],
-    ['no address', ALICE, [ALICE, 'x'.repeat(5000), COIN], /expected 0x and 40 hex digits/],
+    [
+      'an account for a validator',
+      ALICE,
+      [ALICE, accountOf(FIRST), COIN],
+      /^expected the prefix coinvaloper, not coin: invalid address$/,
+    ],
+    ['no address', ALICE, [ALICE, 'x'.repeat(5000), COIN], /^expected 0x and 40 hex digits, .*: invalid address$/],
   ] as const)('refuses %s', async (_what, from, args, reason) => {
     const before = chain.snapshot()
     const outcome = await chain.send(from, 'staking', 'delegate', args)
@@ -209,6 +214,23 @@ describe('redelegate', () => {
     expect((await delegation(ALICE, SECOND)) as unknown[]).toContainEqual({ denom: 'acoin', amount: 4n * COIN })
     const on = await chain.send(ALICE, 'staking', 'redelegate', [ALICE, operatorOf(SECOND), operatorOf(THIRD), COIN])
     expect(on.reason).toMatch(/^redelegation to this validator already in progress/)
+    expect(chain.problems()).toEqual([])
+  })
+
+  it('is complete since the year 1 when the source was unbonded, as cosmos/evm says', async () => {
+    await chain.send(FIRST, 'staking', 'undelegate', [FIRST, operatorOf(FIRST), 100n * COIN])
+    chain.nextBlock()
+    chain.nextBlock({ waitMs: UNBONDING_MS + BLOCK_MS })
+    chain.nextBlock()
+    expect((await chain.read('staking', 'validator', [FIRST])).result).toMatchObject({ jailed: true, status: 1 })
+    const args = [ALICE, operatorOf(FIRST), operatorOf(SECOND), 4n * COIN]
+    const outcome = await chain.send(ALICE, 'staking', 'redelegate', args)
+    expect(outcome.result).toBe(-62_135_596_800n)
+    expect(outcome.events).toMatchObject([
+      { eventName: 'Redelegate', args: { amount: 4n * COIN, completionTime: 2n ** 256n - 62_135_596_800n } },
+    ])
+    const found = await chain.read('staking', 'redelegation', args.slice(0, 3))
+    expect(found.result).toMatchObject({ delegatorAddress: '', entries: [] })
     expect(chain.problems()).toEqual([])
   })
 

@@ -12,6 +12,7 @@ import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
 import type { Rules } from '../../rules.ts'
 import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
+import { watchedWorld } from '../../watchedWorld.ts'
 import { isFatal } from '../fatal.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
 import { FORBIDDEN_BYTE, noteEnd } from './failures.ts'
@@ -242,7 +243,7 @@ export class ChainEVM extends EVM {
   }
 
   #runStateful(precompile: StatefulPrecompile, message: Message, gasLimit: bigint): ExecResult {
-    const { world, block } = this.#running()
+    const { world, block, tracer } = this.#running()
     const { caller, value, data, isStatic, delegatecall, codeAddress, to } = message
     const result = precompile.run({
       caller: caller.bytes,
@@ -251,7 +252,7 @@ export class ChainEVM extends EVM {
       gasLimit,
       isStatic,
       isDelegated: delegatecall || to === undefined || !equalBytes(codeAddress.bytes, to.bytes),
-      world,
+      world: watchedWorld(world, tracer),
       block,
     })
     if (result.status === 'failure') return failedPrecompile(result.failure ?? 'internal error', gasLimit)

@@ -3,6 +3,7 @@ import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
+import { watchedWorld } from '../../watchedWorld.ts'
 import { EngineTrapError } from '../engineTrapError.ts'
 import { FAILURE_WORDS } from '../failureWords.ts'
 import { isFatal } from '../fatal.ts'
@@ -93,7 +94,8 @@ function callStateful(
   },
 ): PrecompileResult {
   const logsBefore = world.logs().length
-  const result = precompile.run({ ...call, world, block: environment.block })
+  const { block, tracer } = environment
+  const result = precompile.run({ ...call, world: watchedWorld(world, tracer), block })
   if (tracing !== undefined && result.status === 'success' && result.gasUsed <= call.gasLimit) {
     for (const log of world.logs().slice(logsBefore)) tracing.log(log)
   }

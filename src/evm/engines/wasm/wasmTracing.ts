@@ -1,6 +1,6 @@
 import { FAILED, NO_FAILURE, REVERTED, TRACE_FRAMES, TRACE_STEPS } from '../../../../assembly/constants.ts'
 import type { Log } from '../../../chain/log.ts'
-import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { FrameEnter, FrameExit, FrameType, Tracer } from '../../tracer.ts'
 import { FAILURE_WORDS } from '../failureWords.ts'
 import { engineFailureWords } from './engineFailureWords.ts'
@@ -78,16 +78,17 @@ export function tracingImports(run: RunState) {
       value: number,
       isPrecompile: number,
     ): void {
-      const { memory } = run
+      const { memory, environment } = run
+      const callee = memory.copy(to, ADDRESS_BYTES)
       run.tracing?.enter({
         depth,
         type: FRAME_TYPES.get(kind)!,
         from: memory.copy(from, ADDRESS_BYTES),
-        to: memory.copy(to, ADDRESS_BYTES),
+        to: callee,
         input: memory.copy(input, length),
         gas,
         value: value === 0 ? undefined : memory.readWord(value),
-        precompile: isPrecompile !== 0,
+        precompile: isPrecompile !== 0 && !environment.precompiles.has(bytesKey(callee)),
       })
     },
 

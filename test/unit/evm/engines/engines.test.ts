@@ -83,6 +83,27 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       expect(logs).toHaveLength(1)
     })
 
+    it('are contracts to a tracer, which hears of what they touch before they do', async () => {
+      const heard: unknown[] = []
+      const context = contextOn(stateWithNative(`0x${callNative('f1')}${returnTop}`), {
+        engine,
+        precompiles: [counter()],
+        tracer: {
+          onEnter: ({ to, precompile }) => heard.push([bytesToHex(to), precompile]),
+          onAccess: (account, slot) => heard.push([account, slot, context.world.getStorage(account, slot!)]),
+          onLog: ({ address }) => heard.push(address),
+        },
+      })
+      await applyCall({ ...context, call: callOf({}) })
+      expect(heard).toEqual([
+        [bytesToHex(CONTRACT), false],
+        [bytesToHex(NATIVE), false],
+        [NATIVE, SLOT, EMPTY_BYTES],
+        [NATIVE, SLOT, EMPTY_BYTES],
+        NATIVE,
+      ])
+    })
+
     it.each([
       ['DELEGATECALL', 'f4' as const, { isDelegated: true }],
       ['CALLCODE', 'f2' as const, { isDelegated: true }],

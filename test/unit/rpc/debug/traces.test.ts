@@ -169,6 +169,17 @@ describe('block traces', () => {
     expect(post[WALLET_HEX]!.nonce).toBe(4)
     expect(post[RECEIVER]).toEqual({ balance: '0x5' })
   })
+
+  it('show what a stateful precompile changed, and that it was called', async () => {
+    const tracerConfig = { prestateTracer: { diffMode: true }, '4byteTracer': {} }
+    const traced = await invoke(traceTransaction, contextOf(), hashes[2]!, { tracer: 'muxTracer', tracerConfig })
+    const { prestateTracer, '4byteTracer': selectors } = traced as Record<string, Record<string, unknown>>
+    expect(prestateTracer).toMatchObject({
+      pre: { [RECEIVER]: { balance: '0x5' } },
+      post: { [RECEIVER]: { balance: '0x52' } },
+    })
+    expect(selectors).toEqual({ '0xa9059cbb-64': 1 })
+  })
 })
 
 describe('a traced call', () => {
