@@ -17,7 +17,13 @@ const TERM_BYTES = 7
  * Every EVM transaction moves coins and makes the same few bank events, so those cost as little as they can: of their
  * attributes only accounts are indexed, one term for an account whatever its part in the block was.
  */
-const Kind = { bank: 0, party: 1, attribute: 2, key: 3 } as const
+const Kind = { bank: 0, party: 1, attribute: 2, key: 3, envelope: 4 } as const
+
+/**
+ * A key beside those of events: its values are the sha256 of the bytes of EVM transactions, in hex. Cosmos clients take that for
+ * the hash of whatever is in data.txs.
+ */
+export const ENVELOPE_HASH_KEY = 'tx.sha256'
 
 /** Attributes that are accounts, in the events of a bank transfer and a fee. */
 const PARTY_KEYS: ReadonlySet<string> = new Set([
@@ -55,11 +61,16 @@ function hashTerm(kind: number, text: string): Uint8Array {
 
 /** Under which blocks with such an attribute are found. */
 function termOf({ key, value }: EventTerm): Uint8Array {
+  if (key === ENVELOPE_HASH_KEY && value !== undefined) return envelopeTerm(Buffer.from(value, 'hex'))
   if (!BANK_KEYS.has(key)) {
     return value === undefined ? hashTerm(Kind.key, key) : hashTerm(Kind.attribute, `${key}=${value}`)
   }
   const party = value !== undefined && PARTY_KEYS.has(key) ? accountOf(value) : undefined
   return party === undefined ? BANK_TERM : term(Kind.party, party.subarray(PARTY_AT))
+}
+
+function envelopeTerm(hash: Uint8Array): Uint8Array {
+  return term(Kind.envelope, hash.subarray(0, TERM_BYTES - 1))
 }
 
 function accountOf(text: string): Address | undefined {
@@ -122,6 +133,7 @@ export function eventIndexKeys(
       addParty(to)
     }
     addEvents(entry.events)
+    keys.push(columnKey(Column.eventTerm, envelopeTerm(sha256(entry.signed.transaction.raw)), suffix))
   }
   addEvents(begin)
   addEvents(end)

@@ -175,6 +175,9 @@ export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<n
     toJson: (value) => byNumber.get(value) ?? value,
     fromJson: (json, context, place) => {
       if (typeof json === 'string' && Object.hasOwn(names, json)) return names[json]!
+      if (typeof json === 'string' && !/^-?\d+$/.test(json)) {
+        throw wrongForm(place, `one of ${Object.keys(names).join(', ')}, or its number`)
+      }
       return int32Codec.fromJson(json, context, place)
     },
   }

@@ -18,6 +18,7 @@ import { createRestRouter } from '../rpc/rest/pathTemplate.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
 import { createTurnBudget } from '../rpc/turnBudget.ts'
 import { createVerifier } from '../rpc/verifier.ts'
+import type { NodeView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
@@ -103,6 +104,16 @@ function readGenesisOf({ genesisHash: expected }: SocketData['chain'], path: str
   return genesis
 }
 
+/** Runs `read` on the newest published blocks and their state. */
+function withView<T>(read: (view: NodeView) => T): T {
+  const { view, release } = feed.lease()
+  try {
+    return read(view)
+  } finally {
+    release()
+  }
+}
+
 const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
 const remoteViews = data.views.map((port) => connect<ViewService>(port))
@@ -142,14 +153,8 @@ const server = await createRpcServer({
     validator: data.validator,
     chain: data.chain,
     readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
-    withChain: (read) => {
-      const { view, release } = feed.lease()
-      try {
-        return read(view.chain)
-      } finally {
-        release()
-      }
-    },
+    withChain: (read) => withView(({ chain }) => read(chain)),
+    withView,
     isCatchingUp: () => isCatchingUp(data.nodeState),
     node: connect<NodeService>(data.node),
     mempool: {
@@ -171,17 +176,12 @@ const server = await createRpcServer({
   cometHub: createCometEventHub({
     onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
     headHeight: firstHeight,
-    lease: () => {
-      const { view, release } = feed.lease()
-      return { chain: view.chain, release }
-    },
+    lease: contexts.lease,
     log,
   }),
   rest: { router: createRestRouter(QUERIES), port: views, metrics },
-  health: () => {
-    const { view, release } = feed.lease()
-    try {
-      const { chain } = view
+  health: () =>
+    withView(({ chain }) => {
       const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
       return {
         height: chain.headHeight,
@@ -189,10 +189,7 @@ const server = await createRpcServer({
         catchingUp: isCatchingUp(data.nodeState),
         peers: getPeerCount(data.nodeState),
       }
-    } finally {
-      release()
-    }
-  },
+    }),
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,

@@ -1,8 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ChainReader } from '../../chain/reader.ts'
 import type { RpcLog } from '../errorResponse.ts'
 import { type EventQuery, matchesEvents } from '../events/eventQuery.ts'
-import { BLOCK_EVENT_KINDS, type BlockEventKind, blockEventsOf, type CometEvent } from './json/eventJson.ts'
+import type { ContextLease } from '../runMethod.ts'
+import {
+  BLOCK_EVENT_KINDS,
+  type BlockEventKind,
+  type BlockEventsContext,
+  blockEventsOf,
+  type CometEvent,
+} from './json/eventJson.ts'
 
 /** All CometBFT subscriptions of one socket thread. */
 export interface CometEventHub {
@@ -15,8 +21,8 @@ export interface CometEventHubOptions {
   readonly onHead: (listener: (height: number) => void) => void
   /** the head that clients see already: the first events are of the block after it */
   readonly headHeight: number
-  /** the newest blocks; `release` must follow */
-  readonly lease: () => { readonly chain: ChainReader; readonly release: () => void }
+  /** on the newest blocks; `release` must follow */
+  readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: BlockEventsContext }
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -39,9 +45,9 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
     isTelling = true
     try {
       while (toldHeight < newest && subscribers.size > 0) {
-        const { chain, release } = lease()
+        const { context, release } = lease()
         try {
-          await tellBlock(chain, ++toldHeight, subscribers)
+          await tellBlock(context, ++toldHeight, subscribers)
         } finally {
           release()
         }
@@ -70,12 +76,16 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
   }
 }
 
-async function tellBlock(chain: ChainReader, height: number, subscribers: ReadonlySet<Subscriber>): Promise<void> {
+async function tellBlock(
+  context: BlockEventsContext,
+  height: number,
+  subscribers: ReadonlySet<Subscriber>,
+): Promise<void> {
   let looked = 0
   for (const kind of BLOCK_EVENT_KINDS) {
     const interested = [...subscribers].filter(({ query }) => mayMatch(query, kind))
     if (interested.length === 0) continue
-    for (const event of blockEventsOf(chain, height, kind)) {
+    for (const event of blockEventsOf(context, height, kind)) {
       tell(event, interested)
       if (++looked % EVENTS_PER_TURN === 0) await nextTurn()
     }

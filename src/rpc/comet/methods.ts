@@ -8,10 +8,11 @@ import { createBroadcastEvidenceMethod } from './broadcastEvidence.ts'
 import { createBroadcastTxMethods } from './broadcastTx.ts'
 import type { WithChain } from './chain.ts'
 import { createCheckTxMethod } from './checkTx.ts'
-import { createConsensusParamsMethod } from './consensusParams.ts'
+import { createConsensusParamsMethod, type WithView } from './consensusParams.ts'
 import { createConsensusStateMethods } from './consensusState.ts'
 import { createGenesisMethods } from './genesis.ts'
 import { createIndexedMethods } from './indexed.ts'
+import type { ConsensusParamsConfig } from './json/consensusParamsJson.ts'
 import type { CometMempool } from './mempool.ts'
 import { createNetInfoMethod } from './netInfo.ts'
 import type { CometNode } from './nodePort.ts'
@@ -23,10 +24,11 @@ import { createValidatorsMethod } from './validators.ts'
 export interface CometOptions {
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
-  readonly chain: Pick<ChainConfig, 'chainId' | 'maxBlockBytes' | 'blockGasLimit' | 'evidence'>
+  readonly chain: Pick<ChainConfig, 'chainId'> & ConsensusParamsConfig
   /** called once */
   readonly readGenesis: () => Genesis
   readonly withChain: WithChain
+  readonly withView: WithView
   readonly isCatchingUp: () => boolean
   readonly node: CometNode
   readonly mempool: CometMempool
@@ -38,7 +40,7 @@ export interface CometOptions {
 
 /** The methods under /rpc. */
 export function createCometMethods(options: CometOptions): CometTable {
-  const { chain, readGenesis, withChain, isCatchingUp, node, mempool, abci, views, nowMs } = options
+  const { chain, readGenesis, withChain, withView, isCatchingUp, node, mempool, abci, views, nowMs } = options
   return createCometTable([
     createStatusMethod(options),
     healthMethod,
@@ -46,7 +48,7 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createGenesisMethods(readGenesis),
     ...createBlockMethods(withChain),
     createValidatorsMethod(withChain, isCatchingUp),
-    createConsensusParamsMethod(chain, withChain, isCatchingUp),
+    createConsensusParamsMethod(chain, withView, isCatchingUp),
     ...createConsensusStateMethods(node, nowMs),
     ...createBroadcastTxMethods(mempool),
     createCheckTxMethod(mempool),

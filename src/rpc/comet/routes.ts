@@ -7,17 +7,13 @@ export interface HttpBodies {
   sendJson(reply: FastifyReply, json: string): FastifyReply
 }
 
-/** Adds GET /rpc/<method> with parameters in the query, and JSON-RPC at POST /rpc. */
+/** Adds GET /rpc/<method> with parameters in the query, JSON-RPC at POST /rpc, and at GET /rpc the list of methods. */
 export function addCometRoutes(
   app: FastifyInstance,
   table: CometTable,
   options: CometAnswerOptions,
   { bodyText, sendJson }: HttpBodies,
 ): void {
-  app.get('/rpc', async (_, reply) => {
-    const list = [...table.values()].map(listed).join('\n')
-    return reply.type('text/plain; charset=utf-8').send(`${list}\n`)
-  })
   for (const method of table.values()) {
     app.get(`/rpc/${method.name}`, async (request, reply) => {
       const { status, json } = await answerCometGet(method, request.query as Record<string, unknown>, options)
@@ -25,6 +21,10 @@ export function addCometRoutes(
     })
   }
   for (const path of ['/rpc', '/rpc/']) {
+    app.get(path, async (_, reply) => {
+      const list = [...table.values()].map(listed).join('\n')
+      return reply.type('text/plain; charset=utf-8').send(`${list}\n`)
+    })
     app.post(path, async (request, reply) => {
       const { status, json } = await answerCometPost(table, bodyText(request), options)
       return sendJson(reply.code(status), json)

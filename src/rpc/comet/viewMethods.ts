@@ -34,18 +34,19 @@ export interface SearchRequest {
 
 /** `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go): too much work for the threads that hold the connections. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
-  viewMethod(COMET_VIEW_METHODS.tx, 'cheap', ({ view }, hash: Uint8Array, prove: boolean) => {
-    const found = locateTransaction(view.chain, hash)
+  viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {
+    const found = await locateTransaction(view.chain, hash)
     if (found === undefined) {
       throw cometFailure(`tx (${Buffer.from(hash).toString('hex').toUpperCase()}) not found`)
     }
     return txJson(view.chain, found, prove)
   }),
 
-  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view: { chain } }, asked: bigint | undefined) => {
+  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, asked: bigint | undefined) => {
+    const { chain } = view
     const height = readHeight(asked, chain.headHeight, lowestBlock(chain))
     if (height === 0) throw notKept(0, lowestBlock(chain))
-    return blockResultsJson(chain, height)
+    return blockResultsJson(view, config, height)
   }),
 
   viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
@@ -63,13 +64,14 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     // The newest first, unlike transactions.
     const isDescending = readOrder(request.orderBy, true)
     const found = await findBlocks(chain, parseEventQuery(request.query), { pause: pauseOf(context) })
-    const ordered = isDescending ? found.toReversed() : found
-    const { start, end } = readPage(request.page, request.perPage, ordered.length)
-    const blocks = ordered.slice(start, end).map((height) => ({
-      block_id: blockIdJson(chain.blockId(height)!),
-      block: blockJson(chain.consensusBlock(height)!),
-    }))
-    return { blocks, total_count: String(ordered.length) }
+    const { count } = found
+    const { start, end } = readPage(request.page, request.perPage, count)
+    const blocks = Array.from({ length: end - start }, (_, offset) => {
+      const index = start + offset
+      const height = found.heightAt(isDescending ? count - 1 - index : index)
+      return { block_id: blockIdJson(chain.blockId(height)!), block: blockJson(chain.consensusBlock(height)!) }
+    })
+    return { blocks, total_count: String(count) }
   }),
 ])
 

@@ -32,5 +32,5 @@ export function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>
 }
 
 export function tooMany(): SearchError {
-  return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance with tx.height>N`)
+  return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
 }

@@ -36,12 +36,12 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/txs/{hash}`],
     request: { hash: string(1) },
     response: { tx: message(1, Tx), txResponse: message(2, TxResponse) },
-    run: ({ chain }, { hash }) => {
+    run: async ({ chain }, { hash }) => {
       const digits = hash.replace(/^0x/i, '')
       if (digits === '') throw invalidArgument('tx hash cannot be empty')
       if (!/^[0-9a-f]{64}$/i.test(digits))
         throw invalidArgument(`a tx hash is 64 hex digits, not ${hash.slice(0, 100)}`)
-      const place = locateTransaction(chain, new Uint8Array(Buffer.from(digits, 'hex')))
+      const place = await locateTransaction(chain, new Uint8Array(Buffer.from(digits, 'hex')))
       const shown = place && showTransaction(chain, place)
       if (shown === undefined) throw notFound(`tx not found: ${hash}`)
       return { tx: shown.tx, txResponse: shown.response }

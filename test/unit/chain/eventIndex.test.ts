@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventsOfEntry } from '../../../src/app/entryEvents.ts'
 import type { BlockEvents, StoredEntry } from '../../../src/chain/entryResult.ts'
-import { eventIndexKeys, indexedEventHeights } from '../../../src/chain/eventIndex.ts'
+import { ENVELOPE_HASH_KEY, eventIndexKeys, indexedEventHeights } from '../../../src/chain/eventIndex.ts'
 import type { EventTerm } from '../../../src/chain/reader.ts'
 import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
@@ -29,11 +30,15 @@ afterEach(async () => {
   rmSync(directory, { recursive: true })
 })
 
-/** The terms of all events of a block, as block results show them. */
+/** The terms of all events of a block, as block results show them, and those of its EVM transactions' bytes. */
 function termsOf({ entries, events }: Block): EventTerm[] {
-  return [...entries.flatMap(eventsOfEntry), ...events.begin, ...events.end].flatMap(({ type, attributes }) =>
+  const ofEvents = [...entries.flatMap(eventsOfEntry), ...events.begin, ...events.end].flatMap(({ type, attributes }) =>
     attributes.flatMap(({ key, value }) => [{ key: `${type}.${key}` }, { key: `${type}.${key}`, value }]),
   )
+  const ofBytes = entries.flatMap((entry) =>
+    entry.kind === 'evm' ? { key: ENVELOPE_HASH_KEY, value: hash('sha256', entry.signed.transaction.raw) } : [],
+  )
+  return [...ofEvents, ...ofBytes]
 }
 
 function keysOf({ entries, events }: Block, height: number): Uint8Array[] {

@@ -219,6 +219,8 @@ describe('message tables', () => {
       [{ time: 'yesterday' }, 'time: expected a time'],
       [{ period: '5' }, 'period: expected a duration'],
       [{ someBytes: '*' }, 'someBytes: expected base64'],
+      [{ kind: 'KIND_TWO' }, 'kind: expected one of KIND_UNSPECIFIED, KIND_ONE, or its number'],
+      [{ kind: '4294967296' }, 'kind: expected a number from -2147483648'],
     ]
     for (const [json, message] of wrong) {
       expect(() => Everything.fromJson(json as never, context)).toThrow(JsonFormError)

@@ -3,11 +3,12 @@ import type { NativeEvent } from '../../../chain/nativeEvent.ts'
 import type { ChainReader } from '../../../chain/reader.ts'
 import { bytesKey } from '../../../primitives/bytes.ts'
 import type { JsonObject } from '../../format/json.ts'
+import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParamsJson.ts'
 import { entryTxResult } from './entryTxResult.ts'
 import { base64 } from './text.ts'
 import { eventJson, txResultJson } from './txResultJson.ts'
 
-export type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
+type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
 
 /** A voting power that a block changed. */
 interface PowerChange {
@@ -16,8 +17,14 @@ interface PowerChange {
   readonly power: bigint
 }
 
+/** What block results are read from. */
+export interface BlockResultsView extends ConsensusParamsView {
+  readonly chain: BlockResultsChain & ConsensusParamsView['chain']
+}
+
 /** coretypes.ResultBlockResults, of a block that is kept. */
-export function blockResultsJson(chain: BlockResultsChain, height: number): JsonObject {
+export function blockResultsJson(view: BlockResultsView, config: ConsensusParamsConfig, height: number): JsonObject {
+  const { chain } = view
   const results = chain.entryResults(height) ?? []
   const updates = powerChanges(chain, height)
   return {
@@ -25,7 +32,7 @@ export function blockResultsJson(chain: BlockResultsChain, height: number): Json
     txs_results: results.length === 0 ? null : results.map((entry) => txResultJson(entryTxResult(entry))),
     finalize_block_events: blockEventsJson(chain, height),
     validator_updates: updates.length === 0 ? null : updates.map(validatorUpdateJson),
-    consensus_param_updates: null,
+    consensus_param_updates: paramUpdatesJson(view, config, height),
     app_hash: base64(chain.hash(height) ?? new Uint8Array(0)),
   }
 }

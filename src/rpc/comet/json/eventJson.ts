@@ -4,16 +4,25 @@ import type { ChainReader } from '../../../chain/reader.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import type { EventValues } from '../../events/eventQuery.ts'
 import { eventValues } from '../../events/eventValues.ts'
+import type { RpcContext } from '../../method.ts'
 import { blockIdJson } from './blockIdJson.ts'
 import { blockJson, headerJson } from './blockJson.ts'
 import { blockEventsJson, blockResultsJson, powerChanges } from './blockResultsJson.ts'
 import { entryTxResult } from './entryTxResult.ts'
+import { evidenceJson } from './evidenceJson.ts'
 import { base64, upperHex } from './text.ts'
 import { txResultJson } from './txResultJson.ts'
 import { publicKeyJson } from './validatorJson.ts'
 
-/** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents); `Tx` once for each transaction. */
-export const BLOCK_EVENT_KINDS = ['NewBlock', 'NewBlockHeader', 'NewBlockEvents', 'Tx', 'ValidatorSetUpdates'] as const
+/** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for each transaction, `NewEvidence` for each evidence. */
+export const BLOCK_EVENT_KINDS = [
+  'NewBlock',
+  'NewBlockHeader',
+  'NewBlockEvents',
+  'NewEvidence',
+  'Tx',
+  'ValidatorSetUpdates',
+] as const
 export type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
 
 /** Something that clients can subscribe to. */
@@ -24,14 +33,22 @@ export interface CometEvent {
   data(): { readonly type: string; readonly value: unknown }
 }
 
+/** What events are read from. */
+export type BlockEventsContext = Pick<RpcContext, 'view' | 'chain'>
+
 /** The events of one kind that a block gives. The block must be kept. */
-export function* blockEventsOf(chain: ChainReader, height: number, kind: BlockEventKind): IterableIterator<CometEvent> {
+export function* blockEventsOf(
+  { view, chain: config }: BlockEventsContext,
+  height: number,
+  kind: BlockEventKind,
+): IterableIterator<CometEvent> {
+  const { chain } = view
   const block = chain.consensusBlock(height)
   if (block === undefined) throw new Error(`block ${height} was published without its body`)
   switch (kind) {
     case 'NewBlock':
       yield event(kind, ownBlockValues(chain, height, kind), () => {
-        const results = blockResultsJson(chain, height)
+        const results = blockResultsJson(view, config, height)
         return {
           block: blockJson(block),
           block_id: blockIdJson(chain.blockId(height)!),
@@ -54,6 +71,14 @@ export function* blockEventsOf(chain: ChainReader, height: number, kind: BlockEv
         events: blockEventsJson(chain, height),
         num_txs: String(block.txs.length),
       }))
+      return
+    case 'NewEvidence':
+      for (const evidence of block.evidence) {
+        yield event(kind, eventValues([], { 'tm.event': kind }), () => ({
+          height: String(height),
+          evidence: evidenceJson(evidence),
+        }))
+      }
       return
     case 'ValidatorSetUpdates':
       yield* validatorSetUpdates(chain, height)

@@ -6,6 +6,7 @@ import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet
 import type { CometNode } from '../../../../src/rpc/comet/nodePort.ts'
 import type { AbciQueryOptions } from '../../../../src/rpc/native/abciQuery.ts'
 import type { ViewPool } from '../../../../src/rpc/viewCall.ts'
+import type { StateReader } from '../../../../src/state/reader.ts'
 import { TEST_CHAIN } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
@@ -53,6 +54,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     chain: { ...TEST_CHAIN, chainId: CHAIN_ID },
     readGenesis: () => parseGenesis(exampleGenesis()),
     withChain: (read) => read(chain),
+    withView: (read) => read({ chain, stateAt: () => ({ getNative: () => undefined }) as unknown as StateReader }),
     isCatchingUp: () => false,
     node: IDLE_NODE,
     mempool: NO_MEMPOOL,

@@ -5,6 +5,7 @@ import { encodeEvidence } from '../../../../src/chain/consensus/evidenceCodec.ts
 import { voteSignBytes } from '../../../../src/chain/consensus/signBytes.ts'
 import { type Evidence, SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
+import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/json/eventJson.ts'
 import { evidenceJson } from '../../../../src/rpc/comet/json/evidenceJson.ts'
 import type { EvidenceReport } from '../../../../src/rpc/comet/nodePort.ts'
 import { createCometTest, IDLE_NODE } from './cometNode.ts'
@@ -45,6 +46,21 @@ function setUp(report: EvidenceReport = { accepted: true }) {
     JSON.parse((await post({ id: 1, method: 'broadcast_evidence', params: { evidence } })).json)
   return { submitted, get, submit }
 }
+
+describe('NewEvidence', () => {
+  it('is told for each evidence in a block', () => {
+    const guilty = createSignedChain([{}, {}, { evidence: [EVIDENCE] }])
+    const context = { view: { chain: guilty } } as unknown as BlockEventsContext
+    const told = [...blockEventsOf(context, 3, 'NewEvidence')]
+    expect(told.map(({ values, data }) => [Object.fromEntries(values), data()])).toEqual([
+      [
+        { 'tm.event': ['NewEvidence'] },
+        { type: 'tendermint/event/NewEvidence', value: { height: '3', evidence: evidenceJson(EVIDENCE) } },
+      ],
+    ])
+    expect([...blockEventsOf(context, 2, 'NewEvidence')]).toEqual([])
+  })
+})
 
 describe('broadcast_evidence', () => {
   const json = evidenceJson(EVIDENCE)

@@ -37,10 +37,13 @@ describe('/rpc over HTTP', () => {
     expect((await fetch(`${server.url}/rpc`, { method: 'POST', body })).status).toBe(200)
   })
 
-  it('GET /rpc lists the methods; other paths and verbs are not there', async () => {
-    const list = await (await fetch(`${server.url}/rpc`)).text()
+  it.each(['/rpc', '/rpc/'])('GET %s lists the methods', async (path) => {
+    const list = await (await fetch(`${server.url}${path}`)).text()
     expect(list).toContain('/rpc/status\n')
     expect(list).toContain('/rpc/validators?height=_&page=_&per_page=_\n')
+  })
+
+  it('other paths and verbs are not there', async () => {
     expect((await fetch(`${server.url}/rpc/nothing`)).status).toBe(404)
     expect((await fetch(`${server.url}/rpc`, { method: 'DELETE' })).status).toBe(405)
   })

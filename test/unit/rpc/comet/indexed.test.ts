@@ -1,16 +1,21 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BlockHooks, MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { entryHash } from '../../../../src/chain/entryKind.ts'
-import type { ChainReader } from '../../../../src/chain/reader.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
+import { CONSENSUS_PARAMS } from '../../../../src/modules/consensus/params.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { sha256 } from '../../../../src/primitives/hash.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
+import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensusParams.ts'
 import { createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
 import { createIndexedMethods } from '../../../../src/rpc/comet/indexed.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
 import { createCometTable } from '../../../../src/rpc/comet/table.ts'
 import { COMET_VIEW_TABLE } from '../../../../src/rpc/comet/viewMethods.ts'
+import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
+import { findTransactions } from '../../../../src/rpc/events/findTransactions.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { serveViewCall } from '../../../../src/rpc/viewCall.ts'
 import type { SocketSubscriptions } from '../../../../src/rpc/websocketSession.ts'
@@ -38,12 +43,22 @@ async function transfer(nonce: number, value: bigint): Promise<Uint8Array> {
   return hexToBytes(await account.signTransaction({ chainId: 76287, type: 'eip1559', to, nonce, value, ...fees }))
 }
 
+/** Governance, as far as these tests need it: other gas limits from the blocks after 2 and 5 on. */
+const GAS_LIMITS: Readonly<Record<number, bigint>> = { 2: 31_000_000n, 5: 32_000_000n }
+
+const end: BlockHooks['end'] = (world, block) => {
+  const maxGas = GAS_LIMITS[block.height]
+  const { block: sizes, ...others } = CONSENSUS_PARAMS.get(world.native)
+  if (maxGas !== undefined) CONSENSUS_PARAMS.set(world.native, { ...others, block: { ...sizes!, maxGas } })
+  return MODULE_HOOKS.end(world, block)
+}
+
 let chain: TestChain
 let database: Database
 let txs: readonly (readonly Uint8Array[])[]
 
 beforeAll(async () => {
-  chain = await createTestChain()
+  chain = await createTestChain({}, { hooks: { ...MODULE_HOOKS, end } })
   txs = [
     [send(0, 10n), await transfer(1, 20n)],
     [],
@@ -73,6 +88,7 @@ const hashOf = (height: number, position: number) =>
 async function ask(method: string, params: Readonly<Record<string, unknown>>) {
   const context = {
     view: view(),
+    chain: chain.chain,
     limits: { responseBytes: 1_000_000, callTimeoutMs: 5_000 },
     now: () => Date.now(),
     execution: { yieldUntil: () => async () => undefined },
@@ -111,6 +127,19 @@ describe('tx', () => {
     })
     const block = view().chain.consensusBlock(height)!
     expect(found.proof.root_hash).toBe(Buffer.from(block.header.dataHash).toString('hex').toUpperCase())
+  })
+
+  it('finds an EVM transaction by the sha256 of its bytes too', async () => {
+    const hash = Buffer.from(sha256(txs[0]![1]!))
+    expect(await ask('tx', { hash: hash.toString('base64') })).toMatchObject({
+      hash: hashOf(1, 1),
+      height: '1',
+      index: 1,
+    })
+    expect(await search(`tx.hash='${hash.toString('hex')}'`)).toEqual({ total: '1', found: [hashOf(1, 1)] })
+    expect(await search(`tx.hash='${hash.toString('hex')}' AND tx.height>1`)).toEqual({ total: '0', found: [] })
+    const alike = Buffer.concat([hash.subarray(0, 31), Buffer.from([hash[31]! ^ 1])])
+    expect((await ask('tx', { hash: alike.toString('base64') })).error.data).toContain('not found')
   })
 
   it('knows nothing of others', async () => {
@@ -184,6 +213,20 @@ describe('tx_search', () => {
     expect((await search('tx.height>0', { order_by: 'up' })).data).toContain('order_by')
   })
 
+  it('does not look at blocks without transactions', async () => {
+    const looked: number[] = []
+    const { chain: reader } = view()
+    const entryResults = (height: number) => {
+      looked.push(height)
+      return reader.entryResults(height)
+    }
+    const query = parseEventQuery('tx.height>0')
+    const found = await findTransactions({ ...reader, entryResults }, query, { pause: async () => undefined })
+    expect(found.map(({ height }) => height)).toEqual([1, 1, 3, 3, 3])
+    // Blocks 2 and 4 share out the fees of those before.
+    expect(new Set(looked)).toEqual(new Set([1, 2, 3, 4]))
+  })
+
   it('says what is wrong with a query', async () => {
     expect((await search("tx.height='")).data).toContain('failed to parse the query')
     expect((await search('')).data).toContain('failed to parse the query')
@@ -209,6 +252,38 @@ describe('block_results and block_search', () => {
     expect((await ask('block_results', { height: '99' })).error.data).toContain('current blockchain height')
   })
 
+  it.each([
+    [1, null],
+    [2, '31000000'],
+    [3, null],
+    [5, '32000000'],
+  ])('shows what block %s changed of the consensus parameters', async (height, maxGas) => {
+    const { consensus_param_updates } = await ask('block_results', { height: String(height) })
+    expect(consensus_param_updates).toEqual(
+      maxGas && {
+        block: { max_bytes: '2000000', max_gas: maxGas },
+        evidence: { max_age_num_blocks: '4536000', max_age_duration: '1814400000000000', max_bytes: '1048576' },
+        validator: { pub_key_types: ['ed25519'] },
+        version: {},
+        abci: {},
+      },
+    )
+  })
+
+  it.each([
+    [2, '30000000'],
+    [3, '31000000'],
+    [5, '31000000'],
+    [6, '32000000'],
+  ])('has the parameters of block %s in consensus_params', async (height, maxGas) => {
+    const method = createConsensusParamsMethod(
+      chain.chain,
+      (read) => read(view()),
+      () => false,
+    )
+    expect(await method.run([BigInt(height)])).toMatchObject({ consensus_params: { block: { max_gas: maxGas } } })
+  })
+
   it('shows an EVM transfer as bank events', async () => {
     const { txs_results } = await ask('block_results', { height: '1' })
     const events: readonly { type: string; attributes: readonly { key: string; value: string }[] }[] =
@@ -222,13 +297,20 @@ describe('block_results and block_search', () => {
     )
   })
 
-  it('finds blocks by height', async () => {
-    const { blocks, total_count } = await ask('block_search', { query: 'block.height>=2 AND block.height<4' })
-    expect(total_count).toBe('2')
-    expect(blocks.map(({ block }: { block: { header: { height: string } } }) => block.header.height)).toEqual([
-      '3',
-      '2',
-    ])
+  it.each<[string, object, string, readonly string[]]>([
+    ['block.height>=2 AND block.height<4', {}, '2', ['3', '2']],
+    ["tm.event='NewBlock' AND block.height>0", { per_page: '2', page: '2' }, '5', ['3', '2']],
+    ['block.height EXISTS', { per_page: '2', order_by: 'asc' }, '5', ['1', '2']],
+    ["block.height='3'", {}, '1', ['3']],
+    ["block.height CONTAINS '3'", {}, '1', ['3']],
+    ["tm.event='Tx' AND block.height>0", {}, '0', []],
+    ['block.height>5', {}, '0', []],
+    // Fees of the block before are shared out.
+    ['coin_spent.spender EXISTS AND block.height>2', {}, '1', ['4']],
+  ])('finds blocks: %s', async (query, more, total, heights) => {
+    const { blocks, total_count } = await ask('block_search', { query, ...more })
+    expect(total_count).toBe(total)
+    expect(blocks.map(({ block }: { block: { header: { height: string } } }) => block.header.height)).toEqual(heights)
   })
 })
 
@@ -241,7 +323,7 @@ describe('subscriptions', () => {
         announce = listener
       },
       headHeight: 0,
-      lease: () => ({ chain: view().chain as ChainReader, release: () => undefined }),
+      lease: () => ({ context: { view: view(), chain: chain.chain }, release: () => undefined }),
       log: { error: (fields) => expect.fail(String(fields['error'])) },
     })
     const log = { error: () => undefined }

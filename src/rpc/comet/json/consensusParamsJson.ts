@@ -1,0 +1,51 @@
+import { runningParams } from '../../../app/runningParams.ts'
+import type { ChainConfig } from '../../../chain/chainConfig.ts'
+import type { ChainReader } from '../../../chain/reader.ts'
+import type { NodeView } from '../../../state/view.ts'
+import type { JsonObject } from '../../format/json.ts'
+
+/** The rules of the genesis. */
+export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'feeMarket' | 'evidence'>
+
+/** Where the parameters of a block stand. */
+export interface ConsensusParamsView extends Pick<NodeView, 'stateAt'> {
+  readonly chain: Pick<ChainReader, 'headHeight' | 'header'>
+}
+
+/** types.ConsensusParams of block `height`, up to the one after the head: the genesis', but for max_gas, which governance may change. */
+export function consensusParamsJson(
+  view: ConsensusParamsView,
+  config: ConsensusParamsConfig,
+  height: number,
+): JsonObject {
+  const { maxBlockBytes, evidence } = config
+  return {
+    block: { max_bytes: String(maxBlockBytes), max_gas: maxGasOf(view, config, height).toString() },
+    evidence: {
+      max_age_num_blocks: String(evidence.maxAgeBlocks),
+      max_age_duration: (BigInt(evidence.maxAgeMs) * 1_000_000n).toString(),
+      max_bytes: String(evidence.maxBytes),
+    },
+    validator: { pub_key_types: ['ed25519'] },
+    version: { app: '0' },
+    abci: { vote_extensions_enable_height: '0' },
+  }
+}
+
+/** What a block changed of the parameters, for the block after it; null: nothing. Zeros are left out, as Go does with protobuf. */
+export function paramUpdatesJson(
+  view: ConsensusParamsView,
+  config: ConsensusParamsConfig,
+  height: number,
+): JsonObject | null {
+  if (maxGasOf(view, config, height) === maxGasOf(view, config, height + 1)) return null
+  return { ...consensusParamsJson(view, config, height + 1), version: {}, abci: {} }
+}
+
+function maxGasOf({ chain, stateAt }: ConsensusParamsView, config: ConsensusParamsConfig, height: number): bigint {
+  const header = chain.header(height)
+  if (header !== undefined) return header.gasLimit
+  // The block after the head has no header yet.
+  const state = stateAt(chain.headHeight)
+  return runningParams({ get: (key) => state.getNative(key) }, config).blockGasLimit
+}
