@@ -10,7 +10,7 @@ import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey } from '../storage/columns.ts'
-import type { WritableDatabase } from '../storage/database.ts'
+import { DatabaseError, type WritableDatabase } from '../storage/database.ts'
 import { type ChainHead, loadChainHead } from './chainHead.ts'
 import { checkBlocks, missingBlock } from './checkBlocks.ts'
 import { genesisHeader } from './genesisBlock.ts'
@@ -19,6 +19,11 @@ import { genesisHeadValidators } from './nextValidators.ts'
 import { resultsHashOf } from './resultsHash.ts'
 
 const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
+const FORMAT_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('format'))
+/** Of what the database holds, module state included; another number for each layout that older ones cannot be read as. */
+const FORMAT = 2
+/** Databases without a number are from before there was one. */
+const FIRST_FORMAT = 1
 
 /** The database belongs to a chain with another genesis. */
 export class GenesisMismatch extends Error {
@@ -27,7 +32,7 @@ export class GenesisMismatch extends Error {
 
 /**
  * The chain in `database`; an empty database gets block 0 first.
- * @throws GenesisMismatch; DatabaseError when blocks are missing
+ * @throws GenesisMismatch; DatabaseError when blocks are missing, or another version wrote it in another format
  */
 export async function openChain(
   database: WritableDatabase,
@@ -46,10 +51,22 @@ export async function openChain(
         `${bytesToHex(chain.genesisHash)}: put the original genesis.json back, or use another HOMEDIR for the new chain`,
     )
   }
+  checkFormat(database)
   const record = readHead(database)
   if (record === undefined) throw new Error(`the database ${database.location} is damaged: it has no head`)
   await checkBlocks(database, record.height)
   return loadChainHead(openChainReader(database), record, chain)
+}
+
+function checkFormat(database: WritableDatabase): void {
+  const format = database.get(FORMAT_KEY)?.[0] ?? FIRST_FORMAT
+  if (format === FORMAT) return
+  throw new DatabaseError(
+    'format',
+    `${database.location} was written in format ${format}, and this version reads ${FORMAT}: use the version that wrote it, ` +
+      'or, where other nodes have the chain, `coind reset --yes` and join again',
+    undefined,
+  )
 }
 
 async function writeGenesis(
@@ -76,6 +93,7 @@ async function writeGenesis(
   writeValidators(batch, database, { height: 2, set: validators.afterNext, isChanged: false })
   writeHead(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
   batch.put(GENESIS_HASH_KEY, chain.genesisHash)
+  batch.put(FORMAT_KEY, Uint8Array.of(FORMAT))
   await database.write(batch, { sync: true })
   pending.publish()
 }

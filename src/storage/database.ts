@@ -33,7 +33,7 @@ export interface WritableDatabase extends DatabaseReader {
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
 }
 
-export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'io'
+export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'format' | 'io'
 
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'

@@ -12,6 +12,8 @@ import type { Engine } from '../../../src/evm/engine.ts'
 import { EngineTrapError } from '../../../src/evm/engines/engineTrapError.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/openView.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, columnKey } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from './testChain.ts'
@@ -54,6 +56,19 @@ async function readView<T>(chain: TestChain, read: (view: ReturnType<typeof open
     await database.close()
   }
 }
+
+describe('a database', () => {
+  it('that another version wrote in another format is not read', async () => {
+    const chain = await start()
+    await chain.executor.close()
+    const database = await Database.open(chain.location)
+    const batch = new WriteBatch()
+    batch.del(columnKey(Column.chainMeta, new TextEncoder().encode('format')))
+    await database.write(batch, { sync: true })
+    await database.close()
+    await expect(chain.reopen()).rejects.toThrow(/was written in format 1, and this version reads 2/)
+  })
+})
 
 describe('application', () => {
   it('builds, executes and stores transfers; the next block commits to their Ethereum block hash', async () => {
