@@ -15,6 +15,8 @@ RUN npm run build \
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-compiled
+# In the volume: a key beside it would go with the container.
+ENV COIND_KEYSTORE=/var/lib/coind/keys
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 COPY package.json LICENSE /app/

@@ -1,6 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { DEVNET_ACCOUNTS } from '../src/cli/devnet/accounts.ts'
+import { toBech32, toChecksumAddress } from '../src/primitives/address.ts'
 
 /**
  * Builds the image and runs it for real: a validator from variables alone, then four validators and a full node that joins them.
@@ -19,7 +21,8 @@ const IMAGE = 'coind'
 const HOME = '/var/lib/coind'
 const VALIDATORS = ['validator0', 'validator1', 'validator2', 'validator3']
 const FULL_NODE = 'fullnode'
-const WALLET = '0x00000000000000000000000000000000c0ffee00'
+const [HOLDER, RECEIVER] = [DEVNET_ACCOUNTS[0]!, toBech32(DEVNET_ACCOUNTS[1]!.address)]
+const WALLET = toChecksumAddress(HOLDER.address)
 /** How long anything may take on a slow machine. */
 const PATIENCE_MS = 180_000
 /** A stopped node must be gone before Docker would kill it. */
@@ -106,6 +109,7 @@ async function testValidator(): Promise<void> {
     const balance = await rpc<string>(name, 'eth_getBalance', [WALLET, 'latest'])
     check(balance === '0x33b2e3c9fd0803ce8000000', `GENESIS_WALLET holds ${balance}`)
     check((await docker('exec', name, 'id', '-u')) !== '0', 'it runs as root')
+    await testAccountCommands(name)
     await until('its port is open outside', async () => {
       const address = (await docker('port', name, '8080')).split('\n')[0]!
       return (await fetch(`http://${address}/health`)).ok
@@ -124,6 +128,7 @@ async function testValidator(): Promise<void> {
     await docker('run', '-d', '--name', name, '-v', `${volume}:${HOME}`, ...variables, IMAGE)
     await until('a new container goes on with its volume', async () => (await heightOf(name)) > height)
     check((await hashOf(name, 1)) === hash, 'the new container began another chain')
+    check((await docker('exec', name, 'coind', 'keys', 'show', 'holder')).includes(WALLET), 'the account key has gone')
     await stop(name)
   } catch (error) {
     console.log(await lastLines(name))
@@ -131,6 +136,23 @@ async function testValidator(): Promise<void> {
   } finally {
     await remove([name], [volume])
   }
+}
+
+/** Commands beside the node: they find its port and keep their keys in the volume. */
+async function testAccountCommands(name: string): Promise<void> {
+  const secrets = ['-e', 'COIND_KEY_PASSWORD=correct horse', '-e', `COIND_PRIVATE_KEY=${HOLDER.privateKey}`]
+  await docker('exec', ...secrets, name, 'coind', 'keys', 'import', 'holder')
+  const sent = await docker(
+    'exec',
+    ...secrets.slice(0, 2),
+    name,
+    'coind',
+    ...`tx bank send ${RECEIVER} 1COIN --from holder`.split(' '),
+  )
+  check((JSON.parse(sent) as { readonly code: number }).code === 0, `a native transfer gave ${sent}`)
+  const balance = await ask<object>(name, `cosmos/bank/v1beta1/balances/${RECEIVER}/by_denom?denom=acoin`)
+  check(JSON.stringify(balance).includes('"1000000000000000000"'), `the receiver has ${JSON.stringify(balance)}`)
+  console.log(`  ${await docker('exec', name, 'coind', 'debug', 'invariants')}`)
 }
 
 /** What makes and removes the network of docker/compose.yaml. */

@@ -7,10 +7,18 @@ import type { ConfigSources, RawValues } from '../config/settings.ts'
 import { flagOf, VARIABLES, type Variable } from '../config/variables.ts'
 import type { Terminal } from './ports.ts'
 
-/** Gives `command` a flag for each variable. */
-export function addConfigFlags(command: Command, variables: readonly Variable[] = Object.values(VARIABLES)): Command {
+/**
+ * Gives `command` a flag for each variable.
+ * @param defaults what the command has instead of a variable's own default, by name
+ */
+export function addConfigFlags(
+  command: Command,
+  variables: readonly Variable[] = Object.values(VARIABLES),
+  defaults: RawValues = {},
+): Command {
   for (const entry of variables) {
-    const fallback = entry.fallback ? ` (default: ${entry.fallback})` : ''
+    const value = defaults[entry.name] ?? entry.fallback
+    const fallback = value ? ` (default: ${value})` : ''
     const option = new Option(`${flagOf(entry)} <value>`, `${entry.kind.expects}${fallback}`)
     command.addOption(option.helpGroup(`${entry.group}:`))
   }

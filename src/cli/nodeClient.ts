@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { ConfigError } from '../config/configError.ts'
 import type { Json } from '../primitives/protoScalars.ts'
 import type { Terminal } from './ports.ts'
 
@@ -40,13 +41,13 @@ export function addNodeOption(command: Command): Command {
 }
 
 export function connectNode({ node }: NodeOptions, terminal: Pick<Terminal, 'environment'>): NodeClient {
-  return createNodeClient(node ?? terminal.environment[NODE_VARIABLE] ?? DEFAULT_NODE)
+  return createNodeClient(node ?? (terminal.environment[NODE_VARIABLE] || DEFAULT_NODE))
 }
 
-/** @throws NodeRequestError when `url` is none */
+/** @throws ConfigError when `url` is none */
 export function createNodeClient(url: string): NodeClient {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new NodeRequestError(`${url} is not an address of a node: expected something like ${DEFAULT_NODE}`, undefined)
+    throw new ConfigError(`${url} is not an address of a node: expected something like ${DEFAULT_NODE}`)
   }
   const base = url.replace(/\/+$/, '')
 
@@ -67,7 +68,8 @@ export function createNodeClient(url: string): NodeClient {
     }
     const json = parse(text)
     if (response.ok && json !== undefined) return json
-    throw new NodeRequestError(reasonIn(json) ?? `${base}${path} answered ${response.status}`, response.status)
+    const hint = response.ok || response.status === 404 ? `: is ${base} the RPC port of a node?` : ''
+    throw new NodeRequestError(reasonIn(json) ?? `${base}${path} answered ${response.status}${hint}`, response.status)
   }
   const send = (path: string, body: Json): Promise<Json> =>
     request(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })

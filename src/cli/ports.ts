@@ -77,8 +77,12 @@ export interface Terminal {
   /** of Node.js and of the machine, for `coind version` */
   readonly platform: string
   print(text: string): void
-  /** Asks a person for a secret. @throws ConfigError where nobody can be asked */
-  readSecret(question: string): Promise<string>
+  /**
+   * Asks a person for a secret.
+   * @param instead how to give it where nobody can be asked
+   * @throws ConfigError where nobody can be asked
+   */
+  readSecret(question: string, instead: string): Promise<string>
   /** milliseconds of a steady clock */
   now(): number
   /** Calls `handler` for each SIGTERM and SIGINT. */

@@ -18,6 +18,9 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 64
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
+/** 128 + SIGINT, as shells report it. */
+const EXIT_INTERRUPTED = 130
+const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
 /** Errors whose message is a line for the operator, by name. */
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
@@ -35,6 +38,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['NodeRefused', EXIT_FAILED],
   ['TransactionFailed', EXIT_FAILED],
   ['EvmModuleError', EXIT_UNAVAILABLE],
+  ['Interrupted', EXIT_INTERRUPTED],
 ])
 
 /**
@@ -81,7 +85,7 @@ export async function runCommand(
   ]) {
     add(program, node, terminal)
   }
-  await addNativeCommands(program, args[0], node, terminal)
+  await addNativeCommands(program, args[0] === 'help' ? args[1] : args[0], node, terminal)
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
@@ -138,7 +142,7 @@ function operatorProblem(error: OperatorError): { readonly line: string; readonl
   if (exitCode !== undefined) return { line: error.message, exitCode }
   const { code, address = '', port, path } = error
   if (port !== undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {
-    const why = code === 'EADDRINUSE' ? 'the port is in use' : 'not allowed'
+    const why = code === 'EADDRINUSE' ? `the port is in use: choose another (${PORT_VARIABLES})` : 'not allowed'
     return { line: `cannot listen on ${address}:${port}: ${why}`, exitCode: EXIT_UNAVAILABLE }
   }
   if (code !== undefined && path !== undefined) return { line: error.message, exitCode: EXIT_UNAVAILABLE }

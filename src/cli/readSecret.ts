@@ -2,23 +2,35 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ConfigError } from '../config/configError.ts'
 
+/** The person ended the question, with Ctrl-C or Ctrl-D. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
 /**
  * Asks a person for a secret, which is not shown.
+ * @param instead how to give it without a terminal
  * @throws ConfigError when the process has no terminal
+ * @throws Interrupted when the person does not answer
  */
 export async function readSecret(
   question: string,
+  instead: string,
   input: NodeJS.ReadStream = process.stdin,
   output: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
   if (!input.isTTY) {
-    throw new ConfigError(`cannot ask for it without a terminal (${question.trim()}): use a file or the environment`)
+    const what = question.replace(/:\s*$/, '')
+    throw new ConfigError(`there is no terminal to ask at (${what}): give ${instead}`)
   }
   output.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: silent, terminal: true })
   try {
     return await lines.question('')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ABORT_ERR') throw new Interrupted('interrupted: nothing was done')
+    throw error
   } finally {
     lines.close()
     output.write('\n')

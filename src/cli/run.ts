@@ -16,7 +16,7 @@ const terminal: Terminal = {
   print: (text) => {
     process.stdout.write(text)
   },
-  readSecret: (question) => readSecret(question),
+  readSecret: (question, instead) => readSecret(question, instead),
   now: () => performance.now(),
   onStopSignal: (handler) => {
     process.on('SIGTERM', handler)
@@ -26,6 +26,11 @@ const terminal: Terminal = {
   },
   exitNow: (code) => process.exit(code),
 }
+
+// Whoever read the output (`| head`) has seen enough; a node does not depend on being read.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 const commands = { startNode, initNode, exportBlocks, importBlocks, showNodeId, checkInvariants }
 process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {

@@ -1,7 +1,17 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { MESSAGE_COMMANDS } from '../../src/cli/tx/messageCommands.ts'
+import { VARIABLES, type Variable } from '../../src/config/variables.ts'
+import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
+import { MULTI_SEND_GAS, OUTPUT_GAS, SEND_GAS } from '../../src/modules/bank/gas.ts'
+import { DISTRIBUTION_GAS } from '../../src/modules/distribution/gas.ts'
+import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
+import { GOV_GAS } from '../../src/modules/gov/gas.ts'
+import { SLASHING_GAS } from '../../src/modules/slashing/gas.ts'
+import { STAKING_GAS } from '../../src/modules/staking/gas.ts'
+import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeTokenGas.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -30,6 +40,88 @@ describe('the documents', () => {
     )
     expect(defined.length).toBeGreaterThan(20)
     expect(defined.filter((name) => !page.includes(name))).toEqual([])
+  })
+
+  it('docs/json-rpc.md has the defaults of all limits', () => {
+    const units: Readonly<Record<string, number>> = { MiB: 2 ** 20, s: 1000 }
+    const rows = [...read('docs/json-rpc.md').matchAll(/^\| [^|]+ \| ([\d,]+) ?(\w*) \| (RPC_\w+) \|$/gm)]
+    const defaults = new Map(Object.values<Variable>(VARIABLES).map(({ name, fallback }) => [name, fallback]))
+    expect(rows.length).toBeGreaterThan(7)
+    for (const [, digits, unit, name] of rows) {
+      expect(`${name} ${Number(digits!.replaceAll(',', '')) * (units[unit!] ?? 1)}`).toBe(
+        `${name} ${defaults.get(name!)}`,
+      )
+    }
+  })
+
+  it('docs/native-layer.md has the gas of messages', () => {
+    const table = /\| message \| gas \|\n.*\n((?: *\|.*\n)+)/.exec(read('docs/native-layer.md'))![1]!
+    const rows = table
+      .trimEnd()
+      .split('\n')
+      .map((row) =>
+        row
+          .split('|')[2]!
+          .match(/\d[\d,]*/g)!
+          .map((digits) => BigInt(digits.replaceAll(',', ''))),
+      )
+    const { withdrawRewards, withdrawCommission, setWithdrawAddress, fundCommunityPool } = DISTRIBUTION_GAS
+    expect(STAKING_GAS.cancelUnbonding).toBe(STAKING_GAS.delegate)
+    expect(rows).toEqual([
+      [SEND_GAS, MULTI_SEND_GAS, OUTPUT_GAS],
+      [STAKING_GAS.delegate, STAKING_GAS.undelegate, STAKING_GAS.beginRedelegate],
+      [STAKING_GAS.createValidator, STAKING_GAS.editValidator, SLASHING_GAS.unjail],
+      [withdrawRewards, withdrawCommission, setWithdrawAddress, fundCommunityPool],
+      [GOV_GAS.submitProposal, GOV_GAS.deposit, GOV_GAS.vote, GOV_GAS.cancelProposal],
+      [AUTHZ_GAS.grant, AUTHZ_GAS.revoke, AUTHZ_GAS.exec, AUTHZ_GAS.execMessage],
+      [FEEGRANT_GAS.grant, FEEGRANT_GAS.revoke, FEEGRANT_GAS.prune],
+    ])
+  })
+
+  it('docs/native-token.md has the gas of every function', () => {
+    const rows = [...read('docs/native-token.md').matchAll(/^\| (\w+)(?:, (\w+))?[^|]* \| ([\d,]+) \|/gm)]
+    const listed = rows.flatMap(([, name, other, digits]) => {
+      const gas = BigInt(digits!.replaceAll(',', ''))
+      return [name!, ...(other === undefined || !(other in NATIVE_TOKEN_GAS) ? [] : [other])].map((key) => [key, gas])
+    })
+    expect(Object.fromEntries(listed)).toEqual(NATIVE_TOKEN_GAS)
+  })
+
+  it('docs/rest.md has every module and service', () => {
+    const listed = /^Modules: .*?\.\s/ms.exec(read('docs/rest.md'))![0]
+    const services = globSync('src/rpc/native/*.ts', { cwd: ROOT }).flatMap((file) =>
+      [...read(file).matchAll(/'cosmos\.[a-z0-9.]*?(\w+)\.v1\w*\.(?:Query|Service)'/g)].map((match) => match[1]!),
+    )
+    const groups = new Set(services)
+    expect(groups.size).toBeGreaterThan(15)
+    expect([...groups].filter((group) => !new RegExp(`\\b${group}\\b`).test(listed))).toEqual([])
+  })
+
+  it('docs/cli.md has every command that makes a transaction', () => {
+    const rows = [...read('docs/cli.md').matchAll(/^\| (`[a-z]+ [a-z-]+`(?:, `[a-z -]+`)*) \|/gm)]
+    const listed = rows.flatMap(([, names]) => {
+      const [first, ...others] = names!.replaceAll('`', '').split(', ')
+      return [first, ...others.map((name) => (name.includes(' ') ? name : `${first!.split(' ')[0]} ${name}`))]
+    })
+    expect(listed.sort()).toEqual(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`).sort())
+  })
+
+  it('README.md has every command and every script', () => {
+    const page = read('README.md')
+    const rows = [...page.matchAll(/^\| `(?:coind|npm run|npm) ([\w:-]+)[^`]*` \|/gm)].map((row) => row[1]!)
+    const commands = globSync('src/cli/commands/*.ts', { cwd: ROOT }).map((file) =>
+      basename(file, '.ts').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    )
+    // What npm runs by itself, and what the page tells of elsewhere.
+    const scripts = Object.keys(manifest.scripts).filter((name) => !/^pre/.test(name))
+    expect([...commands, ...scripts].filter((name) => !rows.includes(name) && name !== 'start')).toEqual([])
+    expect(rows.filter((name) => ![...commands, ...scripts].includes(name))).toEqual([])
+  })
+
+  it('docs/operations.md has every exit code', () => {
+    const codes = [...read('src/cli/program.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map((match) => match[1]!)
+    expect(codes.length).toBeGreaterThan(4)
+    expect(codes.filter((code) => !read('docs/operations.md').includes(`\n| ${code} | `))).toEqual([])
   })
 
   it.each(PAGES)('the links of %s lead somewhere', (page) => {

@@ -5,7 +5,7 @@ import { addConfigFlags, configSources } from '../configFlags.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../devnet/accounts.ts'
 import { devnetBanner } from '../devnet/banner.ts'
 import { prepareDevnet } from '../devnet/devnetDirectory.ts'
-import { DEVNET_VARIABLES, devnetSources } from '../devnet/devnetSources.ts'
+import { DEVNET_DEFAULTS, DEVNET_VARIABLES, devnetSources } from '../devnet/devnetSources.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { runNode } from '../runNode.ts'
 
@@ -20,7 +20,7 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     .description('Run a local network of one validator with funded accounts, for development')
     .option('--homedir <path>', 'data directory; HOMEDIR is not used', '.devnet')
     .option('--reset', 'begin a new chain: delete the one in the data directory')
-  addConfigFlags(command, DEVNET_VARIABLES).action(async (options: Options) => {
+  addConfigFlags(command, DEVNET_VARIABLES, DEVNET_DEFAULTS).action(async (options: Options) => {
     const directory = resolve(terminal.workingDirectory, options.homedir)
     const config = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
     await prepareDevnet(directory, options.reset ?? false, terminal.processId)

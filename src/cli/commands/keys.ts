@@ -8,9 +8,9 @@ import {
   givenPrivateKey,
   type KeystoreOptions,
   keystoreDirectory,
-  parseTypedKey,
   readNewPassword,
   readPassword,
+  readTypedKey,
   type SecretOptions,
 } from '../keys/keyOptions.ts'
 import { type Keystore, openKeystore, type StoredKey } from '../keys/keystore.ts'
@@ -29,9 +29,11 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
   add('create', 'Make a new key, and show the mnemonic that can restore it once')
     .argument('<name>', 'name of the key')
     .action(async (name: string, options: KeystoreOptions) => {
+      const keystore = keystoreOf(options)
+      keystore.checkName(name)
       const password = await readNewPassword(options, terminal)
       const mnemonic = await createMnemonic()
-      const key = await keystoreOf(options).add(name, await keyOfMnemonic(mnemonic, 0), password)
+      const key = await keystore.add(name, await keyOfMnemonic(mnemonic, 0), password)
       terminal.print(
         `${describe(key)}\nWrite these words down and keep them safe: they are the key.\n\n  ${mnemonic}\n`,
       )
@@ -40,23 +42,29 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
   addSecretOptions(add('import', 'Add a key from a file, the environment, or typed in (hex digits or a mnemonic)'))
     .argument('<name>', 'name of the key')
     .action(async (name: string, options: KeystoreOptions & SecretOptions) => {
-      const privateKey =
-        (await givenPrivateKey(options, terminal)) ??
-        (await parseTypedKey(await terminal.readSecret('Private key or mnemonic: '), options))
-      const key = await keystoreOf(options).add(name, privateKey, await readNewPassword(options, terminal))
+      const keystore = keystoreOf(options)
+      keystore.checkName(name)
+      const privateKey = (await givenPrivateKey(options, terminal)) ?? (await readTypedKey(options, terminal))
+      const key = await keystore.add(name, privateKey, await readNewPassword(options, terminal))
       terminal.print(describe(key))
     })
 
-  add('list', 'Show all keys').action((options: KeystoreOptions) => {
-    const keystore = keystoreOf(options)
-    const all = keystore.list()
-    terminal.print(all.length === 0 ? `There are no keys in ${keystore.directory}\n` : all.map(describe).join('\n'))
-  })
+  add('list', 'Show all keys')
+    .option('--json', 'print JSON')
+    .action((options: KeystoreOptions & JsonOption) => {
+      const keystore = keystoreOf(options)
+      const all = keystore.list()
+      if (options.json === true) terminal.print(`${JSON.stringify(all.map(encodings), null, 2)}\n`)
+      else if (all.length === 0) terminal.print(`There are no keys in ${keystore.directory}\n`)
+      else terminal.print(all.map(describe).join('\n'))
+    })
 
   add('show', 'Show both encodings of a key’s address')
     .argument('<name>', 'name of the key, or its address')
-    .action((name: string, options: KeystoreOptions) => {
-      terminal.print(describe(keystoreOf(options).find(name)))
+    .option('--json', 'print JSON')
+    .action((name: string, options: KeystoreOptions & JsonOption) => {
+      const key = keystoreOf(options).find(name)
+      terminal.print(options.json === true ? `${JSON.stringify(encodings(key), null, 2)}\n` : describe(key))
     })
 
   add('export', 'Print a private key')
@@ -86,10 +94,24 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
     })
 }
 
-function describe({ name, address }: StoredKey): string {
+interface JsonOption {
+  readonly json?: true
+}
+
+function encodings({ name, address }: StoredKey) {
+  return {
+    name,
+    address: toChecksumAddress(address),
+    bech32: toBech32(address),
+    validator: toBech32(address, BECH32_OPERATOR),
+  }
+}
+
+function describe(key: StoredKey): string {
+  const { name, address, bech32, validator } = encodings(key)
   return `${name}
-  address    ${toChecksumAddress(address)}
-  bech32     ${toBech32(address)}
-  validator  ${toBech32(address, BECH32_OPERATOR)}
+  address    ${address}
+  bech32     ${bech32}
+  validator  ${validator}
 `
 }

@@ -35,14 +35,12 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
     )
     .option('--hostname-prefix <name>', 'each node has a host of its own, <name>0 and on, with the usual ports')
   const { network, chainId, evmChainId, genesisWallet, selfDelegationAcoin } = VARIABLES
-  addConfigFlags(command, [network, chainId, evmChainId, genesisWallet, selfDelegationAcoin]).action(
+  const defaults = { [network.name]: 'testnet' }
+  addConfigFlags(command, [network, chainId, evmChainId, genesisWallet, selfDelegationAcoin], defaults).action(
     (options: Options) => {
       // The environment and `.env` may be those of a real node.
       const { flags } = configSources(command, terminal)
-      const config = loadConfig(
-        { flags, environment: {}, dotenv: { [network.name]: 'testnet' } },
-        terminal.homeDirectory,
-      )
+      const config = loadConfig({ flags, environment: {}, dotenv: defaults }, terminal.homeDirectory)
       const testnet = createTestnet({
         directory: resolve(terminal.workingDirectory, options.outputDir),
         chainId: config.chainId,

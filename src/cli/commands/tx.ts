@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
+import type { MessageHandler } from '../../modules/message.ts'
+import { MESSAGES } from '../../modules/messages.ts'
 import { addressOf } from '../../modules/tx/signTransaction.ts'
-import { toBech32 } from '../../primitives/address.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { parseDecimal } from '../../primitives/decimal.ts'
 import { JsonFormError } from '../../primitives/protoScalars.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
@@ -15,6 +17,7 @@ import {
   keystoreDirectory,
   readPassword,
   type SecretOptions,
+  sourceOf,
 } from '../keys/keyOptions.ts'
 import { openKeystore } from '../keys/keystore.ts'
 import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
@@ -82,7 +85,8 @@ function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
     const signer = await readSigner(options, terminal)
     const from = toBech32(signer.address)
     const values = command.opts<Record<string, string | boolean | undefined>>()
-    const messages = (await entry.build({ from, args, options: values, client, terminal })).map(readMessage)
+    const built = await entry.build({ from, args, options: values, client, terminal })
+    const messages = built.map((message) => readMessage(message, signer.address))
     const terms = await completeTerms(messages, wishesOf(options), signer, client)
     const raw = sign(messages, terms, signer)
     if (options.dryRun === true) {
@@ -121,15 +125,17 @@ function addTransactionOptions(command: Command): Command {
 }
 
 async function readSigner(options: Options, terminal: Terminal): Promise<Signer> {
+  const keystore = openKeystore(keystoreDirectory(options, terminal))
   const given = await givenPrivateKey(options, terminal)
   if (given !== undefined) {
     const signer = signerOf(given)
-    if (options.from !== undefined && accountText(options.from) !== toBech32(signer.address)) {
-      throw new ConfigError(`the given key is that of ${toBech32(signer.address)}, not of ${options.from}`)
+    if (options.from !== undefined && !equalBytes(keystore.addressOf(options.from), signer.address)) {
+      throw new ConfigError(
+        `${sourceOf(options)} holds the key of ${toBech32(signer.address)}, not of ${options.from}: leave one of the two out`,
+      )
     }
     return signer
   }
-  const keystore = openKeystore(keystoreDirectory(options, terminal))
   if (options.from === undefined) {
     throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
   }
@@ -155,15 +161,29 @@ function wishesOf(options: Options): TransactionWishes {
   }
 }
 
-/** @throws ConfigError when the node's version has no such message, or not of this form */
-function readMessage({ '@type': typeUrl, ...fields }: MessageJson): AnyValue {
+/** @throws ConfigError when the node's version has no such message, or not of this form, or `signer` cannot sign it */
+function readMessage({ '@type': typeUrl, ...fields }: MessageJson, signer: Address): AnyValue {
   const type = JSON_TYPES_OF_ANY.typeOf(typeUrl)
-  if (type === undefined) throw new ConfigError(`there is no message ${typeUrl}`)
+  const handler = MESSAGES.get(typeUrl)
+  if (type === undefined || handler === undefined) throw new ConfigError(`there is no message ${typeUrl}`)
   try {
-    return { typeUrl, value: type.encode(type.fromJson(fields, JSON_TYPES_OF_ANY) as never) }
+    const message = type.fromJson(fields, JSON_TYPES_OF_ANY)
+    const other = signersOf(message, handler).find((address) => !equalBytes(address, signer))
+    if (other !== undefined) {
+      throw new ConfigError(`${typeUrl} has to be signed by ${toBech32(other)}, not by ${toBech32(signer)}`)
+    }
+    return { typeUrl, value: type.encode(message as never) }
   } catch (error) {
     if (error instanceof JsonFormError) throw new ConfigError(`${typeUrl}: ${error.message}`)
     throw error
+  }
+}
+
+function signersOf(message: unknown, { type, signers }: MessageHandler): readonly Address[] {
+  try {
+    return signers(message)
+  } catch (error) {
+    throw new ConfigError(`${type.typeUrl}: the address of who signs is wrong: ${(error as Error).message}`)
   }
 }
 

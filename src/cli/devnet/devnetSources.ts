@@ -7,6 +7,9 @@ const GROUPS: readonly Variable['group'][] = ['JSON-RPC', 'Execution and storage
 /** They tell others about a public node. */
 const PUBLIC_NAMES: readonly string[] = [VARIABLES.publicRpcUrl.name, VARIABLES.heartbeatUrl.name]
 
+/** Everybody knows its keys: by default it is reachable from this machine alone. */
+export const DEVNET_DEFAULTS = { RPC_HOST: '127.0.0.1', P2P_HOST: '127.0.0.1' } as const
+
 /** The variables that a devnet takes; all others are the devnet's own. */
 export const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES).filter(
   (entry) => entry === VARIABLES.p2pPort || (GROUPS.includes(entry.group) && !PUBLIC_NAMES.includes(entry.name)),
@@ -14,8 +17,7 @@ export const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VAR
 
 /**
  * The configuration of a devnet: the network, the genesis and the data directory are its own whatever the environment and
- * `.env` of a real node say; ports, limits, pruning and logs can be set. It listens on the loopback interface by default, because
- * everybody knows its keys.
+ * `.env` of a real node say; ports, limits, pruning and logs can be set.
  * @param directory data directory
  */
 export function devnetSources(sources: ConfigSources, directory: string): ConfigSources {
@@ -30,7 +32,7 @@ export function devnetSources(sources: ConfigSources, directory: string): Config
       GENESIS_WALLET: toChecksumAddress(DEVNET_ACCOUNTS[0]!.address),
     },
     environment: taken(sources.environment),
-    dotenv: { RPC_HOST: '127.0.0.1', P2P_HOST: '127.0.0.1', ...defined(taken(sources.dotenv)) },
+    dotenv: { ...DEVNET_DEFAULTS, ...defined(taken(sources.dotenv)) },
   }
 }
 

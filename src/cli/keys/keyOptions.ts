@@ -11,6 +11,7 @@ import { keyOfMnemonic } from './mnemonic.ts'
 export const PRIVATE_KEY_VARIABLE = 'COIND_PRIVATE_KEY'
 export const PASSWORD_VARIABLE = 'COIND_KEY_PASSWORD'
 const KEYSTORE_VARIABLE = 'COIND_KEYSTORE'
+const INSTEAD_OF_PASSWORD = `--password-file or ${PASSWORD_VARIABLE}`
 /** Shorter passwords of new keys are refused. */
 const MIN_PASSWORD = 8
 
@@ -61,7 +62,8 @@ export async function readPassword(
   terminal: Terminal,
 ): Promise<string> {
   if (passwordFile !== undefined) return readSecretFile(passwordFile, terminal)
-  return terminal.environment[PASSWORD_VARIABLE] ?? terminal.readSecret(`Password of the key ${name}: `)
+  const given = terminal.environment[PASSWORD_VARIABLE]
+  return given ?? terminal.readSecret(`Password of the key ${name}: `, INSTEAD_OF_PASSWORD)
 }
 
 /**
@@ -71,9 +73,10 @@ export async function readPassword(
 export async function readNewPassword({ passwordFile }: KeystoreOptions, terminal: Terminal): Promise<string> {
   const given =
     passwordFile === undefined ? terminal.environment[PASSWORD_VARIABLE] : readSecretFile(passwordFile, terminal)
-  const password = given ?? (await terminal.readSecret('New password (it encrypts the key): '))
+  const ask = (question: string): Promise<string> => terminal.readSecret(question, INSTEAD_OF_PASSWORD)
+  const password = given ?? (await ask('New password (it encrypts the key): '))
   if (password.length < MIN_PASSWORD) throw new ConfigError(`the password needs at least ${MIN_PASSWORD} characters`)
-  if (given === undefined && (await terminal.readSecret('The same again: ')) !== password) {
+  if (given === undefined && (await ask('The same again: ')) !== password) {
     throw new ConfigError('the two passwords differ: nothing was written')
   }
   return password
@@ -94,18 +97,25 @@ export async function givenPrivateKey(options: SecretOptions, terminal: Terminal
   return variable === undefined ? undefined : parsePrivateKey(variable, PRIVATE_KEY_VARIABLE)
 }
 
+/** Where `givenPrivateKey` has its key from, for messages. */
+export function sourceOf({ privateKeyFile, mnemonicFile }: SecretOptions): string {
+  return privateKeyFile ?? mnemonicFile ?? PRIVATE_KEY_VARIABLE
+}
+
 /**
- * A key that was typed: hex digits or the words of a mnemonic.
- * @throws ConfigError when it is neither
+ * Asks for a key: hex digits or the words of a mnemonic.
+ * @throws ConfigError when the answer is neither
  */
-export async function parseTypedKey(text: string, options: SecretOptions): Promise<Uint8Array> {
+export async function readTypedKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array> {
+  const instead = `--private-key-file, --mnemonic-file or ${PRIVATE_KEY_VARIABLE}`
+  const text = await terminal.readSecret('Private key or mnemonic: ', instead)
   if (/\s/.test(text.trim())) return keyOfMnemonic(text, parseIndex(options.index ?? '0'))
   return parsePrivateKey(text, 'what was typed')
 }
 
 function parsePrivateKey(text: string, source: string): Uint8Array {
   const trimmed = text.trim()
-  // The files of `coind testnet` and `coind keys export --unsafe` are JSON.
+  // The files of `coind testnet` are JSON.
   const digits = /"private_key":\s*"([^"]*)"/.exec(trimmed)?.[1] ?? trimmed
   const match = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(digits)
   if (match === null) throw new ConfigError(`${source} does not hold a private key of 64 hex digits`)
@@ -119,7 +129,7 @@ function parseIndex(text: string): number {
   return Number(text)
 }
 
-/** The first line of a file, which is how editors leave it. */
+/** What a file holds, without the end of the line that editors leave. */
 function readSecretFile(path: string, terminal: Terminal): string {
   const file = resolve(terminal.workingDirectory, path)
   try {

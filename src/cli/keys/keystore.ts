@@ -22,6 +22,10 @@ export interface Keystore {
   list(): readonly StoredKey[]
   /** by name or by address in either encoding. @throws ConfigError when there is none */
   find(nameOrAddress: string): StoredKey
+  /** The address that a text is or names. @throws ConfigError when it is neither */
+  addressOf(nameOrAddress: string): Address
+  /** @throws ConfigError when no new key can have this name */
+  checkName(name: string): void
   /** @throws ConfigError when the name or the key is there already */
   add(name: string, privateKey: Uint8Array, password: string): Promise<StoredKey>
   /** The private key, 32 bytes. @throws ConfigError when the password is wrong or the file is damaged */
@@ -54,6 +58,11 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
     },
 
     find: (nameOrAddress) => {
+      // By its name a key is found whatever else is in the directory.
+      const path = pathOf({ name: nameOrAddress })
+      if (NAME.test(nameOrAddress) && existsSync(path)) {
+        return { name: nameOrAddress, address: readStoredAddress(path) }
+      }
       const keys = keystore.list()
       const address = addressIn(nameOrAddress)
       const found = keys.find(
@@ -64,17 +73,21 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       throw new ConfigError(`there is no key ${nameOrAddress} in ${directory}: ${known}`)
     },
 
-    add: async (name, privateKey, password) => {
+    addressOf: (nameOrAddress) => addressIn(nameOrAddress) ?? keystore.find(nameOrAddress).address,
+
+    checkName: (name) => {
       if (!NAME.test(name)) {
         throw new ConfigError(`${name} cannot name a key: use up to 64 letters, digits, dots, dashes and underscores`)
       }
+      if (existsSync(pathOf({ name }))) throw new ConfigError(`${directory} has a key ${name} already`)
+    },
+
+    add: async (name, privateKey, password) => {
+      keystore.checkName(name)
       const wallet = (await loadWallet()).fromPrivateKey(privateKey)
       const key = { name, address: wallet.getAddress() }
-      const twin = keystore.list().find((other) => other.name === name || equalBytes(other.address, key.address))
-      if (twin !== undefined) {
-        const what = twin.name === name ? `a key ${name}` : `this key under the name ${twin.name}`
-        throw new ConfigError(`${directory} has ${what} already`)
-      }
+      const twin = keystore.list().find((other) => equalBytes(other.address, key.address))
+      if (twin !== undefined) throw new ConfigError(`${directory} has this key under the name ${twin.name} already`)
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       const file = {
         address: bytesToHex(key.address).slice(2),
@@ -91,7 +104,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
         // Some wallets write its names in capitals.
         wallet = await (await loadWallet()).fromV3(text.toLowerCase(), password)
       } catch (error) {
-        throw new ConfigError(`${pathOf(key)} cannot be opened: ${(error as Error).message}`)
+        throw new ConfigError(`${pathOf(key)} cannot be opened (${(error as Error).message}): is the password right?`)
       }
       if (!equalBytes(wallet.getAddress(), key.address)) {
         throw new ConfigError(`${pathOf(key)} is damaged: it holds another key than that of its address`)
@@ -107,10 +120,11 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
 /** @throws ConfigError when the file is no keystore that names its address */
 function readStoredAddress(path: string): Address {
   try {
-    const { address } = JSON.parse(readFileSync(path, 'utf8')) as { readonly address: string }
-    return parseAddress(`0x${address.replace(/^0x/i, '')}`)
+    const { address } = JSON.parse(readFileSync(path, 'utf8')) as { readonly address: unknown }
+    return parseAddress(`0x${String(address).replace(/^0x/i, '')}`)
   } catch (cause) {
-    throw new ConfigError(`${path} is not a keystore file with an address (${(cause as Error).message})`)
+    const why = (cause as Error).message
+    throw new ConfigError(`${path} is not a keystore file with an address (${why}): move it elsewhere`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config/configError.ts'
-import { BECH32_ACCOUNT, BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
+import { BECH32_ACCOUNT, BECH32_OPERATOR, parseTypedAddress, toBech32 } from '../../primitives/address.ts'
 
 /**
  * An account as `coin1…`, from either encoding.
@@ -22,7 +22,7 @@ export function operatorText(text: string): string {
 
 function read(text: string, prefix: string): Uint8Array {
   try {
-    return parseAddress(text, prefix)
+    return parseTypedAddress(text, prefix)
   } catch (error) {
     throw new ConfigError(`${text} is not an address: ${(error as Error).message}`)
   }

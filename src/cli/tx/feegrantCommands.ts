@@ -38,4 +38,11 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
       { '@type': '/cosmos.feegrant.v1beta1.MsgRevokeAllowance', granter: from, grantee: accountText(grantee!) },
     ],
   },
+  {
+    group: 'feegrant',
+    name: 'prune',
+    description: 'Remove up to 75 allowances that expired, of whoever; blocks do so by themselves',
+    arguments: [],
+    build: ({ from }) => [{ '@type': '/cosmos.feegrant.v1beta1.MsgPruneAllowances', pruner: from }],
+  },
 ]

@@ -1,7 +1,9 @@
+import { entryHash } from '../../chain/entryKind.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { coinsOf } from '../../modules/coin.ts'
 import { signTransaction } from '../../modules/tx/signTransaction.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
 import { type Decimal, parseDecimal, roundUp } from '../../primitives/decimal.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
@@ -82,38 +84,62 @@ export function sign(messages: readonly AnyValue[], terms: TransactionTerms, { p
  * Gives a signed transaction to the node.
  * @returns its hash
  * @throws TransactionFailed when the node refuses it
+ * @throws NodeRequestError when it does not answer: it may have the transaction, so the message has the hash
  */
 export async function broadcast(raw: Uint8Array, client: NodeClient): Promise<string> {
-  const answer = (await client.comet('broadcast_tx_sync', { tx: Buffer.from(raw).toString('base64') })) as {
-    readonly code: number
-    readonly codespace: string
-    readonly log: string
-    readonly hash: string
-  }
+  const answer = await sendRaw(raw, client)
   if (answer.code !== 0) throw new TransactionFailed(`refused: ${answer.log} (${answer.codespace}/${answer.code})`)
   return answer.hash
+}
+
+interface BroadcastAnswer {
+  readonly code: number
+  readonly codespace: string
+  readonly log: string
+  readonly hash: string
+}
+
+async function sendRaw(raw: Uint8Array, client: NodeClient): Promise<BroadcastAnswer> {
+  try {
+    const answer = await client.comet('broadcast_tx_sync', { tx: Buffer.from(raw).toString('base64') })
+    return answer as unknown as BroadcastAnswer
+  } catch (error) {
+    const hash = bytesToHex(entryHash(raw)).slice(2).toUpperCase()
+    throw error instanceof NodeRequestError ? inDoubt(hash, error) : error
+  }
+}
+
+/** Whoever would send again pays twice if the transaction did arrive. */
+function inDoubt(hash: string, error: NodeRequestError): NodeRequestError {
+  const advice = `${hash} may have arrived all the same: before you send again, look with coind query tx tx ${hash}`
+  return new NodeRequestError(`${error.message}. ${advice}`, error.status, { cause: error })
 }
 
 /**
  * Waits until a transaction is in a block, and gives its `tx_response`.
  * @throws TransactionFailed when it failed there, or did not come into a block for a minute
+ * @throws NodeRequestError when the node did not answer at the end of that minute
  */
 export async function waitForBlock(
   hash: string,
   client: NodeClient,
   now: () => number = () => performance.now(),
 ): Promise<Json> {
+  let silence: NodeRequestError | undefined
   for (
     const endMs = now() + INCLUSION_MS;
     now() < endMs;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   ) {
     const response = await findTransaction(hash, client)
-    if (response === undefined) continue
+    // The node may be about to start again.
+    silence = response instanceof NodeRequestError ? response : undefined
+    if (response === undefined || response instanceof NodeRequestError) continue
     const { code, codespace, raw_log: log } = response
     if (code === 0) return response
     throw new TransactionFailed(`${hash} failed in block ${String(response['height'])}: ${log} (${codespace}/${code})`)
   }
+  if (silence !== undefined) throw inDoubt(hash, silence)
   throw new TransactionFailed(`${hash} is in no block after a minute: look later with coind query tx tx ${hash}`)
 }
 
@@ -123,12 +149,13 @@ type TxResponse = { readonly [name: string]: Json } & {
   readonly raw_log: string
 }
 
-async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | undefined> {
+/** Undefined when the node knows of no such transaction; what the node said when it gave no answer. */
+async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | NodeRequestError | undefined> {
   try {
     return ((await client.get(`/cosmos/tx/v1beta1/txs/${hash}`)) as { readonly tx_response: TxResponse }).tx_response
   } catch (error) {
-    if (error instanceof NodeRequestError && error.status === 404) return undefined
-    throw error
+    if (!(error instanceof NodeRequestError)) throw error
+    return error.status === 404 ? undefined : error
   }
 }
 

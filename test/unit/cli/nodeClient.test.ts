@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createNodeClient } from '../../../src/cli/nodeClient.ts'
+import { connectNode, createNodeClient } from '../../../src/cli/nodeClient.ts'
 
 let server: Server
 let url: string
@@ -11,6 +11,7 @@ beforeAll(async () => {
     if (request.url === '/gone') request.socket.destroy()
     else if (request.url === '/rpc') response.end('{"error":{"code":-32603,"message":"Internal error","data":"why"}}')
     else if (request.url === '/text') response.writeHead(502).end('<html>')
+    else if (request.url === '/metrics') response.end('# HELP')
     else response.writeHead(404).end('{"code":5,"message":"no such account","details":[]}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -36,7 +37,18 @@ describe('a node that does not give what is asked for', () => {
     await expect(createNodeClient(url).get('/gone')).rejects.toMatchObject(unreachable)
   })
 
-  it('is unreachable under what is no address', () => {
-    expect(() => createNodeClient('localhost:8080')).toThrow('localhost:8080 is not an address of a node')
+  it('may be another server', async () => {
+    const refused = { name: 'NodeRefused', message: `${url}/metrics answered 200: is ${url} the RPC port of a node?` }
+    await expect(createNodeClient(url).get('/metrics')).rejects.toMatchObject(refused)
+  })
+
+  it('is a mistake when it has no address', () => {
+    const mistake = {
+      name: 'ConfigError',
+      message: expect.stringContaining('localhost:8080 is not an address of a node'),
+    }
+    expect(() => createNodeClient('localhost:8080')).toThrow(expect.objectContaining(mistake))
+    expect(connectNode({}, { environment: { COIND_NODE: '' } }).url).toBe('http://localhost:8080')
+    expect(connectNode({}, { environment: { COIND_NODE: url } }).url).toBe(url)
   })
 })

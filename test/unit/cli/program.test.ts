@@ -137,13 +137,19 @@ describe('coind', () => {
     expect([mistake.code, mistake.errors]).toEqual([64, ['GENESIS_WALLET is not set']])
     const inUse = Object.assign(new Error('listen'), { code: 'EADDRINUSE', address: '0.0.0.0', port: 8080 })
     const busy = await run('start', { start: () => Promise.reject(inUse) })
-    expect([busy.code, busy.errors]).toEqual([69, ['cannot listen on 0.0.0.0:8080: the port is in use']])
+    expect([busy.code, busy.errors]).toEqual([
+      69,
+      ['cannot listen on 0.0.0.0:8080: the port is in use: choose another (RPC_PORT, P2P_PORT or METRICS_PORT)'],
+    ])
     const elsewhere = Object.assign(new Error('another genesis'), { name: 'GenesisMismatch' })
     const mismatch = await run('start', { start: () => Promise.reject(elsewhere) })
     expect([mismatch.code, mismatch.errors]).toEqual([65, ['another genesis']])
     const inThread = new Error('the socket thread failed', { cause: inUse })
     const thread = await run('start', { start: () => Promise.reject(inThread) })
-    expect([thread.code, thread.errors]).toEqual([69, ['cannot listen on 0.0.0.0:8080: the port is in use']])
+    expect([thread.code, thread.errors]).toEqual([
+      69,
+      ['cannot listen on 0.0.0.0:8080: the port is in use: choose another (RPC_PORT, P2P_PORT or METRICS_PORT)'],
+    ])
     const file = await run('start', { start: async () => openSync(join(directory, 'no/such'), 'r') as never })
     expect([file.code, file.errors]).toEqual([69, [expect.stringMatching(/^ENOENT: no such file/)]])
     await expect(run('start', { start: () => Promise.reject(new TypeError('bug')) })).rejects.toThrow('bug')
@@ -178,7 +184,9 @@ describe('coind', () => {
 
   it('prints node ID, version and genesis hash', async () => {
     expect((await run('show-node-id')).printed).toBe(`${'ef'.repeat(20)}\n`)
-    expect((await run('version')).printed).toBe(`coind ${VERSION} (linux-x64)\n`)
+    for (const args of ['version', '--version', '-V']) {
+      expect(await run(args)).toMatchObject({ code: 0, printed: `coind ${VERSION} (linux-x64)\n` })
+    }
     writeFileSync(join(directory, 'g.json'), exampleGenesis())
     const byName = await run('genesis hash g.json')
     expect(byName.printed).toMatch(/^[0-9a-f]{64}\n$/)
@@ -192,6 +200,38 @@ describe('coind', () => {
     expect(code).toBe(0)
     expect(printed).toMatch(/JSON-RPC:\n.*--rpc-host/)
     expect(printed).toContain('--genesis-self-delegation <value>')
+  })
+
+  it.each([
+    ['help tx', /\n {2}staking .*\n/],
+    ['help query', /\n {2}bank .*\n/],
+    ['testnet --help', /--network <value> .*\(default: testnet\)/],
+    ['devnet --help', /--rpc-host <value> .*\(default:\s+127\.0\.0\.1\)/],
+  ])('%s shows what is there, with the defaults of the command', async (args, expected) => {
+    expect(await run(args)).toMatchObject({ code: 0, printed: expect.stringMatching(expected) })
+  })
+
+  it('signs messages of the given key alone', async () => {
+    const [own, other] = DEVNET_ACCOUNTS
+    const message = (from: string) =>
+      JSON.stringify({ '@type': '/cosmos.bank.v1beta1.MsgSend', from_address: from, to_address: from, amount: [] })
+    const environment = { COIND_PRIVATE_KEY: own!.privateKey, COIND_NODE: 'http://127.0.0.1:1' }
+    const [mine, theirs] = [own!, other!].map(({ address }) => toBech32(address))
+    writeFileSync(join(directory, 'm.json'), message(theirs!))
+    const refused = await run('tx messages send m.json', { environment })
+    const line = `/cosmos.bank.v1beta1.MsgSend has to be signed by ${theirs}, not by ${mine}`
+    expect([refused.code, refused.errors]).toEqual([64, [line]])
+    const elsewhere = await run(`tx messages send m.json --from ${theirs}`, { environment })
+    expect([elsewhere.code, elsewhere.errors]).toEqual([
+      64,
+      [expect.stringMatching(/^COIND_PRIVATE_KEY holds the key of/)],
+    ])
+    writeFileSync(join(directory, 'm.json'), message('nobody'))
+    const wrong = await run('tx messages send m.json', { environment })
+    expect([wrong.code, wrong.errors]).toEqual([64, [expect.stringMatching(/address of who signs is wrong/)]])
+    writeFileSync(join(directory, 'm.json'), message(mine!))
+    const asked = await run(`tx messages send m.json --from ${mine}`, { environment })
+    expect([asked.code, asked.errors]).toEqual([69, [expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:1/)]])
   })
 })
 
@@ -311,6 +351,7 @@ describe('stop signals', () => {
     ['SyncError', 65],
     ['NodeUnreachable', 69],
     ['NodeRefused', 1],
+    ['Interrupted', 130],
   ])('%s is one line and exit code %i', async (name, exitCode) => {
     const error = Object.assign(new Error('what is wrong'), { name })
     const { code, errors } = await run('start', { start: () => Promise.reject(error) })

@@ -82,6 +82,17 @@ describe('a keystore', () => {
     expect(() => keystore.list()).toThrow(`${path} is not a keystore file`)
     await expect(keystore.open(key, 'correct horse')).rejects.toThrow('cannot be opened')
   })
+
+  it('gives a key by its name whatever other files hold', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    await keystore.add('alice', KEY, 'correct horse')
+    writeFileSync(join(directory, 'notes.json'), '{"address":7}')
+    expect(keystore.find('alice').address).toEqual(ADDRESS)
+    expect(keystore.addressOf('alice')).toEqual(ADDRESS)
+    expect(() => keystore.find('bob')).toThrow(/notes\.json is not a keystore file.*move it elsewhere/)
+    expect(() => keystore.checkName('alice')).toThrow('has a key alice already')
+    expect(() => keystore.checkName('bob')).not.toThrow()
+  })
 })
 
 describe('mnemonics', () => {

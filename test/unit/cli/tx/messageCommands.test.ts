@@ -10,7 +10,7 @@ import {
   MsgWithdrawDelegatorReward,
   MsgWithdrawValidatorCommission,
 } from 'cosmjs-types/cosmos/distribution/v1beta1/tx'
-import { MsgGrantAllowance, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
+import { MsgGrantAllowance, MsgPruneAllowances, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import {
   MsgCancelProposal,
   MsgDeposit,
@@ -81,6 +81,7 @@ const DECODERS: Readonly<Record<string, { decode(bytes: Uint8Array): unknown }>>
     MsgExec,
     MsgGrantAllowance,
     MsgRevokeAllowance,
+    MsgPruneAllowances,
   ].map((type) => [type.typeUrl, type]),
 )
 
@@ -234,17 +235,19 @@ describe('commands below coind tx', () => {
     ['authz exec', [MESSAGES], {}, [{ grantee: FROM, msgs: [{ typeUrl: '/cosmos.gov.v1.MsgVote' }] }]],
     ['feegrant grant', [OTHER], { spendLimit: '1.5COIN' }, [{ granter: FROM, grantee: OTHER }]],
     ['feegrant revoke', [OTHER], {}, [{ granter: FROM, grantee: OTHER }]],
+    ['feegrant prune', [], {}, [{ pruner: FROM }]],
     ['messages send', [MESSAGES], {}, [{ typeUrl: '/cosmos.gov.v1.MsgVote', proposalId: 7n, voter: OTHER }]],
   ])('%s', async (command, args, options, expected) => {
     expect(await build(command, args, options)).toMatchObject(expected)
   })
 
   it('have a test each', () => {
-    expect(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`)).toHaveLength(25)
+    expect(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`)).toHaveLength(26)
   })
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, string]>([
     ['bank send', ['nobody', '1COIN'], {}, 'nobody is not an address'],
+    ['bank send', [OTHER_HEX.replace('C51812dc', 'C51812Dc'), '1COIN'], {}, 'EIP-55'],
     ['bank send', [VALIDATOR, '1COIN'], {}, 'expected the prefix coin'],
     ['bank send', [OTHER, '1'], {}, '1 is not an amount'],
     ['bank send', [OTHER, '-1COIN'], {}, '-1COIN is not an amount'],

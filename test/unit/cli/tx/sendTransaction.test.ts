@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { type NodeClient, NodeRequestError } from '../../../../src/cli/nodeClient.ts'
+import { broadcast, waitForBlock } from '../../../../src/cli/tx/sendTransaction.ts'
+import { bytesToHex } from '../../../../src/primitives/bytes.ts'
+import { keccak256, sha256 } from '../../../../src/primitives/hash.ts'
+
+const HASH = 'AB'.repeat(32)
+const SILENCE = new NodeRequestError('no answer', undefined)
+
+function node(...answers: readonly unknown[]): NodeClient {
+  const left = [...answers]
+  const next = async (): Promise<never> => {
+    const answer = left.shift()
+    if (answer instanceof Error) throw answer
+    return answer as never
+  }
+  return { url: 'http://node', get: next, post: next, comet: next }
+}
+
+/** A clock that is past the wait after `rounds` looks. */
+function clock(rounds: number): () => number {
+  let looks = 0
+  return () => (looks++ > rounds ? 1e9 : 0)
+}
+
+describe('a node that falls silent', () => {
+  it.each([
+    ['native', Uint8Array.of(0x0a, 1), sha256],
+    ['EVM', Uint8Array.of(0x02, 1), keccak256],
+  ])('while it gets a transaction (%s) may have it: the message has its hash', async (_, raw, hashOf) => {
+    const hash = bytesToHex(hashOf(raw)).slice(2).toUpperCase()
+    await expect(broadcast(raw, node(SILENCE))).rejects.toMatchObject({
+      name: 'NodeUnreachable',
+      message: expect.stringMatching(`^no answer\\. ${hash} may have arrived.*coind query tx tx ${hash}$`),
+    })
+  })
+
+  it('while the transaction is awaited may come back', async () => {
+    const response = { code: 0, txhash: HASH }
+    expect(await waitForBlock(HASH, node(SILENCE, { tx_response: response }), clock(2))).toEqual(response)
+  })
+
+  it('for longer is what the wait ends with', async () => {
+    await expect(waitForBlock(HASH, node(SILENCE), clock(1))).rejects.toMatchObject({
+      name: 'NodeUnreachable',
+      message: expect.stringContaining(`coind query tx tx ${HASH}`),
+    })
+  })
+})
+
+describe('a transaction', () => {
+  it('that is in no block is to be looked for later', async () => {
+    const notFound = new NodeRequestError('tx not found', 404)
+    await expect(waitForBlock(HASH, node(notFound), clock(1))).rejects.toMatchObject({
+      name: 'TransactionFailed',
+      message: `${HASH} is in no block after a minute: look later with coind query tx tx ${HASH}`,
+    })
+  })
+
+  it('that failed says why', async () => {
+    const failed = { code: 5, codespace: 'sdk', raw_log: 'insufficient funds', height: '7' }
+    await expect(waitForBlock(HASH, node({ tx_response: failed }), clock(1))).rejects.toThrow(
+      `${HASH} failed in block 7: insufficient funds (sdk/5)`,
+    )
+  })
+})
