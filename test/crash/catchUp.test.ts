@@ -16,6 +16,8 @@ const BLOCKS = 800
 const KILLS = 4
 /** Blocks that a child follows before it is killed, more or less: not the same in each round. */
 const BLOCKS_BEFORE_KILL = [30, 150, 210, 90]
+/** It may follow so many more until it is: all children together never come to the end, however late the kill. */
+const BLOCKS_UNTIL_KILLED = 60
 
 let directory: string
 beforeEach(() => {
@@ -62,7 +64,9 @@ async function follow(
   blocks: number,
 ): Promise<{ readonly last: number; readonly code: number | null }> {
   const script = new URL('./importChild.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [script, home, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, home, path, `${blocks + BLOCKS_UNTIL_KILLED}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let last = 0
   let followed = 0
   child.stdout.on('data', (data: Buffer) => {

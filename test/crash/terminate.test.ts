@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { Facts } from './facts.ts'
@@ -22,8 +22,11 @@ it.each(['SIGTERM', 'SIGINT'] as const)('stops cleanly under load on %s, and los
   for (let round = 0; round < 2; round++) {
     const node = await startNode({ homedir })
     expect(await facts.check(node.url, true)).toEqual([])
+    const before = facts.receipts
     const load = startLoad(node, facts, createRandom(round))
-    await setTimeout(1_500 + round * 130)
+    const isUnderLoad = vi.waitFor(() => expect(facts.receipts).toBeGreaterThan(before), { timeout: 30_000 })
+    await Promise.race([isUnderLoad, load.ended])
+    await setTimeout(500 + round * 130)
     expect(await node.kill(signal)).toBe(0)
     await load.stop()
     expect(node.output()).toContain('node has stopped')

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
-const START_TIMEOUT_MS = 30_000
+const START_TIMEOUT_MS = 60_000
 const ANSWER_TIMEOUT_MS = 30_000
 const POLL_MS = 25
 
@@ -21,7 +21,7 @@ export interface NodeOptions {
   readonly host?: string
   /** a command that runs the rest of its arguments, elsewhere: in a network namespace */
   readonly within?: readonly string[]
-  /** how long it may take until it serves; 30 s by default */
+  /** how long it may take until it serves; a minute by default */
   readonly timeoutMs?: number
   /** Called with the process before it serves. */
   readonly onSpawn?: (child: ChildProcess) => void

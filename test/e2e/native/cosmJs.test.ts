@@ -33,6 +33,8 @@ afterAll(async () => {
   await node?.stop()
 })
 
+const evmWallet = () => createWalletClient({ account: wallet, chain: viemChain(node.url), transport: http(node.url) })
+
 const acoin = (amount: bigint) => ({ denom: 'acoin', amount: amount.toString() })
 
 /** Both worlds must tell the same of the account after every step. */
@@ -158,7 +160,7 @@ describe('CosmJS with an eth_secp256k1 key', () => {
     // The fees of a block are shared out in the next one.
     const rewards = async () =>
       (await getJson(node, `/cosmos/distribution/v1beta1/delegators/${address}/rewards`)).total
-    await expect.poll(rewards, { timeout: 5_000 }).toMatchObject([{ denom: 'acoin' }])
+    await expect.poll(rewards, { timeout: 20_000 }).toMatchObject([{ denom: 'acoin' }])
     const withdrawn = await expectSuccess(await client.withdrawRewards(address, validator, 'auto'))
     expect(attribute(withdrawn, 'withdraw_rewards', 'amount')).toMatch(/^[1-9]\d*acoin$/)
   })
@@ -198,13 +200,19 @@ describe('CosmJS with an eth_secp256k1 key', () => {
     const heights: number[] = []
     const blocks = socket.subscribeNewBlock().subscribe({ next: ({ header }) => void heights.push(header.height) })
     const txs = socket.subscribeTx(`transfer.recipient='${bob}'`).subscribe({ next: (event) => void heard.push(event) })
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    // Whoever hears of blocks has both subscriptions: they were asked for in one go.
+    await expect.poll(() => heights.length, { timeout: 20_000 }).toBeGreaterThan(1)
     const sent = await alice.client.sendTokens(alice.address, bob, [acoin(3n)], 'auto')
     await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(1)
     await expect.poll(() => heights.length, { timeout: 10_000 }).toBeGreaterThan(2)
     expect(Buffer.from(heard[0]!.hash).toString('hex').toUpperCase()).toBe(sent.transactionHash)
     expect(heard[0]!.height).toBe(sent.height)
     expect(heights).toEqual(heights.map((_, index) => heights[0]! + index))
+    const transfer = await evmWallet().sendTransaction({ to: ACCOUNTS[1]!.address, value: 4n })
+    await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(2)
+    // CosmJS takes the SHA-256 of its bytes for the hash of an EVM transaction too.
+    const found = await alice.client.getTx(Buffer.from(heard[1]!.hash).toString('hex'))
+    expect(found).toMatchObject({ height: heard[1]!.height, code: 0, hash: transfer.slice(2).toUpperCase() })
     txs.unsubscribe()
     blocks.unsubscribe()
     socket.disconnect()
@@ -213,7 +221,7 @@ describe('CosmJS with an eth_secp256k1 key', () => {
 
 it('an account that alternates EVM and native transactions never stalls', async () => {
   const { client, address } = alice
-  const evm = createWalletClient({ account: wallet, chain: viemChain(node.url), transport: http(node.url) })
+  const evm = evmWallet()
   const fee = { amount: [acoin(200_000n * 20n * GWEI)], gas: '200000' }
   const { sequence } = await client.getSequence(address)
   const receiver = '0x00000000000000000000000000000000000a11ce'

@@ -22,7 +22,7 @@ import { runCli, sendByCli } from './runCli.ts'
  * has all the votes.
  */
 
-const VOTING_SECONDS = 7
+const VOTING_SECONDS = 10
 const GOV: Hex = '0x0000000000000000000000000000000000000805'
 const DEPOSIT = 10n * COIN
 const SPENT = 3n * COIN
@@ -246,9 +246,9 @@ describe('ends of proposals', () => {
 
   it('passed: gas has a new floor', async () => {
     expect(await ended('floor')).toBe('PROPOSAL_STATUS_PASSED')
-    await expect.poll(() => viem.getGasPrice(), { timeout: 5_000 }).toBeGreaterThanOrEqual(FEE_FLOOR)
+    await expect.poll(() => viem.getGasPrice(), { timeout: 20_000 }).toBeGreaterThanOrEqual(FEE_FLOOR)
     const baseFee = async () => (await viem.getBlock()).baseFeePerGas
-    await expect.poll(baseFee, { timeout: 5_000 }).toBeGreaterThanOrEqual(FEE_FLOOR)
+    await expect.poll(baseFee, { timeout: 20_000 }).toBeGreaterThanOrEqual(FEE_FLOOR)
     const cheap = { amount: [acoin(500_000n * 6n * GWEI)], gas: '500000' }
     const sent = alice.client.sendTokens(alice.address, receiver, [acoin(1n)], cheap)
     await expect(sent).rejects.toMatchObject({ code: 13 })
@@ -268,7 +268,7 @@ describe('ends of proposals', () => {
 
 describe('an upgrade', () => {
   it('stops the node at its height, with a message and an error', async () => {
-    const height = (await viem.getBlockNumber()) + 25n
+    const height = (await viem.getBlockNumber()) + 40n
     const plan = { name: 'v99', height: height.toString(), info: 'see the forum' }
     const upgrade = { '@type': '/cosmos.upgrade.v1beta1.MsgSoftwareUpgrade', authority, plan }
     const file = join(directory, 'proposal.json')

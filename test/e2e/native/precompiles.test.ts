@@ -38,7 +38,7 @@ let vaultBech32: string
 
 beforeAll(async () => {
   node = await startNativeChain(({ staking }) => {
-    staking.params.unbonding_time = '3s'
+    staking.params.unbonding_time = '6s'
   })
   viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url), pollingInterval: 100 })
   const owner = walletOf(OWNER)
@@ -167,7 +167,7 @@ describe('a vault that stakes for its users', () => {
     await viem.waitForTransactionReceipt({ hash: paid })
     const shares = async () => Promise.all([USER, OTHER].map((index) => read('rewardsOf', [ACCOUNTS[index]!.address])))
     await expect
-      .poll(async () => (await shares()).every((each) => (each as bigint) > 0n), { timeout: 5_000 })
+      .poll(async () => (await shares()).every((each) => (each as bigint) > 0n), { timeout: 20_000 })
       .toBe(true)
 
     const rest = await getJson(node, `/cosmos/distribution/v1beta1/delegators/${vaultBech32}/rewards/${validator}`)
@@ -211,9 +211,9 @@ describe('a vault that stakes for its users', () => {
     expect(notBonded).toBe(amount)
     await expectTraces(asked)
 
-    await expect.poll(async () => (await pool()).notBonded, { timeout: 15_000, interval: 200 }).toBe(0n)
+    await expect.poll(async () => (await pool()).notBonded, { timeout: 30_000, interval: 200 }).toBe(0n)
     await expect
-      .poll(async () => (await viem.getBlock()).timestamp > withdrawal.readyAt, { timeout: 5_000, interval: 200 })
+      .poll(async () => (await viem.getBlock()).timestamp > withdrawal.readyAt, { timeout: 20_000, interval: 200 })
       .toBe(true)
     const before = await viem.getBalance({ address: ACCOUNTS[USER]!.address })
     const claimed = await send(USER, 'claim')

@@ -79,8 +79,8 @@ async function expectInStep(node: TestNode): Promise<void> {
     const { hash } = await rpc<{ readonly hash: string }>(node.url, 'eth_getBlockByNumber', tag, false)
     expect(hash).toBe(await network.seed.blockHash(height))
   }
-  expect((await statusOf(node)).catching_up).toBe(false)
-  expect(await rpc(node.url, 'eth_syncing')).toBe(false)
+  await until('in consensus', node, async () => !(await statusOf(node)).catching_up)
+  await until('in consensus for eth_syncing', node, async () => (await rpc(node.url, 'eth_syncing')) === false)
 }
 
 describe('a node that joins', () => {

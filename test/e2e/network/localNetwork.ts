@@ -205,6 +205,24 @@ export async function waitForHeight(node: NetworkNode, height: number, timeoutMs
   }
 }
 
+/** Waits until no node has had a new block for `quietMs`; what was under way may still be decided before. Gives their heights. */
+export async function waitForHalt(
+  nodes: readonly NetworkNode[],
+  quietMs = 3_000,
+  timeoutMs = 60_000,
+): Promise<readonly number[]> {
+  const deadline = performance.now() + timeoutMs
+  let heights: readonly number[] = []
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < quietMs; ) {
+    const now = await Promise.all(nodes.map((node) => node.height()))
+    if (now.some((height, index) => height !== heights[index])) sinceMs = performance.now()
+    heights = now
+    if (performance.now() > deadline) throw new Error(`the network goes on: ${heights.join(' ')}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return heights
+}
+
 /** Where nodes that run have blocks with different hashes, up to the lowest head among them; empty is good. */
 export async function differences(nodes: readonly NetworkNode[]): Promise<readonly string[]> {
   const heights = await Promise.all(nodes.map((node) => node.height()))

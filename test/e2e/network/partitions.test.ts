@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { differences, type LocalNetwork, makeNetwork, waitForHeight } from './localNetwork.ts'
+import { differences, type LocalNetwork, makeNetwork, waitForHalt, waitForHeight } from './localNetwork.ts'
 import { createNamespaces, type Namespaces, namespacesMissing } from './namespaces.ts'
 
 const missing = namespacesMissing()
@@ -34,10 +34,8 @@ describe.skipIf(missing !== undefined)('a partitioned network of four validators
 
   it('halts when it is cut in halves and resumes when they meet', async () => {
     namespaces.separate([2, 3])
-    // What was under way may still be decided.
-    await sleep(2_000)
-    const halted = await Promise.all(network.nodes.slice(0, 2).map((node) => node.height()))
-    await sleep(10_000)
+    const halted = await waitForHalt(network.nodes.slice(0, 2))
+    await sleep(9_000)
     expect(await Promise.all(network.nodes.slice(0, 2).map((node) => node.height()))).toEqual(halted)
     namespaces.heal()
     const target = Math.max(...halted) + 5

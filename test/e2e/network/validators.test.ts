@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { rpc } from '../rpc.ts'
-import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import {
+  differences,
+  type LocalNetwork,
+  makeNetwork,
+  type NetworkNode,
+  waitForHalt,
+  waitForHeight,
+} from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
 
 interface CometBlock {
@@ -57,17 +64,28 @@ describe('four validators and a full node', () => {
 
   it('know each other', async () => {
     for (const node of network.nodes) {
-      const info = await node.comet<{ readonly n_peers: string }>('net_info')
-      expect(Number(info.n_peers), node.name).toBe(network.nodes.length - 1)
-      expect(Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount'))).toBe(network.nodes.length - 1)
+      const counts = async () => {
+        const { n_peers } = await node.comet<{ readonly n_peers: string }>('net_info')
+        return [Number(n_peers), Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount'))]
+      }
+      const others = network.nodes.length - 1
+      await expect.poll(counts, { timeout: 30_000, message: node.name }).toEqual([others, others])
     }
   })
 
   it('have every validator sign', async () => {
-    const height = await network.seed.height()
-    const { block } = await network.seed.comet<CometBlock>(`block?height=${height}`)
-    expect(block.last_commit.signatures).toHaveLength(4)
-    expect(block.last_commit.signatures.map(({ block_id_flag }) => block_id_flag)).toEqual([2, 2, 2, 2])
+    // A vote may come too late for one commit on a busy machine, but not for all.
+    const missing = new Set([0, 1, 2, 3])
+    const from = await network.seed.height()
+    for (let height = from; missing.size > 0 && height < from + 20; height++) {
+      await waitForHeight(network.seed, height)
+      const { block } = await network.seed.comet<CometBlock>(`block?height=${height}`)
+      expect(block.last_commit.signatures).toHaveLength(4)
+      for (const [index, { block_id_flag }] of block.last_commit.signatures.entries()) {
+        if (block_id_flag === 2) missing.delete(index)
+      }
+    }
+    expect([...missing]).toEqual([])
   })
 
   it('go on when any one of them is killed, which returns', async () => {
@@ -87,10 +105,8 @@ describe('four validators and a full node', () => {
     const [first, second] = network.validators
     const rest = network.nodes.slice(2)
     await Promise.all([first!.kill('SIGKILL'), second!.kill('SIGTERM')])
-    // What was under way may still be decided.
-    await sleep(2_000)
-    const halted = await heightsOf(rest)
-    await sleep(5_000)
+    const halted = await waitForHalt(rest)
+    await sleep(4_000)
     expect(await heightsOf(rest)).toEqual(halted)
     await Promise.all([first!.start(), second!.start()])
     await advance(network.nodes, 5)
@@ -112,14 +128,16 @@ describe('four validators and a full node', () => {
     cpSync(twin!.home, copy, { recursive: true })
     rmSync(join(copy, 'config', 'node_key.json'))
     await twin!.start()
+    const from = await twin!.height()
     // The copy has another identity towards peers and the same key as validator.
     const other = await startCopy(twin!, copy)
     try {
       await advance(network.nodes, 10)
-      // When the one before it in turn is away, both enter round 1 at the same moment and propose, each its own block.
+      // When the one before it in turn is away, both enter round 1 at the same moment and propose, each its own block. They may have
+      // been found out before: then the twin is no validator any more, and nothing goes on while one of the other three is away.
       const before = await validatorBefore(twin!)
       await before.kill('SIGKILL')
-      const height = await evidenceFrom(twin!, await twin!.height(), 60)
+      const height = await evidenceFrom(twin!, from, 120)
       await before.start()
       for (const node of network.nodes) {
         await waitForHeight(node, height)
