@@ -8,7 +8,14 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          setupFiles: ['test/propertySeed.ts'],
+          testTimeout: 30_000,
+        },
+      },
       { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000 } },
       {
         test: {

@@ -1,0 +1,9 @@
+import fc from 'fast-check'
+
+/**
+ * Property tests draw the same values in each run, so that a change is not blamed for what another seed would have found before
+ * it. `PROPERTY_SEED=random npm test` looks at new values; a number repeats the seed that a failure names.
+ */
+const seed = process.env['PROPERTY_SEED']
+
+if (seed !== 'random') fc.configureGlobal({ seed: Number(seed ?? 7628) })
