@@ -3,7 +3,7 @@ import { killNode } from './killNode.ts'
 
 it('loses nothing that a client was shown, however often it is killed', { timeout: 600_000 }, async () => {
   const report = await killNode({
-    kills: 20,
+    kills: 14,
     seed: 1,
     environment: { PRUNING: '40', RPC_THREADS: '1', VIEW_THREADS: '1' },
   })

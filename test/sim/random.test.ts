@@ -4,9 +4,9 @@ import { type Mode, randomRun } from './randomRun.ts'
 
 /** A slice of what `npm run test:sim-full` runs, with other seeds. */
 const SLICES: readonly { readonly validators: number; readonly mode: Mode; readonly seeds: number }[] = [
-  { validators: 4, mode: 'liveness', seeds: 150 },
+  { validators: 4, mode: 'liveness', seeds: 100 },
   { validators: 4, mode: 'safety', seeds: 50 },
-  { validators: 7, mode: 'liveness', seeds: 60 },
+  { validators: 7, mode: 'liveness', seeds: 40 },
   { validators: 7, mode: 'safety', seeds: 20 },
   { validators: 50, mode: 'liveness', seeds: 1 },
 ]
