@@ -94,8 +94,11 @@ export async function fillBlock(
 }
 
 /** @param isLaneUsed whether transactions before it have used gas of its kind */
-function mayStartLater({ reason, code }: Extract<EntryResult, { readonly kind: 'skipped' }>, isLaneUsed: boolean) {
-  return reason === LANE_FULL.message ? isLaneUsed : PASSING_CODES.has(code)
+function mayStartLater(
+  { reason, codespace, code }: Extract<EntryResult, { readonly kind: 'skipped' }>,
+  isLaneUsed: boolean,
+) {
+  return reason === LANE_FULL.message ? isLaneUsed : codespace === 'sdk' && PASSING_CODES.has(code)
 }
 
 /** Whether what is left of the gas for EVM transactions may suffice. A native one is asked as it is tried, before anything else. */

@@ -1,8 +1,18 @@
 import { isFatal } from '../evm/engines/fatal.ts'
 import { SdkError } from './sdkError.ts'
 
-/** ErrPanic of the SDK (cosmossdk.io/errors). */
-const PANIC = { codespace: 'undefined', code: 111_222 } as const
+/**
+ * Something that should not happen came upon a transaction or proposal: ErrPanic of the SDK (cosmossdk.io/errors). Its message is
+ * always the same, since the words of `cause` may be those of one version of Node.js, and messages can get into the state.
+ */
+export class Defect extends SdkError {
+  readonly cause: unknown
+
+  constructor(cause: unknown) {
+    super('undefined', 111_222, 'recovered: panic')
+    this.cause = cause
+  }
+}
 
 /**
  * What `work` gives. A defect of this software that one transaction or proposal comes upon is the failure of that one alone, as
@@ -15,6 +25,11 @@ export function containDefect<T>(work: () => T): T | SdkError {
     return work()
   } catch (error) {
     if (isFatal(error)) throw error
-    return new SdkError(PANIC.codespace, PANIC.code, `recovered: ${String(error)}: panic`)
+    return new Defect(error)
   }
+}
+
+/** The message of an error, and of a defect what it was: for logs and events, which no hash and no state holds. */
+export function reasonWithCause(error: SdkError): string {
+  return error instanceof Defect ? `${error.message}: ${String(error.cause)}` : error.message
 }

@@ -84,7 +84,7 @@ export function sign(messages: readonly AnyValue[], terms: TransactionTerms, { p
  * Gives a signed transaction to the node.
  * @returns its hash
  * @throws TransactionFailed when the node refuses it
- * @throws NodeRequestError when it does not answer: it may have the transaction, so the message has the hash
+ * @throws NodeRequestError when it does not answer, or fails: it may have the transaction, so the message has the hash
  */
 export async function broadcast(raw: Uint8Array, client: NodeClient): Promise<string> {
   const answer = await sendRaw(raw, client)
@@ -105,7 +105,8 @@ async function sendRaw(raw: Uint8Array, client: NodeClient): Promise<BroadcastAn
     return answer as unknown as BroadcastAnswer
   } catch (error) {
     const hash = bytesToHex(entryHash(raw)).slice(2).toUpperCase()
-    throw error instanceof NodeRequestError ? inDoubt(hash, error) : error
+    const isRefused = error instanceof NodeRequestError && error.status !== undefined && error.status < 500
+    throw error instanceof NodeRequestError && !isRefused ? inDoubt(hash, error) : error
   }
 }
 

@@ -1,20 +1,13 @@
+import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
 import { type Address, moduleAddress } from '../../primitives/address.ts'
 import { bytesKey, hexToBytes } from '../../primitives/bytes.ts'
 import { MODULE_ACCOUNT_NAMES } from '../moduleAccounts.ts'
 
-/** Where stateful precompiles live: coins sent there would be lost. */
-const PRECOMPILES = [
-  '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE',
-  '0x0000000000000000000000000000000000000400',
-  '0x0000000000000000000000000000000000000800',
-  '0x0000000000000000000000000000000000000801',
-  '0x0000000000000000000000000000000000000804',
-  '0x0000000000000000000000000000000000000805',
-  '0x0000000000000000000000000000000000000806',
-] as const
-
 const MODULE_KEYS: ReadonlySet<string> = new Set(MODULE_ACCOUNT_NAMES.map((name) => bytesKey(moduleAddress(name))))
-const PRECOMPILE_KEYS: ReadonlySet<string> = new Set(PRECOMPILES.map((address) => bytesKey(hexToBytes(address))))
+/** Where stateful precompiles live: coins sent there would be lost. */
+const PRECOMPILE_KEYS: ReadonlySet<string> = new Set(
+  [NATIVE_TOKEN_ADDRESS, ...STATIC_PRECOMPILES].map((address) => bytesKey(hexToBytes(address))),
+)
 
 /** Whether users may send no coins there: a module's account or a stateful precompile. */
 export function isBlockedAddress(address: Address): boolean {

@@ -62,7 +62,7 @@ export const MsgRevokeAllowance = defineMessage('cosmos.feegrant.v1beta1.MsgRevo
   granter: string(1),
   grantee: string(2),
 })
+export const MsgRevokeAllowanceResponse = defineMessage('cosmos.feegrant.v1beta1.MsgRevokeAllowanceResponse', {})
 /** Anybody may send it. */
 export const MsgPruneAllowances = defineMessage('cosmos.feegrant.v1beta1.MsgPruneAllowances', { pruner: string(1) })
 export const MsgPruneAllowancesResponse = defineMessage('cosmos.feegrant.v1beta1.MsgPruneAllowancesResponse', {})
-export const MsgRevokeAllowanceResponse = defineMessage('cosmos.feegrant.v1beta1.MsgRevokeAllowanceResponse', {})

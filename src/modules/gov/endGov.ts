@@ -1,6 +1,7 @@
 import { bytesToBigInt } from '../../primitives/bytes.ts'
 import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { reasonWithCause } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { cleanUp, continueCleanUp, type DepositRule } from './cleanup.ts'
@@ -123,7 +124,7 @@ function execute(
     status: FAILED,
     failedReason: error.message,
     result: 'proposal_failed',
-    log: `passed, but msg ${index} (${typeUrl}) failed on execution: ${error.message}`,
+    log: `passed, but msg ${index} (${typeUrl}) failed on execution: ${reasonWithCause(error)}`,
   }
 }
 

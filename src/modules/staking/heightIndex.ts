@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { bytesKey, concatBytes, keyBytes } from '../../primitives/bytes.ts'
+import { bytesKey, concatBytes, EMPTY_BYTES, keyBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { heightBytes } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
@@ -43,7 +43,7 @@ export function leftSince(
   const start = concatBytes(prefix, heightBytes(Math.max(height, 0)))
   const found = new Set<string>()
   for (const [key] of native.range(prefix, { start })) found.add(bytesKey(key.subarray(start.length)))
-  return [...found].sort().map((others) => addressesOf(keyBytes(others), new Uint8Array(0)))
+  return [...found].sort().map((others) => addressesOf(keyBytes(others), EMPTY_BYTES))
 }
 
 /** All keys of an index as `bytesKey`s, for checks. */

@@ -1,7 +1,7 @@
 import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { containDefect } from '../containDefect.ts'
+import { containDefect, reasonWithCause } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { outOfGas } from './checkNativeState.ts'
@@ -41,8 +41,9 @@ export function runMessages(
     const before = world.events().length
     const response = containDefect(() => handler.run(context, value))
     if (isSdkError(response)) {
-      const { codespace, code, message: reason } = response
-      return { kind: 'failed', gasUsed, error: { codespace, code, message: failureText(index, reason) } }
+      const { codespace, code } = response
+      const message = failureText(index, reasonWithCause(response))
+      return { kind: 'failed', gasUsed, error: { codespace, code, message } }
     }
     responses.push({ typeUrl: handler.response.typeUrl, value: response })
     const own = world.events().slice(before)

@@ -125,8 +125,9 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
       const page = readPage(context, pageRequest, {
         *walk(start, reverse) {
           const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-          for (const found of validators(context.world.native, options))
+          for (const found of validators(context.world.native, options)) {
             yield [addressesKey(EMPTY_BYTES, found.operator), found]
+          }
         },
         isKey: (key) => isAddressesKey(key, 1),
         matches: (found) => status === '' || BOND_STATUS[found.status] === wanted,

@@ -3,6 +3,7 @@ import type { ChainConfig } from '../../../chain/chainConfig.ts'
 import type { ChainReader } from '../../../chain/reader.ts'
 import type { NodeView } from '../../../state/view.ts'
 import type { JsonObject } from '../../format/json.ts'
+import { cometFailure } from '../table.ts'
 
 /** The rules of the genesis. */
 export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'feeMarket' | 'evidence'>
@@ -45,7 +46,8 @@ export function paramUpdatesJson(
 function maxGasOf({ chain, stateAt }: ConsensusParamsView, config: ConsensusParamsConfig, height: number): bigint {
   const header = chain.header(height)
   if (header !== undefined) return header.gasLimit
-  // The block after the head has no header yet.
+  // The block after the head has no header yet; the oldest may have none any more.
+  if (height <= chain.headHeight) throw cometFailure(`could not find consensus params for height #${height}`)
   const state = stateAt(chain.headHeight)
   return runningParams({ get: (key) => state.getNative(key) }, config).blockGasLimit
 }

@@ -233,7 +233,7 @@ describe('a transaction that comes upon a defect', () => {
       result: {
         codespace: 'undefined',
         code: 111_222,
-        log: 'failed to execute message; message index: 0: recovered: TypeError: x is not a function: panic',
+        log: 'failed to execute message; message index: 0: recovered: panic: TypeError: x is not a function',
       },
     })
     expect([alice, bob].map(({ address }) => world.getBalance(address))).toEqual([COIN - FEE, 0n])

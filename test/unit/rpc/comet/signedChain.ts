@@ -17,10 +17,14 @@ import {
   SIGNED_MESSAGE_TYPES,
 } from '../../../../src/chain/consensus/types.ts'
 import { createRankedSet, proposerAt } from '../../../../src/chain/consensus/validatorPriorities.ts'
+import type { EthereumHeader } from '../../../../src/chain/ethereumHeader.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'
 import type { CometChain } from '../../../../src/rpc/comet/chain.ts'
+
+/** As much of an Ethereum header as CometBFT's RPC shows. */
+const GENESIS_LIMITS = { gasLimit: 30_000_000n } as EthereumHeader
 
 /** What is special about one height. */
 export interface HeightPlan {
@@ -106,7 +110,7 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     oldestBlock: 0,
     // What the next header commits to.
     hash: (height) => new Uint8Array(32).fill(height),
-    header: () => undefined,
+    header: (height) => (height <= plans.length ? GENESIS_LIMITS : undefined),
     consensusBlock: (height) => blocks[height - 1],
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],

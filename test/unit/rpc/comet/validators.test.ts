@@ -67,4 +67,11 @@ describe('consensus_params', () => {
       },
     })
   })
+
+  it('of a block that is not kept are an error', async () => {
+    const without = createCometTest({ ...chain, header: () => undefined })
+    expect((await without.get('consensus_params?height=2')).error.data).toBe(
+      'could not find consensus params for height #2',
+    )
+  })
 })
