@@ -4,13 +4,14 @@ import { killNode } from './killNode.ts'
 it('loses nothing that a client was shown, however often it is killed', { timeout: 600_000 }, async () => {
   const report = await killNode({
     kills: 14,
-    seed: 1,
+    seed: 8,
     environment: { PRUNING: '40', RPC_THREADS: '1', VIEW_THREADS: '1' },
+    atLeast: { blocks: 20, receipts: 50, natives: 10 },
   })
   expect(report.problems).toEqual([])
-  expect(report.restarts.length).toBeGreaterThan(10)
-  expect(report.blocks).toBeGreaterThan(20)
-  expect(report.receipts).toBeGreaterThan(50)
-  expect(report.natives).toBeGreaterThan(10)
+  // Some kills hit a node that was still starting.
+  const startKills = report.restarts.filter(({ phase }) => phase === 'start')
+  expect(startKills).not.toEqual([])
+  expect(report.restarts).toHaveLength(14 - startKills.length)
   expect(report.signedMessages).toBeGreaterThanOrEqual(3 * report.blocks)
 })

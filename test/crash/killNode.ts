@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { rpc } from '../e2e/rpc.ts'
+import { rpc, until } from '../e2e/rpc.ts'
 import { runCoind } from '../e2e/runCoind.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
@@ -18,12 +18,24 @@ const MAX_LOAD_MS = 2_500
 /** One of so many kills hits a node that is still starting. */
 const START_KILLS = 6
 const NEXT_BLOCK_TIMEOUT_MS = 20_000
+/** Milliseconds that the last load may go on until clients were shown enough. */
+const ENOUGH_TIMEOUT_MS = 60_000
 
 export interface KillOptions {
   readonly kills: number
   readonly seed: number
   readonly environment?: Readonly<Record<string, string>>
+  /** what clients are to be shown at least: before the last kill the load goes on until they were, however slow the machine */
+  readonly atLeast?: Shown
   readonly onRestart?: (restart: Restart) => void
+}
+
+/** How much clients of the node were shown. */
+interface Shown {
+  readonly blocks: number
+  readonly receipts: number
+  /** results of native transactions */
+  readonly natives: number
 }
 
 /** One kill and the start after it. */
@@ -38,12 +50,8 @@ export interface Restart {
   readonly receipts: number
 }
 
-export interface KillReport {
+export interface KillReport extends Shown {
   readonly restarts: readonly Restart[]
-  readonly blocks: number
-  readonly receipts: number
-  /** results of native transactions */
-  readonly natives: number
   readonly signedMessages: number
   /** what was lost or changed; empty when all is well */
   readonly problems: readonly string[]
@@ -78,7 +86,10 @@ class KillRun {
   readonly #options: KillOptions
   readonly #homedir: string
   readonly #replayHome: string
+  /** chooses when and in which phase a kill comes */
   readonly #random: Random
+  /** chooses what the clients send: how much they draw from it depends on the machine */
+  readonly #loadRandom: Random
   readonly #facts = new Facts()
   readonly #signed = new SignedMessages()
   readonly #restarts: Restart[] = []
@@ -89,20 +100,19 @@ class KillRun {
     this.#homedir = homedir
     this.#replayHome = replayHome
     this.#random = createRandom(options.seed)
+    this.#loadRandom = createRandom(options.seed + 1)
   }
 
   async run(): Promise<KillReport> {
     let node = await this.#start()
     for (let kill = 1; kill <= this.#options.kills && this.#problems.length === 0; kill++) {
-      const load = startLoad(node, this.#facts, this.#random)
+      const load = startLoad(node, this.#facts, this.#loadRandom)
       await setTimeout(this.#random(MAX_LOAD_MS))
+      const phase = kill < this.#options.kills && this.#random(START_KILLS) === 0 ? 'start' : 'load'
+      if (phase === 'start') kill++
+      if (kill === this.#options.kills) await this.#shownEnough(load)
       await this.#kill(node, load)
-      let phase: Restart['phase'] = 'load'
-      if (kill < this.#options.kills && this.#random(START_KILLS) === 0) {
-        await this.#killStart()
-        phase = 'start'
-        kill++
-      }
+      if (phase === 'start') await this.#killStart()
       node = await this.#restart(kill, phase)
     }
     this.#problems.push(...(await this.#facts.check(node.url, true)))
@@ -117,6 +127,17 @@ class KillRun {
       signedMessages: this.#signed.size,
       problems: this.#problems,
     }
+  }
+
+  async #shownEnough(load: Load): Promise<void> {
+    const { blocks, receipts, natives } = this.#options.atLeast ?? { blocks: 0, receipts: 0, natives: 0 }
+    const facts = this.#facts
+    const hasEnough = until(
+      `${blocks} blocks, ${receipts} receipts and ${natives} native transactions shown`,
+      async () => facts.blocks >= blocks && facts.receipts >= receipts && facts.natives >= natives,
+      ENOUGH_TIMEOUT_MS,
+    )
+    await Promise.race([hasEnough, load.ended])
   }
 
   #start(): Promise<TestNode> {

@@ -58,7 +58,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-proposals-'))
   node = await startNativeChain(({ gov, staking, distribution }) => {
     gov.params.voting_period = `${VOTING_SECONDS}s`
-    gov.params.expedited_voting_period = '3s'
+    gov.params.expedited_voting_period = '5s'
     gov.params.max_deposit_period = '3s'
     staking.params.max_entries = 7
     distribution.params.community_tax = '0.500000000000000000'

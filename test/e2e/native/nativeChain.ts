@@ -62,9 +62,10 @@ export async function connectCosmJs(node: Pick<TestNode, 'url'>, privateKey: Hex
   return { address: account!.address, client }
 }
 
-/** JSON of a path below the node's URL. */
+/** JSON of a path below the node's URL, of the state after the block at `height` or of now. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
-export async function getJson(node: Pick<TestNode, 'url'>, path: string): Promise<any> {
-  const response = await fetch(new URL(path.replace(/^\//, ''), node.url))
+export async function getJson(node: Pick<TestNode, 'url'>, path: string, height?: bigint): Promise<any> {
+  const headers: Record<string, string> = height === undefined ? {} : { 'x-cosmos-block-height': height.toString() }
+  const response = await fetch(new URL(path.replace(/^\//, ''), node.url), { headers })
   return JSON.parse(await response.text())
 }

@@ -93,8 +93,8 @@ async function delegated(): Promise<bigint> {
   return byRest
 }
 
-async function pool(): Promise<{ readonly bonded: bigint; readonly notBonded: bigint }> {
-  const { pool: found } = await getJson(node, '/cosmos/staking/v1beta1/pool')
+async function pool(height?: bigint): Promise<{ readonly bonded: bigint; readonly notBonded: bigint }> {
+  const { pool: found } = await getJson(node, '/cosmos/staking/v1beta1/pool', height)
   return { bonded: BigInt(found.bonded_tokens), notBonded: BigInt(found.not_bonded_tokens) }
 }
 
@@ -203,11 +203,12 @@ describe('a vault that stakes for its users', () => {
     const { unbonding_responses } = await getJson(
       node,
       `/cosmos/staking/v1beta1/delegators/${vaultBech32}/unbonding_delegations`,
+      asked.blockNumber,
     )
     const [entry] = unbonding_responses[0].entries
     expect(entry).toMatchObject({ balance: amount.toString(), creation_height: asked.blockNumber.toString() })
     expect(withdrawal.readyAt).toBe(BigInt(Math.floor(Date.parse(entry.completion_time) / 1000)))
-    const { notBonded } = await pool()
+    const { notBonded } = await pool(asked.blockNumber)
     expect(notBonded).toBe(amount)
     await expectTraces(asked)
 
