@@ -1,6 +1,7 @@
 import { bytesKey } from './bytes.ts'
 import { type Decimal, formatDecimal, parseDecimal } from './decimal.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
+import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './timeText.ts'
 
 /** What JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
@@ -202,7 +203,7 @@ export const integerCodec: ValueCodec<bigint> = {
   },
   toJson: (value) => value.toString(),
   fromJson: (json, _, place) => {
-    const value = typeof json === 'string' ? parseInteger(json) : undefined
+    const value = typeof json === 'string' && json !== '' ? parseInteger(json) : undefined
     if (value === undefined) throw wrongForm(place, 'a whole number in a string')
     return value
   },
@@ -249,6 +250,7 @@ const FIRST_SECOND = -62_135_596_800n
 const LAST_SECOND = 253_402_300_799n
 /** protobuf's longest duration, about 10,000 years */
 const MAX_DURATION_SECONDS = 315_576_000_000n
+const MAX_DURATION = MAX_DURATION_SECONDS * NANOS
 
 function readTimestamp(raw: bigint | Uint8Array): bigint {
   const { seconds, nanos } = readSecondsAndNanos(raw)
@@ -275,9 +277,9 @@ function writeSecondsAndNanos(writer: ProtobufWriter, field: number, value: bigi
   writer.repeatedBytes(field, [new ProtobufWriter().varint(1, seconds).varint(2, nanos).finish()])
 }
 
-/** google.protobuf.Timestamp as nanoseconds since the epoch. */
+/** google.protobuf.Timestamp as nanoseconds since the epoch. One that is absent is Go's zero time, the beginning of year 1. */
 export const timestampCodec: ValueCodec<bigint> = {
-  zero: 0n,
+  zero: FIRST_SECOND * NANOS,
   isZero: () => false,
   isPacked: false,
   write: writeSecondsAndNanos,
@@ -292,7 +294,9 @@ export const timestampCodec: ValueCodec<bigint> = {
 
 /** google.protobuf.Duration as nanoseconds. */
 export const durationCodec: ValueCodec<bigint> = {
-  ...timestampCodec,
+  zero: 0n,
+  isZero: () => false,
+  isPacked: false,
   write: (writer, field, value) =>
     void writer.repeatedBytes(field, [
       new ProtobufWriter()
@@ -303,42 +307,9 @@ export const durationCodec: ValueCodec<bigint> = {
   read: readDuration,
   toJson: formatDuration,
   fromJson: (json, _, place) => {
-    const match = typeof json === 'string' ? /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(json) : null
-    if (match === null) throw wrongForm(place, 'a duration in seconds, like 600s')
-    const value = BigInt(match[2]!) * NANOS + BigInt((match[3] ?? '').padEnd(9, '0'))
-    return match[1] === '-' ? -value : value
+    const value = typeof json === 'string' ? parseDuration(json) : undefined
+    const isInRange = value !== undefined && value <= MAX_DURATION && value >= -MAX_DURATION
+    if (!isInRange) throw wrongForm(place, 'a duration, like 600s')
+    return value
   },
-}
-
-/**
- * RFC 3339 with as many decimals as there are, e.g. `2026-01-01T00:00:00.4Z`.
- * @param nanos since the epoch
- * @param group decimals come in groups of so many: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
- */
-export function formatTimestamp(nanos: bigint, group = 1): string {
-  const fraction = ((nanos % NANOS) + NANOS) % NANOS
-  const seconds = (nanos - fraction) / NANOS
-  const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19)
-  const year = whole.startsWith('-') || whole.startsWith('+') ? undefined : whole
-  if (year === undefined) return '0001-01-01T00:00:00Z'
-  return `${whole}${decimalsOf(fraction, group)}Z`
-}
-
-/** `.` and the decimals of nanoseconds; nothing when there are none. */
-function decimalsOf(fraction: bigint, group: number): string {
-  const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
-  return digits === '' ? '' : `.${digits.padEnd(Math.ceil(digits.length / group) * group, '0')}`
-}
-
-/** Reads RFC 3339 in UTC; undefined for anything else. */
-export function parseTimestamp(text: string): bigint | undefined {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/.exec(text)
-  if (match === null) return undefined
-  const ms = Date.parse(`${match[1]}Z`)
-  return Number.isNaN(ms) ? undefined : BigInt(ms) * 1_000_000n + BigInt((match[2] ?? '').padEnd(9, '0'))
-}
-
-function formatDuration(nanos: bigint): string {
-  const size = nanos < 0n ? -nanos : nanos
-  return `${nanos < 0n ? '-' : ''}${size / NANOS}${decimalsOf(size % NANOS, 3)}s`
 }

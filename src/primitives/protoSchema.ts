@@ -172,10 +172,13 @@ export const anyCodec: ValueCodec<AnyValue> = {
     if (typeof raw === 'bigint') throw new ProtobufError('expected a message')
     return Any.decode(raw)
   },
-  toJson: ({ typeUrl, value }, context) => {
+  toJson: (any, context) => {
+    const { typeUrl, value } = any
     const type = context.typeOf(typeUrl)
-    if (type === undefined) return { '@type': typeUrl, value: bytesCodec.toJson(value, context) }
-    return { '@type': typeUrl, ...(type.toJson(type.decode(value) as never, context) as { [name: string]: Json }) }
+    const message = type && decodedOrUndefined(type, value)
+    // One bad message must not hide all others of a list.
+    if (message === undefined) return { '@type': typeUrl, value: bytesCodec.toJson(value, context) }
+    return { '@type': typeUrl, ...(type!.toJson(message as never, context) as { [name: string]: Json }) }
   },
   fromJson: (json, context, place) => {
     if (!isJsonObject(json)) throw wrongForm(place, 'an object with @type')
@@ -184,6 +187,15 @@ export const anyCodec: ValueCodec<AnyValue> = {
     if (type === undefined) throw wrongForm(`${place}.@type`, 'the type URL of a known message')
     return { typeUrl: type.typeUrl, value: type.encode(type.fromJson(rest, context, place) as never) }
   },
+}
+
+function decodedOrUndefined(type: AnyMessageType, value: Uint8Array): unknown {
+  try {
+    return type.decode(value)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return undefined
+  }
 }
 
 /** The wire form of {@link AnyValue} itself. */

@@ -35,7 +35,7 @@ export function checkAuthorization(granted: AnyValue | undefined): SdkError | un
 
 /** Reads a granted authorization. */
 export function readAuthorization(granted: AnyValue | undefined): Outcome<Authorization> {
-  if (granted === undefined) return sdkError('packAny', 'authorization is nil')
+  if (granted === undefined) return sdkError('invalidType', 'authorization is nil')
   const read = AUTHORIZATIONS.get(granted.typeUrl)
   if (read === undefined) return sdkError('txDecode', `unable to resolve type URL ${granted.typeUrl}`)
   try {
@@ -100,6 +100,10 @@ function stake(granted: StakeAuthorization): Outcome<Authorization> {
   return {
     msgTypeUrl,
     validate: () => {
+      // Members of one oneof: clients that read the grant would find neither, or one of the two.
+      if (allowList !== undefined && denyList !== undefined) {
+        return sdkError('invalidRequest', 'validators are either allowed or denied')
+      }
       if (maxTokens === undefined || maxTokens.amount >= 0n) return undefined
       return authzError('negativeMaxTokens', `negative coin amount: ${coinsText([maxTokens])}`)
     },

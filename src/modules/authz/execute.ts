@@ -1,4 +1,4 @@
-import type { Address } from '../../primitives/address.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { WorldState } from '../../state/world.ts'
@@ -44,7 +44,10 @@ function useGrant(context: ModuleContext, grantee: Address, message: NestedMessa
   const { native } = context.world
   const id: GrantId = { granter, grantee, msgTypeUrl: message.handler.type.typeUrl }
   const grant = getGrant(native, id)
-  if (grant === undefined) return authzError('notFound', `failed to get grant with given type ${id.msgTypeUrl}`)
+  if (grant === undefined) {
+    const parties = `granter: ${toBech32(granter)}, grantee: ${toBech32(grantee)}`
+    return authzError('notFound', `failed to get grant with given ${parties} & msgType: ${id.msgTypeUrl}`)
+  }
   if (isExpired(grant, context.block.timeMs)) return authzError('expired')
   const authorization = readAuthorization(grant.authorization)
   if (isSdkError(authorization)) return authorization

@@ -1,5 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
+import { insufficientFunds } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import {
   afterDelegationModified,
@@ -43,7 +44,11 @@ export function addDelegation(
   if (validator === undefined) return stakingError('noValidatorFound')
   if (hasInvalidPrice(validator)) return stakingError('delegatorShareExRateInvalid')
   const { issued, ...price } = addTokens(validator, amount)
-  if (price.delegatorShares >= MAX_SHARES) return stakingError('delegatorShareExRateInvalid')
+  if (price.delegatorShares >= MAX_SHARES) {
+    const balance = context.world.getBalance(delegator)
+    const isShort = from === 'delegator' && balance < amount
+    return isShort ? insufficientFunds(balance, amount) : stakingError('delegatorShareExRateInvalid')
+  }
 
   beforeStakeChanges(context, delegator)
   const present = getDelegation(native, delegator, operator)

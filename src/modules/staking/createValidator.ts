@@ -3,7 +3,7 @@ import type { NativeStore } from '../../state/world.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterValidatorCreated } from '../distribution/hooks.ts'
-import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { getSigningRecord } from '../slashing/signingInfo.ts'
 import { addDelegation } from './addDelegation.ts'
 import { checkCommissionRates, checkMinimumRate } from './commission.ts'
@@ -29,25 +29,27 @@ export interface NewValidator {
 
 const ED25519_BYTES = 32
 
-/** What can be said of a new validator without state (x/staking/types/msg.go, MsgCreateValidator.Validate). */
-export function checkNewValidator({
-  publicKey,
-  description,
-  commission,
-  minSelfDelegation,
-  amount,
-}: Omit<NewValidator, 'operator'>): SdkError | undefined {
+/** A new validator as a message has it. */
+export type ProposedValidator = Omit<NewValidator, 'commission'> & { readonly commission: CommissionRates | undefined }
+
+/**
+ * What can be said of a new validator without state (x/staking/types/msg.go, MsgCreateValidator.Validate).
+ * @returns it when nothing is wrong
+ */
+export function checkNewValidator(proposed: ProposedValidator): Outcome<NewValidator> {
+  const { publicKey, description, commission, minSelfDelegation, amount } = proposed
   if (publicKey.length === 0) return stakingError('emptyValidatorPubKey')
   if (publicKey.length !== ED25519_BYTES) return sdkError('invalidPubKey', 'an ed25519 key has 32 bytes')
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid delegation amount')
   if (isEmptyDescription(description)) return sdkError('invalidRequest', 'empty description')
+  if (commission === undefined) return sdkError('invalidRequest', 'empty commission')
   const wrongCommission = checkCommissionRates(commission)
   if (wrongCommission !== undefined) return wrongCommission
   if (minSelfDelegation <= 0n) {
     return sdkError('invalidRequest', 'minimum self delegation must be a positive integer')
   }
   if (amount < minSelfDelegation) return stakingError('selfDelegationBelowMinimum')
-  return checkDescription(description)
+  return checkDescription(description) ?? { ...proposed, commission }
 }
 
 /** Whether this state lets the operator become a validator. */
@@ -73,7 +75,9 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
   const { world, block } = context
   const { native } = world
   const { operator, publicKey, description, commission, minSelfDelegation, amount } = created
-  const wrong = checkNewValidator(created) ?? checkCreation(native, created)
+  const checked = checkNewValidator(created)
+  if (isSdkError(checked)) return checked
+  const wrong = checkCreation(native, created)
   if (wrong !== undefined) return wrong
 
   setOperator(native, consensusAddressOf(created), operator)

@@ -4,6 +4,7 @@ import {
   embedded,
   int64,
   integer,
+  message,
   optionalDecimal,
   optionalInteger,
   string,
@@ -17,7 +18,8 @@ import { CommissionRates, Description, Params } from './types.ts'
 
 export const MsgCreateValidator = defineMessage('cosmos.staking.v1beta1.MsgCreateValidator', {
   description: embedded(1, Description),
-  commission: embedded(2, CommissionRates),
+  /** absent is refused: it is not a commission of 0 */
+  commission: message(2, CommissionRates),
   minSelfDelegation: integer(3),
   /** without effect: the operator is the delegator */
   delegatorAddress: string(4),

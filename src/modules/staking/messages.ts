@@ -38,15 +38,17 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
       operatorOf(message.validatorAddress)
       const publicKey = consensusKeyOf(message.pubkey)
       if (isSdkError(publicKey)) return publicKey
-      return (
-        checkCoin(message.value, 'invalid delegation amount') ?? checkNewValidator(newValidatorOf(message, publicKey))
-      )
+      const wrong = checkCoin(message.value, 'invalid delegation amount')
+      if (wrong !== undefined) return wrong
+      const created = checkNewValidator(newValidatorOf(message, publicKey))
+      return isSdkError(created) ? created : undefined
     },
     gas: () => STAKING_GAS.createValidator,
     run: (context, message) => {
       const publicKey = consensusKeyOf(message.pubkey)
       if (isSdkError(publicKey)) return publicKey
-      const created = newValidatorOf(message, publicKey)
+      const created = checkNewValidator(newValidatorOf(message, publicKey))
+      if (isSdkError(created)) return created
       const wrong = checkDenom(message.value, () => checkCreation(context.world.native, created))
       return wrong ?? createValidator(context, created) ?? EMPTY_ANSWER
     },

@@ -1,3 +1,5 @@
+import { formatDecimal } from '../../primitives/decimal.ts'
+import type { Json } from '../../primitives/protoScalars.ts'
 import {
   any,
   bool,
@@ -16,6 +18,7 @@ import {
   uint64,
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
+import { formatTimestamp } from '../../primitives/timeText.ts'
 import { Coin } from '../coin.ts'
 
 /** Types of cosmos/staking/v1beta1/staking.proto as clients see them; addresses are bech32. */
@@ -117,11 +120,46 @@ export const RedelegationEntryResponse = defineMessage('cosmos.staking.v1beta1.R
   balance: integer(4),
 })
 
-export const RedelegationResponse = defineMessage('cosmos.staking.v1beta1.RedelegationResponse', {
+const redelegationResponse = defineMessage('cosmos.staking.v1beta1.RedelegationResponse', {
   redelegation: embedded(1, SdkRedelegation),
   entries: repeated(embedded(2, RedelegationEntryResponse)),
 })
-export type RedelegationResponse = ValueOf<typeof RedelegationResponse>
+export type RedelegationResponse = ValueOf<typeof redelegationResponse>
+
+/**
+ * The one message whose JSON is not that of protobuf: the SDK marshals it as a struct of Go (x/staking/types/delegation.go), with
+ * numbers as they are, without those that are zero, and null for no entries. Its clients read nothing else.
+ */
+export const RedelegationResponse: typeof redelegationResponse = {
+  ...redelegationResponse,
+  toJson: ({ redelegation, entries }) => {
+    const { delegatorAddress, validatorSrcAddress, validatorDstAddress } = redelegation
+    return {
+      redelegation: {
+        delegator_address: delegatorAddress,
+        validator_src_address: validatorSrcAddress,
+        validator_dst_address: validatorDstAddress,
+        entries: redelegation.entries.length === 0 ? null : redelegation.entries.map(entryToGoJson),
+      },
+      entries: entries.map(({ redelegationEntry, balance }) => ({
+        redelegation_entry: entryToGoJson(redelegationEntry),
+        balance: balance.toString(),
+      })),
+    }
+  },
+}
+
+function entryToGoJson(entry: ValueOf<typeof RedelegationEntry>): Json {
+  const { creationHeight, unbondingId, unbondingOnHoldRefCount } = entry
+  return {
+    ...(creationHeight !== 0n && { creation_height: Number(creationHeight) }),
+    completion_time: formatTimestamp(entry.completionTime),
+    initial_balance: entry.initialBalance.toString(),
+    shares_dst: formatDecimal(entry.sharesDst),
+    ...(unbondingId !== 0n && { unbonding_id: Number(unbondingId) }),
+    ...(unbondingOnHoldRefCount !== 0n && { unbonding_on_hold_ref_count: Number(unbondingOnHoldRefCount) }),
+  }
+}
 
 export const Pool = defineMessage('cosmos.staking.v1beta1.Pool', {
   notBondedTokens: integer(1),

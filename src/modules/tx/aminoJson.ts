@@ -5,7 +5,6 @@ import {
   bytesCodec,
   decimalCodec,
   durationCodec,
-  formatTimestamp,
   int64Codec,
   integerCodec,
   type Json,
@@ -14,6 +13,7 @@ import {
   type ValueCodec,
 } from '../../primitives/protoScalars.ts'
 import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
+import { formatTimestamp } from '../../primitives/timeText.ts'
 import { Coin } from '../coin.ts'
 import type { MessageTable } from '../message.ts'
 import { ALWAYS_WRITTEN, AMINO_TYPES, aminoFieldName, KEY_TYPES, ONEOFS } from './aminoTypes.ts'

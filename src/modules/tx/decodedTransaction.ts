@@ -7,6 +7,7 @@ import { MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { checkAnys } from './checkAnys.ts'
 import type { NativeMessage } from './nativeTransaction.ts'
 import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from './txTypes.ts'
 
@@ -44,6 +45,7 @@ export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome
       if (isSdkError(decoded)) return decoded
       messages.push(decoded)
     }
+    checkNonCriticalOptions(body)
     return check(txRaw, body, authInfo, messages)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
@@ -58,7 +60,22 @@ export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome
 function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
   const handler = table.get(typeUrl)
   if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
-  return { handler, value: handler.type.decode(value) }
+  const message = { handler, value: handler.type.decode(value) }
+  checkAnys(handler.type, message.value, table)
+  return message
+}
+
+/**
+ * Non-critical options change nothing, but must be of the one type that there is.
+ * @throws ProtobufError
+ */
+function checkNonCriticalOptions({ nonCriticalExtensionOptions }: TxBody): void {
+  for (const { typeUrl, value } of nonCriticalExtensionOptions) {
+    if (typeUrl !== ExtensionOptionDynamicFeeTx.typeUrl) {
+      throw new ProtobufError(`unable to resolve type URL ${typeUrl}`)
+    }
+    ExtensionOptionDynamicFeeTx.decode(value)
+  }
 }
 
 function check(

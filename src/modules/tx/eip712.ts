@@ -5,7 +5,7 @@ import type { AminoSignDoc } from './aminoSignDoc.ts'
 import type { DecodedTransaction } from './decodedTransaction.ts'
 import { flatTypedData, legacyTypedData } from './eip712Types.ts'
 import { SIGN_MODES } from './txTypes.ts'
-import { typedDataDigest } from './typedData.ts'
+import { typedDataDigests } from './typedData.ts'
 
 /**
  * The digests by which Ethereum wallets may have signed a transaction in place of its sign bytes (EIP-712): that of the flat
@@ -23,10 +23,8 @@ export function eip712Digests(
   if (mode === SIGN_MODES.SIGN_MODE_DIRECT && decoded.authInfo.signerInfos.length !== 1) return []
   const json = document.json(sequence)
   const typed = [flatTypedData(json), legacyTypedData(json, decoded.messages, signer, messages)]
-  return typed.flatMap((data) => {
-    const digest = data && typedDataDigest(data, domainOf(evmChainId))
-    return digest === undefined ? [] : [digest]
-  })
+  const domain = domainOf(evmChainId)
+  return typed.flatMap((data) => (data === undefined ? [] : typedDataDigests(data, domain)))
 }
 
 interface TypedDataContext {

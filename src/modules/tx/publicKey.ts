@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { concatBytes, hexToBytes } from '../../primitives/bytes.ts'
+import { concatBytes, EMPTY_BYTES, equalBytes, hexToBytes } from '../../primitives/bytes.ts'
 import { ripemd160, sha256 } from '../../primitives/hash.ts'
 import { ProtobufError, ProtobufWriter } from '../../primitives/protobuf.ts'
 import {
@@ -30,7 +30,10 @@ export interface MultisigKey {
   readonly kind: 'multisig'
   readonly threshold: number
   readonly keys: readonly PublicKey[]
+  /** as CosmJS derives it, for which all members have a prefix */
   readonly address: Address
+  /** as the Go clients of cosmos/evm derive it: there members of eth_secp256k1 have none */
+  readonly goAddress: Address
 }
 
 /** Keys that are not multisigs are a message with one field, the key's bytes. */
@@ -65,6 +68,9 @@ const AMINO_PREFIXES = {
   secp256k1: hexToBytes('eb5ae987'),
   multisig: hexToBytes('22c1f7e2'),
 } as const
+type Prefixes = Readonly<Record<PublicKey['kind'], Uint8Array>>
+/** In Go, multisigs have a codec of their own, which the keys of cosmos/evm are not registered with. */
+const GO_PREFIXES: Prefixes = { ...AMINO_PREFIXES, ethSecp256k1: EMPTY_BYTES }
 
 /** Multisigs in one another go no deeper. */
 const MAX_DEPTH = 4
@@ -117,16 +123,25 @@ function multisigKey(
   if (threshold === 0 || threshold > keys.length) {
     return sdkError('invalidPubKey', `a multisig of ${keys.length} keys cannot have the threshold ${threshold}`)
   }
-  const address = sha256(aminoBytes({ kind: 'multisig', threshold, keys })).slice(0, 20)
-  return { kind: 'multisig', threshold, keys, address }
+  const addressBy = (prefixes: Prefixes) =>
+    sha256(aminoBytes({ kind: 'multisig', threshold, keys }, prefixes)).slice(0, 20)
+  return { kind: 'multisig', threshold, keys, address: addressBy(AMINO_PREFIXES), goAddress: addressBy(GO_PREFIXES) }
 }
 
 /** A key in amino's binary form. */
-function aminoBytes(key: Omit<SingleKey, 'address'> | Omit<MultisigKey, 'address'>): Uint8Array {
-  const prefix = AMINO_PREFIXES[key.kind]
+function aminoBytes(
+  key: Omit<SingleKey, 'address'> | Pick<MultisigKey, 'kind' | 'threshold' | 'keys'>,
+  prefixes: Prefixes,
+): Uint8Array {
+  const prefix = prefixes[key.kind]
   if (key.kind !== 'multisig') return concatBytes(prefix, Uint8Array.of(key.key.length), key.key)
-  const body = new ProtobufWriter().varint(1, key.threshold).repeatedBytes(2, key.keys.map(aminoBytes)).finish()
-  return concatBytes(prefix, body)
+  const members = key.keys.map((member) => aminoBytes(member, prefixes))
+  return concatBytes(prefix, new ProtobufWriter().varint(1, key.threshold).repeatedBytes(2, members).finish())
+}
+
+/** Whether a key is that of an account. */
+export function hasAddress(key: PublicKey, address: Address): boolean {
+  return equalBytes(key.address, address) || (key.kind === 'multisig' && equalBytes(key.goAddress, address))
 }
 
 /** Keys without members that a key consists of: what the limit of signatures counts (the SDK's CountSubKeys). */

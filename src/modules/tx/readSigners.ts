@@ -15,6 +15,7 @@ import type { DecodedTransaction } from './decodedTransaction.ts'
 import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
 import {
   countKeys,
+  hasAddress,
   type KeyBudget,
   type MultisigKey,
   publicKeyToAny,
@@ -93,7 +94,7 @@ function readWithKey(
 ): Outcome<ReadSigner> {
   const key = readPublicKey(info.publicKey!, context.budget)
   if (isSdkError(key)) return key
-  if (!equalBytes(key.address, address)) {
+  if (!hasAddress(key, address)) {
     // CosmJS simulates with every key in the form of the SDK's own ones, whose address is another.
     if (context.check === 'simulate') return readKeyless(context, info, address, signature)
     return sdkError('invalidPubKey', `pubKey does not match signer address with signer index: ${index}`)

@@ -29,26 +29,35 @@ const DOMAIN_TYPE: StructType = [
 const utf8 = new TextEncoder()
 
 /**
- * The digest that is signed (EIP-712). Undefined where data and types do not fit each other, or a member has no type: it
- * would not be signed. That is go-ethereum's rule (signer/core/apitypes), by which wallets on these chains were built.
+ * The digests that may have been signed (EIP-712). None where data and types do not fit each other, or a member has no type:
+ * it would not be signed. That is go-ethereum's rule (signer/core/apitypes), by which wallets on these chains were built.
+ * go-ethereum writes a type without members as `Name)`, all others as `Name()`: where there is one, there are two digests.
  */
-export function typedDataDigest(data: TypedData, domain: { readonly [name: string]: Json }): Hash | undefined {
+export function typedDataDigests(data: TypedData, domain: { readonly [name: string]: Json }): readonly Hash[] {
   const types = new Map([...data.types, ['EIP712Domain', DOMAIN_TYPE]])
-  const separator = hashStruct('EIP712Domain', domain, types)
-  const message = hashStruct('Tx', data.message, types)
-  if (separator === undefined || message === undefined) return undefined
-  return keccak256(concatBytes(Uint8Array.of(0x19, 0x01), separator, message))
+  const hasEmptyType = [...types.values()].some((members) => members.length === 0)
+  const forms = hasEmptyType ? ['()', ')'] : ['()']
+  return forms.flatMap((noMembers) => {
+    const separator = hashStruct('EIP712Domain', domain, { types, noMembers })
+    const message = hashStruct('Tx', data.message, { types, noMembers })
+    if (separator === undefined || message === undefined) return []
+    return [keccak256(concatBytes(Uint8Array.of(0x19, 0x01), separator, message))]
+  })
 }
 
-type Types = ReadonlyMap<string, StructType>
+interface Encoding {
+  readonly types: ReadonlyMap<string, StructType>
+  /** what follows the name of a type without members */
+  readonly noMembers: string
+}
 
-function hashStruct(name: string, value: Json | undefined, types: Types): Uint8Array | undefined {
-  const members = types.get(name)
+function hashStruct(name: string, value: Json | undefined, encoding: Encoding): Uint8Array | undefined {
+  const members = encoding.types.get(name)
   if (members === undefined || !isObject(value)) return undefined
   if (Object.keys(value).length > members.length) return undefined
-  const parts = [keccak256(utf8.encode(encodeType(name, types)))]
+  const parts = [keccak256(utf8.encode(encodeType(name, encoding)))]
   for (const member of members) {
-    const part = Object.hasOwn(value, member.name) ? encodeValue(member.type, value[member.name], types) : undefined
+    const part = Object.hasOwn(value, member.name) ? encodeValue(member.type, value[member.name], encoding) : undefined
     if (part === undefined) return undefined
     parts.push(part)
   }
@@ -60,19 +69,18 @@ function isObject(value: Json | undefined): value is { readonly [name: string]: 
 }
 
 /** `Tx(…)` and the types that it refers to, these in the order of their names. */
-function encodeType(name: string, types: Types): string {
+function encodeType(name: string, { types, noMembers }: Encoding): string {
   const found = new Set<string>()
   collectTypes(name, types, found)
   found.delete(name)
-  const text = (type: string) =>
-    `${type}(${types
-      .get(type)!
-      .map((member) => `${member.type} ${member.name}`)
-      .join(',')})`
+  const text = (type: string) => {
+    const members = types.get(type)!.map((member) => `${member.type} ${member.name}`)
+    return members.length === 0 ? `${type}${noMembers}` : `${type}(${members.join(',')})`
+  }
   return [name, ...[...found].sort()].map(text).join('')
 }
 
-function collectTypes(type: string, types: Types, found: Set<string>): void {
+function collectTypes(type: string, types: Encoding['types'], found: Set<string>): void {
   const name = type.endsWith('[]') ? type.slice(0, -2) : type
   const members = types.get(name)
   if (members === undefined || found.has(name)) return
@@ -81,13 +89,13 @@ function collectTypes(type: string, types: Types, found: Set<string>): void {
 }
 
 /** 32 bytes */
-function encodeValue(type: string, value: Json | undefined, types: Types): Uint8Array | undefined {
+function encodeValue(type: string, value: Json | undefined, encoding: Encoding): Uint8Array | undefined {
   if (type.endsWith('[]')) {
     if (!Array.isArray(value)) return undefined
-    const items = value.map((item: Json) => encodeValue(type.slice(0, -2), item, types))
+    const items = value.map((item: Json) => encodeValue(type.slice(0, -2), item, encoding))
     return items.some((item) => item === undefined) ? undefined : keccak256(concatBytes(...(items as Uint8Array[])))
   }
-  if (types.has(type)) return hashStruct(type, value, types)
+  if (encoding.types.has(type)) return hashStruct(type, value, encoding)
   if (type === 'string') return typeof value === 'string' ? keccak256(utf8.encode(value)) : undefined
   if (type === 'bool') return typeof value === 'boolean' ? word(value ? 1n : 0n) : undefined
   const bounds = /^(u?)int(\d+)$/.exec(type)

@@ -99,12 +99,14 @@ function find(
   const literal = node.literals.get(segment)
   const found = literal && find(literal, method, segments, at + 1, values)
   if (found !== undefined) return found
-  if (node.variable !== undefined && segment !== '') {
+  // As in grpc-gateway: behind the last slash a variable may be empty, and the query says what it is missing.
+  const canBeVariable = segment !== '' || at === segments.length - 1
+  if (node.variable !== undefined && canBeVariable) {
     const inner = find(node.variable, method, segments, at + 1, [...values, segment])
     if (inner !== undefined) return inner
   }
   const rest = node.restEnds.get(method)
-  return rest && segment !== '' ? { end: rest, values: [...values, segments.slice(at).join('/')] } : undefined
+  return rest && canBeVariable ? { end: rest, values: [...values, segments.slice(at).join('/')] } : undefined
 }
 
 /** undefined for what is not percent-encoded UTF-8 */

@@ -165,6 +165,18 @@ describe('message tables', () => {
     expect(Tree.toJson({ left: undefined, leaf: 1n }, context)).toEqual({ leaf: '1' })
   })
 
+  it('show what an Any holds as it is, when it is of no known type or does not decode', () => {
+    for (const payload of [
+      { typeUrl: '/nope', value: Uint8Array.of(1, 2) },
+      { typeUrl: Inner.typeUrl, value: Uint8Array.of(0xff) },
+    ]) {
+      const json = Everything.toJson(Everything.create({ payload }), context)
+      expect(json).toMatchObject({
+        payload: { '@type': payload.typeUrl, value: Buffer.from(payload.value).toString('base64') },
+      })
+    }
+  })
+
   it('refuse unknown fields, wrong types, bad UTF-8 and endless nesting', () => {
     const refused: readonly Uint8Array[] = [
       new ProtobufWriter().varint(3, 1).finish(),
@@ -206,11 +218,22 @@ describe('message tables', () => {
     )
   })
 
+  it("have Go's zero time, the year 1, where a time is absent", () => {
+    const Timed = defineMessage('test.Timed', { time: timestamp(1), maybe: optionalTimestamp(2) })
+    for (const value of [Timed.decode(new Uint8Array(0)), Timed.create(), Timed.fromJson({}, context)]) {
+      expect(Timed.toJson(value, context)).toEqual({ time: '0001-01-01T00:00:00Z', maybe: null })
+      expect(Buffer.from(Timed.encode(value)).toString('hex')).toBe('0a0b088092b8c398feffffff01')
+    }
+  })
+
   it('say where JSON is wrong', () => {
     const wrong: readonly (readonly [unknown, string])[] = [
       [[], 'the value: expected an object'],
       [{ nonsense: 1 }, 'nonsense: expected no such member'],
       [{ inner: { amount: 5 } }, 'inner.amount: expected a whole number in a string'],
+      [{ inner: { amount: '' } }, 'inner.amount: expected a whole number in a string'],
+      [{ time: '2026-02-30T00:00:00Z' }, 'time: expected a time, like 2026-01-01T00:00:00Z'],
+      [{ period: '400000000000s' }, 'period: expected a duration, like 600s'],
       [{ list: [{}, { denom: 1 }] }, 'list[1].denom: expected a string'],
       [{ big_count: '-1' }, 'big_count: expected a number from 0'],
       [{ count: 4_294_967_296 }, 'count: expected a number from 0'],

@@ -1,3 +1,5 @@
+import { bytesToHex, hexToBytes } from '../../../primitives/bytes.ts'
+import { bytesCodec, type ValueCodec, wrongForm } from '../../../primitives/protoScalars.ts'
 import {
   any,
   bool,
@@ -60,6 +62,22 @@ export const Result = defineMessage('cosmos.base.abci.v1beta1.Result', {
   msgResponses: repeated(any(4)),
 })
 
-/** cosmos.evm.vm.v1.MsgEthereumTx: what an EVM transaction shows as where all transactions are native ones. */
-export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', { from: bytes(5), raw: bytes(6) })
+/** Bytes that JSON has as `0x…`. */
+const hexCodec: ValueCodec<Uint8Array> = {
+  ...bytesCodec,
+  toJson: bytesToHex,
+  fromJson: (json, _, place) => {
+    if (typeof json !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(json)) throw wrongForm(place, 'hex digits after 0x')
+    return hexToBytes(json)
+  },
+}
+
+/**
+ * cosmos.evm.vm.v1.MsgEthereumTx: what an EVM transaction shows as where all transactions are native ones. Its bytes are hex,
+ * the sender is base64, as cosmos/evm has them.
+ */
+export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', {
+  from: bytes(5),
+  raw: { ...bytes(6), codec: hexCodec as ValueCodec<unknown> },
+})
 export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.ExtensionOptionsEthereumTx', {})

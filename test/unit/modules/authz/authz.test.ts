@@ -137,7 +137,7 @@ describe('a grant', () => {
   })
 
   it.each<{ name: string; authorization: AnyValue | undefined; code: string }>([
-    { name: 'nothing', authorization: undefined, code: 'sdk/33' },
+    { name: 'nothing', authorization: undefined, code: 'sdk/29' },
     { name: 'an unknown authorization', authorization: { typeUrl: '/a.B', value: new Uint8Array(0) }, code: 'sdk/2' },
     {
       name: 'bytes that are no message',
@@ -158,6 +158,11 @@ describe('a grant', () => {
     },
     { name: 'an unknown kind of staking', authorization: stakes({ authorizationType: 9 }), code: 'authz/4' },
     { name: 'no kind of staking', authorization: stakes({ authorizationType: 0 }), code: 'authz/4' },
+    {
+      name: 'validators that are allowed and some that are denied',
+      authorization: stakes({ allowList: { address: [] }, denyList: { address: [] } }),
+      code: 'sdk/18',
+    },
     { name: 'negative stakes', authorization: stakes({ maxTokens: coinsOf(-1n)[0]! }), code: 'authz/12' },
   ])('of $name is refused', ({ authorization, code }) => {
     expect(codeOf(grant(authorization))).toBe(code)

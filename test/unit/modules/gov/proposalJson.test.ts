@@ -8,7 +8,7 @@ import { readProposalJson } from '../../../../src/modules/gov/proposalJson.ts'
 import { MsgExecLegacyContent } from '../../../../src/modules/gov/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
-import { MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/types.ts'
+import { MsgSoftwareUpgrade, Plan } from '../../../../src/modules/upgrade/types.ts'
 import { anyOf, codeOf } from './govChain.ts'
 
 const TYPES = { typeOf: (url: string) => MESSAGES.get(url)?.type ?? ANY_TYPES.get(url)?.type }
@@ -39,7 +39,7 @@ describe('the JSON form of proposals', () => {
       messages: [
         anyOf(MsgSoftwareUpgrade, {
           authority: GOV_AUTHORITY,
-          plan: { name: 'next', time: 0n, height: 1000n, info: 'https://…', upgradedClientState: undefined },
+          plan: Plan.create({ name: 'next', height: 1000n, info: 'https://…' }),
         }),
         anyOf(MsgExecLegacyContent, {
           authority: GOV_AUTHORITY,

@@ -184,6 +184,13 @@ describe('messages of staking', () => {
     ['no source', 'MsgBeginRedelegate', { ...redelegate, validatorSrcAddress: 'x' }, invalidAddress],
     ['no height', 'MsgCancelUnbondingDelegation', DELEGATE, invalidRequest],
     ['a negative height', 'MsgCancelUnbondingDelegation', { ...DELEGATE, creationHeight: -1n }, invalidRequest],
+    [
+      'more than anybody has',
+      'MsgDelegate',
+      { ...DELEGATE, amount: acoin(2n ** 256n - 1n) },
+      { codespace: 'sdk', code: 5 },
+    ],
+    ['no commission', 'MsgCreateValidator', { ...CREATE, commission: undefined }, invalidRequest],
     ['no key', 'MsgCreateValidator', { ...CREATE, pubkey: undefined }, { codespace: 'staking', code: 39 }],
     ['a short key', 'MsgCreateValidator', { ...CREATE, pubkey: key(31) }, { codespace: 'sdk', code: 8 }],
     [

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { MsgExec, MsgGrant } from '../../../../src/modules/authz/types.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
+import { AllowedMsgAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
+import { MsgSubmitProposal } from '../../../../src/modules/gov/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
@@ -11,6 +14,7 @@ import { AuthInfo, ExtensionOptionDynamicFeeTx, TxBody, TxRaw } from '../../../.
 import { concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { ProtobufWriter } from '../../../../src/primitives/protobuf.ts'
+import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -96,11 +100,45 @@ describe('decodeNativeTransaction', () => {
     expect(decode(sign({ extensionOptions }))).toMatchObject({ maxPriorityPrice: whole })
   })
 
-  it('lets be what is not critical', () => {
-    const nonCriticalExtensionOptions = [{ typeUrl: '/whatever.v1.Option', value: Uint8Array.of(1) }]
-    expect(
-      decodeNativeTransaction(assemble({ body: { nonCriticalExtensionOptions } }), { ...rules, isVerified: true }),
-    ).toMatchObject({ sender: alice.address })
+  it('lets be what is not critical, when it is of a type that there is', () => {
+    const withOption = (typeUrl: string, value: Uint8Array) =>
+      decodeNativeTransaction(assemble({ body: { nonCriticalExtensionOptions: [{ typeUrl, value }] } }), {
+        ...rules,
+        isVerified: true,
+      })
+    const option = anyOf(ExtensionOptionDynamicFeeTx, { maxPriorityPrice: 10n ** 18n })
+    expect(withOption(option.typeUrl, option.value)).toMatchObject({
+      sender: alice.address,
+      maxPriorityPrice: undefined,
+    })
+    const refused = { codespace: 'sdk', code: 2 }
+    expect(withOption(option.typeUrl, Uint8Array.of(0xff))).toMatchObject(refused)
+    expect(withOption(MsgSend.typeUrl, new Uint8Array(0))).toMatchObject(refused)
+    expect(withOption('/whatever.v1.Option', new Uint8Array(0))).toMatchObject(refused)
+  })
+
+  it.each<[string, AnyValue]>([
+    ['is of no type', { typeUrl: '/whatever.v1.Msg', value: new Uint8Array(0) }],
+    ['does not decode', { typeUrl: MsgSend.typeUrl, value: Uint8Array.of(0xff) }],
+    ['has no type', { typeUrl: '', value: new Uint8Array(0) }],
+  ])('refuses what %s, however deep it is', (_, bad) => {
+    const inner = anyOf(MsgExec, { grantee: alice.bech32, msgs: [bad] })
+    const authorization = anyOf(AllowedMsgAllowance, { allowance: bad, allowedMessages: ['/x'] })
+    const messages = [
+      anyOf(MsgSubmitProposal, { proposer: alice.bech32, messages: [inner], title: 't', summary: 's' }),
+      anyOf(MsgSubmitProposal, {
+        proposer: alice.bech32,
+        messages: [anyOf(MsgGrantAllowance, { granter: alice.bech32, grantee: bob.bech32, allowance: authorization })],
+      }),
+      anyOf(MsgGrant, {
+        granter: alice.bech32,
+        grantee: bob.bech32,
+        grant: { authorization: bad, expiration: undefined },
+      }),
+    ]
+    for (const message of messages) {
+      expect(decode(sign({ messages: [message] }))).toMatchObject({ codespace: 'sdk', code: 2 })
+    }
   })
 })
 

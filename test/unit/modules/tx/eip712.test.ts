@@ -320,6 +320,27 @@ describe('EIP-712 signatures', () => {
     }
   })
 
+  it('of Go, which writes types without members in its own way, are accepted', () => {
+    // A bank MsgUpdateParams without parameters, signed by the typed data of cosmos/evm 0.5.1 with the private key 1.
+    const body =
+      '0a570a242f636f736d6f732e62616e6b2e763162657461312e4d7367557064617465506172616d73122f0a2b636f696e31306530353235736672' +
+      '663533796832616c6a6d6d33736e396a71356e6a6b376c30647768777a1200120766726f6d20476f'
+    const info =
+      '0a5a0a500a292f636f736d6f732e65766d2e63727970746f2e76312e657468736563703235366b312e5075624b657912230a210279be667ef9dc' +
+      'bbac55a06295ce870b07029bfcdb2dce28d959f2815b16f8179812040a02087f180312160a100a0561636f696e12073130303030303010c09a0c'
+    const signature =
+      '9875e30bd6301bdc9ef23d1b906c0c2325e8851d3f2c02156170dd6e383d267d256421dfb6b060806df556629012dcff0b0553f5e239760ba98a' +
+      '1d1ed8d57274'
+    const signed = (memo: string) =>
+      TxRaw.encode({
+        bodyBytes: hexToBytes(body.replace(Buffer.from('from Go').toString('hex'), Buffer.from(memo).toString('hex'))),
+        authInfoBytes: hexToBytes(info),
+        signatures: [hexToBytes(signature)],
+      })
+    expect(decodeNativeTransaction(signed('from Go'), rules)).toMatchObject({ memo: 'from Go', sequence: 3n })
+    expect(decodeNativeTransaction(signed('from go'), rules)).toMatchObject({ codespace: 'sdk', code: 4 })
+  })
+
   it('over anything else are refused', async () => {
     const given = CASES['a send']!
     const other = testAccount(3)

@@ -15,11 +15,11 @@ import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError, SdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
-import { countKeys, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
+import { countKeys, hasAddress, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { AuthInfo, TxBody, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
-import { toBech32 } from '../../../../src/primitives/address.ts'
-import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../../../src/primitives/bytes.ts'
+import { parseAddress, toBech32 } from '../../../../src/primitives/address.ts'
+import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { SECP256K1_ORDER } from '../../../../src/primitives/secp256k1.ts'
 import { COSMJS_SIGNERS, signWithCosmJs, testFee } from '../../../native/cosmJsSigners.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
@@ -335,6 +335,20 @@ describe('multisigs', () => {
     if (isSdkError(key)) throw new Error(key.message)
     expect(toBech32(key.address)).toBe(pubkeyToAddress(nested, 'coin'))
     expect(countKeys(key)).toBe(4)
+  })
+
+  it('have the addresses of CosmJS and of Go, where keys of Ethereum have no prefix', () => {
+    // The address that cosmos/evm 0.5.1 gives two of these two keys.
+    const goAddress = 'coin14twfwhuc8a6797jlc68mtahwyfcs4qy6xx0wmr'
+    const members = [
+      encodeSecp256k1Pubkey(hexToBytes('03f6be68de0ffe7d0f67b6d7d7c93bb060ffb6eaa7f5e5aaa2c5e02fea0f40f8d9')),
+      encodeEthSecp256k1Pubkey(hexToBytes('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798')),
+    ]
+    const mixed = createMultisigThresholdPubkey(members, 2, true)
+    const key = readPublicKey(encodePubkey(mixed), { keys: 2 })
+    if (isSdkError(key)) throw new Error(key.message)
+    const owns = (text: string) => hasAddress(key, parseAddress(text))
+    expect([pubkeyToAddress(mixed, 'coin'), goAddress, bob.bech32].map(owns)).toEqual([true, true, false])
   })
 
   it('cannot leave their key out', async () => {

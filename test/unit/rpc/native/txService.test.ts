@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entryKind.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { AuthInfo, Tx, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
+import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import { anyOf, signTestTransaction } from '../../../native/signTransaction.ts'
 import {
@@ -132,7 +133,7 @@ describe('a transaction by its hash', () => {
       {
         '@type': '/cosmos.evm.vm.v1.MsgEthereumTx',
         from: Buffer.from('f39fd6e51aad88f6f4ce6ab8827279cfffb92266', 'hex').toString('base64'),
-        raw: base64(history.evm),
+        raw: bytesToHex(history.evm),
       },
     ])
     expect(tx.auth_info).toMatchObject({
