@@ -56,13 +56,13 @@ const UNITS: Readonly<Record<string, bigint>> = {
   h: 3_600n * NANOS,
 }
 const UNIT_NAMES = Object.keys(UNITS).join('|')
-const DURATION = new RegExp(`^[+-]?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:${UNIT_NAMES}))+$`)
+const DURATION = new RegExp(`^[+-]?(?:0|(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:${UNIT_NAMES}))+)$`)
 const DURATION_PART = new RegExp(`(\\d*)(?:\\.(\\d*))?(${UNIT_NAMES})`, 'g')
 /** More is no duration that anybody means. */
 const MAX_DURATION_TEXT = 64
 
 /**
- * Reads what Go's time.ParseDuration takes, `600s`, `1.5h`, `48h0m0s`, as nanoseconds; what is less than one is cut off.
+ * Reads what Go's time.ParseDuration takes, `600s`, `1.5h`, `48h0m0s`, `0`, as nanoseconds; what is less than one is cut off.
  * undefined for anything else.
  */
 export function parseDuration(text: string): bigint | undefined {

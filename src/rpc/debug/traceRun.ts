@@ -8,14 +8,21 @@ import {
   type TracerConfig,
 } from '../../evm/tracers/traceCollector.ts'
 import { tracerByName } from '../../evm/tracers/tracerByName.ts'
+import { parseDuration } from '../../primitives/timeText.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { executionOf } from '../eth/callExecution.ts'
 import type { RpcContext } from '../method.ts'
-import { parseGoDuration } from '../params/goDuration.ts'
 import type { TraceConfig } from '../params/traceConfig.ts'
 
 /** geth's default for one trace. */
 const DEFAULT_TIMEOUT_MS = 5_000
+
+/** @throws RpcError in Go's words (time.ParseDuration) */
+function millisecondsOf(duration: string): number {
+  const nanos = parseDuration(duration)
+  if (nanos === undefined) throw serverError(`time: invalid duration ${JSON.stringify(duration)}`)
+  return Number(nanos) / 1e6
+}
 
 /** What all traces of one request share. */
 export interface TraceRun {
@@ -35,7 +42,7 @@ export async function runTrace<T>(
   trace: (run: TraceRun) => Promise<T>,
 ): Promise<T> {
   const { limits, now } = context
-  const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : parseGoDuration(config.timeout)
+  const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
   const timeoutMs = Math.max(0, Math.min(asked, limits.callTimeoutMs))
   const budget = new TraceBudget(limits.responseBytes)
   const pause = executionOf(context).yieldUntil(now() + timeoutMs)

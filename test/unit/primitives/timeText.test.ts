@@ -23,12 +23,28 @@ describe('durations', () => {
     ['0.000000001s', 1n],
     ['0.0000000001s', 0n],
     ['1.1234567890s', 1_123_456_789n],
+    ['0', 0n],
+    ['-0', 0n],
   ])('%s', (text, nanos) => expect(parseDuration(text)).toBe(nanos))
 
-  it.each(['', '600', 's', '.s', '-', '1e3s', '600S', '1d', ' 1s', '1s ', '1s-1s', '1 s', `${'1'.repeat(64)}s`])(
-    'but not %j',
-    (text) => expect(parseDuration(text)).toBeUndefined(),
-  )
+  it.each([
+    '',
+    '600',
+    '00',
+    's',
+    '.s',
+    '-',
+    '1s5',
+    '1..5s',
+    '1e3s',
+    '600S',
+    '1d',
+    ' 1s',
+    '1s ',
+    '1s-1s',
+    '1 s',
+    `${'1'.repeat(64)}s`,
+  ])('but not %j', (text) => expect(parseDuration(text)).toBeUndefined())
 
   it.each([
     [1_814_400_000_000_000n, '1814400s'],
