@@ -49,6 +49,14 @@ describe('a node that falls silent', () => {
 })
 
 describe('a transaction', () => {
+  it('that the node refuses is not in doubt, one on which it fails is', async () => {
+    const raw = Uint8Array.of(0x0a, 1)
+    const refused = new NodeRequestError('too large', 400)
+    await expect(broadcast(raw, node(refused))).rejects.toBe(refused)
+    const failed = new NodeRequestError('internal error', 500)
+    await expect(broadcast(raw, node(failed))).rejects.toThrow(/^internal error\. [0-9A-F]{64} may have arrived/)
+  })
+
   it('that is in no block is to be looked for later', async () => {
     const notFound = new NodeRequestError('tx not found', 404)
     await expect(waitForBlock(HASH, node(notFound), clock(1))).rejects.toMatchObject({
