@@ -3,6 +3,7 @@ import type { Decimal } from '../../primitives/decimal.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
 import type { Outcome } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
+import { stakingError } from '../staking/errors.ts'
 import { getValidator } from '../staking/validators.ts'
 import { distributionError } from './errors.ts'
 import { addReference, getHistorical, RATIO_ONE } from './historicalRewards.ts'
@@ -34,7 +35,7 @@ export function delegationRewards(context: ReadContext, delegator: Address, oper
   if (validator === undefined) return distributionError('noValidator')
   const delegation = getDelegation(native, delegator, operator)
   const info = getStartingInfo(native, operator, delegator)
-  if (delegation === undefined || info === undefined) return distributionError('noDelegation')
+  if (delegation === undefined || info === undefined) return stakingError('noDelegation')
   const rewards = settledRewards(context, validator)
   const from = getHistorical(native, operator, info.previousPeriod).ratio
   const to = getHistorical(native, operator, rewards.period - 1n).ratio + currentRatio(rewards, validator)

@@ -5,11 +5,10 @@ import { commissionOf, outstandingRewards } from '../../modules/distribution/que
 import { slashEventsFrom } from '../../modules/distribution/slashEvents.ts'
 import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
 import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
-import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'
+import { delegationsOf } from '../../modules/staking/delegations.ts'
 import { getValidator } from '../../modules/staking/validators.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
-import type { Decimal } from '../../primitives/decimal.ts'
 import { address, array, string, tuple, uint64 } from '../abi/types.ts'
 import { Dec, DecCoins, decCoinTuples, decTuple } from '../coinTypes.ts'
 import { defineFunction, type FunctionContext, isFailure, OUT_OF_GAS, type PrecompileFunction } from '../dispatch.ts'
@@ -38,7 +37,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
     run: (context, { validatorAddress }) => {
       const operator = readValidator(context, validatorAddress)
       if (isFailure(operator)) return operator
-      const own = rewardsOf(context, operator, operator)
+      const own = delegationRewards(moduleContext(context), operator, operator)
       if (isFailure(own)) return own
       const commission = commissionOf(moduleContext(context), operator)
       if (isSdkError(commission)) return commission
@@ -88,7 +87,8 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
         const heights = `(${startingHeight} > ${endingHeight})`
         return queryError('InvalidArgument', `starting height greater than ending height ${heights}`)
       }
-      const operator = readValidator(context, validatorAddress)
+      // as in the SDK, of an address that no validator has: no slashes
+      const operator = readOperatorText(validatorAddress)
       if (isFailure(operator)) return operator
       const { native } = context.world
       const page = readPage(context, pageRequest, {
@@ -120,7 +120,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
       if (zero !== undefined) return zero
       const operator = readValidator(context, validatorAddress)
       if (isFailure(operator)) return operator
-      const rewards = rewardsOf(context, delegatorAddress, operator)
+      const rewards = delegationRewards(moduleContext(context), delegatorAddress, operator)
       return isFailure(rewards) ? rewards : { rewards: decCoinTuples(rewards) }
     },
   }),
@@ -137,7 +137,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
       let total = 0n
       for (const { operator } of delegationsOf(context.world.native, delegatorAddress)) {
         if (!context.charge(REWARDS_GAS)) return OUT_OF_GAS
-        const reward = rewardsOf(context, delegatorAddress, operator)
+        const reward = delegationRewards(moduleContext(context), delegatorAddress, operator)
         if (isFailure(reward)) return reward
         rewards.push({ validatorAddress: toBech32(operator, BECH32_OPERATOR), reward: decCoinTuples(reward) })
         total += reward
@@ -185,8 +185,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
 
 /** A validator that there is. */
 function readValidator({ world }: FunctionContext, text: string): Outcome<Address> {
-  if (text === '') return queryError('InvalidArgument', 'empty validator address')
-  const operator = readOperator(text)
+  const operator = readOperatorText(text)
   if (isSdkError(operator)) return operator
   if (getValidator(world.native, operator) === undefined) {
     return distributionError('noValidator', toBech32(operator, BECH32_OPERATOR))
@@ -194,8 +193,6 @@ function readValidator({ world }: FunctionContext, text: string): Outcome<Addres
   return operator
 }
 
-/** What a delegation could withdraw. */
-function rewardsOf(context: FunctionContext, delegator: Address, operator: Address): Outcome<Decimal> {
-  if (getDelegation(context.world.native, delegator, operator) === undefined) return distributionError('noDelegation')
-  return delegationRewards(moduleContext(context), delegator, operator)
+function readOperatorText(text: string): Outcome<Address> {
+  return text === '' ? queryError('InvalidArgument', 'empty validator address') : readOperator(text)
 }

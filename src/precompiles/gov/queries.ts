@@ -44,6 +44,8 @@ const TALLY_UNIT_GAS = 1_000n
 /** Reading a stored proposal, which may hold long messages: for each 32 bytes. */
 const PROPOSAL_WORD_GAS = 10n
 const ID_BYTES = 8
+/** Ids begin at 1; in a request 0 is an id that was left out. */
+const NO_PROPOSAL_ID = queryError('InvalidArgument', 'proposal id can not be 0')
 
 /** The functions of IGov that only read. */
 export const GOV_QUERIES: readonly PrecompileFunction[] = [
@@ -54,6 +56,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: ({ world }, { proposalId, voter }) => {
+      if (proposalId === 0n) return NO_PROPOSAL_ID
       const vote = getVote(world.native, proposalId, voter)
       if (vote !== undefined) return { vote: voteTuple(vote) }
       return queryError('InvalidArgument', `voter: ${toBech32(voter)} not found for proposal: ${proposalId}`)
@@ -66,6 +69,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
+      if (proposalId === 0n) return NO_PROPOSAL_ID
       const { native } = context.world
       const walk = (options: Walk) => votesOf(native, proposalId, options)
       const page = readAccountPage(context, pagination, walk, ({ voter }) => voter)
@@ -80,6 +84,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: ({ world }, { proposalId, depositor }) => {
+      if (proposalId === 0n) return NO_PROPOSAL_ID
       const deposit = getDeposit(world.native, proposalId, depositor)
       if (deposit !== undefined) return { deposit: depositTuple(deposit) }
       return queryError('NotFound', `depositor: ${toBech32(depositor)} not found for proposal: ${proposalId}`)
@@ -92,6 +97,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
+      if (proposalId === 0n) return NO_PROPOSAL_ID
       const { native } = context.world
       const walk = (options: Walk) => depositsOf(native, proposalId, options)
       const page = readAccountPage(context, pagination, walk, ({ depositor }) => depositor)
@@ -201,6 +207,7 @@ function readAccountPage<T>(
 
 /** A proposal that there is, after the gas for its size. */
 function readProposal({ world, charge }: FunctionContext, id: bigint): Proposal | FunctionFailure {
+  if (id === 0n) return NO_PROPOSAL_ID
   const stored = world.native.get(proposalKey(id))
   if (stored === undefined) return queryError('NotFound', `proposal ${id} doesn't exist`)
   return charge(proposalGas(stored)) ? Proposal.decode(stored) : OUT_OF_GAS

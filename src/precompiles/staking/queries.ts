@@ -48,6 +48,8 @@ const VALIDATOR_GAS = 6_000n
 /** A redelegation or unbonding has at most as many entries as parameters say, by default 7. */
 const ENTRY_GAS = 500n
 const REDELEGATION_GAS = 3_000n
+/** BOND_STATUS_UNSPECIFIED, which no validator has and nobody can ask for. */
+const NO_STATUS = 0n
 
 /** The functions of IStaking that only read. */
 export const STAKING_QUERIES: readonly PrecompileFunction[] = [
@@ -118,10 +120,11 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: (context, { status, pageRequest }) => {
-      if (status !== '' && !Object.hasOwn(BOND_STATUSES, status)) {
+      const isName = Object.hasOwn(BOND_STATUSES, status)
+      const wanted = BigInt(isName ? BOND_STATUSES[status as keyof typeof BOND_STATUSES] : NO_STATUS)
+      if (status !== '' && wanted === NO_STATUS) {
         return queryError('InvalidArgument', `invalid validator status ${status}`)
       }
-      const wanted = BigInt(BOND_STATUSES[status as keyof typeof BOND_STATUSES] ?? 0)
       const page = readPage(context, pageRequest, {
         *walk(start, reverse) {
           const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
@@ -130,7 +133,7 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
           }
         },
         isKey: (key) => isAddressesKey(key, 1),
-        matches: (found) => status === '' || BOND_STATUS[found.status] === wanted,
+        matches: (found) => wanted === NO_STATUS || BOND_STATUS[found.status] === wanted,
         itemGas: VALIDATOR_GAS,
       })
       if (isFailure(page)) return page

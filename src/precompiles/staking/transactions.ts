@@ -1,5 +1,6 @@
 import { delegationTarget } from '../../evm/delegation.ts'
 import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { sdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'
 import * as messages from '../../modules/staking/messageTypes.ts'
 import { Ed25519PubKey } from '../../modules/staking/types.ts'
@@ -26,6 +27,8 @@ const DO_NOT_MODIFY = -1n
 const ED25519_BYTES = 32
 const MAX_KEY_TEXT = 256
 const NANOS = 1_000_000_000n
+/** Heights are int64 in messages. */
+const MAX_HEIGHT = 2n ** 63n - 1n
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 const STAKE_INPUTS = { delegatorAddress: address, validatorAddress: string, amount: uint256 } as const
@@ -181,6 +184,7 @@ export const STAKING_TRANSACTIONS: readonly PrecompileFunction[] = [
       const { delegatorAddress, amount, creationHeight } = stake
       const operator = readStake(context, stake)
       if (isFailure(operator)) return operator
+      if (creationHeight > MAX_HEIGHT) return sdkError('invalidRequest', 'invalid height')
       const outcome = runMessage(
         context,
         messages.MsgCancelUnbondingDelegation,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RpcLog } from '../errorResponse.ts'
 import { RPC_CODES } from '../errors.ts'
 import { resultText } from '../rawJson.ts'
-import { CometParamError } from './params.ts'
+import { CometParamError, jsonTypeOf } from './params.ts'
 import { CometError, type CometMethod, type CometTable } from './table.ts'
 
 export interface CometAnswer {
@@ -19,7 +19,13 @@ export interface CometAnswerOptions {
 
 /** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
 const NO_ID = '-1'
+/** Values in a query that stand for none. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['', 'null'])
 const MAX_BATCH = 100
+const METHOD_NOT_FOUND = new CometError(RPC_CODES.methodNotFound, 'Method not found', '')
+
+/** The answer to GET of a method that only WebSockets have; its status is 404. */
+export const SOCKET_METHOD_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(METHOD_NOT_FOUND)}}`
 
 /** CometBFT's answer to GET /<method>; an error has the status 500 (rpc/jsonrpc/server/http_uri_handler.go). */
 export async function answerCometGet(
@@ -31,7 +37,7 @@ export async function answerCometGet(
     method.params.map(({ name, type }) => {
       const values = query[name]
       const value: unknown = Array.isArray(values) ? values[0] : values
-      return typeof value !== 'string' || value === '' ? undefined : type.fromQuery(value)
+      return typeof value !== 'string' || LEFT_OUT.has(value) ? undefined : type.fromQuery(value)
     }),
   )
   return { status: isError ? 500 : 200, json: `{"jsonrpc":"2.0","id":${NO_ID},${text}}` }
@@ -48,7 +54,8 @@ export async function answerCometPost(
     requests = readRequests(text)
   } catch (error) {
     if (!(error instanceof CometError)) throw error
-    return { status: 500, json: `{"jsonrpc":"2.0",${errorText(error)}}` }
+    const isUnreadable = error.code === RPC_CODES.parse
+    return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(error)}}` }
   }
   const answers: string[] = []
   let bytes = 0
@@ -89,14 +96,14 @@ function readRequests(text: string): readonly Request[] {
     throw new CometError(RPC_CODES.invalidRequest, 'Invalid Request', reason)
   }
   return requests.map((request) => {
-    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-      throw parseError('a request is not an object')
-    }
-    const { id, method, params } = request as Readonly<Record<string, unknown>>
+    if (typeof request !== 'object' || Array.isArray(request)) throw parseError('a request is not an object')
+    const { id, method, params } = (request ?? {}) as Readonly<Record<string, unknown>>
     if (id === undefined || id === null) return { id: undefined, name: '', params: undefined }
     if (typeof id !== 'string' && typeof id !== 'number') throw parseError('an ID is neither text nor a number')
-    if (typeof method !== 'string') throw parseError('a method is not text')
-    return { id: typeof id === 'number' ? Math.trunc(id) : id, name: method, params }
+    // One that is missing is none that is known.
+    const name = method ?? ''
+    if (typeof name !== 'string') throw parseError('a method is not text')
+    return { id: typeof id === 'number' ? Math.trunc(id) : id, name, params }
   })
 }
 
@@ -107,13 +114,13 @@ async function answerRequest(
   log: CometAnswerOptions['log'],
 ): Promise<string> {
   const method = table.get(name)
-  if (method === undefined) return errorText(new CometError(RPC_CODES.methodNotFound, 'Method not found', ''))
+  if (method === undefined) return errorText(METHOD_NOT_FOUND)
   const { text } = await outcome(method, log, 'json', () => readParams(method, params))
   return text
 }
 
-/** @throws CometParamError */
-function readParams(method: CometMethod, params: unknown): readonly unknown[] {
+/** Parameters by name or by place. @throws CometParamError */
+export function readParams(method: Pick<CometMethod, 'params'>, params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return method.params.map(() => undefined)
   if (Array.isArray(params)) {
     const { length } = method.params
@@ -125,7 +132,7 @@ function readParams(method: CometMethod, params: unknown): readonly unknown[] {
   }
   if (typeof params !== 'object') {
     throw new CometParamError(
-      `unknown type for JSON params: json: cannot unmarshal ${typeof params} into Go value of type []json.RawMessage. Expected map or array`,
+      `unknown type for JSON params: json: cannot unmarshal ${jsonTypeOf(params)} into Go value of type []json.RawMessage. Expected map or array`,
     )
   }
   const named = new Map<string, unknown>(Object.entries(params))
@@ -142,13 +149,15 @@ async function outcome(
     return { isError: false, text: `"result":${resultText(await method.run(readArgs()))}` }
   } catch (error) {
     if (error instanceof CometError) return { isError: true, text: errorText(error) }
-    if (error instanceof CometParamError) {
-      const reason = `error converting ${form} params to arguments: ${error.message}`
-      return { isError: true, text: errorText(new CometError(RPC_CODES.invalidParams, 'Invalid params', reason)) }
-    }
+    if (error instanceof CometParamError) return { isError: true, text: errorText(invalidParams(error, form)) }
     log.error({ error, method: method.name }, 'an RPC method failed')
     return { isError: true, text: errorText(new CometError(RPC_CODES.internal, 'Internal error', '')) }
   }
+}
+
+export function invalidParams({ message }: CometParamError, form: 'http' | 'json'): CometError {
+  const reason = `error converting ${form} params to arguments: ${message}`
+  return new CometError(RPC_CODES.invalidParams, 'Invalid params', reason)
 }
 
 function parseError(reason: string): CometError {

@@ -1,3 +1,5 @@
+import type { WithChain } from './chain.ts'
+import { validatorSetJson } from './json/validatorJson.ts'
 import type { CometNode } from './nodePort.ts'
 import { type CometMethod, cometFailure, defineCometMethod } from './table.ts'
 
@@ -7,6 +9,7 @@ const KEPT_MS = 100
 /** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
 export function createConsensusStateMethods(
   node: Pick<CometNode, 'roundState' | 'network'>,
+  withChain: WithChain,
   nowMs: () => number,
 ): readonly CometMethod[] {
   const simple = remembered(() => node.roundState('simple'), nowMs)
@@ -21,7 +24,10 @@ export function createConsensusStateMethods(
       name: 'dump_consensus_state',
       params: [],
       run: async () => {
-        const round_state = await present(full)
+        const state = await present(full)
+        // Whose precommits `last_commit` shows; of the first height there are none.
+        const last = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
+        const round_state = { ...state, last_validators: last === undefined ? null : validatorSetJson(last) }
         const { peers } = await node.network()
         // What a peer has of the round stays with the gossip that needs it; null stands for a peer without a known state.
         const shown = peers.map(({ node: { id, listenAddress } }) => ({

@@ -30,7 +30,7 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
         { name: 'prove', type: bool },
       ],
       run: (hash, prove = false) => {
-        if (hash === undefined) throw cometFailure('the hash of a transaction is needed')
+        if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
         return ask(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove])
       },
     }),

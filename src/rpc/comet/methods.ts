@@ -49,7 +49,7 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createBlockMethods(withChain),
     createValidatorsMethod(withChain, isCatchingUp),
     createConsensusParamsMethod(chain, withView, isCatchingUp),
-    ...createConsensusStateMethods(node, nowMs),
+    ...createConsensusStateMethods(node, withChain, nowMs),
     ...createBroadcastTxMethods(mempool),
     createCheckTxMethod(mempool),
     ...createUnconfirmedTxsMethods(mempool),

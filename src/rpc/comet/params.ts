@@ -68,7 +68,7 @@ export const bool: CometType<boolean> = {
   fromJson: (value) => {
     if (value === null || value === undefined) return undefined
     if (typeof value === 'boolean') return value
-    throw new CometParamError(`json: cannot unmarshal ${typeof value} into Go value of type bool`)
+    throw new CometParamError(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type bool`)
   },
 }
 
@@ -138,7 +138,13 @@ function fromHex(digits: string): Uint8Array {
 function stringOf(value: unknown, goType: string): string | undefined {
   if (value === null || value === undefined) return undefined
   if (typeof value === 'string') return value
-  throw new CometParamError(`json: cannot unmarshal ${typeof value} into Go value of type ${goType}`)
+  throw new CometParamError(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${goType}`)
+}
+
+/** Go's word for what kind of JSON a value is, but for null. */
+export function jsonTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'boolean' ? 'bool' : typeof value
 }
 
 function isQuoted(text: string): boolean {

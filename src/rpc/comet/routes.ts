@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answerCometGet, answerCometPost, type CometAnswerOptions } from './answer.ts'
+import { mediaType } from '../httpChecks.ts'
+import { answerCometGet, answerCometPost, type CometAnswerOptions, SOCKET_METHOD_ANSWER } from './answer.ts'
+import { SOCKET_METHODS } from './socket.ts'
 import type { CometMethod, CometTable } from './table.ts'
 
 export interface HttpBodies {
@@ -7,7 +9,12 @@ export interface HttpBodies {
   sendJson(reply: FastifyReply, json: string): FastifyReply
 }
 
-/** Adds GET /rpc/<method> with parameters in the query, JSON-RPC at POST /rpc, and at GET /rpc the list of methods. */
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/**
+ * Adds /rpc/<method> with parameters in the query, or in the form that a POST sends; JSON-RPC at POST /rpc; at GET /rpc the list of
+ * methods.
+ */
 export function addCometRoutes(
   app: FastifyInstance,
   table: CometTable,
@@ -15,18 +22,27 @@ export function addCometRoutes(
   { bodyText, sendJson }: HttpBodies,
 ): void {
   for (const method of table.values()) {
-    app.get(`/rpc/${method.name}`, async (request, reply) => {
-      const { status, json } = await answerCometGet(method, request.query as Record<string, unknown>, options)
+    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const query = request.query as Record<string, unknown>
+      const isForm = mediaType(request.headers['content-type']) === FORM_TYPE
+      const form = isForm ? Object.fromEntries(new URLSearchParams(bodyText(request))) : {}
+      const { status, json } = await answerCometGet(method, { ...form, ...query }, options)
       return sendJson(reply.code(status), json)
-    })
+    }
+    app.get(`/rpc/${method.name}`, answer)
+    app.post(`/rpc/${method.name}`, answer)
   }
+  for (const name of SOCKET_METHODS) {
+    app.get(`/rpc/${name}`, async (_, reply) => sendJson(reply.code(404), SOCKET_METHOD_ANSWER))
+  }
+  const list = [...table.values()].map(listed).join('\n')
+  const sendList = (reply: FastifyReply): FastifyReply => reply.type('text/plain; charset=utf-8').send(`${list}\n`)
   for (const path of ['/rpc', '/rpc/']) {
-    app.get(path, async (_, reply) => {
-      const list = [...table.values()].map(listed).join('\n')
-      return reply.type('text/plain; charset=utf-8').send(`${list}\n`)
-    })
+    app.get(path, async (_, reply) => sendList(reply))
     app.post(path, async (request, reply) => {
-      const { status, json } = await answerCometPost(table, bodyText(request), options)
+      const text = bodyText(request)
+      if (text === '') return sendList(reply)
+      const { status, json } = await answerCometPost(table, text, options)
       return sendJson(reply.code(status), json)
     })
   }

@@ -1,9 +1,9 @@
 import type { RpcLog } from '../errorResponse.ts'
-import { RPC_CODES } from '../errors.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import type { SocketProtocol, SocketSubscriptions } from '../websocketSession.ts'
-import { answerCometPost } from './answer.ts'
+import { answerCometPost, invalidParams, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
+import { CometParamError, text } from './params.ts'
 import { CometError, type CometTable, cometFailure } from './table.ts'
 
 export interface CometSocketOptions {
@@ -21,7 +21,9 @@ interface Request {
   readonly params: unknown
 }
 
-const OWN_METHODS: ReadonlySet<string> = new Set(['subscribe', 'unsubscribe', 'unsubscribe_all'])
+/** What only WebSockets have. */
+export const SOCKET_METHODS: ReadonlySet<string> = new Set(['subscribe', 'unsubscribe', 'unsubscribe_all'])
+const QUERY_METHOD = { params: [{ name: 'query', type: text }] } as const
 /** CometBFT's words for it (libs/pubsub, ErrAlreadySubscribed and ErrSubscriptionNotFound). */
 const ALREADY_SUBSCRIBED = 'already subscribed'
 const NOT_FOUND = 'subscription not found'
@@ -39,17 +41,20 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       subscriptions.endAll()
       return
     }
-    const query = parseEventQuery(readQueryParam(params))
+    const [asked] = readParams(QUERY_METHOD, params)
+    const query = parseEventQuery((asked as string | undefined) ?? '')
+    // However its spaces are set, it is the same subscription.
+    const { canonical } = query
     if (method === 'unsubscribe') {
-      if (!subscriptions.end(query.text)) throw cometFailure(NOT_FOUND)
+      if (!subscriptions.end(canonical)) throw cometFailure(NOT_FOUND)
       return
     }
-    if (subscriptions.has(query.text)) throw cometFailure(ALREADY_SUBSCRIBED)
+    if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
     if (subscriptions.count >= maxSubscriptions) {
       throw cometFailure(`max_subscriptions_per_client ${maxSubscriptions} reached`)
     }
     const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-    subscriptions.start(query.text, (deliver) => hub.add(query, (result) => deliver(`${start}${result}}`)))
+    subscriptions.start(canonical, (deliver) => hub.add(query, (result) => deliver(`${start}${result}}`)))
   }
 
   return {
@@ -83,16 +88,9 @@ function ownRequest(text: string): Request | undefined {
   }
   if (typeof json !== 'object' || json === null) return undefined
   const { id, method, params } = json as Readonly<Record<string, unknown>>
-  if (typeof method !== 'string' || !OWN_METHODS.has(method)) return undefined
+  if (typeof method !== 'string' || !SOCKET_METHODS.has(method)) return undefined
   if (typeof id !== 'string' && typeof id !== 'number') return undefined
   return { id, method, params }
-}
-
-/** @throws CometError when there is none */
-function readQueryParam(params: unknown): string {
-  const query = Array.isArray(params) ? (params[0] as unknown) : (params as { readonly query?: unknown } | null)?.query
-  if (typeof query === 'string') return query
-  throw new CometError(RPC_CODES.invalidParams, 'Invalid params', 'error converting json params to arguments: query')
 }
 
 /** @throws whatever is not the client's mistake */
@@ -100,6 +98,7 @@ function errorText(error: unknown): string {
   if (error instanceof EventQueryError) {
     return errorText(cometFailure(`failed to parse query: ${error.message}`))
   }
+  if (error instanceof CometParamError) return errorText(invalidParams(error, 'json'))
   if (!(error instanceof CometError)) throw error
   const { code, message, data } = error
   return JSON.stringify({ code, message, data })

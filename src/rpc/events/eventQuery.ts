@@ -23,6 +23,8 @@ export interface QueryTime {
 export interface EventQuery {
   /** as the client wrote it */
   readonly text: string
+  /** the same for every way to set its spaces: what subscriptions are told apart by */
+  readonly canonical: string
   readonly conditions: readonly EventCondition[]
 }
 
@@ -67,7 +69,7 @@ export function parseEventQuery(text: string): EventQuery {
       throw new EventQueryError(`the query has more than ${MAX_CONDITIONS} conditions`)
     }
     const joint = tokens[next]
-    if (joint === undefined) return { text, conditions }
+    if (joint === undefined) return { text, canonical: tokens.map((token) => token.text).join(' '), conditions }
     if (joint.text !== 'AND') throw wrong(text, joint, 'AND')
     at = next + 1
   }

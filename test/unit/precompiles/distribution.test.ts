@@ -303,7 +303,7 @@ describe('queries', () => {
 
   it.each([
     ['delegationRewards', [ALICE, operatorOf(BOB)], /validator does not exist$/],
-    ['delegationRewards', [BOB, operatorOf(SECOND)], /^delegation does not exist$/],
+    ['delegationRewards', [BOB, operatorOf(SECOND)], /^no delegation for \(address, validator\) tuple$/],
     ['delegationRewards', [zeroAddress, operatorOf(SECOND)], /^invalid delegator address/],
     ['delegationTotalRewards', [zeroAddress], /^invalid delegator address/],
     ['delegatorValidators', [zeroAddress], /^invalid delegator address/],
@@ -318,7 +318,10 @@ describe('queries', () => {
 
   it('of somebody without delegations are empty', async () => {
     const nobody = '0x0b0d000000000000000000000000000000000000'
+    const slashes = (validator: string) => chain.read('distribution', 'validatorSlashes', [validator, 0n, 9n, NO_PAGE])
     expect((await chain.read('distribution', 'delegationTotalRewards', [nobody])).result).toEqual([[], []])
     expect((await chain.read('distribution', 'delegatorValidators', [nobody])).result).toEqual([])
+    expect((await slashes(operatorOf(nobody))).result).toEqual([[], { nextKey: '0x', total: 0n }])
+    expect((await slashes('')).reason).toMatch(/empty validator address$/)
   })
 })

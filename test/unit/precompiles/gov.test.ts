@@ -273,6 +273,17 @@ describe('votes and deposits', () => {
       getAddress(ALICE),
     ])
     expect((await page('getVotes', {}, 7n))[0]).toEqual([])
+    for (const [name, ...args] of [
+      ['getProposal'],
+      ['getTallyResult'],
+      ['getVotes', NO_PAGE],
+      ['getDeposits', NO_PAGE],
+      ['getVote', ALICE],
+      ['getDeposit', ALICE],
+    ] as const) {
+      const { reason } = await chain.read('gov', name, [0n, ...args])
+      expect(reason, name).toBe('rpc error: code = InvalidArgument desc = proposal id can not be 0')
+    }
     const [deposits, { total }] = await page('getDeposits', {})
     expect([deposits.map(({ depositor }) => depositor), total]).toEqual([[getAddress(ALICE), getAddress(BOB)], 2n])
     expect((await chain.read('gov', 'getDeposit', [1n, BOB])).result).toEqual({

@@ -4,6 +4,7 @@ import type { ChainReader } from '../../../chain/reader.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import type { EventValues } from '../../events/eventQuery.ts'
 import { eventValues } from '../../events/eventValues.ts'
+import type { JsonObject } from '../../format/json.ts'
 import type { RpcContext } from '../../method.ts'
 import { blockIdJson } from './blockIdJson.ts'
 import { blockJson, headerJson } from './blockJson.ts'
@@ -52,13 +53,7 @@ export function* blockEventsOf(
         return {
           block: blockJson(block),
           block_id: blockIdJson(chain.blockId(height)!),
-          result_finalize_block: {
-            events: results['finalize_block_events'],
-            tx_results: results['txs_results'],
-            validator_updates: results['validator_updates'],
-            consensus_param_updates: results['consensus_param_updates'],
-            app_hash: results['app_hash'],
-          },
+          result_finalize_block: finalizeBlockJson(results),
         }
       })
       return
@@ -86,6 +81,25 @@ export function* blockEventsOf(
     case 'Tx':
       yield* transactions(chain, height, block.txs)
   }
+}
+
+/**
+ * abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: what is empty is left out, and `validator_updates` is a
+ * list. Typed clients (tendermint-rpc of Rust) take null for neither.
+ */
+function finalizeBlockJson(results: JsonObject): JsonObject {
+  const { finalize_block_events, txs_results, validator_updates, consensus_param_updates, app_hash } = results
+  return {
+    ...(isEmpty(finalize_block_events) ? {} : { events: finalize_block_events }),
+    ...(isEmpty(txs_results) ? {} : { tx_results: txs_results }),
+    validator_updates: validator_updates ?? [],
+    ...(consensus_param_updates === null ? {} : { consensus_param_updates }),
+    app_hash: app_hash ?? null,
+  }
+}
+
+function isEmpty(list: unknown): boolean {
+  return list === null || (Array.isArray(list) && list.length === 0)
 }
 
 function event(kind: BlockEventKind, values: EventValues, value: () => unknown): CometEvent {

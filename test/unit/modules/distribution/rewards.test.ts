@@ -117,7 +117,7 @@ it('pays what a delegation earned when it grows, shrinks and ends', () => {
   net.check()
   net.end()
   net.block({ fees: 1000n })
-  expect(delegationRewards(net.context, HOLDER, B)).toMatchObject({ codespace: 'distribution', code: 13 })
+  expect(delegationRewards(net.context, HOLDER, B)).toMatchObject({ codespace: 'staking', code: 19 })
   net.check()
 })
 

@@ -57,8 +57,8 @@ describe('parameters of GET', () => {
     },
   )
 
-  it('an empty value is none', async () => {
-    expect((await get('block?height=')).block.header.height).toBe('3')
+  it.each(['', 'null'])('the value "%s" is none', async (value) => {
+    expect((await get(`block?height=${value}`)).block.header.height).toBe('3')
   })
 })
 
@@ -81,6 +81,9 @@ describe('POST', () => {
     ['{"jsonrpc":"2.0","id":1.7,"method":"health"}', 200, ok(1, {})],
     ['{"jsonrpc":"2.0","id":1,"method":"health","params":null}', 200, ok(1, {})],
     ['{"jsonrpc":"2.0","id":"a","method":"nope"}', 200, bad('a', -32601, 'Method not found')],
+    ['{"jsonrpc":"2.0","id":"a"}', 200, bad('a', -32601, 'Method not found')],
+    ['{"jsonrpc":"2.0","id":"a","method":null}', 200, bad('a', -32601, 'Method not found')],
+    ['{"jsonrpc":"2.0","id":1,"method":5}', 500, unreadable('a method is not text')],
     ['{"jsonrpc":"2.0","id":"a","method":"toString"}', 200, bad('a', -32601, 'Method not found')],
     [
       '{"jsonrpc":"2.0","id":"a","method":"commit","params":["99999"]}',
@@ -115,6 +118,11 @@ describe('POST', () => {
       parameters('invalid 64-bit integer encoding "true", expected string'),
     ],
     [
+      '{"jsonrpc":"2.0","id":"a","method":"block_by_hash","params":{"hash":true}}',
+      200,
+      parameters('json: cannot unmarshal bool into Go value of type []uint8'),
+    ],
+    [
       '{"jsonrpc":"2.0","id":"a","method":"block_by_hash","params":{"hash":"!!"}}',
       200,
       parameters('illegal base64 data at input byte 0'),
@@ -128,7 +136,7 @@ describe('POST', () => {
     expect([answer.status, JSON.parse(answer.json)]).toEqual([status, expected])
   })
 
-  it.each(['{"jsonrpc":"2.0","method":"health"}', '{"id":null,"method":"health"}', '[]'])(
+  it.each(['{"jsonrpc":"2.0","method":"health"}', '{"id":null,"method":"health"}', '[]', '{}', 'null', '[null]'])(
     'nothing is answered to %s',
     async (text) => {
       expect(await post(text)).toEqual({ status: 200, json: '' })
@@ -148,7 +156,7 @@ describe('POST', () => {
     expect(JSON.parse((await post(Array(100).fill(request))).json)).toHaveLength(100)
     const { status, json } = await post(Array(101).fill(request))
     const reason = 'batch request exceeds maximum (100) allowed number of requests'
-    expect([status, JSON.parse(json)]).toEqual([500, bad(undefined, -32600, 'Invalid Request', reason)])
+    expect([status, JSON.parse(json)]).toEqual([200, bad(undefined, -32600, 'Invalid Request', reason)])
   })
 
   it('the answers to a batch are bounded', async () => {

@@ -43,6 +43,25 @@ describe('/rpc over HTTP', () => {
     expect(list).toContain('/rpc/validators?height=_&page=_&per_page=_\n')
   })
 
+  it('POST without a body lists them too', async () => {
+    expect(await (await fetch(`${server.url}/rpc`, { method: 'POST' })).text()).toContain('/rpc/status\n')
+  })
+
+  it.each<[string, URLSearchParams | string | undefined, string]>([
+    ['block?height=2', undefined, '2'],
+    ['block', new URLSearchParams({ height: '2' }), '2'],
+    ['block?height=1', new URLSearchParams({ height: '2' }), '1'],
+    ['block', '{"height":"2"}', '3'],
+  ])('POST /rpc/%s is answered like GET, with parameters in a form too: %s', async (path, body, height) => {
+    const response = await fetch(`${server.url}/rpc/${path}`, { method: 'POST', ...(body && { body }) })
+    expect(await response.json()).toMatchObject({ id: -1, result: { block: { header: { height } } } })
+  })
+
+  it.each(['subscribe', 'unsubscribe', 'unsubscribe_all'])('%s is a method of WebSockets only', async (name) => {
+    const response = await fetch(`${server.url}/rpc/${name}`)
+    expect([response.status, await response.json()]).toMatchObject([404, { id: -1, error: { code: -32601 } }])
+  })
+
   it('other paths and verbs are not there', async () => {
     expect((await fetch(`${server.url}/rpc/nothing`)).status).toBe(404)
     expect((await fetch(`${server.url}/rpc`, { method: 'DELETE' })).status).toBe(405)

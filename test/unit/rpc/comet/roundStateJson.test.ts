@@ -80,7 +80,13 @@ describe('consensus_state', () => {
       validators: { validators: [{ voting_power: '40' }, {}, {}, {}] },
       proposal: { Type: 32, pol_round: -1 },
       locked_round: -1,
+      locked_block_parts: null,
+      valid_block_parts: null,
       last_commit: null,
+      last_validators: {
+        validators: [{ voting_power: '40' }, {}, {}, {}],
+        proposer: { proposer_priority: expect.any(String) },
+      },
     })
     expect(peers).toEqual([])
   })
