@@ -133,20 +133,22 @@ describe('hostile gossip', () => {
   })
 })
 
+/** Whether a node takes what another one gossips: it has its session, and all its neighbours. Before that it drops messages. */
+function hears(node: TestNode, other: TestNode, neighbours: number): boolean {
+  return node.sessions.has(other.network.id) && node.network.neighbours('transactions') === neighbours
+}
+
 test('a repeated batch reaches nodes that know nothing of it, through nodes that know it', async () => {
   const a = await startNode()
   const b = await startNode({ persistentPeers: [a.peer] })
-  await until(
-    'connected',
-    () => b.network.neighbours('transactions') === 1 && a.network.neighbours('transactions') === 1,
-  )
+  await until('connected', () => hears(a, b, 1) && hears(b, a, 1))
   const transactions = [Uint8Array.of(1, 1), Uint8Array.of(2, 2)]
   await a.network.publishTransactions(batch(1, transactions))
   await until('it arrives', () => b.transactions.length === 2)
   // It knows only b, which does not send the transactions of others again by itself.
   const counts = { wanted: 1, inbound: 1, outbound: 1 }
   const late = await startNode({ persistentPeers: [b.peer], counts })
-  await until('the late one is connected', () => b.network.neighbours('transactions') === 2)
+  await until('the late one is connected', () => hears(b, late, 2) && hears(late, b, 1))
   await a.network.publishTransactions(encodeBatch({ isRepeated: true, number: 2, transactions }))
   await until('the late one has them', () => late.transactions.length === 2)
   expect(b.transactions).toHaveLength(2)

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entryKind.ts'
-import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensusParams.ts'
