@@ -12,7 +12,7 @@ export interface CandidateSource {
   /** Whose signatures the mempool knows: a block that others propose holds mostly those. */
   readonly senders?: SenderLookup
   /** Native transactions that no block can start as the chain stands: only running them shows it. They need not come again. */
-  readonly unstartable?: (hashes: readonly Hash[]) => void
+  readonly unexecutable?: (hashes: readonly Hash[]) => void
 }
 
 export interface CandidateRequest {

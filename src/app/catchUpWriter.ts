@@ -1,5 +1,5 @@
 import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { type Announcement, mergeAnnouncements } from './announcement.ts'
+import { type HeadEvent, mergeHeadEvents } from './headEvent.ts'
 
 /** What may be put off: the memory it takes, and how long others wait for a newer head. */
 const MOST_BUFFERED_BYTES = 8 << 20
@@ -9,8 +9,8 @@ const IDLE_MS = 100
 
 export interface CatchUpWriterOptions {
   readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
-  /** Called when the blocks of an announcement are on stable storage. */
-  readonly onWritten: (announcement: Announcement) => void
+  /** Called when the blocks of an headEvent are on stable storage. */
+  readonly onWritten: (headEvent: HeadEvent) => void
   /** milliseconds, monotonic */
   readonly now: () => number
   /** Runs work after so many milliseconds. */
@@ -25,14 +25,14 @@ export interface CatchUpWriter {
   /** From here on, writes to the database are put off. */
   begin(): void
   /** A block's batch was put off. Waits only when the disk is behind by a whole part. */
-  putOff(announcement: Announcement): Promise<void>
+  putOff(headEvent: HeadEvent): Promise<void>
   /** Writes what is put off; from here on, writes are not. */
   settle(): Promise<void>
 }
 
 export function createCatchUpWriter({ database, onWritten, now, later }: CatchUpWriterOptions): CatchUpWriter {
   let isActive = false
-  let waiting: Announcement[] = []
+  let waiting: HeadEvent[] = []
   let sinceMs = 0
   let putOffs = 0
   let isWatched = false
@@ -43,7 +43,7 @@ export function createCatchUpWriter({ database, onWritten, now, later }: CatchUp
     const written = waiting
     waiting = []
     const announced = done.then(() => {
-      if (written.length > 0) onWritten(mergeAnnouncements(written))
+      if (written.length > 0) onWritten(mergeHeadEvents(written))
     })
     announced.catch(() => undefined)
     return { done: announced }
@@ -67,9 +67,9 @@ export function createCatchUpWriter({ database, onWritten, now, later }: CatchUp
       isActive = true
       database.startBuffering()
     },
-    putOff: async (announcement) => {
+    putOff: async (headEvent) => {
       if (waiting.length === 0) sinceMs = now()
-      waiting.push(announcement)
+      waiting.push(headEvent)
       putOffs++
       const isFull = database.bufferedBytes >= MOST_BUFFERED_BYTES || now() - sinceMs >= LONGEST_BUFFERED_MS
       if (isFull) await startFlush()

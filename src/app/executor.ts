@@ -10,12 +10,12 @@ import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Database } from '../storage/database.ts'
-import type { Announcement } from './announcement.ts'
 import { createApplication } from './application.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { CandidateSource } from './candidateSource.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { GenesisState } from './genesisState.ts'
+import type { HeadEvent } from './headEvent.ts'
 import { lazyChainReader } from './lazyChainReader.ts'
 import { openChain } from './openChain.ts'
 import { createPruner } from './pruner.ts'
@@ -43,7 +43,7 @@ export interface ExecutorOptions {
   /** see `PublisherOptions` */
   readonly later: (milliseconds: number, work: () => void) => void
   /** blocks are in the database */
-  readonly onPublished: (announcement: Announcement) => void
+  readonly onPublished: (headEvent: HeadEvent) => void
   /** The block after those that were published takes another version: this node will not execute it. */
   readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
   /** heights at which no upgrade is made */
@@ -92,8 +92,8 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       database,
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
-      onPublished: (announcement) => {
-        options.onPublished(announcement)
+      onPublished: (headEvent) => {
+        options.onPublished(headEvent)
         try {
           checkUpgrade(publisher.head())
         } catch (error) {

@@ -19,7 +19,7 @@ export class PostponedTransactions {
   }
 
   /** @param left precompile gas of a block where others have used some */
-  mayFare(hash: Hash, left: bigint): boolean {
+  shouldRetry(hash: Hash, left: bigint): boolean {
     const before = this.#leftWhenTried.get(bytesKey(hash))
     return before === undefined || left >= before + this.#step
   }

@@ -45,7 +45,7 @@ export async function fillBlock(
   const deadline = limits.now() + limits.budgetMs
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
-  const unstartable: Hash[] = []
+  const unexecutable: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
@@ -66,8 +66,8 @@ export async function fillBlock(
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
       const precompileGas = execution.precompileGas()
-      const isVain = !precompileGas.isFresh && !limits.postponed.mayFare(hash, precompileGas.left)
-      if (isVain || stoppedSenders.has(key) || size > bytesLeft) {
+      const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
+      if (isFutile || stoppedSenders.has(key) || size > bytesLeft) {
         stoppedSenders.add(key)
         continue
       }
@@ -79,7 +79,7 @@ export async function fillBlock(
       const result = await execution.tryApply(entry)
       if (result.kind === 'skipped') {
         if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
-        if ('native' in entry && !mayStartLater(result, execution.nativeGasLeft() < fullLane)) unstartable.push(hash)
+        if ('native' in entry && !mayStartLater(result, execution.nativeGasLeft() < fullLane)) unexecutable.push(hash)
         stoppedSenders.add(key)
         continue
       }
@@ -89,7 +89,7 @@ export async function fillBlock(
     }
   }
   // Else each of them would take its time again in every block, and cost its sender nothing.
-  if (unstartable.length > 0) source.unstartable?.(unstartable)
+  if (unexecutable.length > 0) source.unexecutable?.(unexecutable)
   return txs
 }
 

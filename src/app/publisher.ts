@@ -6,10 +6,10 @@ import type { DecidedBlock } from '../consensus/application.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import type { Announcement } from './announcement.ts'
 import { type CatchUpWriterOptions, createCatchUpWriter } from './catchUpWriter.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
+import type { HeadEvent } from './headEvent.ts'
 import { advanceValidators } from './nextValidators.ts'
 import { poolUpdate } from './poolUpdate.ts'
 
@@ -19,7 +19,7 @@ export interface PublisherOptions {
   /** the chain's present head; `head` of the returned object follows it */
   readonly head: ChainHead
   /** Called when blocks are in the database: tells the other threads. */
-  readonly onPublished: (announcement: Announcement) => void
+  readonly onPublished: (headEvent: HeadEvent) => void
   /** A block's batch was written (or put off): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
@@ -52,9 +52,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let { head } = options
   let durableHeight = head.header.number
 
-  const announce = (announcement: Announcement): void => {
-    durableHeight = announcement.head.header.number
-    options.onPublished(announcement)
+  const announce = (headEvent: HeadEvent): void => {
+    durableHeight = headEvent.head.header.number
+    options.onPublished(headEvent)
   }
   const writer = createCatchUpWriter({ database, onWritten: announce, now: options.now, later: options.later })
 
@@ -94,14 +94,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
         record,
         validators,
       }
-      const announcement: Announcement = {
+      const headEvent: HeadEvent = {
         head,
         update: poolUpdate(executed, options.reader),
         gasUsed: executed.header.gasUsed,
         evidenceCount: decided.block.evidence.length,
       }
-      if (isPutOff) await writer.putOff(announcement)
-      else announce(announcement)
+      if (isPutOff) await writer.putOff(headEvent)
+      else announce(headEvent)
     },
   }
 }

@@ -9,17 +9,17 @@ import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from 
 import { CallQueue } from './callQueue.ts'
 import type { Clock } from './clock.ts'
 import { advanceState, type ConsensusState, stateFromInfo } from './consensusState.ts'
+import { DoubleSignGuard } from './doubleSignGuard.ts'
+import { DoubleSignMonitor } from './doubleSignMonitor.ts'
 import { ConsensusEngine } from './engine.ts'
 import type { EngineChain } from './engineChain.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
-import { dropSettledEvidence, executeDecided, tellDecided } from './executeDecided.ts'
+import { dropSettledEvidence, executeDecided, notifyDecided } from './executeDecided.ts'
 import type { PeerId } from './input.ts'
 import { Recovery } from './recovery.ts'
 import { checkRecovery, replayDecided } from './recoveryReplay.ts'
 import { Signer } from './signer.ts'
-import { SigningGuard } from './signingGuard.ts'
-import { SigningWatch } from './signingWatch.ts'
 import type { PeerDescription, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKey } from './validatorKey.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
@@ -90,7 +90,7 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
     const start = stateFromInfo(chain, info)
     const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, warn: walOptions.warn }
     checkRecovery(context, start)
-    const guard = new SigningGuard(key.address, recovery, recovery.isBlank && info.height > 0)
+    const guard = new DoubleSignGuard(key.address, recovery, recovery.isBlank && info.height > 0)
     guard.see(start.lastSeenCommit)
     const evidence = new EvidencePool({
       genesisHash: chain.genesisHash,
@@ -105,7 +105,7 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
       const beginMs = clock.monotonicMs()
       const result = await executeDecided(application, decided)
       const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
-      tellDecided(evidence, decided, (found) => options.transport.publishEvidence(found))
+      notifyDecided(evidence, decided, (found) => options.transport.publishEvidence(found))
       onDecided({ decided, result, source: 'log', timings })
       return result
     })
@@ -122,8 +122,8 @@ class Service implements ConsensusService {
   readonly #options: ConsensusServiceOptions
   readonly #wal: Wal
   readonly #recovery: Recovery
-  readonly #guard: SigningGuard
-  readonly #watch: SigningWatch
+  readonly #guard: DoubleSignGuard
+  readonly #watch: DoubleSignMonitor
   readonly #calls = new CallQueue()
   readonly #evidence: EvidencePool
   readonly #signer: Signer
@@ -141,7 +141,7 @@ class Service implements ConsensusService {
     options: ConsensusServiceOptions,
     wal: Wal,
     recovery: Recovery,
-    guard: SigningGuard,
+    guard: DoubleSignGuard,
     evidence: EvidencePool,
     state: ConsensusState,
   ) {
@@ -160,7 +160,7 @@ class Service implements ConsensusService {
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
-    this.#watch = new SigningWatch(guard, this.#signer, options.clock, options.wal.warn)
+    this.#watch = new DoubleSignMonitor(guard, this.#signer, options.clock, options.wal.warn)
     this.events = this.#createEvents()
   }
 
@@ -211,9 +211,9 @@ class Service implements ConsensusService {
     const result = await this.#calls.run(() => executeDecided(application, decided))
     this.#guard.see(block.lastCommit)
     this.#guard.see(seenCommit)
-    tellDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
+    notifyDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
-    this.#tellOwnFaults(block.evidence)
+    this.#reportOwnFaults(block.evidence)
     const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
     onDecided({ decided, result, source: 'sync', timings })
     return result
@@ -349,7 +349,7 @@ class Service implements ConsensusService {
     const timings = { ...this.#timings, finalizeMs }
     this.#timings = { buildMs: 0, logMs: 0 }
     this.#advance(advanceState(this.#state, decided, result))
-    this.#tellOwnFaults(decided.block.evidence)
+    this.#reportOwnFaults(decided.block.evidence)
     this.#options.onDecided({ decided, result, source: 'consensus', timings })
     // The log has own messages of the next height, since the database was older: only a replay comes back to them.
     const isReplayed = this.#recovery.lastSigned?.height === height + 1 && engine.isRunning
@@ -388,7 +388,7 @@ class Service implements ConsensusService {
    * Peers hold back a vote where they know of another one at its place, so that a block may be the first to tell. This process
    * signs a step once: of two votes with its key one is another's.
    */
-  #tellOwnFaults(evidence: readonly Evidence[]): void {
+  #reportOwnFaults(evidence: readonly Evidence[]): void {
     for (const { voteA, voteB } of evidence) {
       const isOwn = equalBytes(voteA.validatorAddress, this.#options.key.address)
       // Faults of before are history: the other process may be gone long since.

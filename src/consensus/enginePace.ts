@@ -13,7 +13,7 @@ const MIN_GAP_MS = 10
 const MAX_WAIT_MS = 60_000
 
 /** How long a height waits before its first round. */
-export class HeightPace {
+export class BlockPacer {
   readonly #chain: EngineChain
   readonly #environment: Pick<ConsensusEnvironment, 'nowMs' | 'monotonicMs'>
   #anchor: PaceAnchor | undefined

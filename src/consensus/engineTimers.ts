@@ -1,5 +1,5 @@
 import type { EngineChain } from './engineChain.ts'
-import { HeightPace } from './enginePace.ts'
+import { BlockPacer } from './enginePace.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import type { Timeout } from './input.ts'
 import type { RoundStateView } from './roundStateView.ts'
@@ -8,7 +8,7 @@ import type { RoundStateView } from './roundStateView.ts'
 export class StepTimers {
   readonly #environment: Pick<ConsensusEnvironment, 'setTimer' | 'nowMs' | 'monotonicMs'>
   readonly #expired: (timeout: Timeout) => void
-  readonly #pace: HeightPace
+  readonly #pace: BlockPacer
   readonly #cancel = new Map<Timeout['step'], () => void>()
 
   constructor(
@@ -18,7 +18,7 @@ export class StepTimers {
   ) {
     this.#environment = environment
     this.#expired = expired
-    this.#pace = new HeightPace(chain, environment)
+    this.#pace = new BlockPacer(chain, environment)
   }
 
   /**

@@ -15,7 +15,7 @@ export async function executeDecided(
 }
 
 /** Votes that contradict each other become evidence once their height is decided. */
-export function tellDecided(
+export function notifyDecided(
   pool: Pick<EvidencePool, 'decided'>,
   { block }: DecidedBlock,
   publish: (evidence: Evidence) => void,

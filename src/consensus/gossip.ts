@@ -4,7 +4,7 @@ import { equalBytes } from '../primitives/bytes.ts'
 import { addBit, createBitSet, hasBit } from './bitSet.ts'
 import { Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'
 import { GossipPeer, PROPOSAL } from './gossipPeer.ts'
-import { type Behind, networkHeight, Pull } from './gossipPull.ts'
+import { type Behind, CatchUpPeerSelector, networkHeight } from './gossipPull.ts'
 import { missingMessages } from './gossipServe.ts'
 import { statusOf } from './gossipStatus.ts'
 import { type Input, type PeerId, STEPS } from './input.ts'
@@ -38,7 +38,7 @@ export class Gossip {
   readonly #ownAddress: Uint8Array | undefined
   readonly #peers = new Map<PeerId, GossipPeer>()
   readonly #arrivals = new Arrivals()
-  readonly #pull = new Pull()
+  readonly #pull = new CatchUpPeerSelector()
   #tick = 0
   #startMs: number | undefined
   #height = 0
@@ -89,14 +89,14 @@ export class Gossip {
     if (peer === undefined) return []
     peer.receiveStatus(status, this.#tick)
     peer.absorb(view, this.#tick, this.#validatorsSince)
-    peer.noteLead(status.height - view.height, this.#tick)
+    peer.recordLead(status.height - view.height, this.#tick)
     return this.#serve(peer, view)
   }
 
   /** Passes on what is new. Own messages: in the order in which peers need them. */
   onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
     this.#enter(view)
-    this.#noteArrival(input, view)
+    this.#recordArrival(input, view)
     const message = toMessage(input)
     const to: PeerId[] = []
     if (input.from === undefined) to.push(...this.#peers.keys())
@@ -180,8 +180,8 @@ export class Gossip {
     const { height, round, step } = view
     const status = statusOf(view, this.#direct)
     const bytes = encodeStatus(status)
-    const isNews = this.#statusBytes === undefined || !equalBytes(bytes, this.#statusBytes)
-    if (!isNews && !always) return []
+    const isNew = this.#statusBytes === undefined || !equalBytes(bytes, this.#statusBytes)
+    if (!isNew && !always) return []
     this.#announced = { height, round, step }
     this.#statusBytes = bytes
     this.#statusTick = this.#tick
@@ -225,7 +225,7 @@ export class Gossip {
     }
   }
 
-  #noteArrival(input: AcceptedInput, view: RoundStateView): void {
+  #recordArrival(input: AcceptedInput, view: RoundStateView): void {
     const tick = this.#tick
     if (input.kind === 'proposal') {
       this.#arrivals.note(setKey(input.proposal.round, PROPOSAL), 0, 1, tick)

@@ -116,7 +116,7 @@ export class GossipPeer {
   }
 
   /** @param heights that it is ahead of us, or less than one */
-  noteLead(heights: number, tick: number): void {
+  recordLead(heights: number, tick: number): void {
     if (heights < 1) this.#aheadTick = undefined
     else if (heights === 1) this.#aheadTick ??= tick
     else this.#aheadTick = Number.NEGATIVE_INFINITY

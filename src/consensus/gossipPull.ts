@@ -30,7 +30,7 @@ interface Record {
 }
 
 /** Chooses among peers that are ahead, in turns, and for ever longer times without those that did not help. */
-export class Pull {
+export class CatchUpPeerSelector {
   readonly #records = new Map<PeerId, Record>()
   #choice: { readonly peer: PeerId; readonly height: number; readonly sinceTick: number } | undefined
   #choices = 0

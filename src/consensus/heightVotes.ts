@@ -78,8 +78,8 @@ export class HeightVotes {
   }
 
   /** Whether a vote, whose validator is the one at its index, would tell anything new. */
-  isNews(vote: Vote): boolean {
-    return this.votes(vote.round, vote.type)?.isNews(vote) ?? true
+  isNew(vote: Vote): boolean {
+    return this.votes(vote.round, vote.type)?.isNew(vote) ?? true
   }
 
   /** Takes in a vote that was checked, signature included. `from` undefined: whatever its round. */

@@ -115,7 +115,7 @@ function addCommit(rs: RoundState, commit: Commit): void {
   const known = rs.heightVotes.precommits(commit.round)
   const isNew = ({ validatorIndex }: Vote) => !known?.has(validatorIndex)
   for (const vote of [...votes.filter(isNew), ...votes.filter((vote) => !isNew(vote))]) {
-    if (!rs.heightVotes.isNews(vote)) continue
+    if (!rs.heightVotes.isNew(vote)) continue
     const { contradicts } = rs.heightVotes.add(vote, undefined)
     if (contradicts !== undefined) reportEquivocation(rs, contradicts, vote)
   }

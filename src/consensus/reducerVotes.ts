@@ -21,7 +21,7 @@ function onPresentVote(rs: RoundState, input: VoteInput): void {
   const { vote, from } = input
   const { heightVotes, validators } = rs
   if (!heightVotes.follows(vote, from) || !isSound(rs, input, validators)) return
-  if (!heightVotes.isNews(vote) || !isSigned(rs, input, validators)) return
+  if (!heightVotes.isNew(vote) || !isSigned(rs, input, validators)) return
   take(rs, input, heightVotes.add(vote, from))
   if (vote.validatorIndex !== rs.ownIndex) return
   restoreLock(rs, vote)
@@ -34,7 +34,7 @@ function onLateVote(rs: RoundState, input: VoteInput): void {
   const { lastPrecommits, state, step } = rs
   if (step !== STEPS.newHeight || vote.type !== SIGNED_MESSAGE_TYPES.precommit) return
   if (lastPrecommits === undefined || vote.round !== lastPrecommits.round) return
-  if (!isSound(rs, input, state.lastValidators) || !lastPrecommits.isNews(vote)) return
+  if (!isSound(rs, input, state.lastValidators) || !lastPrecommits.isNew(vote)) return
   if (isSigned(rs, input, state.lastValidators)) take(rs, input, lastPrecommits.add(vote))
 }
 

@@ -66,14 +66,14 @@ export class VoteSet implements VoteSetView {
   }
 
   /** Whether a vote, whose validator is the one at its index, would tell anything new: so that it is worth checking. */
-  isNews({ validatorIndex: index, blockId }: Vote): boolean {
+  isNew({ validatorIndex: index, blockId }: Vote): boolean {
     if (this.#first[index] === undefined) return true
     const tally = this.#tallies.get(blockKey(blockId))
     if (tally !== undefined) return !tally.votes.has(index)
     return !this.#equivocators.has(index)
   }
 
-  /** Takes a vote in that was checked, signature included, and {@link isNews}. */
+  /** Takes a vote in that was checked, signature included, and {@link isNew}. */
   add(vote: Vote): AddedVote {
     const { validatorIndex: index, blockId } = vote
     const { power } = this.#validators.validators[index]!

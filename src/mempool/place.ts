@@ -5,7 +5,7 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { checkDelegation, checkSender, checkTransaction, outbids } from './admission.ts'
-import type { Conditions } from './conditions.ts'
+import type { DependencyIndex } from './dependencyIndex.ts'
 import {
   checkDependencies,
   checkNativeSender,
@@ -46,7 +46,7 @@ export interface PoolContents {
   readonly queues: ReadonlyMap<string, SenderQueue>
   /** by account: how many transactions hold an EIP-7702 authorization of it */
   readonly authorities: ReadonlyMap<string, number>
-  readonly conditions: Pick<Conditions, 'costOf'>
+  readonly dependencyIndex: Pick<DependencyIndex, 'costOf'>
 }
 
 /** A new transaction and the queue in which it has a place; the queue is not among the pool's while it is empty. */
@@ -59,7 +59,7 @@ const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCac
 const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
 
 /** The place that an EVM transaction could have if there is room, or its refusal. Changes nothing. */
-export function placeEvm(
+export function admitEvm(
   contents: PoolContents,
   sources: PoolSources,
   transaction: Transaction,
@@ -93,7 +93,7 @@ export function placeEvm(
 }
 
 /** The place that a native transaction could have if there is room, or its refusal. Changes nothing. */
-export function placeNative(
+export function admitNative(
   contents: PoolContents,
   sources: PoolSources,
   transaction: NativeTransaction,
@@ -153,7 +153,7 @@ function checkQueue(perSender: number, queue: SenderQueue, nonce: bigint, prices
 }
 
 function dependencyContext(
-  { queues, conditions }: PoolContents,
+  { queues, dependencyIndex }: PoolContents,
   { readAccount }: PoolSources,
   account: { readonly key: string; readonly address: Address; readonly replaced: PoolEntry | undefined },
 ): DependencyContext {
@@ -161,5 +161,5 @@ function dependencyContext(
   const queue = queues.get(key)
   const state = queue?.state ?? readAccount(address)
   const freed = replaced?.dependencies.find((dependency) => dependency.key === key)?.cost ?? 0n
-  return { state, nextNonce: queue?.nextNonce ?? state.nonce, claimed: conditions.costOf(key) - freed }
+  return { state, nextNonce: queue?.nextNonce ?? state.nonce, claimed: dependencyIndex.costOf(key) - freed }
 }

@@ -4,9 +4,9 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { Conditions } from './conditions.ts'
+import { DependencyIndex } from './dependencyIndex.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
-import { type Place, type PoolContents, type PoolHead, type PoolSources, placeEvm, placeNative } from './place.ts'
+import { admitEvm, admitNative, type Place, type PoolContents, type PoolHead, type PoolSources } from './place.ts'
 import { type Arrival, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
 import { type Refusal, refuseEvm, refuseNative } from './refusal.ts'
 import { type SelectionRequest, selectTransactions } from './selection.ts'
@@ -55,7 +55,7 @@ export class TransactionPool {
   readonly #evictions: EvictionOrder
   /** Senders with waiting transactions by the time that one of theirs last became executable, longest ago first. */
   readonly #waitingSince = new Map<SenderQueue, number>()
-  readonly #conditions = new Conditions()
+  readonly #dependencyIndex = new DependencyIndex()
   readonly #executable = { all: 0, native: 0 }
   #native = 0
   #bytes = 0
@@ -80,7 +80,7 @@ export class TransactionPool {
       has: (hashKey) => this.#byHash.has(hashKey),
       queues: this.#queues,
       authorities: this.#authorities,
-      conditions: this.#conditions,
+      dependencyIndex: this.#dependencyIndex,
     }
   }
 
@@ -95,7 +95,7 @@ export class TransactionPool {
    * @param isLocal a client of this node sent it: peers have to be told of it by this node
    */
   add(transaction: Transaction, sender: Address, isLocal = true): Admission {
-    const place = placeEvm(this.#contents, this.#options, transaction, sender, this.#arrival(isLocal))
+    const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(isLocal))
     if ('accepted' in place) return place
     const refusal = this.#admit(place)
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseEvm(refusal)
@@ -103,7 +103,7 @@ export class TransactionPool {
 
   /** Admits a native transaction whose signatures were checked, or says why not as the Cosmos SDK does. */
   addNative(transaction: NativeTransaction, isLocal = true): Admission {
-    const place = placeNative(this.#contents, this.#options, transaction, this.#arrival(isLocal))
+    const place = admitNative(this.#contents, this.#options, transaction, this.#arrival(isLocal))
     if ('accepted' in place) return place
     const refusal = this.#admit(place)
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseNative(refusal)
@@ -111,13 +111,13 @@ export class TransactionPool {
 
   /** What {@link add} would answer if there were room. */
   check(transaction: Transaction, sender: Address): Admission {
-    const place = placeEvm(this.#contents, this.#options, transaction, sender, this.#arrival(true))
+    const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
   }
 
   /** What {@link addNative} would answer if there were room. */
   checkNative(transaction: NativeTransaction): Admission {
-    const place = placeNative(this.#contents, this.#options, transaction, this.#arrival(true))
+    const place = admitNative(this.#contents, this.#options, transaction, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
   }
 
@@ -154,18 +154,18 @@ export class TransactionPool {
       const key = bytesKey(address)
       const queue = this.#queues.get(key)
       if (queue !== undefined) this.#updateAccount(queue, state, included)
-      for (const { entry, reason } of this.#conditions.brokenBy(key, state)) this.#dropOne(entry, reason)
+      for (const { entry, reason } of this.#dependencyIndex.brokenBy(key, state)) this.#dropOne(entry, reason)
     }
-    for (const entry of this.#conditions.timedOut(update.height)) this.#dropOne(entry, 'timeout')
+    for (const entry of this.#dependencyIndex.timedOut(update.height)) this.#dropOne(entry, 'timeout')
     if (isLimitLower) this.#dropAboveGasLimit()
     this.#expire()
   }
 
   /** Drops native transactions that could not start where their turn had come; what they lack, the pool does not follow. */
-  dropUnstartable(hashes: Iterable<Hash>): void {
+  dropUnexecutable(hashes: Iterable<Hash>): void {
     for (const hash of hashes) {
       const known = this.#byHash.get(bytesKey(hash))
-      if (known?.entry.kind === 'native') this.#dropOne(known.entry, 'unstartable')
+      if (known?.entry.kind === 'native') this.#dropOne(known.entry, 'unexecutable')
     }
   }
 
@@ -285,7 +285,7 @@ export class TransactionPool {
     if (nowMs - this.#lastExpiryMs < EXPIRY_INTERVAL_MS) return
     this.#lastExpiryMs = nowMs
     const { queuedLifetimeMs } = this.#limits
-    for (const entry of this.#conditions.olderThan(nowMs - queuedLifetimeMs)) this.#dropOne(entry, 'expired')
+    for (const entry of this.#dependencyIndex.olderThan(nowMs - queuedLifetimeMs)) this.#dropOne(entry, 'expired')
     for (const [queue, sinceMs] of this.#waitingSince) {
       if (nowMs - sinceMs <= queuedLifetimeMs) return
       for (const entry of queue.entries.slice(queue.executable)) this.#drop(queue, entry, 'expired')
@@ -304,7 +304,7 @@ export class TransactionPool {
     this.#bytes += entry.bytes
     this.#rawBytes += entry.raw.length
     if (entry.kind === 'native') this.#native++
-    this.#conditions.add(entry)
+    this.#dependencyIndex.add(entry)
     for (const key of entry.authorities) this.#authorities.set(key, (this.#authorities.get(key) ?? 0) + 1)
   }
 
@@ -337,7 +337,7 @@ export class TransactionPool {
     this.#bytes -= entry.bytes
     this.#rawBytes -= entry.raw.length
     if (entry.kind === 'native') this.#native--
-    this.#conditions.delete(entry)
+    this.#dependencyIndex.delete(entry)
     for (const key of entry.authorities) {
       const count = this.#authorities.get(key)! - 1
       if (count === 0) this.#authorities.delete(key)
@@ -364,11 +364,11 @@ export class TransactionPool {
     } else {
       this.#evictions.put(queue)
     }
-    this.#noteWaiting(queue, hasGrown)
+    this.#recordWaiting(queue, hasGrown)
     for (const entry of queue.takeUnannounced()) this.#options.onAdmitted?.(entry)
   }
 
-  #noteWaiting(queue: SenderQueue, hasGrown: boolean): void {
+  #recordWaiting(queue: SenderQueue, hasGrown: boolean): void {
     if (queue.entries.length === queue.executable) {
       this.#waitingSince.delete(queue)
     } else if (hasGrown || !this.#waitingSince.has(queue)) {

@@ -94,7 +94,7 @@ export type AccountReader = (address: Address) => AccountState
 
 /**
  * Why a transaction left the pool. `stale`: another one with its nonce, or that of a further signer, is in a block; `timeout`: no
- * block may hold it any more; `unpaid`: the account that pays for its sender no longer can; `unstartable`: its execution would have
+ * block may hold it any more; `unpaid`: the account that pays for its sender no longer can; `unexecutable`: its execution would have
  * had to begin, and could not.
  */
 export type DropReason =
@@ -106,7 +106,7 @@ export type DropReason =
   | 'gasLimit'
   | 'timeout'
   | 'unpaid'
-  | 'unstartable'
+  | 'unexecutable'
 
 export interface PoolLimits {
   /** transactions of one sender */

@@ -135,6 +135,6 @@ export class ConsensusStreams {
     if (kind === 'status') return true
     const distance = height - (this.#options.height() + 1)
     if (distance >= -NEARBY.below && distance <= NEARBY.above) return true
-    return session.budgets.otherHeights.take(1, this.#options.now())
+    return session.budgets.offHeightMessages.take(1, this.#options.now())
   }
 }

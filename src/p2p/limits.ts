@@ -38,7 +38,7 @@ export const LIMITS = {
   /** milliseconds that a peer has to wait for its budgets: one that is always over them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
   /** votes, proposals and parts of other heights than the present one; more are dropped */
-  otherHeights: { perSecond: 50, burst: 200 },
+  offHeightMessages: { perSecond: 50, burst: 200 },
   /** messages of a peer that the main thread has not handled yet; more have to wait */
   unhandled: 256,
   /** gossiped messages of a peer; more are dropped, and a peer that goes on is disconnected */

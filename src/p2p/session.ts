@@ -32,7 +32,7 @@ export interface Session {
 export interface SessionBudgets {
   readonly messages: TokenBucket
   readonly parts: TokenBucket
-  readonly otherHeights: TokenBucket
+  readonly offHeightMessages: TokenBucket
   readonly waiting: TokenBucket
   readonly gossip: TokenBucket
   readonly gossipDropped: TokenBucket
@@ -46,7 +46,7 @@ export function createBudgets(nowMs: number): SessionBudgets {
   return {
     messages: new TokenBucket(LIMITS.messages, nowMs),
     parts: new TokenBucket(LIMITS.parts, nowMs),
-    otherHeights: new TokenBucket(LIMITS.otherHeights, nowMs),
+    offHeightMessages: new TokenBucket(LIMITS.offHeightMessages, nowMs),
     waiting: new TokenBucket(LIMITS.waiting, nowMs),
     gossip: new TokenBucket(LIMITS.gossip, nowMs),
     gossipDropped: new TokenBucket(LIMITS.gossipDropped, nowMs),

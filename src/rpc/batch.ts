@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errorResponse, responseTooLarge, timedOut } from './errorResponse.ts'
-import type { TurnBudget } from './turnBudget.ts'
+import type { EventLoopQuota } from './eventLoopQuota.ts'
 
 /** One item of a batch. */
 export interface BatchCall {
@@ -22,7 +22,7 @@ export interface BatchLimits {
   /** on the clock of `performance.now` */
   readonly deadlineMs: number
   /** of the thread, for pipelined calls; undefined: they run elsewhere */
-  readonly turn: TurnBudget | undefined
+  readonly turn: EventLoopQuota | undefined
 }
 
 /** Free calls of one batch that run at the same time: enough to keep the view threads busy, few enough to be fair to others. */

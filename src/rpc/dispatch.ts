@@ -13,12 +13,12 @@ import {
   timedOut,
   toRpcError,
 } from './errorResponse.ts'
+import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
 import type { Message } from './message.ts'
 import { parseRequest } from './message.ts'
 import { ORDERED_METHODS, PIPELINED_METHOD } from './methodTable.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions } from './runMethod.ts'
 import type { Session } from './session.ts'
-import { createTurnBudget, type TurnBudget } from './turnBudget.ts'
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'turn'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>
@@ -45,7 +45,7 @@ const QUICK_CALLS = 128
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const turn = options.runsQuickCalls === false ? undefined : createTurnBudget(QUICK_CALLS)
+  const turn = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
   const run = createMethodRunner({ ...options, turn })
   return {
     answer: async (text, session) => {
@@ -61,7 +61,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 async function answerText(
   options: DispatcherOptions,
   run: MethodRunner,
-  turn: TurnBudget | undefined,
+  turn: EventLoopQuota | undefined,
   text: string,
   session: Session | undefined,
 ): Promise<string | undefined> {

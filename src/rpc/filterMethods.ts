@@ -41,35 +41,35 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
   return [
     defineMethod({
       name: 'eth_newFilter',
-      lane: 'socket',
+      queue: 'socket',
       params: [readFilterRequest],
       required: 1,
       run: (context, { filter, json }) => add(context, logSpec(context.view.chain, filter, json)),
     }),
     defineMethod({
       name: 'eth_newBlockFilter',
-      lane: 'socket',
+      queue: 'socket',
       params: [],
       required: 0,
       run: (context) => add(context, { kind: 'blocks' }),
     }),
     defineMethod({
       name: 'eth_newPendingTransactionFilter',
-      lane: 'socket',
+      queue: 'socket',
       params: [readBool],
       required: 0,
       run: (context, full) => add(context, { kind: 'transactions', full: full === true }),
     }),
     defineMethod({
       name: 'eth_uninstallFilter',
-      lane: 'socket',
+      queue: 'socket',
       params: [readFilterId],
       required: 1,
       run: (_, id) => filters.remove(id),
     }),
     defineMethod({
       name: 'eth_getFilterLogs',
-      lane: 'socket',
+      queue: 'socket',
       params: [readFilterId],
       required: 1,
       run: async (_, id) => {
@@ -80,7 +80,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
     }),
     defineMethod({
       name: 'eth_getFilterChanges',
-      lane: 'socket',
+      queue: 'socket',
       params: [readFilterId],
       required: 1,
       run: async ({ view }, id) => {

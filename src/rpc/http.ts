@@ -11,6 +11,7 @@ import type { CometTable } from './comet/table.ts'
 import type { Dispatcher } from './dispatch.ts'
 import type { RpcLog } from './errorResponse.ts'
 import { createEthereumSocket } from './ethereumSocket.ts'
+import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import {
   acceptsGzip,
   bodyTooLarge,
@@ -22,7 +23,6 @@ import {
 } from './httpChecks.ts'
 import type { AllowedOrigins } from './origins.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
-import { createPlainPosts, type PlainPosts } from './plainPosts.ts'
 import type { RestOptions } from './rest/answerRest.ts'
 import { addRestRoutes } from './rest/routes.ts'
 import type { SubscriptionHub } from './subscriptions.ts'
@@ -143,7 +143,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(limits, handler),
   })
-  const plainPosts = putPlainPostsFirst(app.server, options, limits, pending)
+  const fastPathHttp = putFastPathFirst(app.server, options, limits, pending)
   app.server.on('connection', (socket) => {
     metrics?.connections.inc({ transport: 'http' })
     socket.once('close', () => metrics?.connections.dec({ transport: 'http' }))
@@ -158,9 +158,9 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     address: { host: address.address, port: address.port },
     close: async () => {
       webSockets.close()
-      plainPosts.close()
+      fastPathHttp.close()
       const timer = setTimeout(() => {
-        plainPosts.destroy()
+        fastPathHttp.destroy()
         app.server.closeAllConnections()
       }, CLOSING_MS)
       await app.close()
@@ -185,12 +185,12 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
 }
 
 /** Every connection starts with the plain requests; `server` gets it with the first request that is another. */
-function putPlainPostsFirst(
+function putFastPathFirst(
   server: Server,
   { dispatcher, allowedOrigins }: RpcServerOptions,
   limits: HttpLimits,
   pending: PendingResponses,
-): PlainPosts {
+): FastPathHttp {
   const served = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const headers = corsHeaders(allowedOrigins, {})
@@ -199,7 +199,7 @@ function putPlainPostsFirst(
     vary: varyWithEncoding(headers.vary),
     'content-encoding': 'gzip',
   })
-  const plainPosts = createPlainPosts({
+  const fastPathHttp = createFastPathHttp({
     answer: (text) => dispatcher.answer(text),
     compressed: (json, acceptEncoding) =>
       json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
@@ -211,8 +211,8 @@ function putPlainPostsFirst(
     idleMs: limits.idleMs,
     pending,
   })
-  server.on('connection', plainPosts.take)
-  return plainPosts
+  server.on('connection', fastPathHttp.take)
+  return fastPathHttp
 }
 
 function headerLines(headers: Readonly<Record<string, string>>): string {

@@ -11,7 +11,7 @@ import type { NodeView } from '../state/view.ts'
  * long as the turn of its event loop has time left (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
  * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
  */
-export type Lane = 'socket' | 'quick' | 'cheap' | 'heavy'
+export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy'
 
 export interface SyncStatus {
   readonly startingBlock: number
@@ -55,7 +55,7 @@ export type ParamReader<T> = (json: unknown) => T
  */
 export interface RpcMethod {
   readonly name: string
-  readonly lane: Lane
+  readonly queue: MethodQueue
   readonly params: readonly ParamReader<unknown>[]
   readonly required: number
   run(context: RpcContext, args: readonly unknown[]): unknown
@@ -74,14 +74,14 @@ type Below<N extends number, R extends number, Count extends unknown[] = []> = C
 /** Declares a method with typed arguments. */
 export function defineMethod<const P extends readonly ParamReader<unknown>[], const R extends number>(method: {
   readonly name: string
-  readonly lane: Lane
+  readonly queue: MethodQueue
   readonly params: P
   readonly required: R
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
   return {
     name: method.name,
-    lane: method.lane,
+    queue: method.queue,
     params: method.params,
     required: method.required,
     run: (context, args) => method.run(context, ...(args as ArgsOf<P, R>)),

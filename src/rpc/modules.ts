@@ -6,7 +6,7 @@ const NAMESPACES = ['debug', 'eth', 'net', 'rpc', 'txpool', 'web3'] as const
 /** geth's list of namespaces with their versions, which never changed. */
 export const rpcModules = defineMethod({
   name: 'rpc_modules',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: () => Object.fromEntries(NAMESPACES.map((name) => [name, '1.0'])),

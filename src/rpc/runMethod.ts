@@ -1,12 +1,12 @@
 import { readArguments } from './arguments.ts'
 import { invalidParams, invalidRequest, methodNotFound } from './errorResponse.ts'
 import { RPC_CODES, RpcError, serverError } from './errors.ts'
+import type { EventLoopQuota } from './eventLoopQuota.ts'
 import type { ParamReader, RpcContext } from './method.ts'
 import type { MethodTable } from './methodTable.ts'
 import { TypeMismatch } from './params/mismatch.ts'
 import { resultText } from './rawJson.ts'
 import type { Session } from './session.ts'
-import type { TurnBudget } from './turnBudget.ts'
 import type { ViewPool } from './viewCall.ts'
 
 /** A context that may be used until it is released. */
@@ -21,7 +21,7 @@ export interface MethodRunnerOptions {
   readonly lease: () => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
-  readonly turn: TurnBudget | undefined
+  readonly turn: EventLoopQuota | undefined
 }
 
 export interface MethodCall {
@@ -50,9 +50,9 @@ export function createMethodRunner({ methods, lease, views, turn }: MethodRunner
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
-    const { lane } = method
-    if (lane === 'cheap' || lane === 'heavy') return views.call(lane, name, params)
-    const isHere = lane !== 'quick' || (turn !== undefined && (isInBatch || turn.take()))
+    const { queue } = method
+    if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params)
+    const isHere = queue !== 'quick' || (turn !== undefined && (isInBatch || turn.take()))
     if (!isHere) return views.call('cheap', name, params)
     const { context, release } = lease()
     let result: unknown

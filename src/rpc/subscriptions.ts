@@ -55,7 +55,7 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
 
   feed.onHead(({ chain }) => {
     try {
-      while (toldHeight < chain.headHeight) tellBlock(subscribers, chain, ++toldHeight)
+      while (toldHeight < chain.headHeight) notifyBlock(subscribers, chain, ++toldHeight)
       const status = syncing()
       if ((status !== undefined) === wasSyncing) return
       wasSyncing = status !== undefined
@@ -66,7 +66,7 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
   })
   feed.onPendingTransactions((transactions) => {
     try {
-      tellPending(subscribers.newPendingTransactions, transactions)
+      notifyPending(subscribers.newPendingTransactions, transactions)
     } catch (error) {
       log.error({ error }, 'the subscribers were not told of new transactions')
     }
@@ -92,7 +92,7 @@ function tell(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text: strin
   for (const { deliver } of [...subscribers]) deliver(text)
 }
 
-function tellBlock({ newHeads, logs }: Subscribers, chain: ChainReader, height: number): void {
+function notifyBlock({ newHeads, logs }: Subscribers, chain: ChainReader, height: number): void {
   if (newHeads.size > 0) {
     const header = chain.header(height)
     const hash = chain.hash(height)
@@ -104,7 +104,7 @@ function tellBlock({ newHeads, logs }: Subscribers, chain: ChainReader, height: 
   for (const { topic, deliver } of [...logs]) for (const text of blockLogs.matching(topic.filter)) deliver(text)
 }
 
-function tellPending(
+function notifyPending(
   subscribers: ReadonlySet<Subscriber<'newPendingTransactions'>>,
   transactions: readonly PooledTransaction[],
 ): void {

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from '../primitives/address.ts'
+import type { EventLoopQuota } from './eventLoopQuota.ts'
 import {
   type CheckedTransaction,
   type VerifiedTransaction,
   type VerifyContext,
   verifyTransaction,
 } from './submitTransaction.ts'
-import type { TurnBudget } from './turnBudget.ts'
 
 export interface VerifierOptions extends VerifyContext {
   /** for signatures that are checked here; undefined: none are */
-  readonly turn: TurnBudget | undefined
+  readonly turn: EventLoopQuota | undefined
   /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
   readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
 }

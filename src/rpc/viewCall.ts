@@ -1,11 +1,11 @@
 import { readArguments } from './arguments.ts'
 import { methodNotFound, type RpcLog, responseTooLarge, toRpcError } from './errorResponse.ts'
-import type { Lane, RpcContext } from './method.ts'
+import type { MethodQueue, RpcContext } from './method.ts'
 import type { MethodTable } from './methodTable.ts'
 import { resultText } from './rawJson.ts'
 
-/** The lanes that view threads have. */
-export type ViewLane = Exclude<Lane, 'socket' | 'quick'>
+/** The queues that view threads have. */
+export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 
 /** View threads, as a socket thread sees them. */
 export interface ViewPool {
@@ -13,7 +13,7 @@ export interface ViewPool {
    * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
    * an error that has the name, code, message and data of an `RpcError`.
    */
-  call(lane: ViewLane, method: string, params: readonly unknown[]): Promise<string>
+  call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
 }
 
 export interface ViewCall {

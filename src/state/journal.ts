@@ -223,7 +223,7 @@ export class Journal implements WorldState {
     return this.#scope.events ?? NOTHING
   }
 
-  noteTransfer(transfer: ValueTransfer): void {
+  recordTransfer(transfer: ValueTransfer): void {
     this.#scope.transfers = this.#append(this.#scope.transfers, transfer)
   }
 

@@ -74,7 +74,7 @@ export interface WorldState {
   emitEvent(event: NativeEvent): void
   events(): readonly NativeEvent[]
   /** Notes coins that code or a message moved outside of native modules, which say so by events. */
-  noteTransfer(transfer: ValueTransfer): void
+  recordTransfer(transfer: ValueTransfer): void
   /** Those of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
 

@@ -2,7 +2,7 @@ import { type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
 import type { Misbehaviour } from '../consensus/effect.ts'
 import type { PeerId } from '../consensus/input.ts'
 import type { FetchedBlocks } from '../consensus/transport.ts'
-import { HeldBlocks } from './heldBlocks.ts'
+import { BlockBuffer } from './blockBuffer.ts'
 import { HEIGHT_SLACK, type SyncLimits } from './limits.ts'
 import { readBlock } from './readBlock.ts'
 import type { SyncEffect } from './syncEffect.ts'
@@ -23,7 +23,7 @@ const HEDGE_FACTOR = 4
 export class BlockSync {
   readonly #limits: SyncLimits
   readonly #peers: SyncPeers
-  readonly #held: HeldBlocks
+  readonly #held: BlockBuffer
   readonly #requests = new Map<number, OpenRequest>()
   readonly #banned = new Set<PeerId>()
   #state: ConsensusState
@@ -44,7 +44,7 @@ export class BlockSync {
     this.#limits = limits
     this.#peers = new SyncPeers(limits)
     this.#progressMs = nowMs
-    this.#held = new HeldBlocks(state, {
+    this.#held = new BlockBuffer(state, {
       emit: (effect) => this.#effects.push(effect),
       ban: (peer, what, reason) => this.#ban(peer, what, reason),
       delivered: (id) => {
@@ -145,7 +145,7 @@ export class BlockSync {
     }
     this.#hedge(nowMs)
     this.#schedule(nowMs)
-    this.#noteHead(nowMs)
+    this.#recordHead(nowMs)
     return this.#flush()
   }
 
@@ -186,7 +186,7 @@ export class BlockSync {
     return lowest
   }
 
-  #noteHead(nowMs: number): void {
+  #recordHead(nowMs: number): void {
     this.#nearHeadMs = this.#survey().hasDeliveredNear ? (this.#nearHeadMs ?? nowMs) : undefined
   }
 

@@ -1,9 +1,9 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
-import type { Announcement } from '../app/announcement.ts'
 import type { CandidateRequest } from '../app/candidateSource.ts'
 import { type Executor, openExecutor } from '../app/executor.ts'
 import type { GenesisState } from '../app/genesisState.ts'
+import type { HeadEvent } from '../app/headEvent.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
@@ -77,7 +77,8 @@ const executor = await openExecutor({
     candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
       unpackTransactions(await pool.candidates(request)),
     senders: async (hashes) => unpackSenders(await pool.senders(packHashes(hashes))),
-    unstartable: (hashes) => notify<PoolService, 'dropUnstartable'>(data.pool, 'dropUnstartable', packHashes(hashes)),
+    unexecutable: (hashes) =>
+      notify<PoolService, 'dropUnexecutable'>(data.pool, 'dropUnexecutable', packHashes(hashes)),
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
@@ -87,12 +88,12 @@ const executor = await openExecutor({
   // An answer leaves at the end of this turn of the event loop: this is the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),
   later: (milliseconds, work) => void setTimeout(work, milliseconds),
-  onPublished: (announcement) => {
-    const height = announcement.head.header.number
-    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(announcement.update))
+  onPublished: (headEvent) => {
+    const height = headEvent.head.header.number
+    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(headEvent.update))
     setPublishedHeight(data.publishedHeight, height)
     heads.postMessage({ height } satisfies HeadAnnouncement)
-    record(announcement)
+    record(headEvent)
   },
   onUpgradeNeeded: (error) => {
     haltTimer ??= setTimeout(() => {
@@ -108,7 +109,7 @@ const executor = await openExecutor({
   },
 })
 
-function record({ head, update, gasUsed, evidenceCount }: Announcement): void {
+function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
   metrics.transactionsTotal.inc(update.included.length)
   metrics.gasUsedTotal.inc(Number(gasUsed))
   metrics.blockGasUsed.set(Number(head.header.gasUsed))

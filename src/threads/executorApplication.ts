@@ -1,6 +1,6 @@
 import type { Application } from '../consensus/application.ts'
 import type { ExecutorService } from './executor.ts'
-import { packDecision, packShell } from './packedBlock.ts'
+import { packBlockWithoutTransactions, packDecision } from './packedBlock.ts'
 import { packBytes, unpackBytes } from './packedBytes.ts'
 import type { Remote } from './port.ts'
 import { KEPT_LISTS } from './proposalTransport.ts'
@@ -30,16 +30,16 @@ export function executorApplication(executor: Remote<ExecutorService>): Applicat
     checkEvidence: (evidence) => executor.checkEvidence(evidence),
     processProposal: (block) => {
       const number = numberOf(block.txs)
-      if (number !== undefined) return executor.processProposal(packShell(block), number, undefined)
+      if (number !== undefined) return executor.processProposal(packBlockWithoutTransactions(block), number, undefined)
       known.set(block.txs, ++lastNumber)
-      return executor.processProposal(packShell(block), lastNumber, packBytes(block.txs))
+      return executor.processProposal(packBlockWithoutTransactions(block), lastNumber, packBytes(block.txs))
     },
     finalizeBlock: (decided) => {
       const { block } = decided
       const number = numberOf(block.txs)
       return executor.finalizeBlock(
         packDecision(decided),
-        packShell(block),
+        packBlockWithoutTransactions(block),
         number,
         number === undefined ? packBytes(block.txs) : undefined,
       )

@@ -8,13 +8,16 @@ import type { DecidedBlock } from '../consensus/application.ts'
  * A block without its transactions, encoded: its fields are views on what a peer sent, and a view takes all of that along
  * when it is cloned into another thread.
  */
-export type BlockShell = Uint8Array
+export type BlockWithoutTransactions = Uint8Array
 
-export function packShell(block: ConsensusBlock): BlockShell {
+export function packBlockWithoutTransactions(block: ConsensusBlock): BlockWithoutTransactions {
   return encodeBlock({ ...block, txs: [] })
 }
 
-export function unpackShell(shell: BlockShell, txs: readonly Uint8Array[]): ConsensusBlock {
+export function unpackBlockWithoutTransactions(
+  shell: BlockWithoutTransactions,
+  txs: readonly Uint8Array[],
+): ConsensusBlock {
   return { ...decodeBlock(shell), txs }
 }
 

@@ -8,13 +8,13 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entryKind.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
-import { Announcements } from '../mempool/announcements.ts'
 import { checkNativeState } from '../mempool/nativeStateCheck.ts'
 import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
 import { packSenders, unpackHashes } from '../mempool/packedSenders.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
+import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
 import type { Admission, PooledTransaction } from '../mempool/types.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { MESSAGES } from '../modules/messages.ts'
@@ -100,7 +100,7 @@ let admitted: PooledTransaction[] = []
 /** Numbers batches, so that a repeated one is another message than the first. */
 let batches = Math.floor(Math.random() * 2 ** 32)
 
-const toPeers = new Announcements({
+const toPeers = new TransactionBroadcastQueue({
   maxBytes: LIMITS.batchBytes - BATCH_OVERHEAD,
   maxCount: LIMITS.transactionsPerBatch,
   now: () => performance.now(),
@@ -114,14 +114,14 @@ const toPeers = new Announcements({
   },
 })
 
-function tellPeers(entry: PoolEntry): void {
+function notifyPeers(entry: PoolEntry): void {
   toPeers.add(entry)
   if (toPeers.waiting === 1) setTimeout(() => toPeers.flush(), BATCH_MS)
 }
 
 function announce(entry: PoolEntry): void {
   metrics.admittedTotal.inc()
-  if (entry.isLocal) tellPeers(entry)
+  if (entry.isLocal) notifyPeers(entry)
   if (!isWatched(data.pendingWatch)) return
   if (entry.kind !== 'evm') return
   admitted.push(toPooledTransaction(entry))
@@ -200,7 +200,7 @@ const service = {
   /** Takes what `packHashes` made; read the answer with `unpackSenders`. */
   senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
   /** Takes what `packHashes` made. */
-  dropUnstartable: (hashes: Uint8Array): void => pool.dropUnstartable(unpackHashes(hashes)),
+  dropUnexecutable: (hashes: Uint8Array): void => pool.dropUnexecutable(unpackHashes(hashes)),
   /** Takes what `packHeadUpdate` made. */
   headChanged: (update: Uint8Array): void => {
     selection = undefined

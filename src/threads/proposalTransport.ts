@@ -1,6 +1,11 @@
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { Application, ProposalRequest } from '../consensus/application.ts'
-import { type BlockShell, type PackedDecision, unpackDecision, unpackShell } from './packedBlock.ts'
+import {
+  type BlockWithoutTransactions,
+  type PackedDecision,
+  unpackBlockWithoutTransactions,
+  unpackDecision,
+} from './packedBlock.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 
 /** Lists of transactions that both sides count as known: the newest ones of a height with many rounds. */
@@ -31,19 +36,19 @@ export function proposalTransport(application: Application) {
       keep(number, txs)
       return { ...proposed, packed: packBytes(txs) }
     },
-    processProposal: (shell: BlockShell, number: number, packed: PackedBytes | undefined) => {
+    processProposal: (shell: BlockWithoutTransactions, number: number, packed: PackedBytes | undefined) => {
       const txs = take(number, packed)
       keep(number, txs)
-      return application.processProposal(unpackShell(shell, txs))
+      return application.processProposal(unpackBlockWithoutTransactions(shell, txs))
     },
     finalizeBlock: (
       decision: PackedDecision,
-      shell: BlockShell,
+      shell: BlockWithoutTransactions,
       number: number | undefined,
       packed: PackedBytes | undefined,
     ) => {
       const txs = take(number, packed)
-      return application.finalizeBlock(unpackDecision(decision, unpackShell(shell, txs)))
+      return application.finalizeBlock(unpackDecision(decision, unpackBlockWithoutTransactions(shell, txs)))
     },
   }
 }

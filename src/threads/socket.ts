@@ -10,13 +10,13 @@ import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
+import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import { createRestRouter } from '../rpc/rest/pathTemplate.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
-import { createTurnBudget } from '../rpc/turnBudget.ts'
 import { createVerifier } from '../rpc/verifier.ts'
 import type { NodeView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
@@ -162,7 +162,7 @@ const server = await createRpcServer({
         chain: data.chain,
         limits: data.limits,
         // Without the native addon checking a signature is not quick.
-        turn: recoverNatively === undefined ? undefined : createTurnBudget(SIGNATURES_PER_TURN),
+        turn: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
         recoverSenders: createSenderRecovery(remoteViews),
       }),
       pool,

@@ -14,7 +14,7 @@ import type { MethodTable } from '../rpc/methodTable.ts'
 import { answerNativeCall, type NativeAnswer, type NativeCall, TOO_BUSY } from '../rpc/native/nativeCall.ts'
 import type { NodeDescription } from '../rpc/native/nodeDescription.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
-import { serveViewCall, type ViewLane } from '../rpc/viewCall.ts'
+import { serveViewCall, type ViewQueue } from '../rpc/viewCall.ts'
 import { Database } from '../storage/database.ts'
 import { checkPackedCommits, type PackedCommitChecks } from '../sync/packedCommitChecks.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -68,7 +68,7 @@ const contexts = createContextSource({
     hooks: moduleHooks(upgradeRules(data.skipUpgrades)),
     yieldUntil: (deadlineMs) => async () => {
       if (Date.now() >= deadlineMs) {
-        metrics.deadlinesMissedTotal.inc({ lane: 'heavy' })
+        metrics.deadlinesMissedTotal.inc({ queue: 'heavy' })
         throw new ExecutionTimeout('execution timeout')
       }
       await new Promise((resolve) => setImmediate(resolve))
@@ -80,34 +80,34 @@ if (recoverNatively === undefined) {
 }
 const heavy = createTaskQueue(RUNNING_HEAVY)
 
-const run = async <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>): Promise<T> => {
+const run = async <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<T>): Promise<T> => {
   const startMs = performance.now()
   const { context, release } = contexts.lease()
   try {
     return await task(context)
   } finally {
     release()
-    metrics.taskSeconds.observe({ lane }, (performance.now() - startMs) / 1000)
+    metrics.taskSeconds.observe({ queue }, (performance.now() - startMs) / 1000)
   }
 }
 
-const runInLane = <T>(lane: ViewLane, task: (context: RpcContext) => Promise<T>): Promise<T> => {
-  if (lane === 'cheap') return run(lane, task)
-  metrics.waitingTasks.set({ lane }, heavy.waiting)
-  return heavy.run(() => run(lane, task))
+const runInQueue = <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<T>): Promise<T> => {
+  if (queue === 'cheap') return run(queue, task)
+  metrics.waitingTasks.set({ queue }, heavy.waiting)
+  return heavy.run(() => run(queue, task))
 }
 
-const isFull = (lane: ViewLane): boolean => lane === 'heavy' && heavy.waiting >= WAITING_HEAVY
+const isFull = (queue: ViewQueue): boolean => queue === 'heavy' && heavy.waiting >= WAITING_HEAVY
 
 const service = {
-  call: (lane: ViewLane, method: string, params: readonly unknown[]): Promise<string> => {
-    if (isFull(lane)) throw new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message)
-    return runInLane(lane, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log))
+  call: (queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string> => {
+    if (isFull(queue)) throw new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message)
+    return runInQueue(queue, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log))
   },
-  query: async (lane: ViewLane, call: NativeCall): Promise<NativeAnswer> =>
-    isFull(lane)
+  query: async (queue: ViewQueue, call: NativeCall): Promise<NativeAnswer> =>
+    isFull(queue)
       ? TOO_BUSY
-      : runInLane(lane, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
+      : runInQueue(queue, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
   /** see `createSenderRecovery` */
   recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

@@ -2,14 +2,14 @@ import type { Evidence, UnsignedVote, Vote } from '../../src/chain/consensus/typ
 import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
 import type { DecidedBlock, FinalizeResult } from '../../src/consensus/application.ts'
 import { type ConsensusState, checkBlock, stateFromInfo } from '../../src/consensus/consensusState.ts'
+import { DoubleSignGuard } from '../../src/consensus/doubleSignGuard.ts'
+import { DoubleSignMonitor } from '../../src/consensus/doubleSignMonitor.ts'
 import type { ConsensusLog, ConsensusSigner } from '../../src/consensus/environment.ts'
 import { EvidencePool } from '../../src/consensus/evidencePool.ts'
 import type { ConsensusMessage } from '../../src/consensus/message.ts'
 import { Recovery } from '../../src/consensus/recovery.ts'
 import { checkRecovery } from '../../src/consensus/recoveryReplay.ts'
 import { Signer } from '../../src/consensus/signer.ts'
-import { SigningGuard } from '../../src/consensus/signingGuard.ts'
-import { SigningWatch } from '../../src/consensus/signingWatch.ts'
 import { forgeProposal, forgeVote } from './byzantine/forge.ts'
 import { CatchUp } from './catchUp.ts'
 import { shortHash } from './describeMessage.ts'
@@ -33,12 +33,12 @@ export class SimProcess {
   isAlive = true
   readonly #recovery: Recovery
   readonly #pool: EvidencePool
-  readonly #guard: SigningGuard | undefined
+  readonly #guard: DoubleSignGuard | undefined
   readonly #catchUp: CatchUp
   #follower: FollowerSync | undefined
   #signer: ConsensusSigner | undefined
   #memory: Signer | undefined
-  #watch: SigningWatch | undefined
+  #watch: DoubleSignMonitor | undefined
   #closing: EngineLike | undefined
   #isByzantineStarted = false
 
@@ -64,7 +64,7 @@ export class SimProcess {
     if (key !== undefined && node.isHonest) {
       checkRecovery({ recovery: this.#recovery, publicKey: key.publicKey, verify: scheme.verify, warn }, start)
     }
-    this.#guard = key && new SigningGuard(key.address, this.#recovery, isLogNew && application.height > 0)
+    this.#guard = key && new DoubleSignGuard(key.address, this.#recovery, isLogNew && application.height > 0)
     this.#guard?.see(start.lastSeenCommit)
     this.#pool = new EvidencePool({
       genesisHash,
@@ -156,7 +156,7 @@ export class SimProcess {
     this.engine = engine
     engine.start()
     node.checkReplay(engine)
-    for (const peer of simulation.network.peersOf(node.index)) this.#tellJoined(peer)
+    for (const peer of simulation.network.peersOf(node.index)) this.#notifyJoined(peer)
     if (this.#isByzantineStarted) return
     this.#isByzantineStarted = true
     node.byzantine?.onStart?.(node)
@@ -173,12 +173,12 @@ export class SimProcess {
 
   joined(peer: number): void {
     this.guard(() => {
-      this.#tellJoined(peer)
+      this.#notifyJoined(peer)
       this.#follower?.joined(peer)
     })
   }
 
-  #tellJoined(peer: number): void {
+  #notifyJoined(peer: number): void {
     const { id, key } = this.node.simulation.nodes[peer]!
     this.engine?.peerJoined(id, key?.address)
   }
@@ -293,7 +293,7 @@ export class SimProcess {
       monotonicMs: () => simulation.queue.nowMs,
       setTimer: (delayMs: number, run: () => void) => this.later(delayMs, run),
     }
-    this.#watch = new SigningWatch(this.#guard!, memory, clock, (message, fields) => this.#warn(message, fields))
+    this.#watch = new DoubleSignMonitor(this.#guard!, memory, clock, (message, fields) => this.#warn(message, fields))
     const stageVote = (vote: UnsignedVote) => {
       const signed = memory.stageVote(vote)
       if (signed !== undefined) simulation.voteSigned(signed)

@@ -6,12 +6,12 @@ import type { CommitVote, LastCommitInfo } from '../blockInfo.ts'
 import type { ModuleContext } from '../context.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../moduleAccounts.ts'
 import { getValidatorByConsensus } from '../staking/validators.ts'
-import { accumulatorRise, countedShares, deleteCountedShare, putCountedShare, spentBy } from './countedShares.ts'
+import { accrueRewards } from './accrueRewards.ts'
 import { getFeePool, putFeePool } from './feePool.ts'
 import { forfeitShare } from './forfeitShare.ts'
-import { COUNTED_DIGEST_KEY } from './keys.ts'
+import { REWARD_SHARES_DIGEST_KEY } from './keys.ts'
 import { DISTRIBUTION_PARAMS } from './params.ts'
-import { settle } from './settle.ts'
+import { accumulatorRise, deleteRewardShare, putRewardShare, rewardShares, spentBy } from './rewardShares.ts'
 
 /**
  * Divides what the fee collector has among the validators of the last commit, by power and whether they signed or not
@@ -20,7 +20,7 @@ import { settle } from './settle.ts'
  */
 export function beginDistribution(context: ModuleContext, { votes }: LastCommitInfo): void {
   if (votes.length === 0) return
-  countShares(context, votes)
+  updateRewardShares(context, votes)
   const { world } = context
   const fees = world.getBalance(FEE_COLLECTOR)
   if (fees === 0n) return
@@ -38,27 +38,27 @@ export function beginDistribution(context: ModuleContext, { votes }: LastCommitI
 }
 
 /** Has the counted shares follow the votes: who has another power than before is settled under the old one. */
-function countShares(context: ModuleContext, votes: readonly CommitVote[]): void {
+function updateRewardShares(context: ModuleContext, votes: readonly CommitVote[]): void {
   const { native } = context.world
   const digest = digestOf(votes)
-  const known = native.get(COUNTED_DIGEST_KEY)
+  const known = native.get(REWARD_SHARES_DIGEST_KEY)
   if (known !== undefined && equalBytes(known, digest)) return
-  native.set(COUNTED_DIGEST_KEY, digest)
+  native.set(REWARD_SHARES_DIGEST_KEY, digest)
 
   const powers = new Map(votes.map(({ address, power }) => [bytesKey(address), power]))
-  for (const [address, share] of [...countedShares(native)]) {
+  for (const [address, share] of [...rewardShares(native)]) {
     const power = powers.get(bytesKey(address))
     powers.delete(bytesKey(address))
     if (power === share.power) continue
     const validator = getValidatorByConsensus(native, address)
     if (validator === undefined) forfeitShare(context, address)
-    else settle(context, validator)
-    if (power === undefined) deleteCountedShare(native, address)
-    else putCountedShare(native, address, { power, accumulator: getFeePool(native).accumulator })
+    else accrueRewards(context, validator)
+    if (power === undefined) deleteRewardShare(native, address)
+    else putRewardShare(native, address, { power, accumulator: getFeePool(native).accumulator })
   }
   const { accumulator } = getFeePool(native)
   for (const { address, power } of votes) {
-    if (powers.has(bytesKey(address))) putCountedShare(native, address, { power, accumulator })
+    if (powers.has(bytesKey(address))) putRewardShare(native, address, { power, accumulator })
   }
 }
 

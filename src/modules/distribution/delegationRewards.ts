@@ -5,10 +5,10 @@ import type { Outcome } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { stakingError } from '../staking/errors.ts'
 import { getValidator } from '../staking/validators.ts'
+import { accruedRewards } from './accrueRewards.ts'
 import { distributionError } from './errors.ts'
 import { addReference, getHistorical, RATIO_ONE } from './historicalRewards.ts'
 import { currentRatio } from './periods.ts'
-import { settledRewards } from './settle.ts'
 import { getStartingInfo, putStartingInfo } from './startingInfo.ts'
 import { getRewards } from './validatorRewards.ts'
 
@@ -36,7 +36,7 @@ export function delegationRewards(context: ReadContext, delegator: Address, oper
   const delegation = getDelegation(native, delegator, operator)
   const info = getStartingInfo(native, operator, delegator)
   if (delegation === undefined || info === undefined) return stakingError('noDelegation')
-  const rewards = settledRewards(context, validator)
+  const rewards = accruedRewards(context, validator)
   const from = getHistorical(native, operator, info.previousPeriod).ratio
   const to = getHistorical(native, operator, rewards.period - 1n).ratio + currentRatio(rewards, validator)
   const earned = earnedByShares(delegation.shares, from, to)

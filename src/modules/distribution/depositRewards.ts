@@ -6,7 +6,7 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import type { SdkError } from '../sdkError.ts'
 import { stakingError } from '../staking/errors.ts'
 import { getValidator } from '../staking/validators.ts'
-import { receive } from './settle.ts'
+import { receive } from './accrueRewards.ts'
 
 /** MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they were its share of fees. */
 export function depositValidatorRewards(

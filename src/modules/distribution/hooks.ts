@@ -6,12 +6,12 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
+import { accrueRewards } from './accrueRewards.ts'
 import { startEarning } from './delegationRewards.ts'
 import { addToCommunityPool } from './feePool.ts'
 import { forfeitShare } from './forfeitShare.ts'
 import { deleteHistoricalOf } from './historicalRewards.ts'
 import { beginFirstPeriod, endPeriod } from './periods.ts'
-import { settle } from './settle.ts'
 import { deleteSlashEvents, putSlashEvent } from './slashEvents.ts'
 import { deleteRewards, getRewards } from './validatorRewards.ts'
 import { payDelegation } from './withdraw.ts'
@@ -54,7 +54,7 @@ export function afterDelegationModified(context: ModuleContext, delegator: Addre
 
 /** Before a validator's commission rate changes: what came in until now is under the old one. */
 export function beforeCommissionChanged(context: ModuleContext, operator: Address): void {
-  settle(context, validatorOf(context, operator))
+  accrueRewards(context, validatorOf(context, operator))
 }
 
 /**

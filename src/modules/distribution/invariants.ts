@@ -5,11 +5,11 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError } from '../sdkError.ts'
 import { delegationsTo } from '../staking/delegations.ts'
 import { getValidatorByConsensus, type Validator, validators } from '../staking/validators.ts'
-import { countedShares, earnedBy } from './countedShares.ts'
+import { accruedRewards } from './accrueRewards.ts'
 import { delegationRewards } from './delegationRewards.ts'
 import { getFeePool } from './feePool.ts'
 import { historicalOf } from './historicalRewards.ts'
-import { settledRewards } from './settle.ts'
+import { earnedBy, rewardShares } from './rewardShares.ts'
 import { startingInfosOf } from './startingInfo.ts'
 import { allRewards } from './validatorRewards.ts'
 
@@ -35,8 +35,8 @@ function* moduleAccount(context: ReadContext): Iterable<string> {
   const { communityPool, accumulator } = getFeePool(world.native)
   if (communityPool < 0n) yield `the community pool is ${formatDecimal(communityPool)}`
   let owed = communityPool
-  for (const validator of validators(world.native)) owed += settledRewards(context, validator).outstanding
-  for (const [address, share] of countedShares(world.native)) {
+  for (const validator of validators(world.native)) owed += accruedRewards(context, validator).outstanding
+  for (const [address, share] of rewardShares(world.native)) {
     if (getValidatorByConsensus(world.native, address) === undefined) owed += earnedBy(share, accumulator)
   }
   const balance = decimalOf(world.getBalance(DISTRIBUTION))
@@ -47,7 +47,7 @@ function* moduleAccount(context: ReadContext): Iterable<string> {
 function* canWithdraw(context: ReadContext, validator: Validator): Iterable<string> {
   const { operator } = validator
   const name = Buffer.from(operator).toString('hex')
-  const { outstanding, commission, current } = settledRewards(context, validator)
+  const { outstanding, commission, current } = accruedRewards(context, validator)
   if (commission < 0n || current < 0n) yield `${name} has negative rewards`
   let claimed: Decimal = commission
   for (const { delegator } of delegationsTo(context.world.native, operator)) {
@@ -71,7 +71,7 @@ function* references(context: ReadContext, validator: Validator): Iterable<strin
   const name = Buffer.from(operator).toString('hex')
   const expected = new Map<bigint, number>()
   const add = (period: bigint) => expected.set(period, (expected.get(period) ?? 0) + 1)
-  add(settledRewards(context, validator).period - 1n)
+  add(accruedRewards(context, validator).period - 1n)
   const delegators = new Set<string>()
   for (const { delegator } of delegationsTo(native, operator)) delegators.add(bytesKey(delegator))
   for (const [delegator, { previousPeriod }] of startingInfosOf(native, operator)) {

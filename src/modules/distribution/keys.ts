@@ -17,9 +17,9 @@ export const REWARDS_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Ar
 export const SLASH_EVENT_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x08))
 export const PARAMS_KEY: Uint8Array = Uint8Array.of(0x09)
 /** consensus address -> counted share */
-export const COUNTED_SHARE_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0a))
+export const REWARD_SHARE_PREFIX: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0a))
 /** digest of the votes that the counted shares were made of */
-export const COUNTED_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0b))
+export const REWARD_SHARES_DIGEST_KEY: Uint8Array = moduleStoreKey('distribution', Uint8Array.of(0x0b))
 
 /** `prefix`, a validator and a period, which sorts as a number. */
 export function periodKey(prefix: Uint8Array, operator: Uint8Array, period: bigint): Uint8Array {

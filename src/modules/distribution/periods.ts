@@ -1,9 +1,9 @@
 import type { Address } from '../../primitives/address.ts'
 import type { ModuleContext } from '../context.ts'
 import type { Validator } from '../staking/validators.ts'
+import { accrueRewards } from './accrueRewards.ts'
 import { addToCommunityPool } from './feePool.ts'
 import { dropReference, putHistorical, RATIO_ONE } from './historicalRewards.ts'
-import { settle } from './settle.ts'
 import { putRewards, type ValidatorRewards } from './validatorRewards.ts'
 
 /** What the current rewards are for each share of the validator's, 10^-54 acoin. */
@@ -22,7 +22,7 @@ export function currentRatio(
 export function endPeriod(context: ModuleContext, validator: Validator): bigint {
   const { native } = context.world
   const { operator, delegatorShares } = validator
-  const rewards = settle(context, validator)
+  const rewards = accrueRewards(context, validator)
   const { period } = rewards
   const ratio = dropReference(native, operator, period - 1n) + currentRatio(rewards, validator)
   putHistorical(native, operator, period, { ratio, references: 1 })

@@ -4,21 +4,21 @@ import type { ReadContext } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { delegationsOf } from '../staking/delegations.ts'
 import { getValidator } from '../staking/validators.ts'
+import { accruedRewards } from './accrueRewards.ts'
 import { delegationRewards } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
-import { settledRewards } from './settle.ts'
 import { type SlashEvent, slashEventsFrom } from './slashEvents.ts'
 
 /** What a validator and its delegators may still withdraw, in acoin. */
 export function outstandingRewards(context: ReadContext, operator: Address): Outcome<Decimal> {
   const validator = getValidator(context.world.native, operator)
-  return validator === undefined ? distributionError('noValidator') : settledRewards(context, validator).outstanding
+  return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).outstanding
 }
 
 /** A validator's own part of that. */
 export function commissionOf(context: ReadContext, operator: Address): Outcome<Decimal> {
   const validator = getValidator(context.world.native, operator)
-  return validator === undefined ? distributionError('noValidator') : settledRewards(context, validator).commission
+  return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).commission
 }
 
 /** A validator's slashes at heights from `startHeight` to `endHeight`, in order. */

@@ -20,7 +20,7 @@ export interface ValidatorRewards {
   readonly period: bigint
 }
 
-/** As stored: without what the accumulator has for it, see `settledRewards`. */
+/** As stored: without what the accumulator has for it, see `accruedRewards`. */
 export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards | undefined {
   const value = native.get(addressesKey(REWARDS_PREFIX, operator))
   return value && decode(value)

@@ -10,12 +10,12 @@ import { isSdkError, type Outcome } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { stakingError } from '../staking/errors.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
+import { accrueRewards } from './accrueRewards.ts'
 import { earnedByShares, startEarning } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
 import { addToCommunityPool } from './feePool.ts'
 import { dropReference, getHistorical } from './historicalRewards.ts'
 import { endPeriod } from './periods.ts'
-import { settle } from './settle.ts'
 import { deleteStartingInfo, getStartingInfo } from './startingInfo.ts'
 import { getRewards, putRewards } from './validatorRewards.ts'
 import { withdrawAddressOf } from './withdrawAddress.ts'
@@ -87,7 +87,7 @@ export function withdrawCommission(context: ModuleContext, operator: Address): O
   const { native } = world
   const validator = getValidator(native, operator)
   if (validator === undefined) return distributionError('noValidatorCommission')
-  const rewards = settle(context, validator)
+  const rewards = accrueRewards(context, validator)
   if (rewards.commission === 0n) return distributionError('noValidatorCommission')
   const amount = truncate(rewards.commission)
   const taken = decimalOf(amount)

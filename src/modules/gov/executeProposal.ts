@@ -1,10 +1,10 @@
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
-import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
 import { readNested, validateNested } from '../nestedMessages.ts'
+import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { depositsHeld } from './deposits.ts'
 import { govError } from './errors.ts'
@@ -27,7 +27,7 @@ export function executeProposal(
 ): ExecutionFailure | undefined {
   context.world.checkpoint()
   for (const [index, message] of proposed.entries()) {
-    const error = containDefect(() => executeMessage(context, messages, message)) ?? checkDeposits(context)
+    const error = recoverPanic(() => executeMessage(context, messages, message)) ?? checkDeposits(context)
     if (error === undefined) continue
     context.world.revert()
     return { index, typeUrl: message.typeUrl, error }

@@ -3,11 +3,11 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { BASE_DENOM } from '../bank/supply.ts'
 import { acoinOf, type Coin, coinsText } from '../coin.ts'
-import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
 import { type NestedMessage, nestedSigners, readAllNested, validateNested } from '../nestedMessages.ts'
+import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { addDeposit, checkInitialAmount, wrongDenomination } from './deposits.ts'
 import { govError } from './errors.ts'
@@ -102,7 +102,7 @@ function checkMessage(context: ModuleContext, message: NestedMessage): SdkError 
 /** The content of a v1beta1 proposal must be able to succeed now; messages need not, things may change until they run. */
 function tryContent(context: ModuleContext, { handler, value }: NestedMessage): SdkError | undefined {
   context.world.checkpoint()
-  const result = containDefect(() => handler.run(context, value))
+  const result = recoverPanic(() => handler.run(context, value))
   context.world.revert()
   if (!isSdkError(result) || result.codespace === 'gov') return isSdkError(result) ? result : undefined
   return govError('invalidContent', result.message)

@@ -2,10 +2,10 @@ import { toBech32 } from '../../primitives/address.ts'
 import { event } from '../bank/bankEvents.ts'
 import { sendCoins } from '../bank/send.ts'
 import { coinsOf, coinsText } from '../coin.ts'
-import { containDefect } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
 import { useFeeAllowance } from '../feegrant/useFeeAllowance.ts'
 import { FEE_COLLECTOR } from '../moduleAccounts.ts'
+import { recoverPanic } from '../recoverPanic.ts'
 import type { SdkError } from '../sdkError.ts'
 import type { NativeTransaction } from './nativeTransaction.ts'
 
@@ -21,7 +21,7 @@ export function chargeFee(
   if (feeGranter !== undefined) {
     const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
     const use = { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls }
-    const error = containDefect(() => useFeeAllowance(context, use))
+    const error = recoverPanic(() => useFeeAllowance(context, use))
     if (error !== undefined) return error
   }
   const payer = feeGranter ?? feePayer

@@ -1,7 +1,7 @@
 import { sha256 } from '../../primitives/hash.ts'
 import { DEFAULT_AUTH_PARAMS } from '../auth/params.ts'
-import { containDefect } from '../containDefect.ts'
 import type { MessageTable } from '../message.ts'
+import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
 import { requiredGas } from './gas.ts'
@@ -23,7 +23,7 @@ export interface NativeRules extends SigningChain {
  * checked where it is known. It throws for no bytes whatever.
  */
 export function decodeNativeTransaction(raw: Uint8Array, rules: NativeRules): Outcome<NativeTransaction> {
-  return containDefect(() => {
+  return recoverPanic(() => {
     const decoded = decodeTransaction(raw, rules.messages)
     if (isSdkError(decoded)) return decoded
     const signers = readSigners(decoded, rules, rules.messages, rules.isVerified === true ? 'known' : 'verify')

@@ -1,8 +1,8 @@
 import type { NativeEvent } from '../../chain/nativeEvent.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { containDefect, reasonWithCause } from '../containDefect.ts'
 import type { ModuleContext } from '../context.ts'
+import { reasonWithCause, recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { outOfGas } from './checkNativeState.ts'
 import type { NativeMessage, NativeTransaction } from './nativeTransaction.ts'
@@ -39,7 +39,7 @@ export function runMessages(
     if (emptied !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: emptied }
     gasUsed += messageGas[index]!
     const before = world.events().length
-    const response = containDefect(() => handler.run(context, value))
+    const response = recoverPanic(() => handler.run(context, value))
     if (isSdkError(response)) {
       const { codespace, code } = response
       const message = failureText(index, reasonWithCause(response))

@@ -41,13 +41,13 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
   let newest = headHeight
   let isTelling = false
 
-  const tellAll = async (): Promise<void> => {
+  const notifyAll = async (): Promise<void> => {
     isTelling = true
     try {
       while (toldHeight < newest && subscribers.size > 0) {
         const { context, release } = lease()
         try {
-          await tellBlock(context, ++toldHeight, subscribers)
+          await notifyBlock(context, ++toldHeight, subscribers)
         } finally {
           release()
         }
@@ -62,7 +62,7 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
 
   onHead((height) => {
     newest = height
-    if (!isTelling) void tellAll()
+    if (!isTelling) void notifyAll()
   })
 
   return {
@@ -76,7 +76,7 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
   }
 }
 
-async function tellBlock(
+async function notifyBlock(
   context: BlockEventsContext,
   height: number,
   subscribers: ReadonlySet<Subscriber>,

@@ -1,5 +1,5 @@
 import { RawJson } from '../rawJson.ts'
-import type { ViewLane, ViewPool } from '../viewCall.ts'
+import type { ViewPool, ViewQueue } from '../viewCall.ts'
 import { bool, bytes, int, int64, text } from './params.ts'
 import { CometError, type CometMethod, cometFailure, defineCometMethod } from './table.ts'
 import { COMET_VIEW_METHODS, type SearchRequest } from './viewMethods.ts'
@@ -45,9 +45,9 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
 }
 
 /** @throws CometError with what the view thread says is wrong */
-async function ask(views: ViewPool, lane: ViewLane, method: string, params: readonly unknown[]): Promise<RawJson> {
+async function ask(views: ViewPool, queue: ViewQueue, method: string, params: readonly unknown[]): Promise<RawJson> {
   try {
-    return new RawJson(await views.call(lane, method, params))
+    return new RawJson(await views.call(queue, method, params))
   } catch (error) {
     // By name: an error that crossed threads has lost its class.
     const { name, code, message, data } = error as Error & { readonly code?: number; readonly data?: unknown }

@@ -4,7 +4,7 @@ import { findBlocks } from '../events/findBlocks.ts'
 import { findTransactions, locateTransaction } from '../events/findTransactions.ts'
 import { SearchError } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
-import type { Lane, RpcContext, RpcMethod } from '../method.ts'
+import type { MethodQueue, RpcContext, RpcMethod } from '../method.ts'
 import { createMethodTable, type MethodTable } from '../methodTable.ts'
 import { lowestBlock, notKept, readHeight } from './chain.ts'
 import { blockIdJson } from './json/blockIdJson.ts'
@@ -78,13 +78,13 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
 /** A method whose arguments the socket thread has read already. */
 function viewMethod<A extends readonly unknown[]>(
   name: string,
-  lane: Lane,
+  queue: MethodQueue,
   run: (context: RpcContext, ...args: A) => JsonObject | Promise<JsonObject>,
 ): RpcMethod {
   const given = (value: unknown): unknown => value ?? undefined
   return {
     name,
-    lane,
+    queue,
     params: [given, given],
     required: 0,
     run: async (context, args) => {

@@ -13,7 +13,7 @@ import { readHash } from '../params/data.ts'
 /** RLP of a header. */
 export const getRawHeader = defineMethod({
   name: 'debug_getRawHeader',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrHash],
   required: 1,
   run: (context, selector) => {
@@ -26,7 +26,7 @@ export const getRawHeader = defineMethod({
 /** RLP of an Ethereum block. */
 export const getRawBlock = defineMethod({
   name: 'debug_getRawBlock',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readBlockNumberOrHash],
   required: 1,
   run: (context, selector) => {
@@ -39,7 +39,7 @@ export const getRawBlock = defineMethod({
 /** The consensus encoding of each receipt of a block. */
 export const getRawReceipts = defineMethod({
   name: 'debug_getRawReceipts',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readBlockNumberOrHash],
   required: 1,
   run: (context, selector) => {
@@ -52,7 +52,7 @@ export const getRawReceipts = defineMethod({
 /** The envelope of a mined or pooled transaction; `0x` for an unknown one. */
 export const getRawTransaction = defineMethod({
   name: 'debug_getRawTransaction',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: (context, hash) => rawTransaction(context, hash),

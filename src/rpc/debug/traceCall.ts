@@ -18,7 +18,7 @@ type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' |
  */
 export const traceCall = defineMethod({
   name: 'debug_traceCall',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readCallRequest, readBlockNumberOrHash, readTraceCallConfig],
   required: 1,
   run: (context, request, selector = LATEST, config = {}) => {

@@ -12,7 +12,7 @@ import { runTrace, type TraceRun } from './traceRun.ts'
 /** Executes a mined transaction again with a tracer. */
 export const traceTransaction = defineMethod({
   name: 'debug_traceTransaction',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readHash, readTraceConfig],
   required: 1,
   run: async (context, hash, config = {}) => {
@@ -30,7 +30,7 @@ export const traceTransaction = defineMethod({
 /** Executes a block again with a tracer for each of its transactions. */
 export const traceBlockByNumber = defineMethod({
   name: 'debug_traceBlockByNumber',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readBlockNumberOrTag, readTraceConfig],
   required: 1,
   run: (context, number, config = {}) => traceBlock(context, { kind: 'number', number }, config),
@@ -38,7 +38,7 @@ export const traceBlockByNumber = defineMethod({
 
 export const traceBlockByHash = defineMethod({
   name: 'debug_traceBlockByHash',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readHash, readTraceConfig],
   required: 1,
   run: (context, hash, config = {}) => traceBlock(context, { kind: 'hash', hash, requireCanonical: false }, config),

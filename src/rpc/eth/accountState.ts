@@ -11,7 +11,7 @@ import { selectState } from './blockLookup.ts'
 
 export const getBalance = defineMethod({
   name: 'eth_getBalance',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
   run: ({ view }, address, block = LATEST) => {
@@ -23,7 +23,7 @@ export const getBalance = defineMethod({
 /** At `pending`, the nonce after the sender's contiguous transactions in the pool. */
 export const getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
   run: async ({ view, txs }, address, block = LATEST) => {
@@ -38,7 +38,7 @@ export const getTransactionCount = defineMethod({
 
 export const getCode = defineMethod({
   name: 'eth_getCode',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
   run: ({ view }, address, block = LATEST) => {
@@ -52,7 +52,7 @@ export const getCode = defineMethod({
 /** Always 32 bytes, also for an absent account. */
 export const getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAddress, readStorageSlot, readBlockNumberOrHash],
   required: 2,
   run: ({ view }, address, { slot }, block = LATEST) => {
@@ -73,7 +73,7 @@ const readSlotsByAddress = recordReader(
 /** Many slots of many accounts at once: `{address: [slots]}` gives `{address: [32-byte values]}`. */
 export const getStorageValues = defineMethod({
   name: 'eth_getStorageValues',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readSlotsByAddress, readBlockNumberOrHash],
   required: 1,
   run: ({ view }, request, block = LATEST) => {

@@ -8,7 +8,7 @@ import { findBody, findHeader } from './loadBlock.ts'
 
 export const getBlockTransactionCountByNumber = defineMethod({
   name: 'eth_getBlockTransactionCountByNumber',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag],
   required: 1,
   run: (context, number) => (number === 'pending' ? '0x0' : transactionCount(context, { kind: 'number', number })),
@@ -16,7 +16,7 @@ export const getBlockTransactionCountByNumber = defineMethod({
 
 export const getBlockTransactionCountByHash = defineMethod({
   name: 'eth_getBlockTransactionCountByHash',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: (context, hash) => transactionCount(context, { kind: 'hash', hash, requireCanonical: false }),
@@ -25,7 +25,7 @@ export const getBlockTransactionCountByHash = defineMethod({
 /** Blocks have no uncles: 0 for a known block, null for another. */
 export const getUncleCountByBlockNumber = defineMethod({
   name: 'eth_getUncleCountByBlockNumber',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag],
   required: 1,
   run: (context, number) => uncleCount(context, { kind: 'number', number }),
@@ -33,7 +33,7 @@ export const getUncleCountByBlockNumber = defineMethod({
 
 export const getUncleCountByBlockHash = defineMethod({
   name: 'eth_getUncleCountByBlockHash',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: (context, hash) => uncleCount(context, { kind: 'hash', hash, requireCanonical: false }),
@@ -41,7 +41,7 @@ export const getUncleCountByBlockHash = defineMethod({
 
 export const getUncleByBlockNumberAndIndex = defineMethod({
   name: 'eth_getUncleByBlockNumberAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag, readIndex],
   required: 2,
   run: () => null,
@@ -49,7 +49,7 @@ export const getUncleByBlockNumberAndIndex = defineMethod({
 
 export const getUncleByBlockHashAndIndex = defineMethod({
   name: 'eth_getUncleByBlockHashAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash, readIndex],
   required: 2,
   run: () => null,

@@ -13,7 +13,7 @@ import { nextHeader } from './nextBlock.ts'
 /** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
 export const getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readBlockNumberOrTag, readBool],
   required: 2,
   run: (context, number, full) =>
@@ -22,7 +22,7 @@ export const getBlockByNumber = defineMethod({
 
 export const getBlockByHash = defineMethod({
   name: 'eth_getBlockByHash',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readHash, readBool],
   required: 2,
   run: (context, hash, full) => blockOrNull(context, { kind: 'hash', hash, requireCanonical: false }, full),
@@ -30,7 +30,7 @@ export const getBlockByHash = defineMethod({
 
 export const getHeaderByNumber = defineMethod({
   name: 'eth_getHeaderByNumber',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag],
   required: 1,
   run: (context, number) => {
@@ -42,7 +42,7 @@ export const getHeaderByNumber = defineMethod({
 
 export const getHeaderByHash = defineMethod({
   name: 'eth_getHeaderByHash',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: (context, hash) => headerOrNull(context, { kind: 'hash', hash, requireCanonical: false }),

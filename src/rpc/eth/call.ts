@@ -11,7 +11,7 @@ import { revertError } from './revertReason.ts'
 /** Runs a call without a transaction and answers with what it returns. */
 export const call = defineMethod({
   name: 'eth_call',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readCallRequest, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 1,
   run: async (context, request, selector = LATEST, state, block) => {

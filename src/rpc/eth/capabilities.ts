@@ -6,7 +6,7 @@ import { defineMethod } from '../method.ts'
 /** How far back each kind of data reaches. */
 export const capabilities = defineMethod({
   name: 'eth_capabilities',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ view }) => {

@@ -3,7 +3,7 @@ import { defineMethod } from '../method.ts'
 
 export const chainId = defineMethod({
   name: 'eth_chainId',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ chain }) => toQuantity(chain.evmChainId),
@@ -11,7 +11,7 @@ export const chainId = defineMethod({
 
 export const blockNumber = defineMethod({
   name: 'eth_blockNumber',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ view }) => toQuantity(view.chain.headHeight),
@@ -19,7 +19,7 @@ export const blockNumber = defineMethod({
 
 export const syncing = defineMethod({
   name: 'eth_syncing',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ syncing }) => {
@@ -36,7 +36,7 @@ export const syncing = defineMethod({
 /** The node keeps no keys of accounts. */
 export const accounts = defineMethod({
   name: 'eth_accounts',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: () => [],

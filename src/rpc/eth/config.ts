@@ -37,7 +37,7 @@ const PRECOMPILE_NAMES = [
  */
 export const config = defineMethod({
   name: 'eth_config',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ view, chain }) => {

@@ -18,7 +18,7 @@ const MAX_PERCENTILES = 100
 
 export const feeHistory = defineMethod({
   name: 'eth_feeHistory',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readBlockCount, readBlockNumberOrTag, readPercentiles],
   required: 2,
   run: async ({ view, chain: config, execution, limits, now }, count, newestBlock, percentiles = []) => {

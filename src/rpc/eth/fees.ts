@@ -20,7 +20,7 @@ export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
 
 export const gasPrice = defineMethod({
   name: 'eth_gasPrice',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [],
   required: 0,
   run: ({ view, chain }) => {
@@ -31,7 +31,7 @@ export const gasPrice = defineMethod({
 
 export const maxPriorityFeePerGas = defineMethod({
   name: 'eth_maxPriorityFeePerGas',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [],
   required: 0,
   run: ({ view }) => toQuantity(suggestTip(view.chain)),
@@ -40,7 +40,7 @@ export const maxPriorityFeePerGas = defineMethod({
 /** Of the next block; null before London. */
 export const baseFee = defineMethod({
   name: 'eth_baseFee',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ view, chain }) => toNullableQuantity(baseFeeAfterHead(view, chain)),
@@ -49,7 +49,7 @@ export const baseFee = defineMethod({
 /** The chain takes no blob transactions, so it stays at its minimum of 1 wei. */
 export const blobBaseFee = defineMethod({
   name: 'eth_blobBaseFee',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ view, chain }) => {

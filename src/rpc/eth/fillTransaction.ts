@@ -23,7 +23,7 @@ const PENDING: BlockSelector = { kind: 'number', number: 'pending' }
  */
 export const fillTransaction = defineMethod({
   name: 'eth_fillTransaction',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readCallRequest],
   required: 1,
   run: async (context, request) => {

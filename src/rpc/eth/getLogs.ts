@@ -14,7 +14,7 @@ import { logMatcher } from './logMatch.ts'
 /** Logs of a block or a range of blocks that match a filter, in order. */
 export const getLogs = defineMethod({
   name: 'eth_getLogs',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readLogFilter],
   required: 1,
   run: (context, filter) => findLogs(context, filter),

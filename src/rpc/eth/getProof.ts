@@ -16,7 +16,7 @@ const readKeys = listReader(readStorageSlot, '[]string')
 /** Merkle proof of an account and slots of its storage (EIP-1186); exclusion proofs for what is absent. */
 export const getProof = defineMethod({
   name: 'eth_getProof',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [readAddress, readKeys, readBlockNumberOrHash],
   required: 2,
   run: async ({ view }, address, keys, block = LATEST) => {

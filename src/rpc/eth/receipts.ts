@@ -10,7 +10,7 @@ import { locateMined } from './transactions.ts'
 /** Null while the transaction is not in a block. */
 export const getTransactionReceipt = defineMethod({
   name: 'eth_getTransactionReceipt',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: ({ view }, hash) => minedReceipt(view, hash) ?? null,
@@ -19,7 +19,7 @@ export const getTransactionReceipt = defineMethod({
 /** All receipts of a block in order; null for an unknown block. */
 export const getBlockReceipts = defineMethod({
   name: 'eth_getBlockReceipts',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readBlockNumberOrHash],
   required: 1,
   run: ({ view }, selector) => {

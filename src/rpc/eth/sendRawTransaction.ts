@@ -17,7 +17,7 @@ const BLOB_TRANSACTION = 0x03
 /** Answers with the hash once the pool has admitted the transaction. */
 export const sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
-  lane: 'quick',
+  queue: 'quick',
   params: [readData],
   required: 1,
   run: (context, raw) => submit(context, raw).then(bytesToHex),

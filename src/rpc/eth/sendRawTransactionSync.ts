@@ -23,7 +23,7 @@ const readTimeout: ParamReader<number> = (json) => {
 /** Sends a transaction and answers with its receipt once it is in a block (EIP-7966). */
 export const sendRawTransactionSync = defineMethod({
   name: 'eth_sendRawTransactionSync',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readData, readTimeout],
   required: 1,
   run: async (context, raw, timeoutMs) => {

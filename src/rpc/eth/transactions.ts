@@ -22,7 +22,7 @@ interface Located {
 /** A mined or pooled transaction; null for an unknown one. */
 export const getTransactionByHash = defineMethod({
   name: 'eth_getTransactionByHash',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: async ({ view, txs }, hash) => {
@@ -35,7 +35,7 @@ export const getTransactionByHash = defineMethod({
 
 export const getTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockHashAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash, readIndex],
   required: 2,
   run: (context, hash, index) => orNull(atIndex(context, byHash(hash), index), formatLocated),
@@ -43,7 +43,7 @@ export const getTransactionByBlockHashAndIndex = defineMethod({
 
 export const getTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockNumberAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag, readIndex],
   required: 2,
   run: (context, number, index) => orNull(atIndex(context, { kind: 'number', number }, index), formatLocated),
@@ -52,7 +52,7 @@ export const getTransactionByBlockNumberAndIndex = defineMethod({
 /** The envelope's bytes of a mined or pooled transaction; `0x` for an unknown one, as geth answers. */
 export const getRawTransactionByHash = defineMethod({
   name: 'eth_getRawTransactionByHash',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash],
   required: 1,
   run: (context, hash) => rawTransaction(context, hash),
@@ -60,7 +60,7 @@ export const getRawTransactionByHash = defineMethod({
 
 export const getRawTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockHashAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readHash, readIndex],
   required: 2,
   run: (context, hash, index) => formatRaw(atIndex(context, byHash(hash), index)),
@@ -68,7 +68,7 @@ export const getRawTransactionByBlockHashAndIndex = defineMethod({
 
 export const getRawTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockNumberAndIndex',
-  lane: 'socket',
+  queue: 'socket',
   params: [readBlockNumberOrTag, readIndex],
   required: 2,
   run: (context, number, index) => formatRaw(atIndex(context, { kind: 'number', number }, index)),

@@ -7,7 +7,7 @@ import { StateUnavailable } from '../../state/view.ts'
 import type { RpcLog } from '../errorResponse.ts'
 import { RpcError } from '../errors.ts'
 import type { RpcContext } from '../method.ts'
-import type { ViewLane } from '../viewCall.ts'
+import type { ViewQueue } from '../viewCall.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import type { NodeDescription } from './nodeDescription.ts'
 import type { NativeQuery, QueryContext, QueryTable } from './query.ts'
@@ -38,7 +38,7 @@ export const TOO_BUSY = {
 
 /** View threads, for native queries. */
 export interface NativePort {
-  query(lane: ViewLane, call: NativeCall): Promise<NativeAnswer>
+  query(queue: ViewQueue, call: NativeCall): Promise<NativeAnswer>
 }
 
 export interface NativeCallOptions {

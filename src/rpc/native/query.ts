@@ -3,7 +3,7 @@ import type { TransactionWorld } from '../../evm/transition.ts'
 import type { ModuleContext } from '../../modules/context.ts'
 import { defineMessage, type Field, type MessageType } from '../../primitives/protoSchema.ts'
 import type { RpcContext } from '../method.ts'
-import type { ViewLane } from '../viewCall.ts'
+import type { ViewQueue } from '../viewCall.ts'
 import type { NativePort } from './nativeCall.ts'
 import type { NodeDescription } from './nodeDescription.ts'
 
@@ -34,7 +34,7 @@ export interface NativeQuery<Q = unknown, R = unknown> {
   readonly rest: readonly RestBinding[]
   readonly request: MessageType<Q>
   readonly response: MessageType<R>
-  readonly lane: ViewLane
+  readonly queue: ViewQueue
   /** @throws QueryError */
   run(context: QueryContext, request: Q): R | Promise<R>
 }
@@ -58,7 +58,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields> {
   /** names of both messages, without the package, where they are not the usual ones */
   readonly messageNames?: readonly [request: string, response: string]
   /** by default `cheap`: a few milliseconds at most between two turns of the event loop */
-  readonly lane?: ViewLane
+  readonly queue?: ViewQueue
   readonly run: (context: QueryContext, request: Values<Q>) => Values<R> | Promise<Values<R>>
 }
 
@@ -66,7 +66,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields> {
 export function defineQuery<const Q extends Fields, const R extends Fields>(
   definition: QueryDefinition<Q, R>,
 ): NativeQuery {
-  const { service, name, get = [], post = [], lane = 'cheap', run } = definition
+  const { service, name, get = [], post = [], queue = 'cheap', run } = definition
   const dot = service.lastIndexOf('.')
   const prefix = service.endsWith('.Query') ? 'Query' : ''
   const [requestName, responseName] = definition.messageNames ?? [`${prefix}${name}Request`, `${prefix}${name}Response`]
@@ -78,7 +78,7 @@ export function defineQuery<const Q extends Fields, const R extends Fields>(
     ],
     request: defineMessage(`${service.slice(0, dot)}.${requestName}`, definition.request),
     response: defineMessage(`${service.slice(0, dot)}.${responseName}`, definition.response),
-    lane,
+    queue,
     run,
   }
   return query as unknown as NativeQuery

@@ -22,7 +22,7 @@ export const searchTransactionsQuery: NativeQuery = defineQuery({
   service: 'cosmos.tx.v1beta1.Service',
   name: 'GetTxsEvent',
   get: ['/cosmos/tx/v1beta1/txs'],
-  lane: 'heavy',
+  queue: 'heavy',
   request: {
     events: repeated(string(1)),
     pagination: message(2, PageRequest),

@@ -30,7 +30,7 @@ export const VM_CALL_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'EthCall',
     get: [`${BASE}/eth_call`],
-    lane: 'heavy',
+    queue: 'heavy',
     request: CALL,
     response: {
       hash: string(1),
@@ -64,7 +64,7 @@ export const VM_CALL_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'EstimateGas',
     get: [`${BASE}/estimate_gas`],
-    lane: 'heavy',
+    queue: 'heavy',
     request: CALL,
     response: { gas: uint64(1), ret: bytes(2), vmError: string(3) },
     messageNames: ['EthCallRequest', 'EstimateGasResponse'],

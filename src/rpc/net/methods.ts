@@ -4,7 +4,7 @@ import { defineMethod, type RpcMethod } from '../method.ts'
 /** The EVM chain ID in decimal: the network's ID is the same. */
 export const version = defineMethod({
   name: 'net_version',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: ({ chain }) => chain.evmChainId.toString(),
@@ -12,7 +12,7 @@ export const version = defineMethod({
 
 export const listening = defineMethod({
   name: 'net_listening',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: () => true,
@@ -20,7 +20,7 @@ export const listening = defineMethod({
 
 export const peerCount = defineMethod({
   name: 'net_peerCount',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: (context) => toQuantity(context.peerCount()),

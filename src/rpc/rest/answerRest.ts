@@ -54,7 +54,7 @@ async function answerMatch(
     if (match === undefined) throw new QueryError(GRPC_CODES.unimplemented, 'Not Implemented')
     const json = match.method === 'POST' ? bodyJson(body) : getJson(match, search)
     const call = { path: match.query.path, request: { json }, height: readHeight(height) }
-    return await port.query(match.query.lane, call)
+    return await port.query(match.query.queue, call)
   } catch (error) {
     if (error instanceof QueryError)
       return { kind: 'error', code: error.code, message: error.message, abci: error.abci }

@@ -10,7 +10,7 @@ import { createPoolWriter, type PoolWriter, type WriteTransaction } from './writ
 
 export const status = defineMethod({
   name: 'txpool_status',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: async ({ txs }) => {
@@ -25,7 +25,7 @@ const SHORTEST_SUMMARY = 40
 
 export const content = defineMethod({
   name: 'txpool_content',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [],
   required: 0,
   run: (context) => wholePool(context, formatPendingTransaction, SHORTEST_OBJECT),
@@ -33,7 +33,7 @@ export const content = defineMethod({
 
 export const inspect = defineMethod({
   name: 'txpool_inspect',
-  lane: 'heavy',
+  queue: 'heavy',
   params: [],
   required: 0,
   run: (context) => wholePool(context, summarize, SHORTEST_SUMMARY),
@@ -41,7 +41,7 @@ export const inspect = defineMethod({
 
 export const contentFrom = defineMethod({
   name: 'txpool_contentFrom',
-  lane: 'cheap',
+  queue: 'cheap',
   params: [readAddress],
   required: 1,
   run: async (context, sender) => {

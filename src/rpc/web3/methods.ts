@@ -5,7 +5,7 @@ import { readData } from '../params/data.ts'
 
 export const clientVersion = defineMethod({
   name: 'web3_clientVersion',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: (context) => context.clientVersion,
@@ -14,7 +14,7 @@ export const clientVersion = defineMethod({
 /** keccak-256, not the SHA-3 that was standardized. */
 export const sha3 = defineMethod({
   name: 'web3_sha3',
-  lane: 'socket',
+  queue: 'socket',
   params: [readData],
   required: 1,
   run: (_, data) => bytesToHex(keccak256(data)),

@@ -34,7 +34,7 @@ export interface FloodOptions {
   readonly rpcUrl: string
 }
 
-const KINDS = ['otherHeights', 'badSignatures', 'garbage', 'oversized', 'refused', 'invalid'] as const
+const KINDS = ['offHeightMessages', 'badSignatures', 'garbage', 'oversized', 'refused', 'invalid'] as const
 
 /** What was sent, and how often somebody new had to. */
 export type FloodCounts = Record<(typeof KINDS)[number] | 'identities' | 'connections', number>
@@ -47,7 +47,7 @@ interface Visit {
 
 const BURST_MS = 20
 /** Messages in one burst to one node: with the time that new peers need, more than 10,000 a second in all. */
-const BURSTS = { otherHeights: 200, badSignatures: 200, gossip: 6 } as const
+const BURSTS = { offHeightMessages: 200, badSignatures: 200, gossip: 6 } as const
 /** Until a banned peer is back under another name. */
 const RETURN_MS = 150
 /** Until all ends when it is told to. */
@@ -158,7 +158,7 @@ function frameOf(vote: Pick<Vote, 'height' | 'round'>): Uint8Array {
 
 async function sendVotes(
   visit: Visit,
-  kind: 'otherHeights' | 'badSignatures',
+  kind: 'offHeightMessages' | 'badSignatures',
   next: () => Pick<Vote, 'height' | 'round'>,
 ): Promise<void> {
   const stream = await visit.connection.newStream(PROTOCOLS.consensus)
@@ -209,7 +209,7 @@ function forge(target: PeerAddress): Uint8Array {
 const someTransaction = (): Uint8Array => penniless[randomInt(penniless.length)]!
 
 const ATTACKS: readonly ((visit: Visit) => Promise<void>)[] = [
-  (visit) => sendVotes(visit, 'otherHeights', () => ({ height: height + randomInt(10, 1_000_000), round: 0 })),
+  (visit) => sendVotes(visit, 'offHeightMessages', () => ({ height: height + randomInt(10, 1_000_000), round: 0 })),
   (visit) => sendVotes(visit, 'badSignatures', () => ({ height: height + 1, round: randomInt(2) })),
   (visit) => sendOnce(visit, 'garbage', encodeFrame(randomBytes(randomInt(1, 1_000)))),
   (visit) => sendOnce(visit, 'oversized', concatBytes(Uint8Array.of(0x7f, 0xff, 0xff, 0xff), randomBytes(100_000))),

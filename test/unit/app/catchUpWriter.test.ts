@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from 'vitest'
-import type { Announcement } from '../../../src/app/announcement.ts'
 import { type CatchUpWriter, createCatchUpWriter } from '../../../src/app/catchUpWriter.ts'
+import type { HeadEvent } from '../../../src/app/headEvent.ts'
 
 /** What the writer looks at of a block. */
-function block(height: number): Announcement {
+function block(height: number): HeadEvent {
   const update = { height, baseFeePerGas: 0n, minimumBaseFee: 1n, gasLimit: 0n, accounts: [], included: [] }
-  return { head: { height } as unknown as Announcement['head'], update, gasUsed: 10n, evidenceCount: 1 }
+  return { head: { height } as unknown as HeadEvent['head'], update, gasUsed: 10n, evidenceCount: 1 }
 }
 
 let flushes: PromiseWithResolvers<void>[]

@@ -188,7 +188,7 @@ describe('native transactions in a block', () => {
 
   it('that cannot start, whatever block comes next, are told to the mempool once', async () => {
     const told: string[] = []
-    const chain = await start({ unstartable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
+    const chain = await start({ unexecutable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
     const keys = Array.from({ length: 4 }, (_, index) => new Uint8Array(32).fill(index + 1))
     const from = (index: number, more: Partial<TestTransaction>, sequence = 0) => {
       const privateKey = keys[index]!
@@ -219,7 +219,7 @@ describe('native transactions in a block', () => {
     const hooks = scriptedHooks((height, { native }) => {
       if (height === 1) AUTH_PARAMS.set(native, { ...AUTH_PARAMS.get(native), txSizeCostPerByte: 50_000n })
     })
-    const chain = await start({ hooks, unstartable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
+    const chain = await start({ hooks, unexecutable: (hashes) => void told.push(...hashes.map(bytesToHex)) })
     const raw = send(0, 1n, { gasLimit: 20_000_000n })
     await chain.produce()
     expect((await chain.produce([raw])).block.txs).toEqual([])

@@ -49,7 +49,7 @@ export interface TestChainOptions {
   readonly shadow?: Engine
   readonly hooks?: BlockHooks
   /** takes what a proposer tells its mempool, see `CandidateSource` */
-  readonly unstartable?: (hashes: readonly Uint8Array[]) => void
+  readonly unexecutable?: (hashes: readonly Uint8Array[]) => void
 }
 
 export async function createTestChain(
@@ -87,7 +87,7 @@ async function openTestChain(
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {
       candidates: async ({ isFirst }) => (isFirst ? offered : []),
-      ...(options.unstartable && { unstartable: options.unstartable }),
+      ...(options.unexecutable && { unexecutable: options.unexecutable }),
     },
     pruning: options.pruning ?? 'archive',
     blockHistory: options.blockHistory ?? 0,

@@ -113,15 +113,15 @@ describe('a set of votes', () => {
 
   it('tells what is news', () => {
     const set = setOf([0, A])
-    expect(set.isNews(vote(0, A))).toBe(false)
-    expect(set.isNews(vote(1, A))).toBe(true)
-    expect(set.isNews(vote(0, B))).toBe(true)
+    expect(set.isNew(vote(0, A))).toBe(false)
+    expect(set.isNew(vote(1, A))).toBe(true)
+    expect(set.isNew(vote(0, B))).toBe(true)
     expect(set.add(vote(0, B))).toEqual({ counted: false, contradicts: vote(0, A) })
-    expect(set.isNews(vote(0, B))).toBe(false)
+    expect(set.isNew(vote(0, B))).toBe(false)
     set.add(vote(1, B))
-    expect(set.isNews(vote(0, B))).toBe(true)
+    expect(set.isNew(vote(0, B))).toBe(true)
     expect(set.add(vote(0, B))).toEqual({ counted: true, contradicts: undefined })
-    expect(set.isNews(vote(0, B))).toBe(false)
+    expect(set.isNew(vote(0, B))).toBe(false)
   })
 
   it('passes on the vote for the majority, and the one for any block that is asked for', () => {

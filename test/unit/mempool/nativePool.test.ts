@@ -231,8 +231,8 @@ describe('a native transaction', () => {
     const [native, next] = [makeNative(), evm(1n)]
     pool.addNative(native)
     pool.add(next, SENDER)
-    pool.dropUnstartable([next.hash, makeNative().hash, native.hash])
-    expect(dropped).toEqual([{ hash: bytesToHex(native.hash), reason: 'unstartable' }])
+    pool.dropUnexecutable([next.hash, makeNative().hash, native.hash])
+    expect(dropped).toEqual([{ hash: bytesToHex(native.hash), reason: 'unexecutable' }])
     expect(pool.status()).toEqual({ pending: 0, queued: 1 })
     expect(nativeOutcomeOf(pool, makeNative())).toBe('accepted')
     expect(names(pool.candidates(ROOM))).toEqual(['native 0', 'evm 1'])

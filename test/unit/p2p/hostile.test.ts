@@ -228,8 +228,8 @@ describe('floods', () => {
     const last = encodedVote(11, 5)
     await until('the last vote arrives', () => a.messages.some(({ body }) => Buffer.compare(body, last) === 0))
     const passed = a.messages.filter(({ from }) => from === attacker.id).length
-    expect(passed).toBeGreaterThan(LIMITS.otherHeights.burst)
-    expect(passed).toBeLessThan(LIMITS.otherHeights.burst + 300)
+    expect(passed).toBeGreaterThan(LIMITS.offHeightMessages.burst)
+    expect(passed).toBeLessThan(LIMITS.offHeightMessages.burst + 300)
     await expectHealthy(b, a)
   })
 

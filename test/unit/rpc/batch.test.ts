@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type BatchCall, type BatchLimits, runBatch } from '../../../src/rpc/batch.ts'
-import { createTurnBudget } from '../../../src/rpc/turnBudget.ts'
+import { createEventLoopQuota } from '../../../src/rpc/eventLoopQuota.ts'
 
 /** Calls that note when they start and end; each takes two turns of the event loop. */
 function createCalls() {
@@ -27,7 +27,7 @@ const run = (calls: readonly BatchCall[], limits: Partial<BatchLimits> = {}): Pr
   runBatch(calls, {
     maxBytes: 1_000_000,
     deadlineMs: performance.now() + 60_000,
-    turn: createTurnBudget(1_000),
+    turn: createEventLoopQuota(1_000),
     ...limits,
   })
 
@@ -89,7 +89,7 @@ describe('pipelined calls', () => {
 
 describe('the budget of a turn', () => {
   test('is spent by all together and comes back with the next turn', async () => {
-    const turn = createTurnBudget(2)
+    const turn = createEventLoopQuota(2)
     for (let round = 0; round < 3; round++) {
       expect([turn.take(), turn.take(), turn.take(), turn.take()]).toEqual([true, true, false, false])
       await new Promise((resolve) => setImmediate(resolve))

@@ -13,11 +13,11 @@ let mostRunning = 0
 const release = Promise.withResolvers<void>()
 
 const probes = [
-  defineMethod({ name: 'test_fail', lane: 'socket', params: [], required: 0, run: () => fail('secret path /root') }),
-  defineMethod({ name: 'test_failInView', lane: 'heavy', params: [], required: 0, run: () => fail('secret') }),
+  defineMethod({ name: 'test_fail', queue: 'socket', params: [], required: 0, run: () => fail('secret path /root') }),
+  defineMethod({ name: 'test_failInView', queue: 'heavy', params: [], required: 0, run: () => fail('secret') }),
   defineMethod({
     name: 'test_revert',
-    lane: 'heavy',
+    queue: 'heavy',
     params: [],
     required: 0,
     run: () => {
@@ -26,14 +26,14 @@ const probes = [
   }),
   defineMethod({
     name: 'test_big',
-    lane: 'heavy',
+    queue: 'heavy',
     params: [readAny],
     required: 1,
     run: (_, length) => 'x'.repeat(Number(length)),
   }),
   defineMethod({
     name: 'test_slow',
-    lane: 'heavy',
+    queue: 'heavy',
     params: [readAny],
     required: 1,
     run: async (_, name) => {
@@ -46,7 +46,7 @@ const probes = [
   }),
   defineMethod({
     name: 'test_produce',
-    lane: 'heavy',
+    queue: 'heavy',
     params: [],
     required: 0,
     run: async () => {
@@ -55,9 +55,9 @@ const probes = [
       return 'produced'
     },
   }),
-  defineMethod({ name: 'test_forever', lane: 'socket', params: [], required: 0, run: () => release.promise }),
-  defineMethod({ name: 'test_void', lane: 'socket', params: [], required: 0, run: () => undefined }),
-  defineMethod({ name: 'test_bigint', lane: 'socket', params: [], required: 0, run: () => 1n }),
+  defineMethod({ name: 'test_forever', queue: 'socket', params: [], required: 0, run: () => release.promise }),
+  defineMethod({ name: 'test_void', queue: 'socket', params: [], required: 0, run: () => undefined }),
+  defineMethod({ name: 'test_bigint', queue: 'socket', params: [], required: 0, run: () => 1n }),
 ]
 
 function fail(message: string): never {
@@ -321,7 +321,7 @@ describe('a batch', () => {
   test('what is not done in time is answered with an error', async () => {
     const never = defineMethod({
       name: 'test_never',
-      lane: 'socket',
+      queue: 'socket',
       params: [],
       required: 0,
       run: () => new Promise(() => 0),

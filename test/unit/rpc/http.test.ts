@@ -9,7 +9,7 @@ import { createTestThread, startTestServer, type TestServer, type TestThread } f
 const readAny: ParamReader<unknown> = (json) => json
 const big = defineMethod({
   name: 'test_big',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAny],
   required: 1,
   run: (_, length) => 'ab'.repeat(Number(length) / 2),

@@ -10,7 +10,7 @@ let elsewhere: number
 
 const quick = defineMethod({
   name: 'test_quick',
-  lane: 'quick',
+  queue: 'quick',
   params: [],
   required: 0,
   run: async () => {
@@ -26,8 +26,8 @@ beforeEach(async () => {
   thread = createTestThread(node, {
     extraMethods: [quick],
     views: {
-      call: async (lane) => {
-        expect(lane).toBe('cheap')
+      call: async (queue) => {
+        expect(queue).toBe('cheap')
         elsewhere++
         return '"elsewhere"'
       },

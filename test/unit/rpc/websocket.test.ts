@@ -17,14 +17,14 @@ const OTHER_ADDRESS = new Uint8Array(20).fill(0xdd)
 const readAny: ParamReader<unknown> = (json) => json
 const pause = defineMethod({
   name: 'test_pause',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAny],
   required: 1,
   run: async (_, ms) => sleep(Number(ms), 'done'),
 })
 const big = defineMethod({
   name: 'test_big',
-  lane: 'socket',
+  queue: 'socket',
   params: [readAny],
   required: 1,
   run: (_, length) => 'x'.repeat(Number(length)),

@@ -17,7 +17,7 @@ const codes = [EMPTY_BYTES, Uint8Array.of(0), Uint8Array.of(0x60, 0)]
 const operations = [
   'addBalance', 'subBalance', 'setBalance', 'setNonce', 'setCode', 'touch', 'setStorage', 'setStorage', 'setStorage',
   'getStorage', 'clearStorage', 'deleteAccount', 'setTransient', 'warmAddress', 'warmSlot', 'markCreated',
-  'markSelfDestructed', 'setNative', 'setNative', 'deleteNative', 'emitLog', 'emitEvent', 'noteTransfer', 'checkpoint', 'checkpoint',
+  'markSelfDestructed', 'setNative', 'setNative', 'deleteNative', 'emitLog', 'emitEvent', 'recordTransfer', 'checkpoint', 'checkpoint',
   'commit', 'revert', 'revert', 'nextTransaction',
 ] as const // biome-ignore format: a table
 
@@ -132,8 +132,8 @@ function perform(journal: Journal, model: ModelWorld, [operation, a, b, c]: Step
       journal.emitEvent({ type: `${a}`, attributes: [] })
       model.state.events.push(`${a}`)
       return
-    case 'noteTransfer':
-      journal.noteTransfer({ from: address, to: address, amountAcoin: BigInt(a) })
+    case 'recordTransfer':
+      journal.recordTransfer({ from: address, to: address, amountAcoin: BigInt(a) })
       model.state.transfers.push(BigInt(a))
       return
     case 'checkpoint':

@@ -6,16 +6,16 @@ import { create2Address, createAddress } from '../../contractAddress.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { delegationTarget } from '../../delegation.ts'
 import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
-import { noteTransfer } from '../../noteTransfer.ts'
 import type { StatefulPrecompile } from '../../precompile.ts'
 import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
+import { recordTransfer } from '../../recordTransfer.ts'
 import type { Rules } from '../../rules.ts'
 import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import { watchedWorld } from '../../watchedWorld.ts'
 import { isFatal } from '../fatal.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
-import { FORBIDDEN_BYTE, noteEnd } from './failures.ts'
+import { FORBIDDEN_BYTE, recordEnd } from './failures.ts'
 import { FASTER, failedPrecompile } from './fasterPrecompiles.ts'
 import { FrameInterpreter } from './frameInterpreter.ts'
 import { installHandlers } from './opcodeHandlers.ts'
@@ -181,7 +181,7 @@ export class ChainEVM extends EVM {
     if (selfdestruct !== undefined) result.selfdestruct = selfdestruct
     if (createdAddresses !== undefined) result.createdAddresses = createdAddresses
     const { runState, exceptionError } = await interpreter.run(code)
-    if (exceptionError === undefined) noteEnd(runState as FrameState, result.returnValue ?? EMPTY_BYTES)
+    if (exceptionError === undefined) recordEnd(runState as FrameState, result.returnValue ?? EMPTY_BYTES)
     if (message.isCreate === true && exceptionError?.error === 'revert' && result.returnValue?.[0] === FORBIDDEN_BYTE) {
       this.#revertData.set(runState, result.returnValue)
       result.returnValue = EMPTY_BYTES
@@ -276,7 +276,7 @@ export class ChainEVM extends EVM {
     const { world } = this
     const { bytes } = message.to!
     if (world.getBalance(bytes) + message.value > MAX_BALANCE) throw new EVMError('value overflow')
-    noteTransfer(world, message.caller.bytes, bytes, message.value)
+    recordTransfer(world, message.caller.bytes, bytes, message.value)
     world.addBalance(bytes, message.value)
     // a creation has raised the nonce of the account that it hands over
     if (account.nonce !== world.getNonce(bytes)) world.setNonce(bytes, account.nonce)

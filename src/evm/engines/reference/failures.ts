@@ -1,6 +1,6 @@
 import type { ExecResult } from '@ethereumjs/evm'
 import { MAX_INIT_CODE_BYTES } from '../../intrinsicGas.ts'
-import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureWords.ts'
+import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureMessages.ts'
 import { COPY_WORD_GAS, MAX_MEMORY_WORDS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './memoryGas.ts'
 
 /** The error names of `@ethereumjs/evm` in geth's words; names that are missing are the same in both. */
@@ -46,13 +46,13 @@ type FailedFrame = Pick<
 >
 
 /** Why the frame failed, in geth's words; `execution reverted` for REVERT. */
-export function failureWords(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
+export function failureMessages(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
   const name = result.exceptionError?.error ?? FAILURE_WORDS.internal
   if (name === FAILURE_WORDS.outOfGas && result.runState !== undefined) {
     const output = ended.get(result.runState)
     if (output !== undefined) return codeDepositWords(result.runState, output)
   }
-  return frameFailureWords(name, result.runState)
+  return frameFailureMessages(name, result.runState)
 }
 
 /** What ended well and ran out of gas all the same is a creation that cannot pay for its code; geth looks at the code first. */
@@ -68,17 +68,17 @@ const ended = new WeakMap<FrameState, Uint8Array>()
 const unpriced = new WeakSet<object>()
 
 /** Notes that the frame cannot pay even the fixed part of its opcode's price: then nobody looks at what else may be wrong. */
-export function noteUnpriced(frame: FrameState): void {
+export function recordUnpriced(frame: FrameState): void {
   unpriced.add(frame)
 }
 
 /** Notes that the frame's code came to an end without a failure: `@ethereumjs/evm` may still find one in what it gave. */
-export function noteEnd(frame: FrameState, output: Uint8Array): void {
+export function recordEnd(frame: FrameState, output: Uint8Array): void {
   ended.set(frame, output)
 }
 
-/** As {@link failureWords}, from the name of the error and the state of the frame that it ended (none for a precompile). */
-export function frameFailureWords(name: string, frame: FailedFrame | undefined): string {
+/** As {@link failureMessages}, from the name of the error and the state of the frame that it ended (none for a precompile). */
+export function frameFailureMessages(name: string, frame: FailedFrame | undefined): string {
   if (frame !== undefined) {
     switch (name) {
       case 'stack underflow':

@@ -4,7 +4,7 @@ import { bytesToBigInt } from '../../../primitives/bytes.ts'
 import { evmCrypto } from '../../crypto.ts'
 import { createChainCommon } from './chainCommon.ts'
 import { constantGas } from './constantGas.ts'
-import { noteUnpriced } from './failures.ts'
+import { recordUnpriced } from './failures.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -92,7 +92,7 @@ export class FrameInterpreter extends Stock {
       if (opcodeInfo.isInvalid) throw new EVMError('invalid opcode')
       if (state.gasLeft < gas) {
         const constant = constantGas(opcode, opcodeInfo.feeBigInt, common.isActivatedEIP(2929))
-        if (state.gasLeft < constant) noteUnpriced(state)
+        if (state.gasLeft < constant) recordUnpriced(state)
         state.gasLeft = 0n
         throw new EVMError('out of gas')
       }

@@ -2,7 +2,7 @@ import type { ExecResult } from '@ethereumjs/evm'
 import { bigIntToBytes, bytesToBigInt, equalBytes } from '../../../primitives/bytes.ts'
 import { keccak256 } from '../../../primitives/hash.ts'
 import { recordBurn } from '../../burntBalance.ts'
-import { noteTransfer } from '../../noteTransfer.ts'
+import { recordTransfer } from '../../recordTransfer.ts'
 import type { ChainEVM } from './chainEVM.ts'
 import { GAS_HANDLERS } from './gasHandlers.ts'
 
@@ -63,7 +63,7 @@ function burningHandler(original: Handler): Handler {
     const [beneficiary] = frame.stack.peek(1)
     const balance = world.getBalance(address.bytes)
     const heir = beneficiary === undefined ? undefined : bigIntToBytes(beneficiary & ADDRESS_MASK, 20)
-    if (heir !== undefined) noteTransfer(world, address.bytes, heir, balance)
+    if (heir !== undefined) recordTransfer(world, address.bytes, heir, balance)
     const toSelf = heir !== undefined && equalBytes(heir, address.bytes)
     const burns =
       toSelf && (!common.isActivatedEIP(6780) || frame.env.createdAddresses?.has(address.toString()) === true)

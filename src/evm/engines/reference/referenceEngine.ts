@@ -3,10 +3,10 @@ import { Address } from '@ethereumjs/util'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../primitives/bytes.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
 import type { Rules } from '../../rules.ts'
-import { FAILURE_WORDS } from '../failureWords.ts'
+import { FAILURE_WORDS } from '../failureMessages.ts'
 import { isFatal } from '../fatal.ts'
 import { ChainEVM } from './chainEVM.ts'
-import { failureWords } from './failures.ts'
+import { failureMessages } from './failures.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
@@ -64,7 +64,7 @@ async function runMessage(
   if (error === 'revert') return { status: 'revert', output: result.returnValue, gasUsed, gasRefund: 0n }
   // before Homestead a contract whose code could not be paid for stays, empty
   const keepsEmptyContract = error === 'code store out of gas' && evm.rules.fork === 'frontier'
-  if (error !== undefined && !keepsEmptyContract) return failed(failureWords(result), gasUsed)
+  if (error !== undefined && !keepsEmptyContract) return failed(failureMessages(result), gasUsed)
   // EIP-6780: from Cancun only what this transaction created is deleted
   const onlyCreated = evm.common.isActivatedEIP(6780)
   for (const key of result.selfdestruct?.keys() ?? []) {

@@ -6,10 +6,10 @@ import type { ExecutionEnvironment } from '../../engine.ts'
 import { isAtLeast } from '../../rules.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import type { FrameEnter, FrameType, Tracer } from '../../tracer.ts'
-import { FAILURE_WORDS } from '../failureWords.ts'
+import { FAILURE_WORDS } from '../failureMessages.ts'
 import type { ChainEVM } from './chainEVM.ts'
 import { constantGas } from './constantGas.ts'
-import { failureWords, frameFailureWords } from './failures.ts'
+import { failureMessages, frameFailureMessages } from './failures.ts'
 import { MAX_MEMORY_WORDS, OVERFLOWN_WORDS } from './memoryGas.ts'
 import { stackFault } from './stackBounds.ts'
 
@@ -126,7 +126,7 @@ class TracingSession {
     const depth = this.#frames.length
     const { exceptionError, executionGasUsed, returnValue } = execResult
     if (exceptionError === undefined) this.#reportEnd(execResult, frame, depth)
-    const error = exceptionError === undefined ? undefined : failureWords(execResult)
+    const error = exceptionError === undefined ? undefined : failureMessages(execResult)
     const isFrontier = this.#environment.rules.fork === 'frontier'
     const isKept = error === undefined || error === FAILURE_WORDS.reverted
     let spent = executionGasUsed
@@ -195,7 +195,7 @@ class TracingSession {
         this.#frames.at(-1)!.opcode = op
         const fault = stackFault(opcodeInfo.code, frame.stack.length)
         if (fault !== undefined) {
-          report(frame, op, fee, words, frameFailureWords(fault, frame))
+          report(frame, op, fee, words, frameFailureMessages(fault, frame))
           throw new EVMError(fault)
         }
         let gas = fee
@@ -204,7 +204,7 @@ class TracingSession {
         } catch (error) {
           if (!(error instanceof EVMError)) throw error
           const isLate = failsLate(op, error.error)
-          report(frame, op, base(fee), words, isLate ? undefined : frameFailureWords(error.error, frame))
+          report(frame, op, base(fee), words, isLate ? undefined : frameFailureMessages(error.error, frame))
           throw error
         }
         if (frame.memoryWordCount > MAX_MEMORY_WORDS) {

@@ -13,7 +13,7 @@ import {
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../primitives/hash.ts'
-import { noteTransfer } from '../../noteTransfer.ts'
+import { recordTransfer } from '../../recordTransfer.ts'
 import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import type { RunState } from './runState.ts'
 
@@ -65,7 +65,7 @@ export function accountImports(run: RunState) {
 
 /** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has so many coins. */
 export function moveValue(world: RunState['world'], from: Address, to: Address, value: bigint): void {
-  noteTransfer(world, from, to, value)
+  recordTransfer(world, from, to, value)
   world.subBalance(from, value)
   world.setBalance(to, BigInt.asUintN(WORD_BITS, world.getBalance(to) + value))
 }

@@ -5,7 +5,7 @@ import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
 import { watchedWorld } from '../../watchedWorld.ts'
 import { EngineTrapError } from '../engineTrapError.ts'
-import { FAILURE_WORDS } from '../failureWords.ts'
+import { FAILURE_WORDS } from '../failureMessages.ts'
 import { isFatal } from '../fatal.ts'
 import type { RunState } from './runState.ts'
 

@@ -3,8 +3,8 @@ import type { Address } from '../../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { createAddress } from '../../contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
-import { FAILURE_WORDS } from '../failureWords.ts'
-import { engineFailureWords } from './engineFailureWords.ts'
+import { FAILURE_WORDS } from '../failureMessages.ts'
+import { engineFailureMessages } from './engineFailureMessages.ts'
 import { beginContract, isOccupied } from './hostCreation.ts'
 import { closeCheckpoint, openCheckpoint } from './hostJournal.ts'
 import type { RunState } from './runState.ts'
@@ -83,7 +83,7 @@ async function runMessage(
 
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()
   if (status === FAILED) {
-    return failed(engineFailureWords(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
+    return failed(engineFailureMessages(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
   }
   const gasUsed = gas - gasLeft
   if (status === REVERTED) return { status: 'revert', output, gasUsed, gasRefund: 0n }

@@ -2,8 +2,8 @@ import { FAILED, NO_FAILURE, REVERTED, TRACE_FRAMES, TRACE_STEPS } from '../../.
 import type { Log } from '../../../chain/log.ts'
 import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { FrameEnter, FrameExit, FrameType, Tracer } from '../../tracer.ts'
-import { FAILURE_WORDS } from '../failureWords.ts'
-import { engineFailureWords } from './engineFailureWords.ts'
+import { FAILURE_WORDS } from '../failureMessages.ts'
+import { engineFailureMessages } from './engineFailureMessages.ts'
 import type { RunState } from './runState.ts'
 import { TracedStep } from './tracedStep.ts'
 
@@ -43,7 +43,7 @@ export function createTracing(tracer: Tracer): WasmTracing {
 /** The engine's imports that tell of steps and frames. It calls them only where the environment's trace flags ask for it. */
 export function tracingImports(run: RunState) {
   const words = (code: number, detail: number, need: number): string | undefined =>
-    code === NO_FAILURE ? undefined : engineFailureWords({ code, detail, need }, run.precompileFailure)
+    code === NO_FAILURE ? undefined : engineFailureMessages({ code, detail, need }, run.precompileFailure)
 
   return {
     traceStep(

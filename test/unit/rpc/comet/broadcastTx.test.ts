@@ -20,8 +20,8 @@ import { createCheckTxMethod } from '../../../../src/rpc/comet/checkTx.ts'
 import type { CometMempool } from '../../../../src/rpc/comet/mempool.ts'
 import { type CometTable, createCometTable } from '../../../../src/rpc/comet/table.ts'
 import { createUnconfirmedTxsMethods } from '../../../../src/rpc/comet/unconfirmedTxs.ts'
+import { createEventLoopQuota } from '../../../../src/rpc/eventLoopQuota.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
-import { createTurnBudget } from '../../../../src/rpc/turnBudget.ts'
 import { createVerifier } from '../../../../src/rpc/verifier.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
@@ -133,7 +133,7 @@ function createNode() {
     verify: createVerifier({
       chain: TEST_CHAIN,
       limits: { feeCapAcoin: 10n ** 18n },
-      turn: createTurnBudget(signaturesPerTurn),
+      turn: createEventLoopQuota(signaturesPerTurn),
       recoverSenders: createSenderRecovery([
         {
           recoverSenders: async (packed) => {

@@ -5,7 +5,7 @@ import type { AccountState, DropReason } from './types.ts'
  * What pooled native transactions need besides their sender's nonce and funds: the sequences of further signers, an account that
  * pays for their sender, and a block in time.
  */
-export class Conditions {
+export class DependencyIndex {
   /** transactions by the accounts that they depend on */
   readonly #byAccount = new Map<string, Set<PoolEntry>>()
   /** acoin that the transactions take from an account that is not their sender */

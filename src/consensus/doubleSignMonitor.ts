@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { ConsensusState } from './consensusState.ts'
+import type { Abstention, DoubleSignGuard } from './doubleSignGuard.ts'
 import type { Signer } from './signer.ts'
-import type { Abstention, SigningGuard } from './signingGuard.ts'
 import type { WalOptions } from './wal.ts'
 
 /** A validator that cannot know what it has signed waits so long for its own old votes to come back, or for a decision. */
@@ -14,8 +14,8 @@ interface Observation {
 }
 
 /** Keeps the signer still where the guard says so, and lets it sign again. */
-export class SigningWatch {
-  readonly #guard: SigningGuard
+export class DoubleSignMonitor {
+  readonly #guard: DoubleSignGuard
   readonly #signer: Pick<Signer, 'abstainThrough'>
   readonly #clock: Pick<Clock, 'setTimer' | 'monotonicMs'>
   readonly #warn: WalOptions['warn']
@@ -24,7 +24,7 @@ export class SigningWatch {
   #timer: { readonly cancel: () => void; readonly sinceMs: number } | undefined
 
   constructor(
-    guard: SigningGuard,
+    guard: DoubleSignGuard,
     signer: Pick<Signer, 'abstainThrough'>,
     clock: Pick<Clock, 'setTimer' | 'monotonicMs'>,
     warn: WalOptions['warn'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { stateFromInfo } from '../../../src/consensus/consensusState.ts'
+import { DoubleSignGuard } from '../../../src/consensus/doubleSignGuard.ts'
 import { Recovery } from '../../../src/consensus/recovery.ts'
-import { SigningGuard } from '../../../src/consensus/signingGuard.ts'
 import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { CHAIN, createNetwork, KEYS, type TestNetwork, TestNode } from './consensusHarness.ts'
@@ -44,7 +44,7 @@ describe('the guard', () => {
   ])('with $what in the log abstains: $abstains', async ({ last, abstains }) => {
     const recovery = new Recovery(CHAIN.chainId, 7)
     recovery.add({ kind: 'vote', vote: { ...place, ...last, validatorAddress: address, validatorIndex: 0 } })
-    const guard = new SigningGuard(address, recovery, false)
+    const guard = new DoubleSignGuard(address, recovery, false)
     const signatures = [{ flag: 2 as const, validatorAddress: address, timestampMs: 1, signature }]
     guard.see({ height: 7, round: 1, blockId, signatures })
     const info = await new FakeApplication(createNetwork(4).validators).info()

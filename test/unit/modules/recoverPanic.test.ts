@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { containDefect, reasonWithCause } from '../../../src/modules/containDefect.ts'
+import { reasonWithCause, recoverPanic } from '../../../src/modules/recoverPanic.ts'
 import { isSdkError, type SdkError, sdkError } from '../../../src/modules/sdkError.ts'
 
 const failed = (cause: unknown): SdkError => {
-  const outcome = containDefect(() => {
+  const outcome = recoverPanic(() => {
     throw cause
   })
   if (!isSdkError(outcome)) throw new Error('nothing failed')
@@ -23,7 +23,7 @@ describe('a contained defect', () => {
   })
 
   it('leaves values and expected errors as they are', () => {
-    expect(containDefect(() => 7)).toBe(7)
-    expect(containDefect(() => sdkError('logic'))).toEqual(sdkError('logic'))
+    expect(recoverPanic(() => 7)).toBe(7)
+    expect(recoverPanic(() => sdkError('logic'))).toEqual(sdkError('logic'))
   })
 })

@@ -11,7 +11,7 @@ const ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x1dcc"}'
 let release: (() => void) | undefined
 const slow = defineMethod({
   name: 'test_slow',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: () =>
@@ -19,11 +19,11 @@ const slow = defineMethod({
       release = () => resolve('late')
     }),
 })
-const long = defineMethod({ name: 'test_long', lane: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
+const long = defineMethod({ name: 'test_long', queue: 'socket', params: [], required: 0, run: () => 'ü'.repeat(5_000) })
 
 const veryLong = defineMethod({
   name: 'test_veryLong',
-  lane: 'socket',
+  queue: 'socket',
   params: [],
   required: 0,
   run: () => 'üa'.repeat(200_000),

@@ -1,11 +1,11 @@
 /** How much a thread does before it looks at its sockets again. */
-export interface TurnBudget {
+export interface EventLoopQuota {
   /** Whether one more call may run in this turn of the event loop. */
   take(): boolean
 }
 
 /** A budget of `callsPerTurn` calls. Not of time: on a busy machine time passes without any work. */
-export function createTurnBudget(callsPerTurn: number): TurnBudget {
+export function createEventLoopQuota(callsPerTurn: number): EventLoopQuota {
   let left = callsPerTurn
   const refill = (): void => {
     left = callsPerTurn

@@ -42,7 +42,7 @@ const LEAST_BLOCK_BYTES = 256
  * its block's header names as soon as these are known, and the last commit in a block when the block before is known to be
  * decided; what both have in common is verified once.
  */
-export class HeldBlocks {
+export class BlockBuffer {
   readonly #events: HeldBlocksEvents
   readonly #slots = new Map<number, Slot>()
   readonly #checks = new Map<number, readonly PendingCheck[]>()

@@ -5,21 +5,21 @@ import { event } from '../bank/bankEvents.ts'
 
 import type { ModuleContext, ReadContext } from '../context.ts'
 import { consensusAddressOf, type Validator } from '../staking/validators.ts'
-import { earnedBy, getCountedShare, putCountedShare } from './countedShares.ts'
 import { decCoinText } from './decCoinText.ts'
 import { getFeePool } from './feePool.ts'
+import { earnedBy, getRewardShare, putRewardShare } from './rewardShares.ts'
 import { getRewards, putRewards, type ValidatorRewards } from './validatorRewards.ts'
 
 /** As much of a validator as its share of the fees needs. */
 export type EarningValidator = Pick<Validator, 'operator' | 'publicKey' | 'commission'>
 
 /**
- * A validator's rewards with its share of all fees so far, for queries: {@link settle} writes the same.
+ * A validator's rewards with its share of all fees so far, for queries: {@link accrueRewards} writes the same.
  * @throws Error (a bug) when the validator was never created
  */
-export function settledRewards({ world: { native } }: ReadContext, validator: EarningValidator): ValidatorRewards {
+export function accruedRewards({ world: { native } }: ReadContext, validator: EarningValidator): ValidatorRewards {
   const rewards = storedRewards(native, validator.operator)
-  const share = getCountedShare(native, consensusAddressOf(validator))
+  const share = getRewardShare(native, consensusAddressOf(validator))
   const earned = share === undefined ? 0n : earnedBy(share, getFeePool(native).accumulator)
   return withIncome(rewards, earned, commissionOn(earned, validator))
 }
@@ -28,14 +28,14 @@ export function settledRewards({ world: { native } }: ReadContext, validator: Ea
  * Puts a validator's share of the fees since the last time into its rewards. Whatever changes its power, its commission rate
  * or anybody's part of its rewards does this first, and nothing else needs to: no block writes to every validator.
  */
-export function settle(context: ModuleContext, validator: EarningValidator): ValidatorRewards {
+export function accrueRewards(context: ModuleContext, validator: EarningValidator): ValidatorRewards {
   const { native } = context.world
   const address = consensusAddressOf(validator)
-  const share = getCountedShare(native, address)
+  const share = getRewardShare(native, address)
   if (share === undefined) return storedRewards(native, validator.operator)
   const { accumulator } = getFeePool(native)
   if (share.accumulator === accumulator) return storedRewards(native, validator.operator)
-  putCountedShare(native, address, { ...share, accumulator })
+  putRewardShare(native, address, { ...share, accumulator })
   return receive(context, validator, earnedBy(share, accumulator))
 }
 

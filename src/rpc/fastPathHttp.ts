@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { PendingResponses } from './pendingResponses.ts'
 import { type PlainHead, readPlainRequest } from './plainRequest.ts'
 
-export interface PlainPostsOptions {
+export interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
   readonly answer: (text: string) => Promise<string | undefined>
   /** The answer as it goes to a client with this Accept-Encoding header; undefined: as it is. */
@@ -18,7 +18,7 @@ export interface PlainPostsOptions {
 }
 
 /** Connections that so far sent nothing but plain requests. */
-export interface PlainPosts {
+export interface FastPathHttp {
   take(socket: Socket): void
   /** Ends idle connections at once and the others after their answer. */
   close(): void
@@ -41,7 +41,7 @@ const CHECK_INTERVAL_MS = 1_000
  * Node.js's HTTP server takes for them. A connection goes to that server, for good, with its first request that is
  * anything else, is slow to come or faulty: rules of HTTP beyond the plain case are in one place.
  */
-export function createPlainPosts(options: PlainPostsOptions): PlainPosts {
+export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
   const connections = new Set<Connection>()
   let isClosing = false
   const checks = setInterval(() => {
@@ -73,7 +73,7 @@ interface Reply {
 
 class Connection {
   readonly #socket: Socket
-  readonly #options: PlainPostsOptions
+  readonly #options: FastPathHttpOptions
   readonly #left: (connection: Connection) => void
   /** what was received and not yet read */
   #received: Buffer | undefined
@@ -94,7 +94,7 @@ class Connection {
   /** since when the connection waits for a request */
   #sinceMs = performance.now()
 
-  constructor(socket: Socket, options: PlainPostsOptions, left: (connection: Connection) => void) {
+  constructor(socket: Socket, options: FastPathHttpOptions, left: (connection: Connection) => void) {
     this.#socket = socket
     this.#options = options
     this.#left = left

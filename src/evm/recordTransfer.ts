@@ -3,12 +3,12 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
 
 /** Notes that a frame moved coins, for the bank's events; what an account gives to itself moves nothing. */
-export function noteTransfer(
-  world: Pick<WorldState, 'noteTransfer'>,
+export function recordTransfer(
+  world: Pick<WorldState, 'recordTransfer'>,
   from: Address,
   to: Address,
   amountAcoin: bigint,
 ): void {
   if (amountAcoin === 0n || equalBytes(from, to)) return
-  world.noteTransfer({ from: new Uint8Array(from), to: new Uint8Array(to), amountAcoin })
+  world.recordTransfer({ from: new Uint8Array(from), to: new Uint8Array(to), amountAcoin })
 }

@@ -20,7 +20,7 @@ export class Defect extends SdkError {
  * memory that is short, is still thrown, since as an outcome it would be one that other nodes do not have.
  * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
  */
-export function containDefect<T>(work: () => T): T | SdkError {
+export function recoverPanic<T>(work: () => T): T | SdkError {
   try {
     return work()
   } catch (error) {

@@ -28,7 +28,7 @@ export function hasSigned(commit: Commit, address: Uint8Array): boolean {
  * deleted, and the key may have signed for the open height already. Whoever signed could not sign for the height after
  * before that one was decided, so once it is decided here the key is safe again.
  */
-export class SigningGuard {
+export class DoubleSignGuard {
   readonly #address: Uint8Array
   readonly #recovery: Recovery
   /** the log was begun beside a database that had blocks already */

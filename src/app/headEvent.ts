@@ -3,7 +3,7 @@ import type { ChainHead } from './chainHead.ts'
 import { mergePoolUpdates } from './poolUpdate.ts'
 
 /** What becomes visible to other threads at once: a block, or in catch-up several. */
-export interface Announcement {
+export interface HeadEvent {
   /** the newest block */
   readonly head: ChainHead
   /** the others are of all of them */
@@ -14,12 +14,12 @@ export interface Announcement {
   readonly evidenceCount: number
 }
 
-/** One announcement for several, oldest first. */
-export function mergeAnnouncements(announcements: readonly Announcement[]): Announcement {
+/** One headEvent for several, oldest first. */
+export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
   return {
-    head: announcements.at(-1)!.head,
-    update: mergePoolUpdates(announcements.map(({ update }) => update)),
-    gasUsed: announcements.reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
-    evidenceCount: announcements.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
+    head: headEvents.at(-1)!.head,
+    update: mergePoolUpdates(headEvents.map(({ update }) => update)),
+    gasUsed: headEvents.reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
+    evidenceCount: headEvents.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
   }
 }

@@ -7,13 +7,13 @@ const MAX_REPEATS = 40
 const REPEATS_AT_ONCE = 1_000
 
 /** What peers are told. */
-export interface Announcement {
+export interface TransactionBroadcast {
   /** encoded transactions as `bytesKey` */
   readonly transactions: readonly string[]
   readonly isRepeated: boolean
 }
 
-export interface AnnouncementsOptions {
+export interface TransactionBroadcastQueueOptions {
   /** bytes of transactions in one announcement */
   readonly maxBytes: number
   /** transactions in one announcement */
@@ -22,7 +22,7 @@ export interface AnnouncementsOptions {
   readonly now: () => number
   /** whether a transaction is still in the pool, by `bytesKey` of its hash */
   readonly isPending: (hashKey: string) => boolean
-  readonly announce: (announcement: Announcement) => void
+  readonly announce: (announcement: TransactionBroadcast) => void
 }
 
 interface Told {
@@ -35,15 +35,15 @@ interface Told {
  * Which transactions peers are told of: those that came to this node first, once they could be in a block, and again while
  * they wait, so that nodes that came later or missed them get them. Those that peers told are passed on by gossip.
  */
-export class Announcements {
-  readonly #options: AnnouncementsOptions
+export class TransactionBroadcastQueue {
+  readonly #options: TransactionBroadcastQueueOptions
   #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   #freshBytes = 0
   /** by time; each is due when it has been here for the same time */
   #told: Told[] = []
   #firstTold = 0
 
-  constructor(options: AnnouncementsOptions) {
+  constructor(options: TransactionBroadcastQueueOptions) {
     this.#options = options
   }
 

@@ -1,51 +1,51 @@
 import type { NativeStore } from '../../state/world.ts'
 import { addressesKey } from '../storeKey.ts'
-import { COUNTED_SHARE_PREFIX } from './keys.ts'
+import { REWARD_SHARE_PREFIX } from './keys.ts'
 import { packIntegers, unpackIntegers } from './packedIntegers.ts'
 
 /**
  * A validator of the last commit: the power that fees are divided by, and where the accumulator stood when its share was
  * last put into its rewards. There is one for each validator of the last commit and for nobody else.
  */
-export interface CountedShare {
+export interface RewardShare {
   readonly power: bigint
   /** 10^-36 acoin */
   readonly accumulator: bigint
 }
 
-export function getCountedShare(
+export function getRewardShare(
   native: Pick<NativeStore, 'get'>,
   consensusAddress: Uint8Array,
-): CountedShare | undefined {
-  const value = native.get(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress))
+): RewardShare | undefined {
+  const value = native.get(addressesKey(REWARD_SHARE_PREFIX, consensusAddress))
   return value && decode(value)
 }
 
-export function putCountedShare(
+export function putRewardShare(
   native: Pick<NativeStore, 'set'>,
   consensusAddress: Uint8Array,
-  { power, accumulator }: CountedShare,
+  { power, accumulator }: RewardShare,
 ): void {
-  native.set(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
+  native.set(addressesKey(REWARD_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
 }
 
-export function deleteCountedShare(native: Pick<NativeStore, 'delete'>, consensusAddress: Uint8Array): void {
-  native.delete(addressesKey(COUNTED_SHARE_PREFIX, consensusAddress))
+export function deleteRewardShare(native: Pick<NativeStore, 'delete'>, consensusAddress: Uint8Array): void {
+  native.delete(addressesKey(REWARD_SHARE_PREFIX, consensusAddress))
 }
 
 /** All of them in order of consensus addresses. */
-export function* countedShares(
+export function* rewardShares(
   native: Pick<NativeStore, 'range'>,
-): IterableIterator<readonly [consensusAddress: Uint8Array, share: CountedShare]> {
-  for (const [key, value] of native.range(COUNTED_SHARE_PREFIX)) {
-    yield [key.slice(COUNTED_SHARE_PREFIX.length + 1), decode(value)]
+): IterableIterator<readonly [consensusAddress: Uint8Array, share: RewardShare]> {
+  for (const [key, value] of native.range(REWARD_SHARE_PREFIX)) {
+    yield [key.slice(REWARD_SHARE_PREFIX.length + 1), decode(value)]
   }
 }
 
 const EXTRA_PRECISION = 10n ** 18n
 
 /** What the share earned up to `accumulator`, cut off after the 18th decimal. */
-export function earnedBy(share: CountedShare, accumulator: bigint): bigint {
+export function earnedBy(share: RewardShare, accumulator: bigint): bigint {
   return ((accumulator - share.accumulator) * share.power) / EXTRA_PRECISION
 }
 
@@ -59,7 +59,7 @@ export function spentBy(rise: bigint, totalPower: bigint): bigint {
   return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
 }
 
-function decode(value: Uint8Array): CountedShare {
+function decode(value: Uint8Array): RewardShare {
   const [power = 0n, accumulator = 0n] = unpackIntegers(value)
   return { power, accumulator }
 }

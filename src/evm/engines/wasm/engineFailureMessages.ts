@@ -17,7 +17,7 @@ import {
   STACK_UNDERFLOW,
   WRITE_PROTECTION,
 } from '../../../../assembly/constants.ts'
-import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureWords.ts'
+import { FAILURE_WORDS, invalidOpcodeWords, stackOverflowWords, stackUnderflowWords } from '../failureMessages.ts'
 
 /** Words by failure number, of failures that need no details. */
 const WORDS: ReadonlyMap<number, string> = new Map([
@@ -50,7 +50,7 @@ export interface EngineFailure {
  * Why a frame failed, in geth's words.
  * @param precompileWords what the last precompile that failed said
  */
-export function engineFailureWords({ code, detail, need }: EngineFailure, precompileWords: string): string {
+export function engineFailureMessages({ code, detail, need }: EngineFailure, precompileWords: string): string {
   switch (code) {
     case STACK_UNDERFLOW:
       return stackUnderflowWords(detail, need)

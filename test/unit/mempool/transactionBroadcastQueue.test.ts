@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Announcement, Announcements } from '../../../src/mempool/announcements.ts'
+import { type TransactionBroadcast, TransactionBroadcastQueue } from '../../../src/mempool/transactionBroadcastQueue.ts'
 
 let nowMs: number
 let pending: Set<string>
-let told: Announcement[]
-let announcements: Announcements
+let told: TransactionBroadcast[]
+let announcements: TransactionBroadcastQueue
 
 beforeEach(() => {
   nowMs = 0
   pending = new Set()
   told = []
-  announcements = new Announcements({
+  announcements = new TransactionBroadcastQueue({
     maxBytes: 100,
     maxCount: 4,
     now: () => nowMs,
@@ -26,7 +26,7 @@ function add(...names: string[]): void {
   }
 }
 
-describe('Announcements', () => {
+describe('TransactionBroadcastQueue', () => {
   test('gathers transactions until it is told to send, or they fill a batch', () => {
     add('a', 'b')
     expect([told, announcements.waiting]).toEqual([[], 2])
