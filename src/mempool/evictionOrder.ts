@@ -2,7 +2,7 @@ import { IndexedHeap } from './indexedHeap.ts'
 import { effectiveTip, type PoolEntry } from './poolEntry.ts'
 import type { SenderQueue } from './senderQueue.ts'
 
-/** A transaction that wants a place in a full pool. */
+/** A transaction that is to come into a full pool. */
 export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
   readonly queue: SenderQueue
   readonly isExecutable: boolean
@@ -34,13 +34,13 @@ export class EvictionOrder {
     this.#heap = undefined
   }
 
-  /** Notes a queue, which has transactions, that is new or has changed. */
+  /** To be called when a queue with transactions is new or has changed. */
   put(queue: SenderQueue): void {
     if (this.#heap === undefined) queue.heapIndex = -1
     else this.#heap.put(queue)
   }
 
-  /** Notes that a queue has no transactions any more. */
+  /** To be called when a queue has no transactions any more. */
   remove(queue: SenderQueue): void {
     this.#heap?.remove(queue)
     queue.heapIndex = -1

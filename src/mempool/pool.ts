@@ -6,9 +6,7 @@ import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { DependencyIndex } from './dependencyIndex.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
-import { admitEvm, admitNative, type Place, type PoolContents, type PoolHead, type PoolSources } from './place.ts'
 import { type Arrival, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
-import { type Refusal, refuseEvm, refuseNative } from './refusal.ts'
 import { type SelectionRequest, selectTransactions } from './selection.ts'
 import type { SenderQueue } from './senderQueue.ts'
 import {
@@ -23,6 +21,17 @@ import {
   type PoolStatus,
   type UnconfirmedTransactions,
 } from './types.ts'
+import {
+  admitEvm,
+  admitNative,
+  type PoolContents,
+  type PoolHead,
+  type PoolSources,
+  type Refusal,
+  refuseEvm,
+  refuseNative,
+  type ValidAdmission,
+} from './validateAdmission.ts'
 
 /** Memory of a sender's queue and its map slots (about 900 bytes are measured). */
 const QUEUE_OVERHEAD = 1_024
@@ -126,7 +135,7 @@ export class TransactionPool {
   }
 
   /** Makes room and puts the transaction in its place. Gives the refusal, if any: then nothing has changed. */
-  #admit({ queue, entry }: Place): Refusal | undefined {
+  #admit({ queue, entry }: ValidAdmission): Refusal | undefined {
     const { nonce, maxFeePerGas, maxPriorityFeePerGas } = entry
     const old = queue.get(nonce)
     const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
@@ -140,7 +149,7 @@ export class TransactionPool {
     if (old !== undefined) this.#forget(old, 'replaced')
     this.#arrivals++
     this.#insert(queue, entry)
-    this.#settle(queue)
+    this.#queueChanged(queue)
     return undefined
   }
 
@@ -239,7 +248,7 @@ export class TransactionPool {
 
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {
     for (const entry of queue.setState(state)) this.#forget(entry, included.has(entry.hashKey) ? 'included' : 'stale')
-    this.#settle(queue)
+    this.#queueChanged(queue)
   }
 
   /**
@@ -258,7 +267,7 @@ export class TransactionPool {
       const queue = this.#evictions.worst()!
       const entry = queue.last!
       this.#remove(queue, entry)
-      this.#settle(queue)
+      this.#queueChanged(queue)
       taken.push({ queue, entry })
     }
     if (refusal === undefined) {
@@ -267,7 +276,7 @@ export class TransactionPool {
     }
     for (const { queue, entry } of taken.reverse()) {
       this.#insert(queue, entry)
-      this.#settle(queue)
+      this.#queueChanged(queue)
     }
     return refusal
   }
@@ -276,7 +285,7 @@ export class TransactionPool {
     for (const queue of [...this.#queues.values()]) {
       const tooLarge = queue.entries.filter((entry) => !fitsBlock(entry, this.#head.gasLimit))
       for (const entry of tooLarge) this.#drop(queue, entry, 'gasLimit')
-      if (tooLarge.length > 0) this.#settle(queue)
+      if (tooLarge.length > 0) this.#queueChanged(queue)
     }
   }
 
@@ -289,7 +298,7 @@ export class TransactionPool {
     for (const [queue, sinceMs] of this.#waitingSince) {
       if (nowMs - sinceMs <= queuedLifetimeMs) return
       for (const entry of queue.entries.slice(queue.executable)) this.#drop(queue, entry, 'expired')
-      this.#settle(queue)
+      this.#queueChanged(queue)
     }
   }
 
@@ -313,7 +322,7 @@ export class TransactionPool {
     const known = this.#byHash.get(hashKey)
     if (known === undefined) return
     this.#drop(known.queue, known.entry, reason)
-    this.#settle(known.queue)
+    this.#queueChanged(known.queue)
   }
 
   #drop(queue: SenderQueue, entry: PoolEntry, reason: DropReason): void {
@@ -350,8 +359,8 @@ export class TransactionPool {
   }
 
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */
-  #settle(queue: SenderQueue): void {
-    queue.settle()
+  #queueChanged(queue: SenderQueue): void {
+    queue.updateExecutable()
     const { entries, executable, executableNative } = queue
     this.#executable.all += executable - queue.counted
     this.#executable.native += executableNative - queue.countedNative

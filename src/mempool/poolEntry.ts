@@ -10,7 +10,7 @@ const ENTRY_OVERHEAD = 768
 const OTHER_OVERHEAD = 192
 
 /** An account, not the sender, without which a native transaction cannot start. */
-export interface Dependency {
+interface Dependency {
   /** `bytesKey` of its address */
   readonly key: string
   readonly address: Address

@@ -20,76 +20,77 @@ const LEAST_NATIVE_GAS = 1_000n
 const LEAST_BYTES = 64
 
 /** The next transaction of one sender. */
-interface Contender {
+interface Candidate {
   readonly queue: SenderQueue
   readonly entry: PoolEntry
   readonly tip: bigint
   heapIndex: number
 }
 
-/** The transactions of one kind share a block's gas for that kind. */
-interface Lane {
-  readonly heap: IndexedHeap<Contender>
+/** EVM and native transactions each have gas of their own in a block. */
+interface KindBudget {
+  readonly heap: IndexedHeap<Candidate>
   gasLeft: bigint
 }
 
 /**
  * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order,
  * equals in order of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their
- * kind: as most use less than their gas limit, the caller stops when its block is full. A kind whose gas is used up holds back
- * only senders whose turn it is with such a transaction; so does one that is not ready. Taking one more costs O(log n) at any time; what leaves the pool in
- * between is passed over, what comes is seen with its sender's next transaction.
+ * kind. Most use less than their gas limit, so the caller stops when its block is full.
+ * A sender whose next transaction does not fit, or is not ready, is left out with all its later ones; other senders go on.
+ * Taking one more costs O(log n). The pool may change in between: a transaction that has left it is passed over, a new one is
+ * seen when its sender's turn comes.
  */
 export function* selectTransactions(
   queues: Iterable<SenderQueue>,
   { baseFeePerGas, gasLimit, nativeGasLimit, maxBytes }: SelectionRequest,
   isReady: (entry: PoolEntry) => boolean,
 ): Generator<PoolEntry, void, void> {
-  const contend = (queue: SenderQueue, entry: PoolEntry | undefined): Contender | undefined => {
+  const candidateOf = (queue: SenderQueue, entry: PoolEntry | undefined): Candidate | undefined => {
     if (entry === undefined || !isReady(entry)) return undefined
     const tip = effectiveTip(entry, baseFeePerGas)
     return tip < 0n ? undefined : { queue, entry, tip, heapIndex: -1 }
   }
-  const first: { readonly evm: Contender[]; readonly native: Contender[] } = { evm: [], native: [] }
+  const first: { readonly evm: Candidate[]; readonly native: Candidate[] } = { evm: [], native: [] }
   for (const queue of queues) {
-    const contender = queue.executable > 0 ? contend(queue, queue.entries[0]) : undefined
-    if (contender !== undefined) first[contender.entry.kind].push(contender)
+    const candidate = queue.executable > 0 ? candidateOf(queue, queue.entries[0]) : undefined
+    if (candidate !== undefined) first[candidate.entry.kind].push(candidate)
   }
-  const evm: Lane = { heap: new IndexedHeap(precedes, first.evm), gasLeft: gasLimit }
-  const native: Lane = { heap: new IndexedHeap(precedes, first.native), gasLeft: nativeGasLimit }
-  const put = (contender: Contender | undefined): void => {
-    if (contender !== undefined) (contender.entry.kind === 'evm' ? evm : native).heap.put(contender)
+  const evm: KindBudget = { heap: new IndexedHeap(precedes, first.evm), gasLeft: gasLimit }
+  const native: KindBudget = { heap: new IndexedHeap(precedes, first.native), gasLeft: nativeGasLimit }
+  const put = (candidate: Candidate | undefined): void => {
+    if (candidate !== undefined) (candidate.entry.kind === 'evm' ? evm : native).heap.put(candidate)
   }
 
   let bytesLeft = maxBytes
   while (bytesLeft >= LEAST_BYTES) {
-    const lane = better(evm, native)
-    const contender = lane?.heap.pop()
-    if (lane === undefined || contender === undefined) return
-    const { queue, entry } = contender
+    const kind = better(evm, native)
+    const candidate = kind?.heap.pop()
+    if (kind === undefined || candidate === undefined) return
+    const { queue, entry } = candidate
     const current = queue.getExecutable(entry.nonce)
     if (current !== entry) {
-      put(contend(queue, current))
+      put(candidateOf(queue, current))
       continue
     }
     // A transaction that does not fit holds back its sender's later ones.
-    if (entry.minimumGas > lane.gasLeft || entry.raw.length > bytesLeft) continue
+    if (entry.minimumGas > kind.gasLeft || entry.raw.length > bytesLeft) continue
     if (entry.kind === 'evm' && entry.gasLimit > gasLimit) continue
-    lane.gasLeft -= entry.minimumGas
+    kind.gasLeft -= entry.minimumGas
     bytesLeft -= entry.raw.length
     yield entry
-    put(contend(queue, queue.getExecutable(entry.nonce + 1n)))
+    put(candidateOf(queue, queue.getExecutable(entry.nonce + 1n)))
   }
 }
 
-/** The lane with room whose next transaction comes first. */
-function better(evm: Lane, native: Lane): Lane | undefined {
+/** The kind with gas left whose next transaction comes first. */
+function better(evm: KindBudget, native: KindBudget): KindBudget | undefined {
   const a = evm.gasLeft >= LEAST_GAS ? evm.heap.peek() : undefined
   const b = native.gasLeft >= LEAST_NATIVE_GAS ? native.heap.peek() : undefined
   if (a === undefined) return b === undefined ? undefined : native
   return b === undefined || precedes(a, b) ? evm : native
 }
 
-function precedes(a: Contender, b: Contender): boolean {
+function precedes(a: Candidate, b: Candidate): boolean {
   return a.tip === b.tip ? a.entry.arrival < b.entry.arrival : a.tip > b.tip
 }

@@ -20,7 +20,7 @@ export class SenderQueue implements HeapItem {
   #executableCost = 0n
   #executableNative = 0
   /** entries that were not announced yet */
-  #silent = 0
+  #unannounced = 0
 
   constructor(key: string, address: Address, state: AccountState) {
     this.key = key
@@ -72,17 +72,17 @@ export class SenderQueue implements HeapItem {
     return this.#entries[Number(nonce - this.#state.nonce)]
   }
 
-  /** Adds `entry`, in place of the one with its nonce if there is one. {@link settle} must follow. */
+  /** Adds `entry`, in place of the one with its nonce if there is one. {@link updateExecutable} must follow. */
   put(entry: PoolEntry): void {
     const index = this.#search(entry.nonce)
     const old = this.#entries[index]
-    if (!entry.announced) this.#silent++
+    if (!entry.announced) this.#unannounced++
     if (old?.nonce !== entry.nonce) {
       this.#cut(index)
       this.#entries.splice(index, 0, entry)
       return
     }
-    if (!old.announced) this.#silent--
+    if (!old.announced) this.#unannounced--
     this.#entries[index] = entry
     if (index < this.#executable) {
       this.#count(old, -1)
@@ -90,16 +90,16 @@ export class SenderQueue implements HeapItem {
     }
   }
 
-  /** Takes `entry` out. {@link settle} must follow. */
+  /** Takes `entry` out. {@link updateExecutable} must follow. */
   remove(entry: PoolEntry): void {
     const index = this.#search(entry.nonce)
     if (this.#entries[index] !== entry) throw new Error('the transaction is not in its sender’s queue')
     this.#cut(index)
     this.#entries.splice(index, 1)
-    if (!entry.announced) this.#silent--
+    if (!entry.announced) this.#unannounced--
   }
 
-  /** Takes the account's new state and gives out the entries whose nonces are used up. {@link settle} must follow. */
+  /** Takes the account's new state and gives out the entries whose nonces are used up. {@link updateExecutable} must follow. */
   setState(state: AccountState): PoolEntry[] {
     const stale = this.#search(state.nonce)
     if (state.nonce < this.#state.nonce) this.#cut(0)
@@ -107,12 +107,12 @@ export class SenderQueue implements HeapItem {
     this.#executable = Math.max(0, this.#executable - stale)
     this.#state = state
     const used = this.#entries.splice(0, stale)
-    for (const entry of used) if (!entry.announced) this.#silent--
+    for (const entry of used) if (!entry.announced) this.#unannounced--
     return used
   }
 
   /** Moves the border between executable and waiting entries to where nonces and balance put it now. */
-  settle(): void {
+  updateExecutable(): void {
     const { nonce, balance } = this.#state
     while (this.#executableCost > balance) this.#cut(this.#executable - 1)
     for (;;) {
@@ -127,11 +127,11 @@ export class SenderQueue implements HeapItem {
   /** Executable entries that were not given out here before, in order; they count as announced from now on. */
   takeUnannounced(): PoolEntry[] {
     const found: PoolEntry[] = []
-    for (let i = 0; i < this.#executable && this.#silent > 0; i++) {
+    for (let i = 0; i < this.#executable && this.#unannounced > 0; i++) {
       const entry = this.#entries[i]!
       if (entry.announced) continue
       entry.announced = true
-      this.#silent--
+      this.#unannounced--
       found.push(entry)
     }
     return found

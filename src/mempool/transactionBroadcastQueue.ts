@@ -1,19 +1,19 @@
 import type { PoolEntry } from './poolEntry.ts'
 
-/** When a transaction that still waits for a block is told again, and how often at most. */
+/** When a transaction that still waits for a block is sent again, and how often at most. */
 const REPEAT_MS = 15_000
 const MAX_REPEATS = 40
-/** Transactions that are told again at once; the others wait for the next time. */
+/** Transactions that are sent again at once; the others wait for the next time. */
 const REPEATS_AT_ONCE = 1_000
 
-/** What peers are told. */
+/** What goes to peers in one message. */
 export interface TransactionBroadcast {
   /** encoded transactions as `bytesKey` */
   readonly transactions: readonly string[]
   readonly isRepeated: boolean
 }
 
-export interface TransactionBroadcastQueueOptions {
+interface TransactionBroadcastQueueOptions {
   /** bytes of transactions in one announcement */
   readonly maxBytes: number
   /** transactions in one announcement */
@@ -25,23 +25,23 @@ export interface TransactionBroadcastQueueOptions {
   readonly announce: (announcement: TransactionBroadcast) => void
 }
 
-interface Told {
+interface SentEntry {
   readonly entry: Pick<PoolEntry, 'hashKey' | 'raw'>
   readonly dueMs: number
   readonly repeats: number
 }
 
 /**
- * Which transactions peers are told of: those that came to this node first, once they could be in a block, and again while
- * they wait, so that nodes that came later or missed them get them. Those that peers told are passed on by gossip.
+ * Sends peers the transactions that came to this node first: once when they could be in a block, and again while they wait, for
+ * nodes that joined later or missed them. Transactions that came from peers are not here: gossip passes them on.
  */
 export class TransactionBroadcastQueue {
   readonly #options: TransactionBroadcastQueueOptions
   #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   #freshBytes = 0
   /** by time; each is due when it has been here for the same time */
-  #told: Told[] = []
-  #firstTold = 0
+  #sent: SentEntry[] = []
+  #firstSentEntry = 0
 
   constructor(options: TransactionBroadcastQueueOptions) {
     this.#options = options
@@ -68,7 +68,7 @@ export class TransactionBroadcastQueue {
     this.#freshBytes = 0
     this.#options.announce({ transactions: entries.map(({ raw }) => raw), isRepeated: false })
     const dueMs = this.#options.now() + REPEAT_MS
-    for (const entry of entries) this.#told.push({ entry, dueMs, repeats: 0 })
+    for (const entry of entries) this.#sent.push({ entry, dueMs, repeats: 0 })
   }
 
   /** Announces again what is due. Called now and then, for instance after each block. */
@@ -84,24 +84,24 @@ export class TransactionBroadcastQueue {
       bytes = 0
     }
     while (count < REPEATS_AT_ONCE) {
-      const told = this.#told[this.#firstTold]
-      if (told === undefined || told.dueMs > nowMs) break
-      this.#firstTold++
-      const { entry, repeats } = told
+      const sent = this.#sent[this.#firstSentEntry]
+      if (sent === undefined || sent.dueMs > nowMs) break
+      this.#firstSentEntry++
+      const { entry, repeats } = sent
       if (!isPending(entry.hashKey)) continue
       count++
       if (bytes + entry.raw.length > maxBytes || transactions.length >= maxCount) send()
       transactions.push(entry.raw)
       bytes += entry.raw.length
-      if (repeats + 1 < MAX_REPEATS) this.#told.push({ entry, dueMs: nowMs + REPEAT_MS, repeats: repeats + 1 })
+      if (repeats + 1 < MAX_REPEATS) this.#sent.push({ entry, dueMs: nowMs + REPEAT_MS, repeats: repeats + 1 })
     }
     send()
     this.#forgetDone()
   }
 
   #forgetDone(): void {
-    if (this.#firstTold < 1_024 || this.#firstTold * 2 < this.#told.length) return
-    this.#told = this.#told.slice(this.#firstTold)
-    this.#firstTold = 0
+    if (this.#firstSentEntry < 1_024 || this.#firstSentEntry * 2 < this.#sent.length) return
+    this.#sent = this.#sent.slice(this.#firstSentEntry)
+    this.#firstSentEntry = 0
   }
 }

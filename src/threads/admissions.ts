@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedTransactions.ts'
+import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
 
 /** undefined for an admitted transaction, the reason of a refusal with its number if it has one, or what went wrong */

@@ -8,10 +8,14 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entryKind.ts'
 import { decodeTransaction } from '../chain/transactionCodec.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
-import { checkNativeState } from '../mempool/nativeStateCheck.ts'
-import { unpackHeadUpdate } from '../mempool/packedHeadUpdate.ts'
-import { packSenders, unpackHashes } from '../mempool/packedSenders.ts'
-import { type PackedInput, packTransactions } from '../mempool/packedTransactions.ts'
+import { checkNativeState } from '../mempool/checkNativeState.ts'
+import {
+  type PackedInput,
+  packSenders,
+  packTransactions,
+  unpackHashes,
+  unpackHeadUpdate,
+} from '../mempool/packedMessages.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'

@@ -1,6 +1,6 @@
 import { recoverEntrySenders } from '../app/entry.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { unpackSenders } from '../mempool/packedSenders.ts'
+import { unpackSenders } from '../mempool/packedMessages.ts'
 import type { Address } from '../primitives/address.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 

@@ -1,5 +1,5 @@
-import { checkNativeSize } from '../../mempool/nativeAdmission.ts'
 import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
+import { checkNativeSize } from '../../mempool/validateAdmission.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
 import { simulateNative } from '../../modules/tx/simulateNative.ts'

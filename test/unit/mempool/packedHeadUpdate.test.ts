@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { packHeadUpdate, unpackHeadUpdate } from '../../../src/mempool/packedHeadUpdate.ts'
+import { packHeadUpdate, unpackHeadUpdate } from '../../../src/mempool/packedMessages.ts'
 import type { AccountState, PoolHeadUpdate } from '../../../src/mempool/types.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { packHashes, packSenders, unpackHashes, unpackSenders } from '../../../src/mempool/packedSenders.ts'
+import { packHashes, packSenders, unpackHashes, unpackSenders } from '../../../src/mempool/packedMessages.ts'
 
 const hash = (index: number) => new Uint8Array(32).fill(index)
 const address = (index: number) => new Uint8Array(20).fill(index)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { packTransactions, unpackTransactions } from '../../../src/mempool/packedTransactions.ts'
+import { packTransactions, unpackTransactions } from '../../../src/mempool/packedMessages.ts'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
 
 const bytes = (minLength: number, maxLength = minLength) => fc.uint8Array({ minLength, maxLength })

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { packTransactions } from '../../../src/mempool/packedTransactions.ts'
+import { packTransactions } from '../../../src/mempool/packedMessages.ts'
 import type { Admission, PooledTransaction } from '../../../src/mempool/types.ts'
 import { connectAdmissions, connectBatchAdmissions, serveAdmissions } from '../../../src/threads/admissions.ts'
 

@@ -4,14 +4,14 @@ import { chargeFee } from '../modules/tx/chargeFee.ts'
 import { chargedFee, checkGasLimit, findNativeInvalidity } from '../modules/tx/checkNativeState.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 
-export interface NativeStateContext extends ModuleContext {
+interface NativeStateContext extends ModuleContext {
   /** acoin */
   readonly baseFeePerGas: bigint
 }
 
 /**
- * Why a native transaction could not run in a block on this state, even when its turn comes: sequences may be later than the
- * signers' next ones. In a block, one whose gas limit is too low would pay for nothing.
+ * Why a native transaction could not run in the next block on this state. Its sequences may be later than the signers' next ones:
+ * its turn may still come. The gas limit is checked too, because a block would take the fee of a transaction that then runs out of gas.
  * @param context.world is left as it was
  */
 export function checkNativeState(

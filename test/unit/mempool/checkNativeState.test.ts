@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { checkNativeState } from '../../../src/mempool/nativeStateCheck.ts'
+import { checkNativeState } from '../../../src/mempool/checkNativeState.ts'
 import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../src/modules/auth/params.ts'
 import { BANK_MESSAGES, MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'

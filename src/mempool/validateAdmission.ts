@@ -1,0 +1,425 @@
+import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import { type Hardfork, includesFork } from '../chain/hardfork.ts'
+import { nativeGasLimit } from '../chain/nativeLane.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
+import { type SDK_ERRORS, type SdkError, sdkError } from '../modules/sdkError.ts'
+import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
+import { type Address, toChecksumAddress } from '../primitives/address.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import type { DependencyIndex } from './dependencyIndex.ts'
+import { type Arrival, evmEntry, maximumCost, nativeEntry, type PoolEntry, type Prices } from './poolEntry.ts'
+import { SenderQueue } from './senderQueue.ts'
+import type { AccountReader, AccountState, Admission, PoolHeadUpdate, PoolLimits } from './types.ts'
+
+/** The block before the one that transactions wait for. */
+export type PoolHead = Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'minimumBaseFee' | 'gasLimit'>
+
+/** What a pool is told about the chain. */
+export interface PoolSources {
+  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks'>
+  /** reads the state of the head that was last given, or of a later one */
+  readonly readAccount: AccountReader
+  /** recovers who signed a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
+  readonly authoritiesOf: (transaction: Transaction) => readonly Address[]
+  /**
+   * What the state says against a native transaction in the block after `head`, except that its signers' sequences may be later
+   * than their next ones; called after the cheaper checks.
+   */
+  readonly checkNativeState: (transaction: NativeTransaction, head: PoolHead) => SdkError | undefined
+  /** gas of the block's native lane that it takes by the parameters of the head's state */
+  readonly nativeGas: (transaction: NativeTransaction) => bigint
+}
+
+/** What a check reads of the pool. */
+export interface PoolContents {
+  readonly limits: PoolLimits
+  readonly head: PoolHead
+  has(hashKey: string): boolean
+  /** queues with transactions, by `bytesKey` of the sender */
+  readonly queues: ReadonlyMap<string, SenderQueue>
+  /** by account: how many transactions hold an EIP-7702 authorization of it */
+  readonly authorities: ReadonlyMap<string, number>
+  readonly dependencyIndex: Pick<DependencyIndex, 'costOf'>
+}
+
+/** A transaction that may come in, and the queue of its sender; an empty queue is not among the pool's yet. */
+export interface ValidAdmission {
+  readonly queue: SenderQueue
+  readonly entry: PoolEntry
+}
+
+/** Why a transaction of either kind does not come in: geth's words, and the SDK's error that comes nearest. */
+export interface Refusal {
+  readonly reason: string
+  readonly error: keyof typeof SDK_ERRORS
+}
+
+const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCache' }
+
+const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
+
+/**
+ * Whether an EVM transaction may come into the pool if there is room, or its refusal. Changes nothing. The checks go from cheap to
+ * costly, so that a flood of bad transactions costs little:
+ * 1. Is it known?
+ * 2. {@link checkTransaction}: what needs no state.
+ * 3. {@link checkSender}: nonce and funds, which read the sender's account.
+ * 4. Who signed its EIP-7702 authorizations: one signature recovery each.
+ * 5. What the pool holds already: delegations, the transaction with the same nonce, the sender's limit.
+ */
+export function admitEvm(
+  contents: PoolContents,
+  sources: PoolSources,
+  transaction: Transaction,
+  sender: Address,
+  arrival: Arrival,
+): ValidAdmission | Admission {
+  if (contents.has(bytesKey(transaction.hash))) return refuseEvm(ALREADY_KNOWN)
+  const { limits, head } = contents
+  const { chain } = sources
+  const check = checkTransaction(transaction, sender, {
+    chainId: chain.evmChainId,
+    fork: forkAt(chain, head.height + 1),
+    blockGasLimit: head.gasLimit,
+    minimumBaseFee: head.minimumBaseFee,
+    minimumTip: limits.minimumTip,
+    transactionBytes: limits.transactionBytes,
+  })
+  if ('error' in check) return refuseEvm(check)
+  if ('reason' in check) return { accepted: false, reason: check.reason }
+  const queue = queueOf(contents, sources, sender)
+  const { nonce } = transaction
+  const { state, executableCost } = queue
+  const refused = checkSender(transaction, sender, { state, executableCost, replaced: queue.getExecutable(nonce) })
+  if (refused !== undefined) return { accepted: false, reason: refused }
+  const authorities = transaction.type === 4 ? sources.authoritiesOf(transaction) : []
+  const refusal =
+    checkDelegated(contents, queue, nonce, authorities) ?? checkQueue(limits.perSender, queue, nonce, transaction)
+  if (refusal !== undefined) return refuseEvm(refusal)
+  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities }
+  return { queue, entry: evmEntry(transaction, details, arrival) }
+}
+
+/** The same for a native transaction; its state check runs its authentication on the head's state and is the costliest. */
+export function admitNative(
+  contents: PoolContents,
+  sources: PoolSources,
+  transaction: NativeTransaction,
+  arrival: Arrival,
+): ValidAdmission | Admission {
+  if (contents.has(bytesKey(transaction.hash))) return refuseNative(ALREADY_KNOWN)
+  const { limits, head } = contents
+  const { transactionBytes, minimumTip } = limits
+  const minimumGas = sources.nativeGas(transaction)
+  const { raw } = transaction
+  const error =
+    checkNativeTransaction({ raw, minimumGas }, { blockGasLimit: head.gasLimit, transactionBytes }) ??
+    sources.checkNativeState(transaction, head)
+  if (error !== undefined) return refuseWith(error)
+  const { sender, sequence } = transaction
+  const queue = queueOf(contents, sources, sender)
+  const entry = nativeEntry(transaction, { sender: queue.address, minimumGas }, arrival)
+  const { state, executableCost } = queue
+  const old = queue.get(sequence)
+  const refused =
+    checkPriority(entry, minimumTip) ??
+    checkNativeSender(entry, { state, executableCost, replaced: queue.getExecutable(sequence) }) ??
+    checkDependencies(entry, (key, address) => dependencyContext(contents, sources, { key, address, replaced: old }))
+  if (refused !== undefined) return refuseWith(refused)
+  const refusal = checkDelegated(contents, queue, sequence, []) ?? checkQueue(limits.perSender, queue, sequence, entry)
+  return refusal === undefined ? { queue, entry } : refuseNative(refusal)
+}
+
+/** What the next block and the pool's settings require of every transaction. */
+interface AdmissionRules {
+  readonly chainId: bigint
+  readonly fork: Hardfork
+  readonly blockGasLimit: bigint
+  /** wei per gas: no block's base fee is lower */
+  readonly minimumBaseFee: bigint
+  /** wei per gas */
+  readonly minimumTip: bigint
+  readonly transactionBytes: number
+}
+
+/** The gas that a transaction uses at least, or why it is refused (geth's words). */
+type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string } | Refusal
+
+/** EIP-2681 */
+const MAX_NONCE = 2n ** 64n - 1n
+
+/** The first fork that knows a transaction type; blob transactions are never pooled. */
+const TYPE_FORKS: Readonly<Record<number, { readonly fork: Hardfork; readonly name: string }>> = {
+  1: { fork: 'berlin', name: 'Berlin' },
+  2: { fork: 'london', name: 'London' },
+  4: { fork: 'prague', name: 'Prague' },
+}
+
+/**
+ * Checks what needs no state, in the order and words of geth's `ValidateTransaction` (core/txpool/validation.go), with one
+ * rule of our own: a fee cap below the lowest possible base fee is refused, since no block could ever take it.
+ */
+function checkTransaction(transaction: Transaction, sender: Address, rules: AdmissionRules): TransactionCheck {
+  const { type, raw, chainId, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  const { fork } = rules
+  if (chainId === undefined) return refuse('only replay-protected (EIP-155) transactions allowed over RPC')
+  const since = TYPE_FORKS[type]
+  if (type !== 0 && since === undefined) {
+    return refuse(`transaction type not supported: tx type ${type} not supported by this pool`)
+  }
+  if (raw.length > rules.transactionBytes) {
+    const reason = `oversized data: transaction size ${raw.length}, limit ${rules.transactionBytes}`
+    return { reason, error: 'txTooLarge' }
+  }
+  if (since !== undefined && !includesFork(fork, since.fork)) {
+    return refuse(`transaction type not supported: type ${type} rejected, pool not yet in ${since.name}`)
+  }
+  if (transaction.to === undefined && transaction.data.length > MAX_INIT_CODE_BYTES && includesFork(fork, 'shanghai')) {
+    return refuse(`max initcode size exceeded: code size ${transaction.data.length} limit ${MAX_INIT_CODE_BYTES}`)
+  }
+  if (includesFork(fork, 'osaka') && gasLimit > MAX_TRANSACTION_GAS) {
+    return refuse(`transaction gas limit too high (cap: ${MAX_TRANSACTION_GAS}, tx: ${gasLimit})`)
+  }
+  if (gasLimit > rules.blockGasLimit) return refuse('exceeds block gas limit')
+  if (maxFeePerGas < maxPriorityFeePerGas) {
+    return refuse('max priority fee per gas higher than max fee per gas')
+  }
+  if (chainId !== rules.chainId) {
+    return refuse(`invalid sender: invalid chain id for signer: have ${chainId} want ${rules.chainId}`)
+  }
+  if (transaction.nonce >= MAX_NONCE) return refuse('nonce has max value')
+  const intrinsic = intrinsicGas(transaction, fork)
+  if (gasLimit < intrinsic) return refuse(`intrinsic gas too low: gas ${gasLimit}, minimum needed ${intrinsic}`)
+  const floor = floorDataGas(transaction.data, fork)
+  if (gasLimit < floor) {
+    return refuse(`insufficient gas for floor data gas cost: gas ${gasLimit}, minimum needed ${floor}`)
+  }
+  if (maxPriorityFeePerGas < rules.minimumTip) {
+    return refuse(
+      `transaction gas price below minimum: gas tip cap ${maxPriorityFeePerGas}, minimum needed ${rules.minimumTip}`,
+    )
+  }
+  if (maxFeePerGas < rules.minimumBaseFee) {
+    return refuse(
+      `max fee per gas less than block base fee: address ${toChecksumAddress(sender)}, ` +
+        `maxFeePerGas: ${maxFeePerGas}, baseFee: ${rules.minimumBaseFee}`,
+    )
+  }
+  if (type === 4 && transaction.authorizationList.length === 0) {
+    return refuse('set code tx must have at least one authorization tuple')
+  }
+  if (floor > intrinsic) return { minimumGas: floor }
+  return { minimumGas: intrinsic }
+}
+
+/** What a check reads of the sender of a new transaction. */
+interface SenderContext {
+  readonly state: AccountState
+  /** acoin that its executable transactions can cost at most */
+  readonly executableCost: bigint
+  /** the executable transaction with the same nonce */
+  readonly replaced: Pick<PoolEntry, 'cost'> | undefined
+}
+
+/** Checks nonce and funds as geth's `ValidateTransactionWithState` does, and EIP-3607. Gives the refusal, if any. */
+function checkSender(transaction: Transaction, sender: Address, context: SenderContext): string | undefined {
+  const { nonce, balance, code } = context.state
+  if (code === 'contract') return `sender not an eoa: address ${toChecksumAddress(sender)}`
+  if (nonce > transaction.nonce) return `nonce too low: next nonce ${nonce}, tx nonce ${transaction.nonce}`
+  const cost = maximumCost(transaction)
+  if (balance < cost) return `${insufficientFunds(balance)}, tx cost ${cost}, overshot ${cost - balance}`
+  const spent = context.executableCost
+  const added = cost - (context.replaced?.cost ?? 0n)
+  if (balance >= spent + added) return undefined
+  const label = context.replaced === undefined ? 'tx cost' : 'tx bumped'
+  return `${insufficientFunds(balance)}, queued cost ${spent}, ${label} ${added}, overshot ${spent + added - balance}`
+}
+
+function insufficientFunds(balance: bigint): string {
+  return `insufficient funds for gas * price + value: balance ${balance}`
+}
+
+function refuse(reason: string): { readonly reason: string } {
+  return { reason }
+}
+
+/**
+ * Checks what needs no state. The code for more gas than any block has is that of the SDK's SetUpContextDecorator
+ * (x/auth/ante/setup.go).
+ */
+function checkNativeTransaction(
+  { raw, minimumGas }: Pick<PoolEntry, 'minimumGas'> & Pick<NativeTransaction, 'raw'>,
+  { transactionBytes, blockGasLimit }: Pick<AdmissionRules, 'blockGasLimit' | 'transactionBytes'>,
+): SdkError | undefined {
+  const laneGas = nativeGasLimit(blockGasLimit)
+  if (minimumGas > laneGas) {
+    return sdkError('invalidGasLimit', `tx uses ${minimumGas} gas, a block has ${laneGas} for native transactions`)
+  }
+  return checkNativeSize(raw.length, { transactionBytes })
+}
+
+/** CometBFT's text (mempool/errors.go). */
+export function checkNativeSize(
+  length: number,
+  { transactionBytes }: Pick<PoolLimits, 'transactionBytes'>,
+): SdkError | undefined {
+  if (length <= transactionBytes) return undefined
+  return sdkError('txTooLarge', `Tx too large. Max size is ${transactionBytes}, but got ${length}`)
+}
+
+/** Checks what it offers beyond the base fee, as of an EVM transaction. */
+function checkPriority({ maxPriorityFeePerGas }: Prices, minimumTip: bigint): SdkError | undefined {
+  if (maxPriorityFeePerGas >= minimumTip) return undefined
+  return sdkError('insufficientFee', `priority price ${maxPriorityFeePerGas}, minimum needed ${minimumTip}`)
+}
+
+/** Checks sequence and funds beside what the pool holds of the sender. */
+function checkNativeSender(
+  { nonce, cost }: Pick<PoolEntry, 'nonce' | 'cost'>,
+  { state, executableCost, replaced }: SenderContext,
+): SdkError | undefined {
+  if (nonce < state.nonce) return usedSequence(state.nonce, nonce)
+  const claimed = executableCost - (replaced?.cost ?? 0n)
+  return cost === 0n || state.balance >= claimed + cost
+    ? undefined
+    : insufficientCoins(state.balance, claimed + cost, claimed)
+}
+
+/** What the pool knows of an account that a transaction depends on. */
+interface DependencyContext {
+  readonly state: AccountState
+  /** the nonce behind its own executable transactions */
+  readonly nextNonce: bigint
+  /** acoin that other transactions take from it for their senders */
+  readonly claimed: bigint
+}
+
+/**
+ * Checks the further signers and whoever pays for the sender. A sequence may be one that the account's own transactions in the pool
+ * lead to, not a later one: nobody would notice when it comes up.
+ */
+function checkDependencies(
+  { dependencies }: Pick<PoolEntry, 'dependencies'>,
+  contextOf: (key: string, address: Address) => DependencyContext,
+): SdkError | undefined {
+  for (const { key, address, sequence, cost } of dependencies) {
+    const { state, nextNonce, claimed } = contextOf(key, address)
+    if (sequence !== undefined && sequence < state.nonce) return usedSequence(state.nonce, sequence)
+    if (sequence !== undefined && sequence > nextNonce) return usedSequence(nextNonce, sequence)
+    if (cost > 0n && state.balance < claimed + cost) return insufficientCoins(state.balance, claimed + cost, claimed)
+  }
+  return undefined
+}
+
+function dependencyContext(
+  { queues, dependencyIndex }: PoolContents,
+  { readAccount }: PoolSources,
+  account: { readonly key: string; readonly address: Address; readonly replaced: PoolEntry | undefined },
+): DependencyContext {
+  const { key, address, replaced } = account
+  const queue = queues.get(key)
+  const state = queue?.state ?? readAccount(address)
+  const freed = replaced?.dependencies.find((dependency) => dependency.key === key)?.cost ?? 0n
+  return { state, nextNonce: queue?.nextNonce ?? state.nonce, claimed: dependencyIndex.costOf(key) - freed }
+}
+
+/** The text in which CosmJS and Keplr look for the expected number (x/auth/ante/sigverify.go). */
+function usedSequence(expected: bigint, got: bigint): SdkError {
+  return sdkError('wrongSequence', `account sequence mismatch, expected ${expected}, got ${got}`)
+}
+
+function insufficientCoins(balance: bigint, needed: bigint, claimed: bigint): SdkError {
+  const others = claimed === 0n ? '' : `, of which ${claimed}acoin for pooled transactions`
+  return sdkError('insufficientFunds', `spendable balance ${balance}acoin is smaller than ${needed}acoin${others}`)
+}
+
+function queueOf({ queues }: PoolContents, { readAccount }: PoolSources, sender: Address): SenderQueue {
+  const key = bytesKey(sender)
+  return queues.get(key) ?? new SenderQueue(key, new Uint8Array(sender), readAccount(sender))
+}
+
+/** Whether the transaction that has this nonce is outbid, or the sender may have one more. */
+function checkQueue(perSender: number, queue: SenderQueue, nonce: bigint, prices: Prices): Refusal | undefined {
+  const old = queue.get(nonce)
+  if (old !== undefined) return outbids(prices, old) ? undefined : UNDERPRICED
+  const { length } = queue.entries
+  if (length < perSender || queue.last!.nonce > nonce) return undefined
+  return { reason: `account limit exceeded: pooled ${length} txs`, error: 'mempoolIsFull' }
+}
+
+/** A new fee must exceed the replaced one's by this many percent. */
+const PRICE_BUMP = 10n
+
+/** Whether `next` may take the place of `old`: both fees are higher, by at least 10 % (geth: legacypool `list.Add`). */
+function outbids(next: Prices, old: Prices): boolean {
+  return isBumped(next.maxFeePerGas, old.maxFeePerGas) && isBumped(next.maxPriorityFeePerGas, old.maxPriorityFeePerGas)
+}
+
+function isBumped(next: bigint, old: bigint): boolean {
+  return next > old && next >= (old * (100n + PRICE_BUMP)) / 100n
+}
+
+function checkDelegated(
+  { queues, authorities }: PoolContents,
+  queue: SenderQueue,
+  nonce: bigint,
+  newAuthorities: readonly Address[],
+): Refusal | undefined {
+  return checkDelegation(nonce, {
+    state: queue.state,
+    nextNonce: queue.nextNonce,
+    hasExecutable: queue.executable > 0,
+    replaces: queue.getExecutable(nonce) !== undefined,
+    isAuthority: authorities.has(queue.key),
+    authorityCounts: newAuthorities.map((authority) => queues.get(bytesKey(authority))?.entries.length ?? 0),
+  })
+}
+
+/** What the pool knows of delegations (EIP-7702) around a new transaction. */
+interface DelegationContext {
+  readonly state: AccountState
+  /** the nonce behind the sender's executable transactions */
+  readonly nextNonce: bigint
+  readonly hasExecutable: boolean
+  /** the sender has an executable transaction with the same nonce */
+  readonly replaces: boolean
+  /** a pooled transaction holds an authorization of the sender */
+  readonly isAuthority: boolean
+  /** of each account that the new transaction holds an authorization of, how many transactions are pooled */
+  readonly authorityCounts: Iterable<number>
+}
+
+/**
+ * An account whose balance other transactions can move may have one transaction in flight: else one transaction could make
+ * many others invalid (geth: legacypool `validateAuth`). Gives the refusal, if any.
+ */
+function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | undefined {
+  if (context.state.code === 'delegation' || context.isAuthority) {
+    if (!context.hasExecutable && nonce !== context.nextNonce) {
+      return { reason: 'gapped-nonce tx from delegated accounts', error: 'wrongSequence' }
+    }
+    if (context.hasExecutable && !context.replaces) {
+      return { reason: 'in-flight transaction limit reached for delegated accounts', error: 'mempoolIsFull' }
+    }
+  }
+  for (const count of context.authorityCounts) {
+    if (count > 1) return { reason: 'authority already reserved', error: 'conflict' }
+  }
+  return undefined
+}
+
+/** The refusal of an EVM transaction by a rule for both kinds. */
+export function refuseEvm({ reason, error }: Refusal): Admission {
+  const { codespace, code } = sdkError(error)
+  return { accepted: false, reason, error: { codespace, code } }
+}
+
+/** The refusal of a native transaction by a rule for both kinds. */
+export function refuseNative({ reason, error }: Refusal): Admission {
+  return refuseWith(sdkError(error, reason))
+}
+
+function refuseWith({ message, codespace, code }: SdkError): Admission {
+  return { accepted: false, reason: message, error: { codespace, code } }
+}
