@@ -1,4 +1,4 @@
-import type { NativePort } from '../rpc/native/nativeCall.ts'
+import type { NativePort } from '../rpc/native/query.ts'
 import type { ViewPool, ViewQueue } from '../rpc/viewCall.ts'
 import type { Remote } from './port.ts'
 import type { ViewService } from './view.ts'

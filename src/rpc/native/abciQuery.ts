@@ -1,5 +1,4 @@
-import type { NativeAnswer, NativePort } from './nativeCall.ts'
-import type { QueryTable } from './query.ts'
+import type { NativeAnswer, NativePort, QueryTable } from './query.ts'
 import { type AbciFailure, abciFailure } from './queryError.ts'
 
 /** abci.RequestQuery */
@@ -48,7 +47,7 @@ export async function abciQuery(
     : { ...failureOf(answer), value: NOTHING, height: clamp(height) }
 }
 
-/** What is not a gRPC path (baseapp/abci.go, handleQueryApp). */
+/** The answer to a path that is not of gRPC (baseapp/abci.go, handleQueryApp). */
 function appQuery(path: string, version: string): AbciQueryResult {
   const [first = '', second = ''] = path.split('/').filter((part) => part !== '')
   if (first === '') return refused(6, 'no query path provided: unknown request')
@@ -66,7 +65,7 @@ function refused(code: number, log: string): AbciQueryResult {
   return { code, codespace: 'sdk', log, value: NOTHING, height: 0 }
 }
 
-/** No chain is that long. */
+/** As a number: no chain is longer than the largest safe integer. */
 function clamp(height: bigint): number {
   return Number(height > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : height)
 }

@@ -9,9 +9,40 @@ import {
 } from '../../modules/tx/publicKey.ts'
 import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/txTypes.ts'
 import type { AnyMessageType, JsonContext } from '../../primitives/protoScalars.ts'
-import { BaseAccount, ModuleAccount } from './messages/accounts.ts'
-import { Equivocation } from './messages/equivocation.ts'
-import { ExtensionOptionsEthereumTx, MsgEthereumTx } from './messages/txMessages.ts'
+import {
+  any,
+  defineMessage,
+  int64,
+  message,
+  repeated,
+  string,
+  timestamp,
+  uint64,
+} from '../../primitives/protoSchema.ts'
+import { ExtensionOptionsEthereumTx, MsgEthereumTx } from './txResponse.ts'
+
+/** cosmos.auth.v1beta1.BaseAccount */
+export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
+  address: string(1),
+  pubKey: any(2),
+  accountNumber: uint64(3),
+  sequence: uint64(4),
+})
+
+/** cosmos.auth.v1beta1.ModuleAccount */
+export const ModuleAccount = defineMessage('cosmos.auth.v1beta1.ModuleAccount', {
+  baseAccount: message(1, BaseAccount),
+  name: string(2),
+  permissions: repeated(string(3)),
+})
+
+/** cosmos.evidence.v1beta1.Equivocation: that a validator signed two blocks. */
+export const Equivocation = defineMessage('cosmos.evidence.v1beta1.Equivocation', {
+  height: int64(1),
+  time: timestamp(2),
+  power: int64(3),
+  consensusAddress: string(4),
+})
 
 const OTHER_TYPES: readonly AnyMessageType[] = [
   ...[...ANY_TYPES.values()].map(({ type }) => type),
@@ -31,7 +62,7 @@ const OTHER_TYPES: readonly AnyMessageType[] = [
 
 let byUrl: ReadonlyMap<string, AnyMessageType> | undefined
 
-/** Made when it is first asked for: messages of some modules know the table of all. */
+/** Made on first use: messages of some modules import the table of all. */
 function types(): ReadonlyMap<string, AnyMessageType> {
   byUrl ??= new Map(
     [...MESSAGES.values()]
@@ -42,5 +73,5 @@ function types(): ReadonlyMap<string, AnyMessageType> {
   return byUrl
 }
 
-/** What may stand behind an Any in answers and requests: messages, keys, accounts, contents of proposals, authorizations. */
+/** The types that an Any may hold in answers and requests: messages, keys, accounts, contents of proposals, authorizations. */
 export const JSON_TYPES_OF_ANY: JsonContext = { typeOf: (typeUrl) => types().get(typeUrl) }

@@ -1,14 +1,13 @@
-import { AUTH_PARAMS, AuthParams } from '../../modules/auth/params.ts'
+import { AUTH_PARAMS } from '../../modules/auth/params.ts'
 import { getPublicKey } from '../../modules/auth/publicKeys.ts'
 import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { PageRequest } from '../../modules/pagination.ts'
 import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import {
   type AnyValue,
   any,
   bytes,
-  embedded,
   int64,
   message,
   repeated,
@@ -17,9 +16,9 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
-import { BaseAccount, ModuleAccount } from './messages/accounts.ts'
+import { BaseAccount, ModuleAccount } from './anyTypes.ts'
 import { addressKey, paginate } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.auth.v1beta1.Query'
@@ -41,17 +40,14 @@ const MODULE_ACCOUNTS = MODULE_ACCOUNT_NAMES.map((name) => ({ name, address: mod
 
 /** Accounts of this chain have no numbers: each has 0. An account is whatever has a balance, a nonce or code. */
 export const AUTH_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'Accounts',
     get: [`${BASE}/accounts`],
     request: { pagination: message(1, PageRequest) },
-    response: { accounts: repeated(any(1)), pagination: message(2, PageResponse) },
-    run: async (context, { pagination: page }) => {
-      const { items, pagination } = await paginate(context, page, accountsWalk(context), (address) =>
-        findAccount(context, address),
-      )
-      return { accounts: items, pagination }
+    list: ['accounts', any(1)],
+    run: (context, { pagination }) => {
+      return paginate(context, pagination, accountsWalk(context), (address) => findAccount(context, address))
     },
   }),
   defineQuery({
@@ -72,14 +68,7 @@ export const AUTH_QUERIES: readonly NativeQuery[] = [
       throw notFound('accounts of this chain have no numbers: they are found by their addresses')
     },
   }),
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, AuthParams) },
-    run: ({ world }) => ({ params: AUTH_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, AUTH_PARAMS),
   defineQuery({
     service: SERVICE,
     name: 'ModuleAccounts',
@@ -156,7 +145,7 @@ function findAccount(context: QueryContext, address: Address): AnyValue | undefi
   return isKnown ? accountOf(context, address) : undefined
 }
 
-/** An account behind the type that clients know it by. */
+/** A BaseAccount or ModuleAccount. */
 function accountOf(context: QueryContext, address: Address): AnyValue {
   const base = baseAccount(context, address)
   const name = moduleOf(address)
@@ -178,7 +167,7 @@ function baseAccount({ world }: QueryContext, address: Address): ValueOf<typeof 
   }
 }
 
-/** The head's accounts: those that the asked state does not have are passed over. */
+/** The accounts of the newest state. The caller skips those that the asked state does not have. */
 export function accountsWalk({ rpc }: Pick<QueryContext, 'rpc'>) {
   return async function* ({ start, reverse }: { readonly start: Uint8Array | undefined; readonly reverse: boolean }) {
     const options = { reverse, ...(start === undefined ? {} : { start: addressKey(start) }) }

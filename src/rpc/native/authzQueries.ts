@@ -1,30 +1,29 @@
 import { GRANTS_PREFIX, type GrantId, getGrant, grantIdOf, isExpired } from '../../modules/authz/grants.ts'
 import { Grant, GrantAuthorization } from '../../modules/authz/types.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { PageRequest } from '../../modules/pagination.ts'
 import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
-import { message, repeated, string, type ValueOf } from '../../primitives/protoSchema.ts'
+import { message, string, type ValueOf } from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
 import { paginate, storeWalk, type Walk } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { definePagedQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.authz.v1beta1.Query'
 const BASE = '/cosmos/authz/v1beta1'
-const PAGED = { grants: repeated(message(1, GrantAuthorization)), pagination: message(2, PageResponse) }
 
 type StoredGrant = GrantId & { readonly grant: Grant }
 
-/** x/authz/keeper/grpc_query.go. Grants that are over are not shown. */
+/** x/authz/keeper/grpc_query.go. Expired grants are not shown. */
 export const AUTHZ_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'Grants',
     get: [`${BASE}/grants`],
     request: { granter: string(1), grantee: string(2), msgTypeUrl: string(3), pagination: message(4, PageRequest) },
-    response: { grants: repeated(message(1, Grant)), pagination: message(2, PageResponse) },
-    run: async (context, { granter: granterText, grantee: granteeText, msgTypeUrl, pagination: page }) => {
+    list: ['grants', message(1, Grant)],
+    run: async (context, { granter: granterText, grantee: granteeText, msgTypeUrl, pagination }) => {
       const granter = readAccount(granterText)
       const grantee = readAccount(granteeText)
       const { world, block } = context
@@ -33,45 +32,40 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
         if (grant === undefined || isExpired(grant, block.timeMs)) {
           throw notFound(`authorization not found for ${msgTypeUrl} type`)
         }
-        return { grants: [grant], pagination: undefined }
+        return { items: [grant], pagination: undefined }
       }
       const walk = grantsWalk(context, granter, grantee)
-      const { items, pagination } = await paginate(context, page, walk, ({ grant }) =>
-        isExpired(grant, block.timeMs) ? undefined : grant,
-      )
-      return { grants: items, pagination }
+      return paginate(context, pagination, walk, ({ grant }) => (isExpired(grant, block.timeMs) ? undefined : grant))
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'GranterGrants',
     get: [`${BASE}/grants/granter/{granter}`],
     request: { granter: string(1), pagination: message(2, PageRequest) },
-    response: PAGED,
-    run: async (context, { granter, pagination: page }) => {
+    list: ['grants', message(1, GrantAuthorization)],
+    run: (context, { granter, pagination }) => {
       const walk = grantsWalk(context, readAccount(granter))
-      const { items, pagination } = await paginate(context, page, walk, (stored) => show(context, stored))
-      return { grants: items, pagination }
+      return paginate(context, pagination, walk, (stored) => show(context, stored))
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'GranteeGrants',
     get: [`${BASE}/grants/grantee/{grantee}`],
     request: { grantee: string(1), pagination: message(2, PageRequest) },
-    response: PAGED,
+    list: ['grants', message(1, GrantAuthorization)],
     // As in the SDK all grants are looked through: they are kept by granter.
-    run: async (context, { grantee: text, pagination: page }) => {
+    run: (context, { grantee: text, pagination }) => {
       const grantee = readAccount(text)
-      const { items, pagination } = await paginate(context, page, grantsWalk(context), (stored) =>
+      return paginate(context, pagination, grantsWalk(context), (stored) =>
         equalBytes(stored.grantee, grantee) ? show(context, stored) : undefined,
       )
-      return { grants: items, pagination }
     },
   }),
 ]
 
-/** Grants of those who are given, in order of granter, grantee and message. */
+/** All grants, those of a granter, or those of a granter to a grantee; in order of granter, grantee and message. */
 function grantsWalk({ world }: QueryContext, ...addresses: readonly Address[]): Walk<StoredGrant> {
   const prefix = addressesKey(GRANTS_PREFIX, ...addresses)
   return storeWalk(world.native, prefix, (key, value) => ({

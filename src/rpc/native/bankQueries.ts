@@ -1,5 +1,5 @@
 import { getMetadata, METADATA_PREFIX, Metadata } from '../../modules/bank/metadata.ts'
-import { BANK_PARAMS, BankParams, SendEnabled } from '../../modules/bank/params.ts'
+import { BANK_PARAMS, SendEnabled } from '../../modules/bank/params.ts'
 import { sendEnabledEntries } from '../../modules/bank/sendEnabled.ts'
 import { BASE_DENOM, getSupply } from '../../modules/bank/supply.ts'
 import { Coin, coinsOf, isValidDenom } from '../../modules/coin.ts'
@@ -9,7 +9,7 @@ import { bool, defineMessage, embedded, message, repeated, string } from '../../
 import { readAccount } from './addresses.ts'
 import { accountsWalk } from './authQueries.ts'
 import { listWalk, paginate, storeWalk } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.bank.v1beta1.Query'
@@ -77,14 +77,7 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
       return { amount: { denom, amount: denom === BASE_DENOM ? getSupply(world) : 0n } }
     },
   }),
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, BankParams) },
-    run: ({ world }) => ({ params: BANK_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, BANK_PARAMS),
   defineQuery({
     service: SERVICE,
     name: 'DenomMetadata',
@@ -101,16 +94,15 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     response: { metadata: embedded(1, Metadata) },
     run: (context, { denom }) => ({ metadata: metadataOf(context, denom) }),
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'DenomsMetadata',
     get: [`${BASE}/denoms_metadata`],
     request: { pagination: message(1, PageRequest) },
-    response: { metadatas: repeated(embedded(1, Metadata)), pagination: message(2, PageResponse) },
-    run: async (context, { pagination: page }) => {
+    list: ['metadatas', embedded(1, Metadata)],
+    run: (context, { pagination }) => {
       const walk = storeWalk(context.world.native, METADATA_PREFIX, (_, value) => Metadata.decode(value))
-      const { items, pagination } = await paginate(context, page, walk, (metadata) => metadata)
-      return { metadatas: items, pagination }
+      return paginate(context, pagination, walk, (metadata) => metadata)
     },
   }),
   defineQuery({

@@ -1,7 +1,7 @@
 import { DecCoin, decCoinsOf } from '../../modules/coin.ts'
 import { delegationRewards } from '../../modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../modules/distribution/feePool.ts'
-import { DISTRIBUTION_PARAMS, DistributionParams } from '../../modules/distribution/params.ts'
+import { DISTRIBUTION_PARAMS } from '../../modules/distribution/params.ts'
 import { commissionOf, outstandingRewards, slashEvents, totalRewards } from '../../modules/distribution/queries.ts'
 import {
   DelegationDelegatorReward,
@@ -10,7 +10,7 @@ import {
   ValidatorSlashEvent,
 } from '../../modules/distribution/types.ts'
 import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { PageRequest } from '../../modules/pagination.ts'
 import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
 import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'
 import { getValidator } from '../../modules/staking/validators.ts'
@@ -19,7 +19,7 @@ import type { Decimal } from '../../primitives/decimal.ts'
 import { embedded, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { operatorText, readAccount, readOperator } from './addresses.ts'
 import { paginate, positionWalk } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { fromSdkError, invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.distribution.v1beta1.Query'
@@ -29,14 +29,7 @@ const OF_DELEGATOR = { delegatorAddress: string(1) }
 
 /** x/distribution/keeper/grpc_query.go */
 export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, DistributionParams) },
-    run: ({ world }) => ({ params: DISTRIBUTION_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, DISTRIBUTION_PARAMS),
   defineQuery({
     service: SERVICE,
     name: 'ValidatorDistributionInfo',
@@ -80,7 +73,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
       return { commission: { commission: decCoinsOf(amountOf(commissionOf(context, operator))) } }
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'ValidatorSlashes',
     get: [`${BASE}/validators/{validator_address}/slashes`],
@@ -90,19 +83,18 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
       endingHeight: uint64(3),
       pagination: message(4, PageRequest),
     },
-    response: { slashes: repeated(embedded(1, ValidatorSlashEvent)), pagination: message(2, PageResponse) },
-    run: async (context, { validatorAddress, startingHeight, endingHeight, pagination: page }) => {
+    list: ['slashes', embedded(1, ValidatorSlashEvent)],
+    run: (context, { validatorAddress, startingHeight, endingHeight, pagination }) => {
       const operator = readOperator(validatorAddress)
       if (endingHeight < startingHeight) {
         const heights = `(${startingHeight} > ${endingHeight})`
         throw invalidArgument(`starting height greater than ending height ${heights}`)
       }
       const events = slashEvents(context, operator, Number(startingHeight), Number(endingHeight))
-      const { items, pagination } = await paginate(context, page, positionWalk(events), ({ period, fraction }) => ({
+      return paginate(context, pagination, positionWalk(events), ({ period, fraction }) => ({
         validatorPeriod: period,
         fraction,
       }))
-      return { slashes: items, pagination }
     },
   }),
   defineQuery({

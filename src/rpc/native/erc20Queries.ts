@@ -1,10 +1,10 @@
 import { ERC20_PARAMS, tokenPairs } from '../../modules/erc20/tokenPairs.ts'
-import { Erc20Params, TokenPair } from '../../modules/erc20/types.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { TokenPair } from '../../modules/erc20/types.ts'
+import { PageRequest } from '../../modules/pagination.ts'
 import { parseAddress } from '../../primitives/address.ts'
-import { embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { embedded, message, string } from '../../primitives/protoSchema.ts'
 import { listWalk, paginate } from './paginate.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
 import { notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.evm.erc20.v1.Query'
@@ -12,17 +12,16 @@ const BASE = '/cosmos/evm/erc20/v1'
 
 /** x/erc20/keeper/grpc_query.go of cosmos/evm */
 export const ERC20_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'TokenPairs',
     get: [`${BASE}/token_pairs`],
     request: { pagination: message(1, PageRequest) },
-    response: { tokenPairs: repeated(embedded(1, TokenPair)), pagination: message(2, PageResponse) },
-    run: async (context, { pagination: page }) => {
+    list: ['tokenPairs', embedded(1, TokenPair)],
+    run: (context, { pagination }) => {
       const pairs = [...tokenPairs(context.world.native)]
       const walk = listWalk(pairs.map((pair) => [parseAddress(pair.erc20Address), pair] as const))
-      const { items, pagination } = await paginate(context, page, walk, (pair) => pair)
-      return { tokenPairs: items, pagination }
+      return paginate(context, pagination, walk, (pair) => pair)
     },
   }),
   defineQuery({
@@ -39,12 +38,5 @@ export const ERC20_QUERIES: readonly NativeQuery[] = [
       return { tokenPair: pair }
     },
   }),
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, Erc20Params) },
-    run: ({ world }) => ({ params: ERC20_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, ERC20_PARAMS),
 ]

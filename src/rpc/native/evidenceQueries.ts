@@ -1,12 +1,12 @@
 import { decodeEvidence } from '../../chain/consensus/evidenceCodec.ts'
 import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/committedEvidence.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import { type AnyValue, any, bytes, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { PageRequest } from '../../modules/pagination.ts'
+import { type AnyValue, any, bytes, message, string } from '../../primitives/protoSchema.ts'
 import { consensusText } from './addresses.ts'
+import { Equivocation } from './anyTypes.ts'
 import { nanos } from './blockMessages.ts'
-import { Equivocation } from './messages/equivocation.ts'
 import { paginate, storeWalk } from './paginate.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { definePagedQuery, defineQuery, type NativeQuery } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.evidence.v1beta1.Query'
@@ -27,16 +27,15 @@ export const EVIDENCE_QUERIES: readonly NativeQuery[] = [
       return { evidence: toEquivocation(found) }
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'AllEvidence',
     get: [`${BASE}/evidence`],
     request: { pagination: message(1, PageRequest) },
-    response: { evidence: repeated(any(1)), pagination: message(2, PageResponse) },
-    run: async (context, { pagination: page }) => {
+    list: ['evidence', any(1)],
+    run: (context, { pagination }) => {
       const walk = storeWalk(context.world.native, EVIDENCE_STORE_PREFIX, (_, value) => value)
-      const { items, pagination } = await paginate(context, page, walk, toEquivocation)
-      return { evidence: items, pagination }
+      return paginate(context, pagination, walk, toEquivocation)
     },
   }),
 ]

@@ -1,22 +1,16 @@
-import { FEEMARKET_PARAMS, FeeMarketParams } from '../../modules/feemarket/params.ts'
+import { runningParams } from '../../app/runningParams.ts'
+import { nextBaseFee } from '../../chain/baseFee.ts'
+import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
 import { decimalOf } from '../../primitives/decimal.ts'
-import { embedded, int64, optionalDecimal } from '../../primitives/protoSchema.ts'
-import { baseFeeAfter } from './nextBaseFee.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { int64, optionalDecimal } from '../../primitives/protoSchema.ts'
+import { defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 
 const SERVICE = 'cosmos.evm.feemarket.v1.Query'
 const BASE = '/cosmos/evm/feemarket/v1'
 
 /** x/feemarket/keeper/grpc_query.go of cosmos/evm. The base fee is the one that the next block's transactions are held to. */
 export const FEEMARKET_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, FeeMarketParams) },
-    run: ({ world }) => ({ params: FEEMARKET_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, FEEMARKET_PARAMS),
   defineQuery({
     service: SERVICE,
     name: 'BaseFee',
@@ -34,3 +28,11 @@ export const FEEMARKET_QUERIES: readonly NativeQuery[] = [
     run: ({ chain, block }) => ({ gas: chain.header(block.height)?.gasUsed ?? 0n }),
   }),
 ]
+
+/** Acoin per gas that transactions of the block after the asked one pay at least. */
+export function baseFeeAfter({ chain, world, block, rpc }: QueryContext): bigint {
+  const header = chain.header(block.height)
+  if (header === undefined) throw new Error(`the header of block ${block.height} is missing`)
+  const { feeMarket } = runningParams(world.native, rpc.chain)
+  return nextBaseFee(header, feeMarket)
+}

@@ -1,21 +1,14 @@
 import { annualProvisions, getInflation } from '../../modules/mint/minter.ts'
-import { MINT_PARAMS, MintParams } from '../../modules/mint/params.ts'
-import { decimal, embedded } from '../../primitives/protoSchema.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { MINT_PARAMS } from '../../modules/mint/params.ts'
+import { decimal } from '../../primitives/protoSchema.ts'
+import { defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
 
 const SERVICE = 'cosmos.mint.v1beta1.Query'
 const BASE = '/cosmos/mint/v1beta1'
 
 /** x/mint/keeper/grpc_query.go; the .proto file calls both decimals bytes, which hold the same digits. */
 export const MINT_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, MintParams) },
-    run: ({ world }) => ({ params: MINT_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, MINT_PARAMS),
   defineQuery({
     service: SERVICE,
     name: 'Inflation',

@@ -7,26 +7,17 @@ import { StateUnavailable } from '../../state/view.ts'
 import type { RpcLog } from '../errorResponse.ts'
 import { RpcError } from '../errors.ts'
 import type { RpcContext } from '../method.ts'
-import type { ViewQueue } from '../viewCall.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
-import type { NodeDescription } from './nodeDescription.ts'
-import type { NativeQuery, QueryContext, QueryTable } from './query.ts'
-import { GRPC_CODES, invalidArgument, QueryError, type QueryFailure } from './queryError.ts'
-
-/** A query as it travels to a view thread, in the form of the transport that it came by. */
-export interface NativeCall {
-  /** of gRPC */
-  readonly path: string
-  /** JSON of the request for REST, protobuf for abci_query; the answer has the same form */
-  readonly request: { readonly json: string } | { readonly protobuf: Uint8Array }
-  /** whose state is asked for; 0: the newest */
-  readonly height: number
-}
-
-export type NativeAnswer =
-  | { readonly kind: 'json'; readonly height: number; readonly json: string }
-  | { readonly kind: 'protobuf'; readonly height: number; readonly protobuf: Uint8Array }
-  | ({ readonly kind: 'error' } & QueryFailure)
+import type {
+  NativeAnswer,
+  NativeCall,
+  NativePort,
+  NativeQuery,
+  NodeDescription,
+  QueryContext,
+  QueryTable,
+} from './query.ts'
+import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
 
 /** The answer of a thread that has more to do than it can. */
 export const TOO_BUSY = {
@@ -35,11 +26,6 @@ export const TOO_BUSY = {
   message: 'too many requests, try again later',
   abci: undefined,
 } as const satisfies NativeAnswer
-
-/** View threads, for native queries. */
-export interface NativePort {
-  query(queue: ViewQueue, call: NativeCall): Promise<NativeAnswer>
-}
 
 export interface NativeCallOptions {
   readonly queries: QueryTable

@@ -1,9 +1,8 @@
-import type { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import type { PageRequest } from '../../modules/pagination.ts'
 import type { Address } from '../../primitives/address.ts'
 import { compareBytes, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { pauseUntilDeadline } from './deadline.ts'
-import type { QueryContext } from './query.ts'
+import { type Page, pauseUntilDeadline, type QueryContext } from './query.ts'
 import { invalidArgument } from './queryError.ts'
 
 /** An item of a list with the key that says where a next page begins. */
@@ -14,11 +13,6 @@ export type Walk<T> = (options: {
   readonly start: Uint8Array | undefined
   readonly reverse: boolean
 }) => Iterable<Keyed<T>> | AsyncIterable<Keyed<T>>
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly pagination: PageResponse
-}
 
 const DEFAULT_LIMIT = 100n
 const ADDRESS_BYTES = 20

@@ -1,7 +1,8 @@
+import { CONSENSUS_PARAMS } from '../../modules/consensus/params.ts'
 import { ParamChange } from '../../modules/gov/contents.ts'
 import { parameterNames, parameterValue, SUBSPACE_NAMES } from '../../modules/gov/parameterChange.ts'
 import { defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
 import { invalidArgument } from './queryError.ts'
 
 const SERVICE = 'cosmos.params.v1beta1.Query'
@@ -9,7 +10,7 @@ const BASE = '/cosmos/params/v1beta1'
 
 const Subspace = defineMessage('cosmos.params.v1beta1.Subspace', { subspace: string(1), keys: repeated(string(2)) })
 
-/** x/params/keeper/grpc_query.go, over the parameters that the modules have themselves now. */
+/** x/params/keeper/grpc_query.go, over the parameters that modules keep themselves now; and the parameters of x/consensus. */
 export const PARAMS_QUERIES: readonly NativeQuery[] = [
   defineQuery({
     service: SERVICE,
@@ -34,4 +35,6 @@ export const PARAMS_QUERIES: readonly NativeQuery[] = [
       subspaces: SUBSPACE_NAMES.map((subspace) => ({ subspace, keys: parameterNames(world.native, subspace) ?? [] })),
     }),
   }),
+  // x/consensus/keeper/keeper.go
+  defineParamsQuery('cosmos.consensus.v1.Query', '/cosmos/consensus/v1', CONSENSUS_PARAMS),
 ]

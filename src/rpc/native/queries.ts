@@ -1,14 +1,12 @@
 import { AUTH_QUERIES } from './authQueries.ts'
 import { AUTHZ_QUERIES } from './authzQueries.ts'
 import { BANK_QUERIES } from './bankQueries.ts'
-import { CONSENSUS_QUERIES } from './consensusQueries.ts'
 import { DISTRIBUTION_QUERIES } from './distributionQueries.ts'
 import { ERC20_QUERIES } from './erc20Queries.ts'
 import { EVIDENCE_QUERIES } from './evidenceQueries.ts'
 import { FEEGRANT_QUERIES } from './feegrantQueries.ts'
 import { FEEMARKET_QUERIES } from './feemarketQueries.ts'
 import { GOV_QUERIES } from './govQueries.ts'
-import { GOV_V1BETA1_QUERIES } from './govV1beta1Queries.ts'
 import { MINT_QUERIES } from './mintQueries.ts'
 import { NODE_QUERIES } from './nodeQueries.ts'
 import { PARAMS_QUERIES } from './paramsQueries.ts'
@@ -16,7 +14,7 @@ import { createQueryTable, type QueryTable } from './query.ts'
 import { SLASHING_QUERIES } from './slashingQueries.ts'
 import { STAKING_QUERIES } from './stakingQueries.ts'
 import { tendermintQueries } from './tendermintQueries.ts'
-import { TX_SERVICE_QUERIES } from './txServiceQueries.ts'
+import { TX_SERVICE_QUERIES } from './txQueries.ts'
 import { UPGRADE_QUERIES } from './upgradeQueries.ts'
 import { VM_QUERIES } from './vmQueries.ts'
 
@@ -30,12 +28,10 @@ export const QUERIES: QueryTable = createQueryTable([
   ...EVIDENCE_QUERIES,
   ...MINT_QUERIES,
   ...GOV_QUERIES,
-  ...GOV_V1BETA1_QUERIES,
   ...AUTHZ_QUERIES,
   ...FEEGRANT_QUERIES,
   ...UPGRADE_QUERIES,
   ...PARAMS_QUERIES,
-  ...CONSENSUS_QUERIES,
   ...FEEMARKET_QUERIES,
   ...ERC20_QUERIES,
   ...VM_QUERIES,

@@ -1,31 +1,21 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainReader } from '../../chain/reader.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import type { ModuleContext } from '../../modules/context.ts'
-import { defineMessage, type Field, type MessageType } from '../../primitives/protoSchema.ts'
+import { PageResponse } from '../../modules/pagination.ts'
+import type { ParamsStore } from '../../modules/params.ts'
+import {
+  defineMessage,
+  embedded,
+  type Field,
+  type MessageType,
+  message,
+  repeated,
+} from '../../primitives/protoSchema.ts'
+import type { NodeInfo } from '../comet/json/nodeInfoJson.ts'
 import type { RpcContext } from '../method.ts'
 import type { ViewQueue } from '../viewCall.ts'
-import type { NativePort } from './nativeCall.ts'
-import type { NodeDescription } from './nodeDescription.ts'
-
-/**
- * What a query reads: the state after block `block.height`, the chain as of the newest head, and whatever else a request may use.
- * The world is the query's own: what it writes goes nowhere.
- */
-export interface QueryContext extends ModuleContext {
-  readonly world: TransactionWorld
-  readonly chain: ChainReader
-  readonly rpc: RpcContext
-  readonly node: NodeDescription
-  /** other queries, over the same head */
-  readonly queries: NativePort
-}
-
-/** Where the gateway offers a query. A POST has the request in its body. */
-export interface RestBinding {
-  readonly method: 'GET' | 'POST'
-  /** e.g. `/cosmos/bank/v1beta1/balances/{address}/by_denom`; `{name=**}` takes all that is left of the path */
-  readonly template: string
-}
+import { GRPC_CODES, QueryError, type QueryFailure } from './queryError.ts'
 
 /** One query of the native layer: one entry for abci_query, REST and the command line. */
 export interface NativeQuery<Q = unknown, R = unknown> {
@@ -39,11 +29,61 @@ export interface NativeQuery<Q = unknown, R = unknown> {
   run(context: QueryContext, request: Q): R | Promise<R>
 }
 
+/** Where the gateway offers a query. A POST has the request in its body. */
+export interface RestBinding {
+  readonly method: 'GET' | 'POST'
+  /** e.g. `/cosmos/bank/v1beta1/balances/{address}/by_denom`; `{name=**}` takes all that is left of the path */
+  readonly template: string
+}
+
+/** Queries by gRPC path. */
+export type QueryTable = ReadonlyMap<string, NativeQuery>
+
+/**
+ * What a query reads: the state after block `block.height`, the chain as of the newest head, and whatever else a request may use.
+ * The query has the world for itself: what it writes there is discarded.
+ */
+export interface QueryContext extends ModuleContext {
+  readonly world: TransactionWorld
+  readonly chain: ChainReader
+  readonly rpc: RpcContext
+  readonly node: NodeDescription
+  /** other queries, over the same head */
+  readonly queries: NativePort
+}
+
+/** What queries show of the node itself; it does not change while the node runs. */
+export interface NodeDescription {
+  readonly identity: NodeInfo
+  /** blocks of state that are kept; 0: all */
+  readonly pruningWindow: number
+}
+
+/** View threads, for native queries. */
+export interface NativePort {
+  query(queue: ViewQueue, call: NativeCall): Promise<NativeAnswer>
+}
+
+/** A query as it travels to a view thread, in the form of the transport that it came by. */
+export interface NativeCall {
+  /** of gRPC */
+  readonly path: string
+  /** JSON of the request for REST, protobuf for abci_query; the answer has the same form */
+  readonly request: { readonly json: string } | { readonly protobuf: Uint8Array }
+  /** whose state is asked for; 0: the newest */
+  readonly height: number
+}
+
+export type NativeAnswer =
+  | { readonly kind: 'json'; readonly height: number; readonly json: string }
+  | { readonly kind: 'protobuf'; readonly height: number; readonly protobuf: Uint8Array }
+  | ({ readonly kind: 'error' } & QueryFailure)
+
 // biome-ignore lint/suspicious/noExplicitAny: the type of each field is inferred from it
 type Fields = Readonly<Record<string, Field<any>>>
 type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
 
-export interface QueryDefinition<Q extends Fields, R extends Fields> {
+interface QueryDefinition<Q extends Fields, R extends Fields> {
   /** e.g. `cosmos.bank.v1beta1.Query` */
   readonly service: string
   /** e.g. `Balance` */
@@ -84,12 +124,70 @@ export function defineQuery<const Q extends Fields, const R extends Fields>(
   return query as unknown as NativeQuery
 }
 
-/** Queries by gRPC path. */
-export type QueryTable = ReadonlyMap<string, NativeQuery>
+/** A page of a list and what a client needs for the next one. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly pagination: PageResponse
+}
+
+/** One item that was asked for by its key, where a page of all would be the answer otherwise. */
+interface SingleItem<T> {
+  readonly items: readonly [T]
+  readonly pagination: undefined
+}
+
+interface PagedQueryDefinition<Q extends Fields, T> extends Omit<QueryDefinition<Q, Fields>, 'response' | 'run'> {
+  /** name of the list in the response, and the type of its items */
+  readonly list: readonly [name: string, item: Field<T>]
+  readonly run: (
+    context: QueryContext,
+    request: Values<Q>,
+  ) => Promise<Page<NonNullable<T>> | SingleItem<NonNullable<T>>>
+}
+
+/** Declares a query that answers with a page of a list: the list is the response's field 1, `pagination` its field 2. */
+export function definePagedQuery<const Q extends Fields, T>(definition: PagedQueryDefinition<Q, T>): NativeQuery {
+  const { list, run, ...query } = definition
+  const [name, item] = list
+  return defineQuery({
+    ...query,
+    response: { [name]: repeated(item), pagination: message(2, PageResponse) },
+    run: async (context, request) => {
+      const { items, pagination } = await run(context, request)
+      return { [name]: items, pagination }
+    },
+  })
+}
+
+/** Declares the query `Params`, which shows all parameters of a module. @param base of its REST paths */
+export function defineParamsQuery<T>(service: string, base: string, params: ParamsStore<T>): NativeQuery {
+  return defineQuery({
+    service,
+    name: 'Params',
+    get: [`${base}/params`],
+    request: {},
+    response: { params: embedded(1, params.type) },
+    run: ({ world }) => ({ params: params.get(world.native) }),
+  })
+}
 
 /** @throws Error when two queries have one path */
 export function createQueryTable(queries: readonly NativeQuery[]): QueryTable {
   const table = new Map(queries.map((query) => [query.path, query]))
   if (table.size !== queries.length) throw new Error('two queries have one path')
   return table
+}
+
+/**
+ * Lets the thread's other calls have a turn; for queries whose work depends on how much there is.
+ * @throws QueryError (rejects) when the query's time is over
+ */
+export function pauseUntilDeadline({ now, limits }: Pick<RpcContext, 'now' | 'limits'>): () => Promise<void> {
+  const deadlineMs = now() + limits.callTimeoutMs
+  return async () => {
+    await nextTurn()
+    if (now() > deadlineMs) {
+      throw new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long; ask for less, without a total')
+    }
+  }
 }

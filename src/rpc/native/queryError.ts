@@ -27,8 +27,8 @@ const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
 }
 
 /**
- * HTTP status of a code, as grpc-gateway has them; but for `unknown`, with which the SDK says that a simulated transaction fails,
- * and which is no fault of the server's.
+ * HTTP status of a code, as grpc-gateway has them, except for `unknown`: with it the SDK reports that a simulated transaction fails,
+ * which is no fault of the server.
  */
 const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
   2: 400,
@@ -66,7 +66,7 @@ export function notFound(message: string): QueryError {
   return new QueryError(GRPC_CODES.notFound, message)
 }
 
-/** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): in text, the code says only of what kind it is. */
+/** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code are in the text, gRPC's code is only a rough class. */
 export function fromSdkError({ codespace, code, message }: SdkError): QueryError {
   const isAbsent = codespace === 'sdk' && (code === SDK_ERRORS.notFound[0] || code === SDK_ERRORS.keyNotFound[0])
   const grpcCode = isAbsent ? GRPC_CODES.notFound : GRPC_CODES.invalidArgument

@@ -1,58 +1,62 @@
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../modules/moduleAccounts.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { PageRequest } from '../../modules/pagination.ts'
 import { delegationsOf, delegationsTo, getDelegation } from '../../modules/staking/delegations.ts'
 import { STAKING_PARAMS } from '../../modules/staking/params.ts'
-import { delegationToSdk, unbondingToSdk, validatorToSdk } from '../../modules/staking/sdkForms.ts'
+import {
+  getRedelegation,
+  type Redelegation,
+  type RedelegationWalk,
+  redelegationsFrom,
+  redelegationsOf,
+} from '../../modules/staking/redelegations.ts'
+import { delegationToSdk, redelegationToSdk, unbondingToSdk, validatorToSdk } from '../../modules/staking/sdkForms.ts'
 import {
   type BOND_STATUSES,
   DelegationResponse,
-  Params,
   Pool,
+  RedelegationResponse,
   SdkUnbondingDelegation,
   SdkValidator,
 } from '../../modules/staking/types.ts'
 import { getUnbonding, unbondingsFrom, unbondingsOf } from '../../modules/staking/unbonding.ts'
-import { getValidator, type Validator, validators } from '../../modules/staking/validators.ts'
+import { getValidator, getValidatorByConsensus, type Validator, validators } from '../../modules/staking/validators.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
-import { embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { concatBytes } from '../../primitives/bytes.ts'
+import { ONE } from '../../primitives/decimal.ts'
+import { defineMessage, embedded, int64, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { Journal } from '../../state/journal.ts'
 import { operatorText, readAccount, readOperator } from './addresses.ts'
-import { historicalInfoQuery } from './historicalInfoQuery.ts'
-import { addressWalk, paginate } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import { Header, headerFields } from './blockMessages.ts'
+import { addressKey, addressWalk, paginate, type Walk } from './paginate.ts'
+import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
-import { redelegationsQuery } from './redelegationsQuery.ts'
 
 const SERVICE = 'cosmos.staking.v1beta1.Query'
 const BASE = '/cosmos/staking/v1beta1'
 
-const PAGED_VALIDATORS = { validators: repeated(embedded(1, SdkValidator)), pagination: message(2, PageResponse) }
-const PAGED_DELEGATIONS = {
-  delegationResponses: repeated(embedded(1, DelegationResponse)),
-  pagination: message(2, PageResponse),
-}
-const PAGED_UNBONDINGS = {
-  unbondingResponses: repeated(embedded(1, SdkUnbondingDelegation)),
-  pagination: message(2, PageResponse),
-}
+const HistoricalInfo = defineMessage('cosmos.staking.v1beta1.HistoricalInfo', {
+  header: embedded(1, Header),
+  valset: repeated(embedded(2, SdkValidator)),
+})
+
 const OF_DELEGATOR = { delegatorAddr: string(1), pagination: message(2, PageRequest) }
 const OF_VALIDATOR = { validatorAddr: string(1), pagination: message(2, PageRequest) }
 const OF_BOTH = { delegatorAddr: string(1), validatorAddr: string(2) }
 
 /** x/staking/keeper/grpc_query.go */
 export const STAKING_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'Validators',
     get: [`${BASE}/validators`],
     request: { status: string(1), pagination: message(2, PageRequest) },
-    response: PAGED_VALIDATORS,
-    run: async (context, { status, pagination: page }) => {
+    list: ['validators', embedded(1, SdkValidator)],
+    run: (context, { status, pagination }) => {
       const wanted = readStatus(status)
       const walk = addressWalk((options) => validators(context.world.native, options), operatorOf)
-      const { items, pagination } = await paginate(context, page, walk, (validator) =>
+      return paginate(context, pagination, walk, (validator) =>
         wanted === undefined || validator.status === wanted ? validatorToSdk(validator) : undefined,
       )
-      return { validators: items, pagination }
     },
   }),
   defineQuery({
@@ -65,35 +69,31 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       validator: validatorToSdk(requireValidator(context, readOperator(validatorAddr))),
     }),
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'ValidatorDelegations',
     get: [`${BASE}/validators/{validator_addr}/delegations`],
     request: OF_VALIDATOR,
-    response: PAGED_DELEGATIONS,
-    run: async (context, { validatorAddr, pagination: page }) => {
+    list: ['delegationResponses', embedded(1, DelegationResponse)],
+    run: (context, { validatorAddr, pagination }) => {
       const validator = requireValidator(context, readOperator(validatorAddr))
       const walk = addressWalk(
         (options) => delegationsTo(context.world.native, validator.operator, options),
         delegatorOf,
       )
-      const { items, pagination } = await paginate(context, page, walk, (delegation) =>
-        delegationToSdk(delegation, validator),
-      )
-      return { delegationResponses: items, pagination }
+      return paginate(context, pagination, walk, (delegation) => delegationToSdk(delegation, validator))
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'ValidatorUnbondingDelegations',
     get: [`${BASE}/validators/{validator_addr}/unbonding_delegations`],
     request: OF_VALIDATOR,
-    response: PAGED_UNBONDINGS,
-    run: async (context, { validatorAddr, pagination: page }) => {
+    list: ['unbondingResponses', embedded(1, SdkUnbondingDelegation)],
+    run: (context, { validatorAddr, pagination }) => {
       const operator = readOperator(validatorAddr)
       const walk = addressWalk((options) => unbondingsFrom(context.world.native, operator, options), delegatorOf)
-      const { items, pagination } = await paginate(context, page, walk, unbondingToSdk)
-      return { unbondingResponses: items, pagination }
+      return paginate(context, pagination, walk, unbondingToSdk)
     },
   }),
   defineQuery({
@@ -122,46 +122,83 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       return { unbond: unbondingToSdk(unbonding) }
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'DelegatorDelegations',
     get: [`${BASE}/delegations/{delegator_addr}`],
     request: OF_DELEGATOR,
-    response: PAGED_DELEGATIONS,
-    run: async (context, { delegatorAddr, pagination: page }) => {
+    list: ['delegationResponses', embedded(1, DelegationResponse)],
+    run: (context, { delegatorAddr, pagination }) => {
       const delegator = readAccount(delegatorAddr)
-      const { items, pagination } = await paginate(context, page, ofDelegator(context, delegator), (delegation) =>
+      return paginate(context, pagination, ofDelegator(context, delegator), (delegation) =>
         delegationToSdk(delegation, requireValidator(context, delegation.operator)),
       )
-      return { delegationResponses: items, pagination }
     },
   }),
-  defineQuery({
+  definePagedQuery({
     service: SERVICE,
     name: 'DelegatorUnbondingDelegations',
     get: [`${BASE}/delegators/{delegator_addr}/unbonding_delegations`],
     request: OF_DELEGATOR,
-    response: PAGED_UNBONDINGS,
-    run: async (context, { delegatorAddr, pagination: page }) => {
+    list: ['unbondingResponses', embedded(1, SdkUnbondingDelegation)],
+    run: (context, { delegatorAddr, pagination }) => {
       const delegator = readAccount(delegatorAddr)
       const walk = addressWalk((options) => unbondingsOf(context.world.native, delegator, options), operatorOf)
-      const { items, pagination } = await paginate(context, page, walk, unbondingToSdk)
-      return { unbondingResponses: items, pagination }
+      return paginate(context, pagination, walk, unbondingToSdk)
     },
   }),
-  redelegationsQuery,
-  defineQuery({
+  // Those of a delegator, one between two validators, or all that left one validator.
+  definePagedQuery({
+    service: SERVICE,
+    name: 'Redelegations',
+    get: [`${BASE}/delegators/{delegator_addr}/redelegations`],
+    request: {
+      delegatorAddr: string(1),
+      srcValidatorAddr: string(2),
+      dstValidatorAddr: string(3),
+      pagination: message(4, PageRequest),
+    },
+    list: ['redelegationResponses', embedded(1, RedelegationResponse)],
+    run: async (context, { delegatorAddr, srcValidatorAddr, dstValidatorAddr, pagination }) => {
+      const { native } = context.world
+      if (delegatorAddr !== '' && srcValidatorAddr !== '' && dstValidatorAddr !== '') {
+        const delegator = readAccount(delegatorAddr)
+        const source = readOperator(srcValidatorAddr)
+        const found = getRedelegation(native, delegator, source, readOperator(dstValidatorAddr))
+        if (found === undefined) {
+          const from = `from validator address ${operatorText(source)}`
+          throw notFound(`redelegation not found for delegator address ${toBech32(delegator)} ${from}`)
+        }
+        return { items: [redelegationResponse(context, found)], pagination: undefined }
+      }
+      let walk: Walk<Redelegation>
+      if (delegatorAddr === '' && srcValidatorAddr !== '' && dstValidatorAddr === '') {
+        const source = readOperator(srcValidatorAddr)
+        walk = pairWalk(
+          (options) => redelegationsFrom(native, source, options),
+          ({ delegator, destination }) => [delegator, destination],
+        )
+      } else {
+        const delegator = readAccount(delegatorAddr)
+        walk = pairWalk(
+          (options) => redelegationsOf(native, delegator, options),
+          ({ source, destination }) => [source, destination],
+        )
+      }
+      return paginate(context, pagination, walk, (item) => redelegationResponse(context, item))
+    },
+  }),
+  definePagedQuery({
     service: SERVICE,
     name: 'DelegatorValidators',
     get: [`${BASE}/delegators/{delegator_addr}/validators`],
     request: OF_DELEGATOR,
-    response: PAGED_VALIDATORS,
-    run: async (context, { delegatorAddr, pagination: page }) => {
+    list: ['validators', embedded(1, SdkValidator)],
+    run: (context, { delegatorAddr, pagination }) => {
       const delegator = readAccount(delegatorAddr)
-      const { items, pagination } = await paginate(context, page, ofDelegator(context, delegator), ({ operator }) =>
+      return paginate(context, pagination, ofDelegator(context, delegator), ({ operator }) =>
         validatorToSdk(requireValidator(context, operator)),
       )
-      return { validators: items, pagination }
     },
   }),
   defineQuery({
@@ -178,7 +215,33 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       return { validator: validatorToSdk(requireValidator(context, operator)) }
     },
   }),
-  historicalInfoQuery,
+  /*
+   * The header and the validators of one of the last `historical_entries` blocks. Nothing is stored for it: the header and the set are in
+   * the blocks' records, and the rest about those validators is in the state after that block.
+   */
+  defineQuery({
+    service: SERVICE,
+    name: 'HistoricalInfo',
+    get: [`${BASE}/historical_info/{height}`],
+    request: { height: int64(1) },
+    response: { hist: message(1, HistoricalInfo) },
+    run: ({ world, block, chain, rpc }, { height: asked }) => {
+      if (asked < 0n) throw invalidArgument('height cannot be negative')
+      const { historicalEntries } = STAKING_PARAMS.get(world.native)
+      const isKept = asked > 0n && asked <= block.height && asked > block.height - historicalEntries
+      const header = isKept ? chain.consensusBlock(Number(asked))?.header : undefined
+      const set = isKept ? chain.validatorSetAt(Number(asked)) : undefined
+      if (header === undefined || set === undefined) throw notFound(`historical info for height ${asked} not found`)
+      const { native } = new Journal(rpc.view.stateAt(Number(asked)))
+      const valset = set.validators.flatMap(({ address }) => getValidatorByConsensus(native, address) ?? [])
+      return {
+        hist: {
+          header: { ...headerFields(header), proposerAddress: header.proposerAddress },
+          valset: valset.map(validatorToSdk),
+        },
+      }
+    },
+  }),
   defineQuery({
     service: SERVICE,
     name: 'Pool',
@@ -189,14 +252,7 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       pool: { notBondedTokens: world.getBalance(NOT_BONDED_POOL), bondedTokens: world.getBalance(BONDED_POOL) },
     }),
   }),
-  defineQuery({
-    service: SERVICE,
-    name: 'Params',
-    get: [`${BASE}/params`],
-    request: {},
-    response: { params: embedded(1, Params) },
-    run: ({ world }) => ({ params: STAKING_PARAMS.get(world.native) }),
-  }),
+  defineParamsQuery(SERVICE, BASE, STAKING_PARAMS),
 ]
 
 const STATUSES: ReadonlyMap<string, Validator['status']> = new Map<keyof typeof BOND_STATUSES, Validator['status']>([
@@ -241,4 +297,27 @@ function operatorOf({ operator }: { readonly operator: Address }): Address {
 
 function delegatorOf({ delegator }: { readonly delegator: Address }): Address {
   return delegator
+}
+
+const ADDRESS_BYTES = 20
+
+/** A list of redelegations whose keys are two addresses. */
+function pairWalk(
+  walk: (options: RedelegationWalk) => Iterable<Redelegation>,
+  keyOf: (item: Redelegation) => readonly [Address, Address],
+): Walk<Redelegation> {
+  return function* ({ start, reverse }) {
+    const from = start === undefined ? {} : { start: readPair(start) }
+    for (const item of walk({ ...from, reverse })) yield [concatBytes(...keyOf(item)), item]
+  }
+}
+
+function readPair(key: Uint8Array): readonly [Address, Address] {
+  return [addressKey(key.subarray(0, ADDRESS_BYTES)), addressKey(key.subarray(ADDRESS_BYTES))]
+}
+
+function redelegationResponse({ world }: QueryContext, redelegation: Redelegation): RedelegationResponse {
+  // A validator without delegations is removed: shares of it are worth nothing.
+  const removed = { tokens: 0n, delegatorShares: ONE }
+  return redelegationToSdk(redelegation, getValidator(world.native, redelegation.destination) ?? removed)
 }

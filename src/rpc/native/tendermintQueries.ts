@@ -5,15 +5,23 @@ import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } 
 import { nodeInfoJson } from '../comet/json/nodeInfoJson.ts'
 import { abciQuery } from './abciQuery.ts'
 import { consensusText } from './addresses.ts'
-import { toBlockIdMessage, toBlockMessage, toSdkBlock } from './blockMessages.ts'
-import { Block, BlockId, DefaultNodeInfo, SdkBlock, SetValidator } from './messages/cometTypes.ts'
+import {
+  Block,
+  BlockId,
+  DefaultNodeInfo,
+  SdkBlock,
+  SetValidator,
+  toBlockIdMessage,
+  toBlockMessage,
+  toSdkBlock,
+} from './blockMessages.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, type QueryContext, type QueryTable } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.base.tendermint.v1beta1.Service'
 const BASE = '/cosmos/base/tendermint/v1beta1'
-/** Explorers choose the dialect of all other queries by it. */
+/** Explorers choose by it which form of the other queries they use. */
 const COSMOS_SDK_VERSION = 'v0.50.13'
 
 const Module = defineMessage('cosmos.base.tendermint.v1beta1.Module', {

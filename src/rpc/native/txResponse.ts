@@ -5,11 +5,93 @@ import { decodeTransaction } from '../../chain/transactionCodec.ts'
 import { BASE_DENOM } from '../../modules/bank/supply.ts'
 import { Tx } from '../../modules/tx/txTypes.ts'
 import type { Address } from '../../primitives/address.ts'
-import { EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
-import type { AnyValue, ValueOf } from '../../primitives/protoSchema.ts'
+import { bytesToHex, EMPTY_BYTES, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
+import { bytesCodec, type ValueCodec, wrongForm } from '../../primitives/protoScalars.ts'
+import {
+  type AnyValue,
+  any,
+  bool,
+  bytes,
+  defineMessage,
+  embedded,
+  int64,
+  repeated,
+  string,
+  uint32,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
 import { entryTxResult } from '../comet/json/entryTxResult.ts'
 import { upperHex } from '../comet/json/text.ts'
-import { type AbciEvent, ExtensionOptionsEthereumTx, MsgEthereumTx, type TxResponse } from './messages/txMessages.ts'
+
+/* Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
+
+const EventAttribute = defineMessage('tendermint.abci.EventAttribute', {
+  key: string(1),
+  value: string(2),
+  index: bool(3),
+})
+
+export const AbciEvent = defineMessage('tendermint.abci.Event', {
+  type: string(1),
+  attributes: repeated(embedded(2, EventAttribute)),
+})
+
+const Attribute = defineMessage('cosmos.base.abci.v1beta1.Attribute', { key: string(1), value: string(2) })
+const StringEvent = defineMessage('cosmos.base.abci.v1beta1.StringEvent', {
+  type: string(1),
+  attributes: repeated(embedded(2, Attribute)),
+})
+const ABCIMessageLog = defineMessage('cosmos.base.abci.v1beta1.ABCIMessageLog', {
+  msgIndex: uint32(1),
+  log: string(2),
+  events: repeated(embedded(3, StringEvent)),
+})
+
+export const TxResponse = defineMessage('cosmos.base.abci.v1beta1.TxResponse', {
+  height: int64(1),
+  txhash: string(2),
+  codespace: string(3),
+  code: uint32(4),
+  data: string(5),
+  rawLog: string(6),
+  logs: repeated(embedded(7, ABCIMessageLog)),
+  info: string(8),
+  gasWanted: int64(9),
+  gasUsed: int64(10),
+  tx: any(11),
+  timestamp: string(12),
+  events: repeated(embedded(13, AbciEvent)),
+})
+
+export const GasInfo = defineMessage('cosmos.base.abci.v1beta1.GasInfo', { gasWanted: uint64(1), gasUsed: uint64(2) })
+
+export const Result = defineMessage('cosmos.base.abci.v1beta1.Result', {
+  data: bytes(1),
+  log: string(2),
+  events: repeated(embedded(3, AbciEvent)),
+  msgResponses: repeated(any(4)),
+})
+
+/** Bytes that JSON has as `0x…`. */
+const hexCodec: ValueCodec<Uint8Array> = {
+  ...bytesCodec,
+  toJson: bytesToHex,
+  fromJson: (json, _, place) => {
+    if (typeof json !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(json)) throw wrongForm(place, 'hex digits after 0x')
+    return hexToBytes(json)
+  },
+}
+
+/**
+ * cosmos.evm.vm.v1.MsgEthereumTx: how an EVM transaction looks on chains where all transactions are native ones. Its bytes are hex,
+ * the sender is base64, as cosmos/evm has them.
+ */
+export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', {
+  from: bytes(5),
+  raw: { ...bytes(6), codec: hexCodec as ValueCodec<unknown> },
+})
+export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.ExtensionOptionsEthereumTx', {})
 
 export type TxValue = ValueOf<typeof Tx>
 
@@ -50,8 +132,8 @@ export function showTransaction(
 }
 
 /**
- * The bytes of data.txs as a transaction. An EVM one shows as its message in an envelope, as on chains where all transactions
- * are native; it pays what it offers for all of its gas limit there.
+ * An entry of data.txs as a transaction. An EVM transaction becomes a MsgEthereumTx in an envelope, as on chains where all
+ * transactions are native; its fee there is what it offers for all of its gas limit.
  */
 export function toTx(raw: Uint8Array, sender: Address): TxValue {
   if (isNativeEntry(raw)) return Tx.decode(raw)

@@ -6,21 +6,108 @@ import { getOperator } from '../../modules/staking/operators.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesToHex, padLeft } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
-import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
-import { bytes, embedded, integer, message, optionalInteger, string, uint64 } from '../../primitives/protoSchema.ts'
+import { EMPTY_CODE_HASH, ZERO_HASH } from '../../primitives/hash.ts'
+import {
+  bool,
+  bytes,
+  defineMessage,
+  embedded,
+  enumeration,
+  int64,
+  integer,
+  message,
+  optionalInteger,
+  repeated,
+  string,
+  uint64,
+} from '../../primitives/protoSchema.ts'
+import { InvalidArgument } from '../errors.ts'
+import { openCall, runCall, toCallMessage } from '../eth/callExecution.ts'
+import { estimate, openEstimate } from '../eth/estimateGas.ts'
+import type { BlockSelector } from '../params/blockNumberOrHash.ts'
+import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
+import { TypeMismatch } from '../params/mismatch.ts'
+import { readStateOverrides } from '../params/stateOverrides.ts'
 import { readAccount, readConsensusAddress } from './addresses.ts'
-import { ChainConfig, VmParams } from './messages/vmMessages.ts'
-import { baseFeeAfter } from './nextBaseFee.ts'
+import { baseFeeAfter } from './feemarketQueries.ts'
 import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
-import { VM_CALL_QUERIES } from './vmCallQueries.ts'
 
 const SERVICE = 'cosmos.evm.vm.v1.Query'
 const BASE = '/cosmos/evm/vm/v1'
 /** Blocks whose hashes EIP-2935 keeps. */
 const HISTORY_SERVE_WINDOW = 8191n
 
-/** x/vm/keeper/grpc_query.go of cosmos/evm. Its traces are debug_trace… here. */
+/** `args` and `overrides` are the JSON that eth_call takes. */
+const CALL = { args: bytes(1), gasCap: uint64(2), proposerAddress: bytes(3), chainId: int64(4), overrides: bytes(5) }
+
+const ACCESS_TYPES = {
+  ACCESS_TYPE_PERMISSIONLESS: 0,
+  ACCESS_TYPE_RESTRICTED: 1,
+  ACCESS_TYPE_PERMISSIONED: 2,
+} as const
+
+const AccessControlType = defineMessage('cosmos.evm.vm.v1.AccessControlType', {
+  accessType: enumeration(1, ACCESS_TYPES),
+  accessControlList: repeated(string(2)),
+})
+const AccessControl = defineMessage('cosmos.evm.vm.v1.AccessControl', {
+  create: embedded(1, AccessControlType),
+  call: embedded(2, AccessControlType),
+})
+const ExtendedDenomOptions = defineMessage('cosmos.evm.vm.v1.ExtendedDenomOptions', { extendedDenom: string(1) })
+
+const VmParams = defineMessage('cosmos.evm.vm.v1.Params', {
+  evmDenom: string(1),
+  extraEips: repeated(int64(4)),
+  evmChannels: repeated(string(7)),
+  accessControl: embedded(8, AccessControl),
+  activeStaticPrecompiles: repeated(string(9)),
+  historyServeWindow: uint64(10),
+  extendedDenomOptions: message(11, ExtendedDenomOptions),
+})
+
+const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
+  homesteadBlock: optionalInteger(1),
+  daoForkBlock: optionalInteger(2),
+  daoForkSupport: bool(3),
+  eip150Block: optionalInteger(4),
+  eip155Block: optionalInteger(6),
+  eip158Block: optionalInteger(7),
+  byzantiumBlock: optionalInteger(8),
+  constantinopleBlock: optionalInteger(9),
+  petersburgBlock: optionalInteger(10),
+  istanbulBlock: optionalInteger(11),
+  muirGlacierBlock: optionalInteger(12),
+  berlinBlock: optionalInteger(13),
+  londonBlock: optionalInteger(17),
+  arrowGlacierBlock: optionalInteger(18),
+  grayGlacierBlock: optionalInteger(20),
+  mergeNetsplitBlock: optionalInteger(21),
+  chainId: uint64(24),
+  denom: string(25),
+  decimals: uint64(26),
+  shanghaiTime: optionalInteger(27),
+  cancunTime: optionalInteger(28),
+  pragueTime: optionalInteger(29),
+  verkleTime: optionalInteger(30),
+  osakaTime: optionalInteger(31),
+})
+
+const Log = defineMessage('cosmos.evm.vm.v1.Log', {
+  address: string(1),
+  topics: repeated(string(2)),
+  data: bytes(3),
+  blockNumber: uint64(4),
+  txHash: string(5),
+  txIndex: uint64(6),
+  blockHash: string(7),
+  index: uint64(8),
+  removed: bool(9),
+  blockTimestamp: uint64(10),
+})
+
+/** x/vm/keeper/grpc_query.go of cosmos/evm. EthCall and EstimateGas are eth_call and eth_estimateGas; its traces are debug_trace… here. */
 export const VM_QUERIES: readonly NativeQuery[] = [
   defineQuery({
     service: SERVICE,
@@ -100,7 +187,54 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       }),
     }),
   }),
-  ...VM_CALL_QUERIES,
+  defineQuery({
+    service: SERVICE,
+    name: 'EthCall',
+    get: [`${BASE}/eth_call`],
+    queue: 'heavy',
+    request: CALL,
+    response: {
+      hash: string(1),
+      logs: repeated(message(2, Log)),
+      ret: bytes(3),
+      vmError: string(4),
+      gasUsed: uint64(5),
+      maxUsedGas: uint64(6),
+      blockHash: bytes(7),
+      blockTimestamp: uint64(8),
+    },
+    messageNames: ['EthCallRequest', 'MsgEthereumTxResponse'],
+    run: async (context, call) => {
+      const { request, selector, state } = readCall(context, call)
+      const outcome = await runCall(openCall(context.rpc, selector, { state }), toCallMessage(request, context.rpc))
+      if (outcome.kind === 'skipped') throw invalidArgument(outcome.reason)
+      const { chain, block } = context
+      return {
+        hash: bytesToHex(ZERO_HASH),
+        logs: [],
+        ret: outcome.output,
+        vmError: outcome.failure ?? '',
+        gasUsed: outcome.gasUsed,
+        maxUsedGas: outcome.gasUsed,
+        blockHash: chain.hash(block.height) ?? ZERO_HASH,
+        blockTimestamp: BigInt(chain.header(block.height)?.timestamp ?? 0),
+      }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'EstimateGas',
+    get: [`${BASE}/estimate_gas`],
+    queue: 'heavy',
+    request: CALL,
+    response: { gas: uint64(1), ret: bytes(2), vmError: string(3) },
+    messageNames: ['EthCallRequest', 'EstimateGasResponse'],
+    run: async (context, call) => {
+      const { request, selector, state } = readCall(context, call)
+      const gas = await estimate(context.rpc, request, openEstimate(context.rpc, selector, { state }))
+      return { gas, ret: new Uint8Array(0), vmError: '' }
+    },
+  }),
   defineQuery({
     service: SERVICE,
     name: 'BaseFee',
@@ -172,4 +306,33 @@ function readSlot(text: string): Uint8Array {
   const digits = text.replace(/^0x/i, '')
   if (!/^[0-9a-f]{1,64}$/i.test(digits)) throw invalidArgument('a storage key is at most 64 hex digits')
   return new Uint8Array(Buffer.from(digits.padStart(64, '0'), 'hex'))
+}
+
+interface CallArguments {
+  readonly args: Uint8Array
+  readonly gasCap: bigint
+  readonly overrides: Uint8Array
+}
+
+/** The arguments of eth_call in a request. @throws QueryError */
+function readCall({ block }: QueryContext, { args, gasCap, overrides }: CallArguments) {
+  try {
+    const request = readCallRequest(parse(args))
+    const state = overrides.length === 0 ? undefined : readStateOverrides(parse(overrides))
+    const selector: BlockSelector = { kind: 'number', number: block.height }
+    return { request: limited(request, gasCap), selector, state }
+  } catch (error) {
+    const isWrong = error instanceof InvalidArgument || error instanceof TypeMismatch || error instanceof SyntaxError
+    throw isWrong ? invalidArgument(error.message) : error
+  }
+}
+
+function parse(json: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(json).toString('utf8'))
+}
+
+/** No more gas than the client wants to spend on it; 0: as much as the node allows. */
+function limited(request: CallRequest, gasCap: bigint): CallRequest {
+  if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
+  return { ...request, gas: gasCap }
 }

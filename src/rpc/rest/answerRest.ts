@@ -1,5 +1,5 @@
 import type { SocketMetrics } from '../../telemetry/metrics/socketMetrics.ts'
-import type { NativeAnswer, NativePort } from '../native/nativeCall.ts'
+import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
 import type { RestRouter, RouteMatch } from './pathTemplate.ts'
 import { requestJson } from './requestFields.ts'

@@ -1,0 +1,221 @@
+import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
+import { checkNativeSize } from '../../mempool/validateAdmission.ts'
+import { MESSAGES } from '../../modules/messages.ts'
+import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import { isSdkError } from '../../modules/sdkError.ts'
+import { decodeTransaction } from '../../modules/tx/decodedTransaction.ts'
+import { simulateNative } from '../../modules/tx/simulateNative.ts'
+import { Tx, TxMsgData } from '../../modules/tx/txTypes.ts'
+import { bytes, enumeration, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
+import { upperHex } from '../comet/json/text.ts'
+import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
+import { findTransactions, locateTransaction } from '../events/findTransactions.ts'
+import { SearchError } from '../events/search.ts'
+import { submitTransaction } from '../submitTransaction.ts'
+import { Block, BlockId, toBlockIdMessage, toBlockMessage } from './blockMessages.ts'
+import { baseFeeAfter } from './feemarketQueries.ts'
+import { paginate, positionWalk } from './paginate.ts'
+import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
+import { fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
+import { GasInfo, Result, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
+
+const SERVICE = 'cosmos.tx.v1beta1.Service'
+const BASE = '/cosmos/tx/v1beta1'
+
+const BROADCAST_MODES = {
+  BROADCAST_MODE_UNSPECIFIED: 0,
+  BROADCAST_MODE_BLOCK: 1,
+  BROADCAST_MODE_SYNC: 2,
+  BROADCAST_MODE_ASYNC: 3,
+} as const
+
+const ORDER_BY = { ORDER_BY_UNSPECIFIED: 0, ORDER_BY_ASC: 1, ORDER_BY_DESC: 2 } as const
+/** As CometBFT's tx_search. */
+const MAX_LIMIT = 100n
+
+/** x/auth/tx/service.go and client/broadcast.go of the SDK. */
+export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
+  // What a transaction would do in the next block, signatures or not. One that fails is an error with the gas that it used.
+  defineQuery({
+    service: SERVICE,
+    name: 'Simulate',
+    post: [`${BASE}/simulate`],
+    request: { tx: message(1, Tx), txBytes: bytes(2) },
+    response: { gasInfo: message(1, GasInfo), result: message(2, Result) },
+    run: (context, { tx, txBytes }) => {
+      const raw = txBytes.length === 0 && tx !== undefined ? Tx.encode(tx) : txBytes
+      if (raw.length === 0) throw invalidArgument('empty txBytes is not allowed')
+      // It runs without a gas limit: its messages, which are its bytes, bound the work.
+      const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
+      if (oversized !== undefined) throw failed(oversized.message, 0n)
+      const { world, block, rpc } = context
+      const { chainId, evmChainId } = rpc.chain
+      const outcome = simulateNative(raw, {
+        world,
+        block: { height: block.height + 1, timeMs: block.timeMs + rpc.chain.blockIntervalMs },
+        baseFeePerGas: baseFeeAfter(context),
+        rules: { chainId, evmChainId, messages: MESSAGES },
+      })
+      if (isSdkError(outcome)) throw failed(outcome.message, 0n)
+      const { code, log, data, events, gasWanted, gasUsed } = outcome
+      if (code !== 0) throw failed(log, gasUsed)
+      const { msgResponses } = TxMsgData.decode(data)
+      return { gasInfo: { gasWanted, gasUsed }, result: { data, log, events: events.map(toAbciEvent), msgResponses } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'GetTx',
+    get: [`${BASE}/txs/{hash}`],
+    request: { hash: string(1) },
+    response: { tx: message(1, Tx), txResponse: message(2, TxResponse) },
+    run: async ({ chain }, { hash }) => {
+      const digits = hash.replace(/^0x/i, '')
+      if (digits === '') throw invalidArgument('tx hash cannot be empty')
+      if (!/^[0-9a-f]{64}$/i.test(digits))
+        throw invalidArgument(`a tx hash is 64 hex digits, not ${hash.slice(0, 100)}`)
+      const found = await locateTransaction(chain, new Uint8Array(Buffer.from(digits, 'hex')))
+      const shown = found && showTransaction(chain, found)
+      if (shown === undefined) throw notFound(`tx not found: ${hash}`)
+      return { tx: shown.tx, txResponse: shown.response }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'BroadcastTx',
+    post: [`${BASE}/txs`],
+    request: { txBytes: bytes(1), mode: enumeration(2, BROADCAST_MODES) },
+    response: { txResponse: message(1, TxResponse) },
+    run: async ({ rpc }, { txBytes, mode }) => {
+      if (txBytes.length === 0) throw invalidArgument('invalid empty tx')
+      if (mode !== BROADCAST_MODES.BROADCAST_MODE_SYNC && mode !== BROADCAST_MODES.BROADCAST_MODE_ASYNC) {
+        throw invalidArgument('unsupported broadcast mode; supported types: sync, async')
+      }
+      const { hash, code, codespace, log } = await submitTransaction(rpc, txBytes)
+      const txhash = upperHex(hash)
+      // A client that asks for async does not want the result.
+      const checked = mode === BROADCAST_MODES.BROADCAST_MODE_SYNC ? { code, codespace, rawLog: log } : {}
+      return { txResponse: TxResponse.create({ txhash, ...checked }) }
+    },
+  }),
+  // By `query`, or by `events` of older clients, which all have to be met.
+  defineQuery({
+    service: SERVICE,
+    name: 'GetTxsEvent',
+    get: [`${BASE}/txs`],
+    queue: 'heavy',
+    request: {
+      events: repeated(string(1)),
+      pagination: message(2, PageRequest),
+      orderBy: enumeration(3, ORDER_BY),
+      page: uint64(4),
+      limit: uint64(5),
+      query: string(6),
+    },
+    response: {
+      txs: repeated(message(1, Tx)),
+      txResponses: repeated(message(2, TxResponse)),
+      pagination: message(3, PageResponse),
+      total: uint64(4),
+    },
+    run: async (context, { events, query, orderBy, ...paging }) => {
+      const text = query === '' ? events.join(' AND ') : query
+      if (text === '') throw invalidArgument('query cannot be empty')
+      const { page, limit } = readPage(paging)
+      const found = await search(context, text)
+      const ordered = orderBy === ORDER_BY.ORDER_BY_DESC ? found.toReversed() : found
+      const start = (page - 1n) * limit
+      const onPage = start < ordered.length ? ordered.slice(Number(start), Number(start + limit)) : []
+      const shown = onPage.flatMap((position) => showTransaction(context.chain, position) ?? [])
+      return {
+        txs: shown.map(({ tx }) => tx),
+        txResponses: shown.map(({ response }) => response),
+        pagination: undefined,
+        total: BigInt(found.length),
+      }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'GetBlockWithTxs',
+    get: [`${BASE}/txs/block/{height}`],
+    request: { height: int64(1), pagination: message(2, PageRequest) },
+    response: {
+      txs: repeated(message(1, Tx)),
+      blockId: message(2, BlockId),
+      block: message(3, Block),
+      pagination: message(4, PageResponse),
+    },
+    run: async (context, { height: asked, pagination: page }) => {
+      const { chain } = context
+      if (asked < 1n || asked > chain.headHeight) {
+        throw invalidArgument(
+          `requested height ${asked} but height must not be less than 1 or greater than the current height ${chain.headHeight}`,
+        )
+      }
+      const height = Number(asked)
+      const block = chain.consensusBlock(height)
+      if (block === undefined) throw notFound(`block ${height} is not available`)
+      const walk = positionWalk([...block.txs.keys()])
+      const { items, pagination } = await paginate(
+        context,
+        page,
+        walk,
+        (position) => showTransaction(chain, { height, position })?.tx,
+      )
+      return { txs: items, blockId: toBlockIdMessage(chain.blockId(height)!), block: toBlockMessage(block), pagination }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'TxDecode',
+    post: [`${BASE}/decode`],
+    request: { txBytes: bytes(1) },
+    response: { tx: message(1, Tx) },
+    run: (_, { txBytes }) => {
+      if (txBytes.length === 0) throw invalidArgument('invalid empty tx bytes')
+      const decoded = decodeTransaction(txBytes, MESSAGES)
+      if (isSdkError(decoded)) throw fromSdkError(decoded)
+      const { body, authInfo, txRaw } = decoded
+      return { tx: { body, authInfo, signatures: txRaw.signatures } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'TxEncode',
+    post: [`${BASE}/encode`],
+    request: { tx: message(1, Tx) },
+    response: { txBytes: bytes(1) },
+    run: (_, { tx }) => {
+      if (tx === undefined) throw invalidArgument('invalid empty tx')
+      return { txBytes: Tx.encode(tx) }
+    },
+  }),
+]
+
+async function search({ chain, rpc }: QueryContext, text: string) {
+  try {
+    return await findTransactions(chain, parseEventQuery(text), { pause: pauseUntilDeadline(rpc) })
+  } catch (error) {
+    if (error instanceof EventQueryError) throw invalidArgument(error.message)
+    if (error instanceof SearchError) throw new QueryError(GRPC_CODES.resourceExhausted, error.message)
+    throw error
+  }
+}
+
+/** Older clients have the page in `pagination`. */
+function readPage(asked: {
+  readonly page: bigint
+  readonly limit: bigint
+  readonly pagination: PageRequest | undefined
+}): { readonly page: bigint; readonly limit: bigint } {
+  const { offset = 0n, limit: oldLimit = 0n } = asked.pagination ?? {}
+  const wanted = asked.limit === 0n ? oldLimit : asked.limit
+  const limit = wanted === 0n || wanted > MAX_LIMIT ? MAX_LIMIT : wanted
+  const page = asked.page === 0n ? offset / limit + 1n : asked.page
+  return { page, limit }
+}
+
+function failed(reason: string, gasUsed: bigint): QueryError {
+  return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '${gasUsed}'`)
+}
