@@ -3,8 +3,8 @@ import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
 import type { ExecutionResult } from './engine.ts'
 import type { PrecompileTable } from './precompile.ts'
+import { isStandardPrecompile } from './precompileAddresses.ts'
 import type { Rules } from './rules.ts'
-import { isStandardPrecompile } from './standardPrecompiles.ts'
 import type { TransactionMessage } from './transition.ts'
 
 /** A message to an account where no code runs. */

@@ -1,6 +1,6 @@
 import type { Log } from '../../src/chain/log.ts'
 import type { ValueTransfer } from '../../src/chain/valueTransfer.ts'
-import { isStandardPrecompile } from '../../src/evm/standardPrecompiles.ts'
+import { isStandardPrecompile } from '../../src/evm/precompileAddresses.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { FuzzCase } from './fuzzCase.ts'
 import type { CaseResult, MessageResult } from './runCase.ts'

@@ -1,10 +1,10 @@
 import type { Engine } from '../engine.ts'
+import type { WasmModule } from '../webAssembly.ts'
 import { isKnownFork } from './wasm/environment.ts'
 import { loadEvmModule } from './wasm/evmModule.ts'
-import type { EvmModule } from './wasm/webAssembly.ts'
 
 /** Which engine runs, with what it needs. Threads can be handed it. */
-export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: EvmModule }
+export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: WasmModule }
 
 export interface EngineOptions {
   /** of the wasm engine's hash tables, 64 random bits: it moves time, never results */

@@ -1,8 +1,7 @@
 import { bytesToBigInt, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { recoverPublicKey } from '../../primitives/secp256k1.ts'
-import { padRight } from './padRight.ts'
-import type { StandardPrecompile } from './standardPrecompile.ts'
+import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
 /** 0x01: the address that signed a digest (yellow paper, appendix E.1). What belongs to no key gives no bytes. */
 export const ecrecover: StandardPrecompile = {

@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
 import { bytesToBigInt, EMPTY_BYTES, stripZeros, toBuffer } from '../../primitives/bytes.ts'
-import { type ModexpSizes, modexpGas } from './modexpGas.ts'
-import { type Exponent, modexpPower } from './modexpPower.ts'
-import { padRight } from './padRight.ts'
-import type { StandardPrecompile } from './standardPrecompile.ts'
+import { WebAssembly } from '../webAssembly.ts'
+import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
 /** EIP-7823. */
 const MAX_LENGTH = 1_024n
@@ -62,4 +62,175 @@ function sizesOf(input: Uint8Array): ModexpSizes {
   const start = baseLength < BigInt(input.length) ? 96 + Number(baseLength) : input.length
   const exponentHead = bytesToBigInt(padRight(input.subarray(start), headLength))
   return { baseLength, exponentLength, modulusLength, exponentHead }
+}
+
+/** What the header of MODEXP's input says, and the exponent's first 32 bytes (fewer when it is shorter). */
+interface ModexpSizes {
+  readonly baseLength: bigint
+  readonly exponentLength: bigint
+  readonly modulusLength: bigint
+  readonly exponentHead: bigint
+}
+
+/** Gas of MODEXP: EIP-2565, from Osaka on EIP-7883. Exact for every size, most of which no gas limit reaches. */
+function modexpGas(sizes: ModexpSizes, fork: Hardfork): bigint {
+  const { baseLength, exponentLength, modulusLength, exponentHead } = sizes
+  const isOsaka = includesFork(fork, 'osaka')
+  const longest = baseLength > modulusLength ? baseLength : modulusLength
+  const words = (longest + 7n) / 8n
+  const excess = exponentLength > 32n ? exponentLength - 32n : 0n
+  let iterations = excess * (isOsaka ? 16n : 8n) + BigInt(Math.max(bitLength(exponentHead) - 1, 0))
+  if (iterations < 1n) iterations = 1n
+  if (isOsaka) {
+    const gas = (longest > 32n ? 2n * words * words : 16n) * iterations
+    return gas > 500n ? gas : 500n
+  }
+  const gas = (words * words * iterations) / 3n
+  return gas > 200n ? gas : 200n
+}
+
+function bitLength(value: bigint): number {
+  return value === 0n ? 0 : value.toString(2).length
+}
+
+/** An exponent: bytes, the first of which is not zero, and as many zeros after them as make up `length`. */
+interface Exponent {
+  readonly bytes: Uint8Array
+  readonly length: number
+}
+
+/** Exponents of so few bits are left to JavaScript's integers: moving numbers to WebAssembly takes longer. */
+const SHORT_EXPONENT_BITS = 4
+
+/** base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
+function modexpPower(base: bigint, exponent: Exponent, modulus: bigint): bigint {
+  if (modulus === 1n) return 0n
+  if (exponent.bytes.length === 0) return 1n
+  if (base <= 1n) return base
+  if (exponent.length === 1 && exponent.bytes[0]! < 1 << SHORT_EXPONENT_BITS) {
+    return base ** BigInt(exponent.bytes[0]!) % modulus
+  }
+  const twos = trailingZeros(modulus)
+  if (twos === 0) return powerModuloOdd(base, exponent, modulus)
+  const low = powerModuloTwo(BigInt.asUintN(twos, base), exponent, twos)
+  const odd = modulus >> BigInt(twos)
+  if (odd === 1n) return low
+  // what is `high` modulo the odd part and `low` modulo 2 ** twos
+  const high = powerModuloOdd(base % odd, exponent, odd)
+  return high + odd * BigInt.asUintN(twos, (low - high) * inverseModuloTwo(odd, twos))
+}
+
+/** assembly/precompiles/modexp.ts. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  prepare(limbs: number, room: number): number
+  setNumber(slot: number, address: number, length: number): void
+  getResult(address: number, length: number): void
+  powerModuloOdd(exponent: number, present: number, length: number, negatedInverse: number): void
+  powerModuloTwo(exponent: number, present: number, length: number, mask: number): void
+}
+
+const SLOT = { modulus: 0, result: 1, square: 2 } as const
+const LIMB_BITS = 28
+
+const BINARY = new URL('../../../dist/modexp.wasm', import.meta.url)
+const wasm = load()
+
+function load(): Exports {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(BINARY)
+  } catch (cause) {
+    throw new Error(`${fileURLToPath(BINARY)} cannot be read: run \`npm run build\``, { cause })
+  }
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
+}
+
+function powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): bigint {
+  if (base === 0n || modulus === 1n) return 0n
+  const length = byteLength(modulus)
+  // R = 2 ** (28 · limbs) is at least four times the modulus; limbs go in pairs
+  const limbs = 2 * Math.ceil((length * 8 + 2) / (2 * LIMB_BITS))
+  const squaredR = (1n << BigInt(2 * LIMB_BITS * limbs)) % modulus
+  const at = prepare(limbs, length, exponent)
+  put(SLOT.modulus, modulus, at, length)
+  put(SLOT.square, squaredR, at, length)
+  put(SLOT.result, base, at, length)
+  putBytes(exponent.bytes, at + length)
+  const negatedInverse = Number(BigInt.asUintN(LIMB_BITS, -inverseModuloTwo(modulus, LIMB_BITS)))
+  wasm.powerModuloOdd(at + length, exponent.bytes.length, exponent.length, negatedInverse)
+  const result = get(at, length)
+  return result === modulus ? 0n : result
+}
+
+function powerModuloTwo(base: bigint, longExponent: Exponent, bits: number): bigint {
+  if (base === 0n) return 0n
+  let exponent = longExponent
+  const length = Math.ceil(bits / 8)
+  if ((base & 1n) === 1n) {
+    // the order of an odd number divides 2 ** bits
+    exponent = lastBytes(exponent, length)
+    if (exponent.length === 0) return 1n
+  } else if (exponent.length > 4 || bytesToBigInt(lastBytes(exponent, 4).bytes) >= BigInt(bits)) {
+    // each factor brings a zero at least
+    return 0n
+  }
+  const limbs = 2 * Math.ceil(bits / (2 * LIMB_BITS))
+  const at = prepare(limbs, length, exponent)
+  put(SLOT.result, base, at, length)
+  putBytes(exponent.bytes, at + length)
+  // where the second limb of the last pair is not needed, the bytes are cut below
+  const topBits = Math.min(LIMB_BITS, Math.max(bits - LIMB_BITS * (limbs - 1), 0))
+  wasm.powerModuloTwo(at + length, exponent.bytes.length, exponent.length, 2 ** topBits - 1)
+  return BigInt.asUintN(bits, get(at, length))
+}
+
+/** The exponent modulo 256 ** count, all of its bytes present. */
+function lastBytes({ bytes, length }: Exponent, count: number): Exponent {
+  const start = Math.max(length - count, 0)
+  const last = new Uint8Array(length - start)
+  last.set(bytes.subarray(start))
+  const stripped = stripZeros(last)
+  return { bytes: stripped, length: stripped.length }
+}
+
+function prepare(limbs: number, length: number, exponent: Exponent): number {
+  const at = wasm.prepare(limbs, length + exponent.bytes.length)
+  if (at === 0) throw new Error(`no memory for ${limbs} limbs`)
+  return at
+}
+
+function put(slot: number, value: bigint, at: number, length: number): void {
+  Buffer.from(wasm.memory.buffer, at, length).write(value.toString(16).padStart(length * 2, '0'), 'hex')
+  wasm.setNumber(slot, at, length)
+}
+
+function putBytes(bytes: Uint8Array, at: number): void {
+  new Uint8Array(wasm.memory.buffer, at, bytes.length).set(bytes)
+}
+
+function get(at: number, length: number): bigint {
+  wasm.getResult(at, length)
+  return bytesToBigInt(new Uint8Array(wasm.memory.buffer, at, length))
+}
+
+function byteLength(value: bigint): number {
+  return Math.ceil(value.toString(16).length / 2)
+}
+
+function trailingZeros(value: bigint): number {
+  let zeros = 0
+  while (BigInt.asUintN(32, value >> BigInt(zeros)) === 0n) zeros += 32
+  const word = Number(BigInt.asUintN(32, value >> BigInt(zeros)))
+  return zeros + 31 - Math.clz32(word & -word)
+}
+
+/** The inverse of an odd value modulo 2 ** bits: each step of Newton's doubles the bits that are right. */
+function inverseModuloTwo(value: bigint, bits: number): bigint {
+  let inverse = 1n
+  for (let known = 1; known < bits; ) {
+    known = Math.min(2 * known, bits)
+    inverse = BigInt.asUintN(known, inverse * (2n - BigInt.asUintN(known, value) * inverse))
+  }
+  return inverse
 }

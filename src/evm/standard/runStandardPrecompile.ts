@@ -3,46 +3,45 @@ import type { Address } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { PrecompileResult } from '../precompile.ts'
 import { type PrecompileGas, takePrecompileGas, takesPrecompileGas } from '../precompileGas.ts'
-import { blake2F } from './blake2F.ts'
-import { bls12G1Add } from './bls12G1Add.ts'
-import { bls12G1Msm } from './bls12G1Msm.ts'
-import { bls12G2Add } from './bls12G2Add.ts'
-import { bls12G2Msm } from './bls12G2Msm.ts'
-import { bls12MapFp2ToG2 } from './bls12MapFp2ToG2.ts'
-import { bls12MapFpToG1 } from './bls12MapFpToG1.ts'
-import { bls12Pairing } from './bls12Pairing.ts'
-import { bn254Add } from './bn254Add.ts'
-import { bn254Mul } from './bn254Mul.ts'
-import { bn254Pairing } from './bn254Pairing.ts'
-import { ecrecover } from './ecrecover.ts'
-import { identity } from './identity.ts'
-import { modexp } from './modexp.ts'
-import { p256Verify } from './p256Verify.ts'
-import { pointEvaluation } from './pointEvaluation.ts'
-import { ripemd160 } from './ripemd160.ts'
-import { sha256 } from './sha256.ts'
-import type { StandardPrecompile } from './standardPrecompile.ts'
-
-/** By the last byte of the address, from 0x01 on. */
-const BY_NUMBER: readonly StandardPrecompile[] = [
-  ecrecover,
-  sha256,
-  ripemd160,
-  identity,
-  modexp,
-  bn254Add,
-  bn254Mul,
-  bn254Pairing,
-  blake2F,
-  pointEvaluation,
+import { blake2fPrecompile } from './blake2f.ts'
+import {
   bls12G1Add,
   bls12G1Msm,
   bls12G2Add,
   bls12G2Msm,
-  bls12Pairing,
-  bls12MapFpToG1,
   bls12MapFp2ToG2,
-]
+  bls12MapFpToG1,
+  bls12Pairing,
+} from './bls12381.ts'
+import { bn254Add, bn254Mul, bn254Pairing } from './bn254.ts'
+import { ecrecover } from './ecrecover.ts'
+import { identity, ripemd160, sha256 } from './hashes.ts'
+import { modexp } from './modexp.ts'
+import { p256Verify } from './p256.ts'
+import { pointEvaluation } from './pointEvaluation.ts'
+import type { StandardPrecompile } from './standardPrecompile.ts'
+
+/** Ethereum's precompiles by the number that their address is. */
+const BY_NUMBER: Readonly<Record<number, StandardPrecompile>> = {
+  1: ecrecover,
+  2: sha256,
+  3: ripemd160,
+  4: identity,
+  5: modexp,
+  6: bn254Add,
+  7: bn254Mul,
+  8: bn254Pairing,
+  9: blake2fPrecompile,
+  10: pointEvaluation,
+  11: bls12G1Add,
+  12: bls12G1Msm,
+  13: bls12G2Add,
+  14: bls12G2Msm,
+  15: bls12Pairing,
+  16: bls12MapFpToG1,
+  17: bls12MapFp2ToG2,
+  256: p256Verify,
+}
 
 /**
  * Runs one of Ethereum's precompiles, with the gas of Berlin to Osaka. A failure takes all gas. The output is the caller's to
@@ -76,7 +75,7 @@ export function standardPrecompileGas(address: Address, input: Uint8Array, fork:
 
 function precompileAt(address: Address): StandardPrecompile {
   const number = address[18]! * 256 + address[19]!
-  const precompile = number === 0x100 ? p256Verify : BY_NUMBER[number - 1]
+  const precompile = BY_NUMBER[number]
   if (precompile === undefined) throw new Error(`no precompile has the number ${number}`)
   return precompile
 }

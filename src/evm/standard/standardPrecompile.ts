@@ -9,3 +9,18 @@ export interface StandardPrecompile {
   /** The output, which is the caller's to keep, or why there is none, in geth's words. Called when the gas is paid. */
   run(input: Uint8Array, fork: Hardfork): Uint8Array | string
 }
+
+/** The first `length` bytes of an input, as if zeros followed it (a view of `data` when it is long enough). */
+export function padRight(data: Uint8Array, length: number): Uint8Array {
+  if (data.length >= length) return data.subarray(0, length)
+  const padded = new Uint8Array(length)
+  padded.set(data)
+  return padded
+}
+
+/** The output of a precompile that verifies something: a word of 32 bytes, 1 or 0. */
+export function toWord(value: boolean): Uint8Array {
+  const word = new Uint8Array(32)
+  if (value) word[31] = 1
+  return word
+}

@@ -1,6 +1,6 @@
 import { recoverAuthority } from '../../evm/authorization.ts'
 import { createAddress } from '../../evm/contractAddress.ts'
-import { standardPrecompiles } from '../../evm/standardPrecompiles.ts'
+import { standardPrecompiles } from '../../evm/precompileAddresses.ts'
 import type { CallMessage } from '../../evm/transition.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import { serverError } from '../errors.ts'

@@ -1,7 +1,7 @@
 import type { BlockContext } from '../../evm/engine.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
+import { isStandardPrecompile } from '../../evm/precompileAddresses.ts'
 import type { Rules } from '../../evm/rules.ts'
-import { isStandardPrecompile } from '../../evm/standardPrecompiles.ts'
 import { type Address, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesKey, compareBytes } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
-import { type WasmMemory, WebAssembly } from '../../../src/evm/engines/wasm/webAssembly.ts'
+import { type WasmMemory, WebAssembly } from '../../../src/evm/webAssembly.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const ENTRY = 'assembly/entry.ts'

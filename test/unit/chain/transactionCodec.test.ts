@@ -12,7 +12,7 @@ import {
   type UnsignedTransaction,
 } from '../../../src/chain/transactionCodec.ts'
 import { recoverSender, signingHash, signTransaction, unsignedHash } from '../../../src/chain/transactionSender.ts'
-import { evmCrypto } from '../../../src/evm/crypto.ts'
+import { evmCrypto } from '../../../src/evm/engines/reference/evmCrypto.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { DecodingError, encodeRLP, type RLPInput } from '../../../src/primitives/rlp.ts'
 import { SECP256K1_ORDER } from '../../../src/primitives/secp256k1.ts'

@@ -1,7 +1,7 @@
 import { type Common, createCustomCommon, Hardfork as EthereumJSHardfork, Mainnet } from '@ethereumjs/common'
 import type { Hardfork } from '../../../chain/hardfork.ts'
-import { evmCrypto } from '../../crypto.ts'
 import type { Rules } from '../../rules.ts'
+import { evmCrypto } from './evmCrypto.ts'
 
 /** The chain parameters of `@ethereumjs/common` under `rules`, with our crypto. */
 export function createChainCommon(rules: Rules): Common {

@@ -1,9 +1,9 @@
 import { EVM, EVMError, EVMMockBlockchain, type ExecResult } from '@ethereumjs/evm'
 import { createZeroAddress } from '@ethereumjs/util'
 import { bytesToBigInt } from '../../../primitives/bytes.ts'
-import { evmCrypto } from '../../crypto.ts'
 import { createChainCommon } from './chainCommon.ts'
 import { constantGas } from './constantGas.ts'
+import { evmCrypto } from './evmCrypto.ts'
 import { recordUnpriced } from './failures.ts'
 import { stackFault } from './stackBounds.ts'
 

@@ -3,7 +3,7 @@ import type { Account, Address } from '@ethereumjs/util'
 import type { Hardfork } from '../../../chain/hardfork.ts'
 import { hexToBytes } from '../../../primitives/bytes.ts'
 import type { WorldState } from '../../../state/world.ts'
-import { isStandardPrecompile } from '../../standardPrecompiles.ts'
+import { isStandardPrecompile } from '../../precompileAddresses.ts'
 
 /** What `@ethereumjs/evm` asks of its journal. */
 type EVMJournal = Pick<EVM['journal'], keyof EVM['journal']>

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type EvmModule, WebAssembly } from './webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../webAssembly.ts'
 
 const BINARY = new URL('../../../../dist/evm.wasm', import.meta.url)
 
@@ -14,7 +14,7 @@ export class EvmModuleError extends Error {
  * @param location of the binary; by default where the build puts it
  * @throws EvmModuleError that tells the operator what to do
  */
-export async function loadEvmModule(location: URL = BINARY): Promise<EvmModule> {
+export async function loadEvmModule(location: URL = BINARY): Promise<WasmModule> {
   let bytes: Uint8Array
   try {
     bytes = await readFile(location)

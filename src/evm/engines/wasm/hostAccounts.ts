@@ -13,8 +13,8 @@ import {
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../primitives/hash.ts'
+import { isStandardPrecompile } from '../../precompileAddresses.ts'
 import { recordTransfer } from '../../recordTransfer.ts'
-import { isStandardPrecompile } from '../../standardPrecompiles.ts'
 import type { RunState } from './runState.ts'
 
 const WORD_BITS = 256

@@ -3,13 +3,13 @@ import type { Address } from '../../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { createAddress } from '../../contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
+import type { WasmModule } from '../../webAssembly.ts'
 import { FAILURE_WORDS } from '../failureMessages.ts'
 import { engineFailureMessages } from './engineFailureMessages.ts'
 import { beginContract, isOccupied } from './hostCreation.ts'
 import { closeCheckpoint, openCheckpoint } from './hostJournal.ts'
 import type { RunState } from './runState.ts'
 import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
-import type { EvmModule } from './webAssembly.ts'
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: at most about 20 ms. */
 const SLICE_GAS = 5_000_000n
@@ -35,7 +35,7 @@ export interface WasmEngineOptions extends InstanceOptions {
  * pool; one whose run threw is in an unknown state and is never used again.
  * @param module the same for all threads of the process
  */
-export function createWasmEngine(module: EvmModule, options: WasmEngineOptions): Engine {
+export function createWasmEngine(module: WasmModule, options: WasmEngineOptions): Engine {
   const idle: WasmInstance[] = []
   return {
     name: 'wasm',

@@ -17,6 +17,7 @@ import {
 import type { Address } from '../../../primitives/address.ts'
 import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
 import type { Rules } from '../../rules.ts'
+import { type WasmMemory, type WasmModule, WebAssembly } from '../../webAssembly.ts'
 import { EngineTrapError } from '../engineTrapError.ts'
 import type { EngineFailure } from './engineFailureMessages.ts'
 import { writeBlock, writeTransaction } from './environment.ts'
@@ -29,7 +30,6 @@ import { storageImports } from './hostStorage.ts'
 import { LinearMemory } from './linearMemory.ts'
 import type { EngineExports, RunState } from './runState.ts'
 import { createTracing, tracingImports } from './wasmTracing.ts'
-import { type EvmModule, type WasmMemory, WebAssembly } from './webAssembly.ts'
 
 interface Exports extends EngineExports {
   readonly memory: WasmMemory
@@ -78,7 +78,7 @@ export class WasmInstance {
   #block: BlockContext | undefined
   #rules: Rules | undefined
 
-  constructor(module: EvmModule, { hashSeed, loop = 0 }: InstanceOptions) {
+  constructor(module: WasmModule, { hashSeed, loop = 0 }: InstanceOptions) {
     const run = {
       world: NO_ENVIRONMENT.world,
       environment: NO_ENVIRONMENT,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { standardPrecompiles } from '../../../../src/evm/precompileAddresses.ts'
 import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardPrecompile.ts'
-import { standardPrecompiles } from '../../../../src/evm/standardPrecompiles.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
 import { blsG1, blsG2, bnG1, bnG2, words } from './curvePoints.ts'
 import { precompileAddress } from './secondOpinion.ts'

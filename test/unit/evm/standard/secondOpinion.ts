@@ -1,7 +1,7 @@
 import { createCustomCommon, Mainnet } from '@ethereumjs/common'
 import { EVM, EVMMockBlockchain, type ExecResult, NobleBLS, NobleBN254 } from '@ethereumjs/evm'
 import type { Hardfork } from '../../../../src/chain/hardfork.ts'
-import { evmCrypto } from '../../../../src/evm/crypto.ts'
+import { evmCrypto } from '../../../../src/evm/engines/reference/evmCrypto.ts'
 import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardPrecompile.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LinearMemory } from '../../../../../src/evm/engines/wasm/linearMemory.ts'
-import { WebAssembly } from '../../../../../src/evm/engines/wasm/webAssembly.ts'
+import { WebAssembly } from '../../../../../src/evm/webAssembly.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../../../../src/primitives/bytes.ts'
 
 const AT = 40

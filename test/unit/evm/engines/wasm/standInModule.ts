@@ -1,5 +1,5 @@
 import asc from 'assemblyscript/asc'
-import { type EvmModule, WebAssembly } from '../../../../../src/evm/engines/wasm/webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../../../../src/evm/webAssembly.ts'
 
 /** What the stand-in does, by the first byte of the message's data; it returns how many runs its instance has begun. */
 export const SUCCEED = 0
@@ -53,7 +53,7 @@ export function run(slice: i64): i32 {
 `
 
 /** A module with the engine's exports that runs no code: for what the host does around runs. */
-export async function compileStandIn(): Promise<EvmModule> {
+export async function compileStandIn(): Promise<WasmModule> {
   let binary: Uint8Array | undefined
   const { error, stderr } = await asc.main(
     ['standIn.ts', '--outFile', 'standIn.wasm', '--runtime', 'stub', '--initialMemory', '4'],

@@ -1,7 +1,7 @@
 import { G1_SIZE, G2_SIZE, type Mcl, type MclFunctions } from './mcl.ts'
 
-/** Points that are worked on at once: Pippenger's method gains little beyond. */
-const BATCH = 128
+/** Points that are added up at once: Pippenger's method gains little beyond. */
+const SUM_BATCH = 128
 const SCALAR_LENGTH = 32
 
 /** Sums of multiplied points of G1 or G2 in memory that does not grow with their number. */
@@ -26,8 +26,8 @@ export class MultiScalar {
     this.#multiply = group === 'G1' ? f._mclBnG1_mulVec : f._mclBnG2_mulVec
     this.#add = group === 'G1' ? f._mclBnG1_add : f._mclBnG2_add
     this.#isZero = group === 'G1' ? f._mclBnG1_isZero : f._mclBnG2_isZero
-    this.#points = mcl.allocate(BATCH * this.#pointSize)
-    this.#scalars = mcl.allocateFr(BATCH)
+    this.#points = mcl.allocate(SUM_BATCH * this.#pointSize)
+    this.#scalars = mcl.allocateFr(SUM_BATCH)
     this.#scalarBytes = mcl.allocate(SCALAR_LENGTH)
     this.#part = mcl.allocate(this.#pointSize)
     this.sum = mcl.allocate(this.#pointSize)
@@ -52,7 +52,7 @@ export class MultiScalar {
     f._mclBnFr_setBigEndianMod(scalar, this.#scalarBytes, SCALAR_LENGTH)
     if (f._mclBnFr_isZero(scalar) === 1 || this.#isZero(this.nextPoint) === 1) return
     this.#pending++
-    if (this.#pending === BATCH) this.end()
+    if (this.#pending === SUM_BATCH) this.end()
   }
 
   /** Adds up what is pending. */
@@ -60,6 +60,68 @@ export class MultiScalar {
     if (this.#pending === 0) return
     this.#multiply(this.#part, this.#points, this.#scalars, this.#pending)
     this.#add(this.sum, this.sum, this.#part)
+    this.#pending = 0
+  }
+}
+
+/** Pairs that are multiplied at once. */
+const PRODUCT_BATCH = 64
+
+/** Whether a product of pairings is one, pair by pair, in memory that does not grow with their number. */
+export class PairingProduct {
+  readonly #mcl: Mcl
+  readonly #g1: number
+  readonly #g2: number
+  readonly #product: number
+  readonly #factor: number
+  #pending = 0
+  #isEmpty = true
+
+  constructor(mcl: Mcl) {
+    this.#mcl = mcl
+    this.#g1 = mcl.allocateG1(PRODUCT_BATCH)
+    this.#g2 = mcl.allocateG2(PRODUCT_BATCH)
+    this.#product = mcl.allocateGT()
+    this.#factor = mcl.allocateGT()
+  }
+
+  /** Forgets what came before. */
+  begin(): void {
+    this.#pending = 0
+    this.#isEmpty = true
+  }
+
+  /** Where the next pair's points are to be written; {@link push} takes them. */
+  get nextG1(): number {
+    return this.#g1 + this.#pending * G1_SIZE
+  }
+
+  get nextG2(): number {
+    return this.#g2 + this.#pending * G2_SIZE
+  }
+
+  /** Multiplies by the pairing of the points at {@link nextG1} and {@link nextG2}, which are affine and of the right order. */
+  push(): void {
+    const { f } = this.#mcl
+    // the pairing with infinity is one
+    if (f._mclBnG1_isZero(this.nextG1) === 1 || f._mclBnG2_isZero(this.nextG2) === 1) return
+    this.#pending++
+    if (this.#pending === PRODUCT_BATCH) this.#multiply()
+  }
+
+  isOne(): boolean {
+    const { f } = this.#mcl
+    if (this.#pending > 0) this.#multiply()
+    if (this.#isEmpty) return true
+    f._mclBn_finalExp(this.#product, this.#product)
+    return f._mclBnGT_isOne(this.#product) === 1
+  }
+
+  #multiply(): void {
+    const { f } = this.#mcl
+    f._mclBn_millerLoopVec(this.#isEmpty ? this.#product : this.#factor, this.#g1, this.#g2, this.#pending)
+    if (!this.#isEmpty) f._mclBnGT_mul(this.#product, this.#product, this.#factor)
+    this.#isEmpty = false
     this.#pending = 0
   }
 }

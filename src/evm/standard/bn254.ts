@@ -1,15 +1,68 @@
-import { FieldCodec } from './fieldCodec.ts'
-import { createMcl, FP_SIZE, G2_SIZE } from './mcl.ts'
+import { createMcl, FieldCodec, FP_SIZE, G2_SIZE } from './mcl.ts'
+import { PairingProduct } from './pointBatches.ts'
+import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
-/** The arithmetic of bn254 (alt_bn128), in an instance of mcl. */
-export const mcl = await createMcl('bn254')
+/** The arithmetic of bn254 (alt_bn128), in an instance of mcl; its precompiles 0x06 to 0x08 follow. */
+const mcl = await createMcl('bn254')
 const { f } = mcl
+
+const left = mcl.allocateG1()
+const right = mcl.allocateG1()
+
+/** 0x06: the sum of two points of bn254 (EIP-196, gas of EIP-1108). */
+export const bn254Add: StandardPrecompile = {
+  gas: () => 150n,
+  run(input) {
+    const data = padRight(input, 128)
+    const bad = readG1(data, 0, left) ?? readG1(data, 64, right)
+    if (bad !== undefined) return bad
+    f._mclBnG1_add(left, left, right)
+    return writeG1(left)
+  },
+}
+
+const point = mcl.allocateG1()
+const scalar = mcl.allocateFr()
+const scalarBytes = mcl.allocate(32)
+
+/** 0x07: a point of bn254 times a scalar (EIP-196, gas of EIP-1108). */
+export const bn254Mul: StandardPrecompile = {
+  gas: () => 6_000n,
+  run(input) {
+    const data = padRight(input, 96)
+    const bad = readG1(data, 0, point)
+    if (bad !== undefined) return bad
+    mcl.bytes.set(data.subarray(64), scalarBytes)
+    f._mclBnFr_setBigEndianMod(scalar, scalarBytes, 32)
+    f._mclBnG1_mul(point, point, scalar)
+    return writeG1(point)
+  },
+}
+
+const PAIR_LENGTH = 192
+
+const product = new PairingProduct(mcl)
+
+/** 0x08: whether a product of pairings of bn254 is one (EIP-197, gas of EIP-1108); of no pairs it is. */
+export const bn254Pairing: StandardPrecompile = {
+  gas: (input) => BigInt(45_000 + 34_000 * Math.floor(input.length / PAIR_LENGTH)),
+  run(input) {
+    if (input.length % PAIR_LENGTH !== 0) return 'bad elliptic curve pairing size'
+    product.begin()
+    for (let start = 0; start < input.length; start += PAIR_LENGTH) {
+      const bad = readG1(input, start, product.nextG1) ?? readG2(input, start + 64, product.nextG2)
+      if (bad !== undefined) return bad
+      product.push()
+    }
+    return toWord(product.isOne())
+  },
+}
 
 /** Modulus of the base field and the parameter that it, the order and the trace are polynomials of (EIP-197). */
 const MODULUS = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47n
 const X = 4_965_661_367_192_848_881n
 
-export const field = new FieldCodec(mcl, MODULUS, 32)
+const field = new FieldCodec(mcl, MODULUS, 32)
 
 const BAD = {
   element: 'bn256: coordinate exceeds modulus',
@@ -17,7 +70,7 @@ const BAD = {
 } as const
 
 /** Reads a point of EIP-196 to `address`; gives what is wrong with it, in geth's words. All of the curve has the right order. */
-export function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
+function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
   if (!field.read(input, offset, address) || !field.read(input, offset + 32, address + FP_SIZE)) return BAD.element
   const z = address + 2 * FP_SIZE
   if (field.isZero(address) && field.isZero(address + FP_SIZE)) {
@@ -29,7 +82,7 @@ export function readG1(input: Uint8Array, offset: number, address: number): stri
 }
 
 /** Reads a point of the subgroup of EIP-197's twist; each coordinate is c1, then c0. */
-export function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
+function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
   let isZero = true
   for (let i = 0; i < 4; i++) {
     const element = address + (i ^ 1) * FP_SIZE
@@ -44,7 +97,7 @@ export function readG2(input: Uint8Array, offset: number, address: number): stri
 }
 
 /** The 64 bytes of the point at `address`, which becomes affine. */
-export function writeG1(address: number): Uint8Array {
+function writeG1(address: number): Uint8Array {
   const output = new Uint8Array(64)
   if (f._mclBnG1_isZero(address) === 1) return output
   f._mclBnG1_normalize(address, address)
@@ -53,7 +106,7 @@ export function writeG1(address: number): Uint8Array {
   return output
 }
 
-const temporary = { xQ: mcl.allocateG2(), sum: mcl.allocateG2(), psi: mcl.allocateG2(), right: mcl.allocateG2() }
+const temporary = { xQ: mcl.allocateG2(), sum: mcl.allocateG2(), psi: mcl.allocateG2(), rightSide: mcl.allocateG2() }
 /** Factors of the untwisted Frobenius ψ(x, y) = (conjugate of x · first, conjugate of y · second). */
 const frobenius = frobeniusFactors()
 /** Digits of X in non-adjacent form below the leading one, highest first. */
@@ -65,7 +118,7 @@ const digits = nonAdjacentForm(X).slice(1)
  * a multiplication by r. mcl's own multiplication takes a point of order r for granted.
  */
 function isOfOrder(q: number): boolean {
-  const { xQ, sum, psi, right } = temporary
+  const { xQ, sum, psi, rightSide } = temporary
   multiplyByX(xQ, q)
   f._mclBnG2_add(sum, xQ, q)
   applyFrobenius(psi, xQ)
@@ -73,8 +126,8 @@ function isOfOrder(q: number): boolean {
   applyFrobenius(psi, psi)
   f._mclBnG2_add(sum, sum, psi)
   applyFrobenius(psi, psi)
-  f._mclBnG2_dbl(right, psi)
-  return f._mclBnG2_isEqual(sum, right) === 1
+  f._mclBnG2_dbl(rightSide, psi)
+  return f._mclBnG2_isEqual(sum, rightSide) === 1
 }
 
 function multiplyByX(z: number, q: number): void {

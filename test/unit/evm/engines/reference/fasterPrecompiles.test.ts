@@ -1,8 +1,8 @@
 import { p256 } from '@noble/curves/nist.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { verifyP256 } from '../../../src/evm/p256.ts'
-import { bigIntToBytes, concatBytes } from '../../../src/primitives/bytes.ts'
+import { verifyP256 } from '../../../../../src/evm/engines/reference/fasterPrecompiles.ts'
+import { bigIntToBytes, concatBytes } from '../../../../../src/primitives/bytes.ts'
 
 const { Point } = p256
 const N = Point.Fn.ORDER

@@ -1,3 +1,44 @@
+import { WebAssembly } from '../webAssembly.ts'
+import type { StandardPrecompile } from './standardPrecompile.ts'
+
+/** Bytes of the input: rounds, state, message block, offset counters, final flag. */
+const LENGTH = 213
+
+/** 0x09: the compression function of BLAKE2b (EIP-152), 1 gas a round. */
+export const blake2fPrecompile: StandardPrecompile = {
+  gas(input) {
+    if (input.length !== LENGTH) return 0n
+    return BigInt(((input[0]! << 24) | (input[1]! << 16) | (input[2]! << 8) | input[3]!) >>> 0)
+  },
+  run(input) {
+    if (input.length !== LENGTH) return 'invalid input length'
+    if (input[LENGTH - 1]! > 1) return 'invalid final flag'
+    return blake2f(input)
+  },
+}
+
+/**
+ * The compression function of BLAKE2b with any number of rounds, about 15 ns each. Plain JavaScript takes a microsecond: at
+ * 1 gas for a round, one transaction could stop a chain for seconds. So the code below assembles a WebAssembly module for it.
+ * `input` has the 213 bytes of the precompile. Gives the 64 bytes of the new state.
+ */
+export function blake2f(input: Uint8Array): Uint8Array {
+  const view = new DataView(input.buffer, input.byteOffset, LENGTH)
+  const state = Array.from({ length: 8 }, (_, index) => view.getBigUint64(4 + index * 8, true))
+  for (let i = 0; i < 8; i++) {
+    words[i] = state[i]!
+    words[8 + i] = IV[i]!
+  }
+  words[12]! ^= view.getBigUint64(196, true)
+  words[13]! ^= view.getBigUint64(204, true)
+  if (input[LENGTH - 1] === 1) words[14]! ^= 0xffffffffffffffffn
+  for (let i = 0; i < 16; i++) words[16 + i] = view.getBigUint64(68 + i * 8, true)
+  for (let rounds = view.getUint32(0); rounds > 0; rounds -= CHUNK) run(Math.min(rounds, CHUNK))
+  const output = new DataView(new ArrayBuffer(64))
+  for (let i = 0; i < 8; i++) output.setBigUint64(i * 8, state[i]! ^ words[i]! ^ words[8 + i]!, true)
+  return new Uint8Array(output.buffer)
+}
+
 /** Initialization vector of BLAKE2b (RFC 7693, section 2.6). */
 const IV: readonly bigint[] = [
   0x6a09e667f3bcc908n,
@@ -70,39 +111,14 @@ const { op } = WASM
 const ROUNDS = 0
 const word = (index: number) => index + 1
 
-/** Rounds of one call, whole turns of the ten schedules: a call cannot be optimized while it runs, the next one can. */
+/**
+ * Rounds of one call of the module, a multiple of the ten schedules. V8 cannot replace code by its optimized version while a
+ * call runs, so that a long computation is split into several calls.
+ */
 const CHUNK = 10_000
 
 const { memory, run } = instantiate()
 const words = new BigUint64Array(memory.buffer, 0, 32)
-
-/**
- * EIP-152: the compression function of BLAKE2b with any number of rounds, about 15 ns each (plain JavaScript takes a
- * microsecond, which at 1 gas for a round let one transaction stop a chain for seconds). `input` has the 213 bytes of the
- * precompile: rounds, state, message block, offset counters, final flag. Gives the 64 bytes of the new state.
- */
-export function blake2f(input: Uint8Array): Uint8Array {
-  const view = new DataView(input.buffer, input.byteOffset, 213)
-  const state = Array.from({ length: 8 }, (_, index) => view.getBigUint64(4 + index * 8, true))
-  for (let i = 0; i < 8; i++) {
-    words[i] = state[i]!
-    words[8 + i] = IV[i]!
-  }
-  words[12]! ^= view.getBigUint64(196, true)
-  words[13]! ^= view.getBigUint64(204, true)
-  if (input[212] === 1) words[14]! ^= 0xffffffffffffffffn
-  for (let i = 0; i < 16; i++) words[16 + i] = view.getBigUint64(68 + i * 8, true)
-  for (let rounds = view.getUint32(0); rounds > 0; rounds -= CHUNK) run(Math.min(rounds, CHUNK))
-  const output = new DataView(new ArrayBuffer(64))
-  for (let i = 0; i < 8; i++) output.setBigUint64(i * 8, state[i]! ^ words[i]! ^ words[8 + i]!, true)
-  return new Uint8Array(output.buffer)
-}
-
-/** What is used of WebAssembly's interface, whose types TypeScript has among those of browsers only. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: object }
-}
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer }

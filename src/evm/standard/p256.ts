@@ -1,7 +1,14 @@
 import { createECDH } from 'node:crypto'
-import { bigIntToBytes, bytesToBigInt, toBuffer } from '../../../primitives/bytes.ts'
-import { FieldCodec } from './fieldCodec.ts'
-import { createMcl, FP_SIZE } from './mcl.ts'
+import { bigIntToBytes, bytesToBigInt, EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
+
+import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
+import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
+
+/** 0x100: verifies an ECDSA signature over P-256 (EIP-7951). An input that does not verify gives no bytes. */
+export const p256Verify: StandardPrecompile = {
+  gas: () => 6_900n,
+  run: (input) => (input.length === 160 && verifyP256(input) ? toWord(true) : EMPTY_BYTES),
+}
 
 /** Field and order of P-256 (SP 800-186, section 3.2.1.3). */
 const P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn
@@ -27,7 +34,7 @@ const encoded = new Uint8Array(65).fill(4, 0, 1)
  * digest, but its key exchange multiplies points at OpenSSL's speed: with t = digest / r, a base point gives t·G, and a peer's
  * key Q + t·G gives the x of (r / s)·(Q + t·G), which is that of the signature's point. False for everything out of range.
  */
-export function verifyP256(input: Uint8Array): boolean {
+function verifyP256(input: Uint8Array): boolean {
   if (!readScalar(input, 32, r) || !readScalar(input, 64, s)) return false
   if (!readPoint(input, 96, key)) return false
   setScalar(input, 0, digest)

@@ -1,0 +1,239 @@
+import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
+import { MultiScalar, PairingProduct } from './pointBatches.ts'
+import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
+
+/** BLS12-381's arithmetic, in an instance of mcl; the precompiles 0x0b to 0x11 of EIP-2537 follow. */
+export const mcl = await createMcl('bls12381')
+const { f } = mcl
+
+const MODULUS = 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn
+
+export const field = new FieldCodec(mcl, MODULUS, FP_SIZE)
+
+/** Bytes of points in the input of EIP-2537: two field elements of 64 bytes, or four. */
+const G1_LENGTH = 128
+const G2_LENGTH = 256
+
+const leftG1 = mcl.allocateG1()
+const rightG1 = mcl.allocateG1()
+
+/** 0x0b: the sum of two points of BLS12-381's G1 (EIP-2537), which need not be in the subgroup. */
+export const bls12G1Add: StandardPrecompile = {
+  gas: () => 375n,
+  run(input) {
+    if (input.length !== 256) return 'invalid input length'
+    const bad = readG1(input, 0, leftG1) ?? readG1(input, 128, rightG1)
+    if (bad !== undefined) return bad
+    f._mclBnG1_add(leftG1, leftG1, rightG1)
+    return writeG1(leftG1)
+  },
+}
+
+const G1_TERM_LENGTH = G1_LENGTH + 32
+
+const sumG1 = new MultiScalar(mcl, 'G1')
+
+/** 0x0c: the sum of points of BLS12-381's G1 times scalars (EIP-2537). */
+export const bls12G1Msm: StandardPrecompile = {
+  gas: (input) => msmGas(Math.floor(input.length / G1_TERM_LENGTH), 12_000, G1_DISCOUNTS),
+  run(input) {
+    if (input.length === 0 || input.length % G1_TERM_LENGTH !== 0) return 'invalid input length'
+    sumG1.begin()
+    for (let start = 0; start < input.length; start += G1_TERM_LENGTH) {
+      const bad = readG1OfOrder(input, start, sumG1.nextPoint)
+      if (bad !== undefined) return bad
+      sumG1.push(input, start + G1_LENGTH)
+    }
+    sumG1.end()
+    return writeG1(sumG1.sum)
+  },
+}
+
+const leftG2 = mcl.allocateG2()
+const rightG2 = mcl.allocateG2()
+
+/** 0x0d: the sum of two points of BLS12-381's G2 (EIP-2537), which need not be in the subgroup. */
+export const bls12G2Add: StandardPrecompile = {
+  gas: () => 600n,
+  run(input) {
+    if (input.length !== 512) return 'invalid input length'
+    const bad = readG2(input, 0, leftG2) ?? readG2(input, 256, rightG2)
+    if (bad !== undefined) return bad
+    f._mclBnG2_add(leftG2, leftG2, rightG2)
+    return writeG2(leftG2)
+  },
+}
+
+const G2_TERM_LENGTH = G2_LENGTH + 32
+
+const sumG2 = new MultiScalar(mcl, 'G2')
+
+/** 0x0e: the sum of points of BLS12-381's G2 times scalars (EIP-2537). */
+export const bls12G2Msm: StandardPrecompile = {
+  gas: (input) => msmGas(Math.floor(input.length / G2_TERM_LENGTH), 22_500, G2_DISCOUNTS),
+  run(input) {
+    if (input.length === 0 || input.length % G2_TERM_LENGTH !== 0) return 'invalid input length'
+    sumG2.begin()
+    for (let start = 0; start < input.length; start += G2_TERM_LENGTH) {
+      const bad = readG2OfOrder(input, start, sumG2.nextPoint)
+      if (bad !== undefined) return bad
+      sumG2.push(input, start + G2_LENGTH)
+    }
+    sumG2.end()
+    return writeG2(sumG2.sum)
+  },
+}
+
+const PAIR_LENGTH = G1_LENGTH + G2_LENGTH
+
+const product = new PairingProduct(mcl)
+
+/** 0x0f: whether a product of pairings of BLS12-381 is one (EIP-2537). */
+export const bls12Pairing: StandardPrecompile = {
+  gas: (input) => BigInt(37_700 + 32_600 * Math.floor(input.length / PAIR_LENGTH)),
+  run(input) {
+    if (input.length === 0 || input.length % PAIR_LENGTH !== 0) return 'invalid input length'
+    product.begin()
+    for (let start = 0; start < input.length; start += PAIR_LENGTH) {
+      const bad = readG1OfOrder(input, start, product.nextG1) ?? readG2OfOrder(input, start + G1_LENGTH, product.nextG2)
+      if (bad !== undefined) return bad
+      product.push()
+    }
+    return toWord(product.isOne())
+  },
+}
+
+const elementOfFp = mcl.allocateFp()
+const pointOfG1 = mcl.allocateG1()
+
+/** 0x10: maps a field element to BLS12-381's G1 (EIP-2537, RFC 9380 with the cofactor cleared). */
+export const bls12MapFpToG1: StandardPrecompile = {
+  gas: () => 5_500n,
+  run(input) {
+    if (input.length !== 64) return 'invalid input length'
+    const bad = readElement(input, 0, elementOfFp)
+    if (bad !== undefined) return bad
+    f._mclBnFp_mapToG1(pointOfG1, elementOfFp)
+    return writeG1(pointOfG1)
+  },
+}
+
+const elementOfFp2 = mcl.allocateFp(2)
+const pointOfG2 = mcl.allocateG2()
+
+/** 0x11: maps an element of Fp2 to BLS12-381's G2 (EIP-2537, RFC 9380 with the cofactor cleared). */
+export const bls12MapFp2ToG2: StandardPrecompile = {
+  gas: () => 23_800n,
+  run(input) {
+    if (input.length !== 128) return 'invalid input length'
+    const bad = readElement(input, 0, elementOfFp2) ?? readElement(input, 64, elementOfFp2 + FP_SIZE)
+    if (bad !== undefined) return bad
+    f._mclBnFp2_mapToG2(pointOfG2, elementOfFp2)
+    return writeG2(pointOfG2)
+  },
+}
+
+/** Per mille of the price of single multiplications, by the number of points from 1 to 128; the last holds for more (EIP-2537). */
+const G1_DISCOUNTS: readonly number[] = [
+  1000, 949, 848, 797, 764, 750, 738, 728, 719, 712, 705, 698, 692, 687, 682, 677, 673, 669, 665, 661, 658, 654, 651,
+  648, 645, 642, 640, 637, 635, 632, 630, 627, 625, 623, 621, 619, 617, 615, 613, 611, 609, 608, 606, 604, 603, 601,
+  599, 598, 596, 595, 593, 592, 591, 589, 588, 586, 585, 584, 582, 581, 580, 579, 577, 576, 575, 574, 573, 572, 570,
+  569, 568, 567, 566, 565, 564, 563, 562, 561, 560, 559, 558, 557, 556, 555, 554, 553, 552, 551, 550, 549, 548, 547,
+  547, 546, 545, 544, 543, 542, 541, 540, 540, 539, 538, 537, 536, 536, 535, 534, 533, 532, 532, 531, 530, 529, 528,
+  528, 527, 526, 525, 525, 524, 523, 522, 522, 521, 520, 520, 519,
+]
+const G2_DISCOUNTS: readonly number[] = [
+  1000, 1000, 923, 884, 855, 832, 812, 796, 782, 770, 759, 749, 740, 732, 724, 717, 711, 704, 699, 693, 688, 683, 679,
+  674, 670, 666, 663, 659, 655, 652, 649, 646, 643, 640, 637, 634, 632, 629, 627, 624, 622, 620, 618, 615, 613, 611,
+  609, 607, 606, 604, 602, 600, 598, 597, 595, 593, 592, 590, 589, 587, 586, 584, 583, 582, 580, 579, 578, 576, 575,
+  574, 573, 571, 570, 569, 568, 567, 566, 565, 563, 562, 561, 560, 559, 558, 557, 556, 555, 554, 553, 552, 552, 551,
+  550, 549, 548, 547, 546, 545, 545, 544, 543, 542, 541, 541, 540, 539, 538, 537, 537, 536, 535, 535, 534, 533, 532,
+  532, 531, 530, 530, 529, 528, 528, 527, 526, 526, 525, 524, 524,
+]
+
+/** Gas of a multi-scalar multiplication of `count` points; `price` is that of one (EIP-2537). */
+function msmGas(count: number, price: number, discounts: readonly number[]): bigint {
+  if (count === 0) return 0n
+  return BigInt(Math.floor((count * price * discounts[Math.min(count, discounts.length) - 1]!) / 1000))
+}
+
+/** What is wrong with a point, in geth's words. */
+const BAD = {
+  top: 'invalid field element top bytes',
+  element: 'invalid fp.Element encoding',
+  curve: 'invalid point: not on curve',
+  g1: 'g1 point is not on correct subgroup',
+  g2: 'g2 point is not on correct subgroup',
+} as const
+
+/** Reads a field element of 64 bytes, the first 16 of which are zero; gives what is wrong with it, if anything. */
+export function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
+  for (let i = offset; i < offset + 16; i++) if (input[i] !== 0) return BAD.top
+  return field.read(input, offset + 16, address) ? undefined : BAD.element
+}
+
+/** Reads a point on the curve to G1 at `address`; two zeros are the point at infinity. It may be outside of the subgroup. */
+export function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
+  const bad = readElement(input, offset, address) ?? readElement(input, offset + 64, address + FP_SIZE)
+  if (bad !== undefined) return bad
+  const z = address + 2 * FP_SIZE
+  if (field.isZero(address) && field.isZero(address + FP_SIZE)) {
+    mcl.bytes.fill(0, z, z + FP_SIZE)
+    return undefined
+  }
+  field.setOne(z)
+  return f._mclBnG1_isValid(address) === 1 ? undefined : BAD.curve
+}
+
+/** As {@link readG1}; each coordinate is c0 + c1·i, c0 first. */
+export function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
+  let isZero = true
+  for (let i = 0; i < 4; i++) {
+    const element = address + i * FP_SIZE
+    const bad = readElement(input, offset + i * 64, element)
+    if (bad !== undefined) return bad
+    if (isZero) isZero = field.isZero(element)
+  }
+  const z = address + 4 * FP_SIZE
+  mcl.bytes.fill(0, z, z + 2 * FP_SIZE)
+  if (isZero) return undefined
+  field.setOne(z)
+  return f._mclBnG2_isValid(address) === 1 ? undefined : BAD.curve
+}
+
+/** As {@link readG1}, and the point must be in the subgroup. */
+export function readG1OfOrder(input: Uint8Array, offset: number, address: number): string | undefined {
+  return readG1(input, offset, address) ?? (isG1OfOrder(address) ? undefined : BAD.g1)
+}
+
+/** As {@link readG2}, and the point must be in the subgroup. */
+export function readG2OfOrder(input: Uint8Array, offset: number, address: number): string | undefined {
+  return readG2(input, offset, address) ?? (isG2OfOrder(address) ? undefined : BAD.g2)
+}
+
+export function isG1OfOrder(address: number): boolean {
+  return f._mclBnG1_isZero(address) === 1 || f._mclBnG1_isValidOrder(address) === 1
+}
+
+function isG2OfOrder(address: number): boolean {
+  return f._mclBnG2_isZero(address) === 1 || f._mclBnG2_isValidOrder(address) === 1
+}
+
+/** The 128 bytes of the point at `address`, which becomes affine. */
+export function writeG1(address: number): Uint8Array {
+  const output = new Uint8Array(G1_LENGTH)
+  if (f._mclBnG1_isZero(address) === 1) return output
+  f._mclBnG1_normalize(address, address)
+  field.write(address, output, 16)
+  field.write(address + FP_SIZE, output, 80)
+  return output
+}
+
+/** The 256 bytes of the point at `address`, which becomes affine. */
+export function writeG2(address: number): Uint8Array {
+  const output = new Uint8Array(G2_LENGTH)
+  if (f._mclBnG2_isZero(address) === 1) return output
+  f._mclBnG2_normalize(address, address)
+  for (let i = 0; i < 4; i++) field.write(address + i * FP_SIZE, output, 16 + i * 64)
+  return output
+}
