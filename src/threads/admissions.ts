@@ -2,12 +2,12 @@ import type { MessagePort } from 'node:worker_threads'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
 
-/** undefined for an admitted transaction, the reason of a refusal with its number if it has one, or what went wrong */
+/** undefined: admitted; a refusal as its reason alone, or with its error; `failure`: the pool threw */
 type Outcome = string | undefined | Required<Refused> | { readonly failure: string }
 
 type Refused = Omit<Extract<Admission, { readonly accepted: false }>, 'accepted'>
 
-/** The outcome for each transaction of a message, in order; a number: so many, all admitted. */
+/** The outcome for each transaction of a message, in order; or their number when all were admitted. */
 type AdmissionAnswer = number | readonly Outcome[]
 
 interface Waiting {
@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * The pool's `add` at the other end of `port`. What comes up in one turn of the event loop goes in one message and is answered
- * in one: the pool admits in order.
+ * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop go in one message, in order, and are
+ * answered in one.
  */
 export function connectAdmissions(port: MessagePort): TxPort['add'] {
   let next: Waiting[] = []
@@ -53,7 +53,7 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
     })
 }
 
-/** The same for many transactions at once, made by `packTransactions`; the buffer is taken. The answer says how many were admitted. */
+/** The same for many transactions at once, made by `packTransactions`; the buffer is transferred. Resolves to how many were admitted. */
 export function connectBatchAdmissions(port: MessagePort): (packed: Uint8Array<ArrayBuffer>) => Promise<number> {
   const waiting: PromiseWithResolvers<number>[] = []
   let isClosed = false
@@ -90,7 +90,7 @@ function outcomeOf(admit: (transaction: PooledTransaction) => Admission, transac
     const { reason, error } = admission
     return error === undefined ? reason : { reason, error }
   } catch (error) {
-    // One transaction's failure is told to whoever sent it, as every failed call is.
+    // The thread that sent the transaction gets the error, as of every failed call; the others of the message go on.
     return { failure: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import type { CandidateRequest } from '../app/candidateSource.ts'
-import { type Executor, openExecutor } from '../app/executor.ts'
+import { openExecutor } from '../app/executor.ts'
 import type { GenesisState } from '../app/genesisState.ts'
 import type { HeadEvent } from '../app/headEvent.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
@@ -12,19 +12,23 @@ import type { PooledTransaction } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { createExecutorMetrics } from '../telemetry/metrics/executorMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { applicationService } from './executorApplication.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
-import { proposalTransport } from './proposalTransport.ts'
-import { type PublishedHeight, setPublishedHeight } from './publishedHeight.ts'
+import { type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
-/** How long a node whose version cannot execute the next block goes on to serve its peers, which may lack the last one. */
+/** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
 const UPGRADE_HALT_MS = 5_000
-/** Milliseconds of a block interval that the proposer may spend on filling a block. */
+/** Share of the block interval that the proposer may spend on filling a block. */
 const BUILD_SHARE = 0.6
 
+/**
+ * The executor thread chooses transactions, executes and commits blocks. It alone writes the database; it serves the application of
+ * consensus to the main thread and announces each new head to the others.
+ */
 export interface ExecutorData {
   readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'skipUpgrades'>
   readonly location: string
@@ -39,22 +43,7 @@ export interface ExecutorData {
   readonly publishedHeight: PublishedHeight
 }
 
-/** What the main thread asks of the executor: the application of consensus, and the thread's end. */
-export type ExecutorService = ReturnType<typeof createService>
-
-function createService(
-  executor: Executor,
-  metrics: ReturnType<typeof createThreadMetrics>,
-  close: () => Promise<void>,
-) {
-  const { application } = executor
-  return {
-    info: () => application.info(),
-    ...proposalTransport(application),
-    metrics: () => metrics.snapshot(),
-    close,
-  }
-}
+export type ExecutorService = typeof service
 
 const { control, data } = workerData as ThreadData<ExecutorData>
 const threadMetrics = createThreadMetrics('executor')
@@ -83,12 +72,13 @@ const executor = await openExecutor({
   skipUpgrades: data.config.skipUpgrades,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),
-  // An answer leaves at the end of this turn of the event loop: this is the turn after.
+  // The answer to the main thread is sent at the end of this turn of the event loop: the work waits for the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),
   later: (milliseconds, work) => void setTimeout(work, milliseconds),
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
     notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(headEvent.update))
+    // Before the announcement: a thread that hears of the head must find the height raised (see followHeads).
     setPublishedHeight(data.publishedHeight, height)
     heads.postMessage({ height } satisfies HeadAnnouncement)
     record(headEvent)
@@ -116,15 +106,18 @@ function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
   metrics.historyOldestHeight.set(executor.oldestState())
 }
 
-serve(
-  control,
-  createService(executor, threadMetrics, async () => {
+const service = {
+  ...applicationService(executor.application),
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
     clearTimeout(haltTimer)
     heads.close()
     data.pool.close()
     await executor.close()
-  }),
-)
+  },
+}
 
-// At its end a killed process keeps nothing of what it compiled.
+serve(control, service)
+
+// Now, since a killed process writes no compile cache at its end.
 flushCompileCache()

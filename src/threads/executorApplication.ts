@@ -1,21 +1,26 @@
-import type { Application } from '../consensus/application.ts'
-import type { ExecutorService } from './executor.ts'
-import { packBlockWithoutTransactions, packDecision } from './packedBlock.ts'
-import { packBytes, unpackBytes } from './packedBytes.ts'
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { decodeBlock, encodeBlock } from '../chain/consensus/blockCodec.ts'
+import { decodeCommit, encodeCommit } from '../chain/consensus/commitCodec.ts'
+import type { BlockId, Evidence } from '../chain/consensus/types.ts'
+import type { Application, DecidedBlock, ProposalRequest } from '../consensus/application.ts'
+import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import type { Remote } from './port.ts'
-import { KEPT_LISTS } from './proposalTransport.ts'
+
+/** Lists of transactions that both threads count as known: enough for a height with many rounds. */
+const KEPT_LISTS = 8
 
 /**
- * The application in the executor's thread, for consensus in this one. A block's transactions travel as one array, and
- * only once: what the executor proposed or has checked is decided without sending them again.
+ * The application in the executor thread, for consensus in the main thread. A block's transactions travel as one array, and only
+ * once: both threads number the lists of transactions, and a block that the executor has proposed or checked is decided by the
+ * number of its list. {@link applicationService} is the other end.
  */
-export function executorApplication(executor: Remote<ExecutorService>): Application {
-  /** numbers of the transaction lists that the executor has */
-  const known = new WeakMap<readonly Uint8Array[], number>()
+export function executorApplication(executor: Remote<ApplicationService>): Application {
+  /** numbers of the lists that the executor got or gave */
+  const numbers = new WeakMap<readonly Uint8Array[], number>()
   let lastNumber = 0
-  /** The number of a list that is still there. */
+  /** The number of a list that the executor still has. */
   const numberOf = (txs: readonly Uint8Array[]): number | undefined => {
-    const number = known.get(txs)
+    const number = numbers.get(txs)
     return number === undefined || number <= lastNumber - KEPT_LISTS ? undefined : number
   }
   return {
@@ -24,14 +29,14 @@ export function executorApplication(executor: Remote<ExecutorService>): Applicat
       const number = ++lastNumber
       const { packed, ...proposed } = await executor.prepareProposal(request, number)
       const txs = unpackBytes(packed)
-      known.set(txs, number)
+      numbers.set(txs, number)
       return { ...proposed, txs }
     },
     checkEvidence: (evidence) => executor.checkEvidence(evidence),
     processProposal: (block) => {
       const number = numberOf(block.txs)
       if (number !== undefined) return executor.processProposal(packBlockWithoutTransactions(block), number, undefined)
-      known.set(block.txs, ++lastNumber)
+      numbers.set(block.txs, ++lastNumber)
       return executor.processProposal(packBlockWithoutTransactions(block), lastNumber, packBytes(block.txs))
     },
     finalizeBlock: (decided) => {
@@ -45,4 +50,75 @@ export function executorApplication(executor: Remote<ExecutorService>): Applicat
       )
     },
   }
+}
+
+export type ApplicationService = ReturnType<typeof applicationService>
+
+/**
+ * The executor thread's end of {@link executorApplication}: serves its application and keeps the newest lists of transactions, each
+ * under the number that the main thread gave it.
+ */
+export function applicationService(application: Application) {
+  const lists = new Map<number, readonly Uint8Array[]>()
+
+  const keep = (number: number, txs: readonly Uint8Array[]): void => {
+    lists.set(number, txs)
+    for (const old of lists.keys()) if (old <= number - KEPT_LISTS) lists.delete(old)
+  }
+  const listOf = (number: number | undefined, packed: PackedBytes | undefined): readonly Uint8Array[] => {
+    const txs = packed === undefined ? lists.get(number ?? 0) : unpackBytes(packed)
+    if (txs === undefined) throw new Error('a block came without its transactions, but they are not here')
+    return txs
+  }
+
+  return {
+    info: () => application.info(),
+    checkEvidence: (evidence: Evidence) => application.checkEvidence(evidence),
+    prepareProposal: async (request: ProposalRequest, number: number) => {
+      const { txs, ...proposed } = await application.prepareProposal(request)
+      keep(number, txs)
+      return { ...proposed, packed: packBytes(txs) }
+    },
+    processProposal: (block: BlockWithoutTransactions, number: number, packed: PackedBytes | undefined) => {
+      const txs = listOf(number, packed)
+      keep(number, txs)
+      return application.processProposal({ ...decodeBlock(block), txs })
+    },
+    finalizeBlock: (
+      { seenCommit, ...rest }: PackedDecision,
+      block: BlockWithoutTransactions,
+      number: number | undefined,
+      packed: PackedBytes | undefined,
+    ) => {
+      const txs = listOf(number, packed)
+      return application.finalizeBlock({
+        ...rest,
+        block: { ...decodeBlock(block), txs },
+        seenCommit: decodeCommit(seenCommit),
+      })
+    },
+  }
+}
+
+/**
+ * A block without its transactions, encoded. Its fields are views on a peer's message: cloned into another thread as they are, each
+ * of them would take the whole message along.
+ */
+type BlockWithoutTransactions = Uint8Array
+
+function packBlockWithoutTransactions(block: ConsensusBlock): BlockWithoutTransactions {
+  return encodeBlock({ ...block, txs: [] })
+}
+
+/** A decided block except the block itself. */
+interface PackedDecision extends Omit<DecidedBlock, 'block' | 'seenCommit'> {
+  readonly seenCommit: Uint8Array
+}
+
+function packDecision({ block: _, blockId, seenCommit, ...rest }: DecidedBlock): PackedDecision {
+  return { ...rest, blockId: copyBlockId(blockId), seenCommit: encodeCommit(seenCommit) }
+}
+
+function copyBlockId({ hash, partSetHeader }: BlockId): BlockId {
+  return { hash: hash.slice(), partSetHeader: { ...partSetHeader, hash: partSetHeader.hash.slice() } }
 }

@@ -3,8 +3,6 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
-import type { BlockRequest } from '../consensus/transport.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedMessages.ts'
 import { databaseBlocks } from '../p2p/blockSource.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
@@ -19,17 +17,18 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectBatchAdmissions } from './admissions.ts'
-import { type Gate, waitAtGate } from './gate.ts'
-import type { MainMessage } from './networkMessages.ts'
-import { NetworkReports } from './networkReports.ts'
-import type { EvidenceJudge } from './networkTransport.ts'
+import { type EvidenceJudge, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
 import { connect, serve } from './port.ts'
-import { getPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
-import { createSenderRecovery } from './senderRecovery.ts'
+import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
+import { createSenderRecovery } from './viewPool.ts'
 
+/**
+ * The network thread runs libp2p: connections, gossip, limits, and answers to peers that sync blocks. Consensus messages go to and
+ * from the main thread, transactions to and from the pool.
+ */
 export interface NetworkData {
   /** directory of the database */
   readonly location: string
@@ -39,7 +38,7 @@ export interface NetworkData {
   readonly publishedHeight: PublishedHeight
   /** 32 bytes: the node key's seed */
   readonly seed: Uint8Array
-  /** made with the validator's key, which does not come here; undefined: the node is none */
+  /** made with the validator's key, which does not come here; undefined: the node has none */
   readonly validator: ValidatorProof | undefined
   readonly moniker: string
   readonly listen: PeerAddress
@@ -70,7 +69,7 @@ const judge = connect<EvidenceJudge>(data.evidence)
 const recoverSenders = createSenderRecovery(data.views.map((port) => connect<ViewService>(port)))
 const offerToPool = connectBatchAdmissions(data.pool.admissions)
 
-/** Recovers who sent the transactions, and offers those of somebody to the pool. */
+/** Recovers the senders of the transactions and offers those with a valid signature to the pool. */
 async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
   const senders = await recoverSenders(transactions.map(({ raw }) => raw))
   const signed: PackedInput[] = []
@@ -118,8 +117,8 @@ const network = await Network.start(
 )
 
 /**
- * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. Whatever it is, a peer has
- * caused it, and no peer may end the node.
+ * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. A peer causes such errors,
+ * and no peer may end the node: they are counted and logged.
  */
 function survive(error: unknown): void {
   metrics.errorsTotal.inc()
@@ -128,18 +127,22 @@ function survive(error: unknown): void {
 process.on('uncaughtException', survive)
 process.on('unhandledRejection', survive)
 
-const service = {
-  fetchBlocks: async (peer: string, request: BlockRequest) => {
+const calls: NetworkCalls = {
+  fetchBlocks: async (peer, request) => {
     const { base, height, blocks } = await network.fetchBlocks(peer, request)
     return { base, height, packed: packBytes(blocks.flatMap(({ block, commit }) => [block, commit])) }
   },
-  punish: (peer: string, what: Misbehaviour, reason: string): void => network.punish(peer, what, reason),
-  publishEvidence: (bytes: Uint8Array): Promise<void> => network.publishEvidence(bytes),
-  setValidators: (addresses: readonly Uint8Array[]): void => network.setValidators(addresses),
+  punish: (peer, what, reason) => network.punish(peer, what, reason),
+  publishEvidence: (bytes) => network.publishEvidence(bytes),
+  setValidators: (addresses) => network.setValidators(addresses),
+}
+
+const service = {
+  ...calls,
   netInfo: (): NetInfo => network.netInfo(),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    // First, so that nothing that peers still send asks for an answer.
+    // First, so that nothing that peers still send asks another thread for an answer.
     await network.close()
     for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
     await database.close()
@@ -153,5 +156,5 @@ data.reports.on('message', (message: MainMessage) => {
 data.pool.announcements.on('message', (batch: Uint8Array) => void network.publishTransactions(batch))
 serve(control, service)
 
-// At its end a killed process keeps nothing of what it compiled.
+// Now, since a killed process writes no compile cache at its end.
 flushCompileCache()

@@ -1,15 +1,21 @@
 import type { MessagePort } from 'node:worker_threads'
 import { decodeEvidence, encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import type { Misbehaviour } from '../consensus/effect.ts'
 import type { PeerId } from '../consensus/input.ts'
 import type { ConsensusMessage } from '../consensus/message.ts'
 import { decodeConsensusMessage, encodeConsensusMessage } from '../consensus/messageCodec.ts'
-import type { FetchedBlocks, Transport, TransportEvents } from '../consensus/transport.ts'
+import type {
+  BlockRequest,
+  FetchedBlocks,
+  PeerDescription,
+  Transport,
+  TransportEvents,
+} from '../consensus/transport.ts'
 import { PRIORITIES, type Priority } from '../p2p/sendQueue.ts'
+import type { Session } from '../p2p/session.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import type { NetworkService } from './network.ts'
-import type { MainMessage, NetworkEvent, NetworkReport, Sending } from './networkMessages.ts'
-import { unpackBytes } from './packedBytes.ts'
+import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import { notify, type Remote, serve } from './port.ts'
 
 /** What the network thread asks of the main thread. */
@@ -17,17 +23,53 @@ export type EvidenceJudge = {
   readonly evidence: (peer: PeerId, bytes: Uint8Array) => Promise<'accept' | 'ignore' | 'reject'>
 }
 
+/** What the main thread asks of the network thread, which serves it with more (`NetworkService`). */
+export type NetworkCalls = {
+  readonly fetchBlocks: (peer: PeerId, request: BlockRequest) => Promise<PackedBlocks>
+  readonly punish: (peer: PeerId, what: Misbehaviour, reason: string) => void
+  readonly publishEvidence: (bytes: Uint8Array) => Promise<void>
+  readonly setValidators: (addresses: readonly Uint8Array[]) => void
+}
+
+/** {@link FetchedBlocks} as they travel to the main thread: block, commit, block, commit and so on. */
+interface PackedBlocks extends Omit<FetchedBlocks, 'blocks'> {
+  readonly packed: PackedBytes
+}
+
+/** What happened in the network thread. A session has a number (`handle`) in place of its peer's long ID. */
+type NetworkEvent =
+  | { readonly kind: 'joined'; readonly handle: number; readonly peer: PeerDescription }
+  | { readonly kind: 'left'; readonly handle: number }
+  /** encoded consensus messages; `handles` has the sender of each */
+  | { readonly kind: 'messages'; readonly handles: Uint32Array; readonly packed: PackedBytes }
+
+/** From the network thread to main, events in order; main answers with the number once it has handled them. */
+interface NetworkReport {
+  readonly number: number
+  readonly events: readonly NetworkEvent[]
+}
+
+/** An encoded message to send to some sessions. */
+interface Sending {
+  readonly handles: readonly number[]
+  readonly priority: Priority | 'part'
+  readonly bytes: Uint8Array
+}
+
+/** From main to the network thread: the number of a report that was handled, or messages to send. */
+export type MainMessage = number | readonly Sending[]
+
 export interface NetworkTransportOptions {
-  readonly service: Pick<Remote<NetworkService>, 'fetchBlocks'>
+  readonly service: Pick<Remote<NetworkCalls>, 'fetchBlocks'>
   /** the network thread's control port, for calls that nobody waits for */
   readonly control: MessagePort
   /** the other end of `NetworkData.reports` */
   readonly reports: MessagePort
   /** the other end of `NetworkData.evidence` */
   readonly evidence: MessagePort
-  /** consensus address of this node: its own votes go before others' */
+  /** consensus address of this node: its own votes are sent before those that it relays */
   readonly ownAddress: Uint8Array
-  /** the number of connected peers has changed */
+  /** called when the number of connected peers has changed */
   readonly onPeerCount: (count: number) => void
 }
 
@@ -37,10 +79,13 @@ export interface NetworkTransport extends Transport {
   close(): void
 }
 
-/** The network in its thread, for consensus and sync in the main thread. Messages of one turn leave together at its end. */
+/**
+ * The network thread as consensus and block sync in the main thread use it. Messages that they send in one turn of the event loop
+ * go there together. {@link NetworkReports} is the other end.
+ */
 export function createNetworkTransport(options: NetworkTransportOptions): NetworkTransport {
   const { service, control, reports, ownAddress } = options
-  /** sessions by peer and back */
+  /** handle of each connected peer, and back */
   const handles = new Map<PeerId, number>()
   const peers = new Map<number, PeerId>()
   let sendings: Sending[] = []
@@ -66,7 +111,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
       for (const [index, bytes] of unpackBytes(event.packed).entries()) {
         const peer = peers.get(event.handles[index]!)!
         const message = decode(bytes)
-        if (typeof message === 'string') notify<NetworkService, 'punish'>(control, 'punish', peer, 'malformed', message)
+        if (typeof message === 'string') notify<NetworkCalls, 'punish'>(control, 'punish', peer, 'malformed', message)
         else listener.message(peer, message)
       }
     }
@@ -100,7 +145,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
       if (sendings.length === 1) queueMicrotask(flush)
     },
     publishEvidence: (evidence) =>
-      notify<NetworkService, 'publishEvidence'>(control, 'publishEvidence', encodeEvidence(evidence)),
+      notify<NetworkCalls, 'publishEvidence'>(control, 'publishEvidence', encodeEvidence(evidence)),
     fetchBlocks: async (peer, request): Promise<FetchedBlocks> => {
       const { base, height, packed } = await service.fetchBlocks(peer, request)
       const parts = unpackBytes(packed)
@@ -110,8 +155,8 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
       }))
       return { base, height, blocks }
     },
-    punish: (peer, what, reason) => notify<NetworkService, 'punish'>(control, 'punish', peer, what, reason),
-    setValidators: (addresses) => notify<NetworkService, 'setValidators'>(control, 'setValidators', addresses),
+    punish: (peer, what, reason) => notify<NetworkCalls, 'punish'>(control, 'punish', peer, what, reason),
+    setValidators: (addresses) => notify<NetworkCalls, 'setValidators'>(control, 'setValidators', addresses),
     close: () => {
       reports.close()
       options.evidence.close()
@@ -119,7 +164,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
   }
 }
 
-/** A message, or why the bytes are none. It may be kept for long: it gets memory of its own, not a view on everybody's. */
+/** The message, or what is wrong with the bytes. They are copied: consensus may keep a message long after the report it came in. */
 function decode(bytes: Uint8Array): ConsensusMessage | string {
   try {
     return decodeConsensusMessage(bytes.slice())
@@ -139,5 +184,98 @@ function priorityOf(message: ConsensusMessage, ownAddress: Uint8Array): Priority
       return PRIORITIES.status
     case 'vote':
       return equalBytes(message.vote.validatorAddress, ownAddress) ? PRIORITIES.ownVote : PRIORITIES.relayedVote
+  }
+}
+
+/** Messages in one report: between two reports the main thread can do other work. */
+const MESSAGES_PER_REPORT = 64
+
+interface Waiting {
+  readonly session: Session
+  readonly body: Uint8Array
+}
+
+/**
+ * The network thread's end of {@link createNetworkTransport}: reports to the main thread what peers do. The events of one turn of the
+ * event loop go in few reports, their messages in one array. It counts what main has not handled yet, so that a peer that sends
+ * faster than main can take is made to wait.
+ */
+export class NetworkReports {
+  readonly #port: Pick<MessagePort, 'postMessage'>
+  #events: NetworkEvent[] = []
+  #messages: Waiting[] = []
+  #isScheduled = false
+  #lastNumber = 0
+  /** sessions of the messages in reports that are not handled yet */
+  readonly #sent = new Map<number, readonly Session[]>()
+  readonly #unhandled = new Map<Session, number>()
+
+  constructor(port: Pick<MessagePort, 'postMessage'>) {
+    this.#port = port
+  }
+
+  /** how many messages of the session the main thread has not handled yet */
+  unhandled(session: Session): number {
+    return this.#unhandled.get(session) ?? 0
+  }
+
+  joined(session: Session): void {
+    const { id, validatorAddress, hello, handle } = session
+    const peer = { id, validatorAddress, base: hello.base, height: hello.height }
+    this.#add({ kind: 'joined', handle, peer })
+  }
+
+  left(session: Session): void {
+    this.#add({ kind: 'left', handle: session.handle })
+  }
+
+  message(session: Session, body: Uint8Array): void {
+    this.#unhandled.set(session, this.unhandled(session) + 1)
+    this.#messages.push({ session, body })
+    if (this.#messages.length >= MESSAGES_PER_REPORT) this.#send()
+    else this.#schedule()
+  }
+
+  /** The main thread has handled the report with this number. */
+  handled(number: number): void {
+    for (const session of this.#sent.get(number) ?? []) {
+      const left = this.unhandled(session) - 1
+      if (left === 0) this.#unhandled.delete(session)
+      else this.#unhandled.set(session, left)
+    }
+    this.#sent.delete(number)
+  }
+
+  #add(event: NetworkEvent): void {
+    this.#packMessages()
+    this.#events.push(event)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#send()
+    })
+  }
+
+  #packMessages(): void {
+    if (this.#messages.length === 0) return
+    const handles = Uint32Array.from(this.#messages, ({ session }) => session.handle)
+    this.#events.push({ kind: 'messages', handles, packed: packBytes(this.#messages.map(({ body }) => body)) })
+    const number = this.#lastNumber + 1
+    this.#sent.set(number, [...(this.#sent.get(number) ?? []), ...this.#messages.map(({ session }) => session)])
+    this.#messages = []
+  }
+
+  #send(): void {
+    this.#packMessages()
+    if (this.#events.length === 0) return
+    const report: NetworkReport = { number: ++this.#lastNumber, events: this.#events }
+    this.#events = []
+    const buffers = report.events.flatMap((event) => (event.kind === 'messages' ? [event.packed.bytes.buffer] : []))
+    this.#port.postMessage(report, buffers as ArrayBuffer[])
   }
 }

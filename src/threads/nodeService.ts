@@ -10,7 +10,7 @@ export type NodeService = {
   readonly [K in keyof CometNode]: (...args: Parameters<CometNode[K]>) => ReturnType<CometNode[K]>
 }
 
-export interface NodeServiceOptions {
+interface NodeServiceOptions {
   /** undefined while consensus does not run */
   readonly roundState: () => RoundStateView | undefined
   readonly heightTimes: () => HeightTimes

@@ -49,9 +49,9 @@ export async function openExistingHome(config: Config): Promise<Home> {
 }
 
 /**
- * Locks the data directory and reads genesis and keys. Where there is no genesis it is taken from the seed node, or created, as the
- * configuration says; keys are created where they are absent and may be.
- * @param logger tells of a seed node that has to be waited for
+ * Locks the data directory and reads genesis and keys. A missing genesis is fetched from the seed node or created, as the
+ * configuration says; missing keys are created where that is allowed.
+ * @param logger reports when the seed node has to be waited for
  * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator
  */
 export async function openHome(
@@ -109,7 +109,7 @@ async function genesisToJoin(
   })
 }
 
-/** The identity towards peers; it is made when it is absent. */
+/** This node's identity towards peers; created when the file is missing. */
 export function loadOrCreateNodeKey(paths: DataPaths): NodeKey {
   return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
 }

@@ -1,4 +1,4 @@
-/** Many byte strings in one array, which travels between threads in a fraction of the time of as many arrays. */
+/** Many byte strings in one array: one object is cloned into another thread much faster than many. */
 export interface PackedBytes {
   readonly bytes: Uint8Array
   readonly lengths: Uint32Array

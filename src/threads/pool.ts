@@ -37,23 +37,25 @@ import { Database } from '../storage/database.ts'
 import { createPoolMetrics } from '../telemetry/metrics/poolMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
-import { type Gate, waitAtGate } from './gate.ts'
-import { getPeerCount, type NodeState } from './nodeState.ts'
-import { isWatched, type PendingWatch } from './pendingWatch.ts'
 import { serve } from './port.ts'
+import { type Gate, getPeerCount, isWatched, type NodeState, type PendingWatch, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 
-/** Milliseconds for which transactions are gathered before peers are told of them. */
+/** Milliseconds for which transactions are gathered before they are sent to peers. */
 const BATCH_MS = 20
-/** Bytes that the lengths in a full batch can take beside its transactions. */
+/** Bytes that a full batch takes beside its transactions. */
 const BATCH_OVERHEAD = batchLength([]) + LIMITS.transactionsPerBatch * BATCH_PREFIX_BYTES
 
-/** Native transactions that are checked before what was read for them is forgotten. */
-const CHECKS_A_WORLD = 4_096
+/** Native transactions that are checked on one journal, which remembers all that it has read. */
+const CHECKS_A_JOURNAL = 4_096
 
 /** Transactions that one answer to the block builder holds. */
 const CANDIDATES_PER_ANSWER = 512
 
+/**
+ * The pool thread holds the mempool: admits transactions of clients and peers, gives them to the block builder in order, and announces
+ * them to subscribers and peers.
+ */
 export interface PoolData {
   readonly location: string
   /** opens when the executor has opened the database */
@@ -68,7 +70,7 @@ export interface PoolData {
   readonly nodeState: NodeState
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
-  /** whether anybody wants them */
+  /** whether a client wants them */
   readonly pendingWatch: PendingWatch
 }
 
@@ -85,23 +87,23 @@ const caches = createViewCaches()
 let snapshot = database.snapshot()
 let view = openView(snapshot, caches)
 let state = view.stateAt(view.chain.headHeight)
-/** for checks that leave nothing behind; it remembers what it has read */
-let world = new Journal(state)
-let worldChecks = 0
+/** for checks, which write nothing that lasts; it remembers what it has read */
+let journal = new Journal(state)
+let journalChecks = 0
 
 function followHead(): void {
   const former = snapshot
   snapshot = database.snapshot()
   view = openView(snapshot, caches)
   state = view.stateAt(view.chain.headHeight)
-  world = new Journal(state)
+  journal = new Journal(state)
   void former.close()
 }
 
-/** Transactions to announce at the end of this turn of the event loop. */
+/** Executable EVM transactions to announce to subscribers at the end of this turn of the event loop. */
 let admitted: PooledTransaction[] = []
 
-/** Numbers batches, so that a repeated one is another message than the first. */
+/** Numbers batches: gossip drops a message that it has seen, so a repeated batch must differ from the first. */
 let batches = Math.floor(Math.random() * 2 ** 32)
 
 const toPeers = new TransactionBroadcastQueue({
@@ -110,7 +112,7 @@ const toPeers = new TransactionBroadcastQueue({
   now: () => performance.now(),
   isPending: (hashKey) => pool.has(hashKey),
   announce: ({ transactions, isRepeated }) => {
-    // Whoever connects later is told when they are repeated.
+    // A peer that connects later gets them when they are repeated.
     if (getPeerCount(data.nodeState) === 0) return
     batches = (batches + 1) % 2 ** 32
     const batch = encodeBatch({ isRepeated, number: batches, transactions: transactions.map(keyBytes) })
@@ -137,7 +139,7 @@ function announce(entry: PoolEntry): void {
 }
 
 const head = view.chain.header(view.chain.headHeight)!
-const { blockGasLimit, feeMarket } = runningParams(world.native, data.chain)
+const { blockGasLimit, feeMarket } = runningParams(journal.native, data.chain)
 const pool = new TransactionPool({
   chain: data.chain,
   head: {
@@ -150,17 +152,21 @@ const pool = new TransactionPool({
   authoritiesOf: ({ authorizationList }) =>
     authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
   checkNativeState: (transaction, { height, baseFeePerGas }) => {
-    if (++worldChecks % CHECKS_A_WORLD === 0) world = new Journal(state)
-    return checkNativeState(transaction, { world, block: { height: height + 1, timeMs: Date.now() }, baseFeePerGas })
+    if (++journalChecks % CHECKS_A_JOURNAL === 0) journal = new Journal(state)
+    return checkNativeState(transaction, {
+      world: journal,
+      block: { height: height + 1, timeMs: Date.now() },
+      baseFeePerGas,
+    })
   },
-  nativeGas: (transaction) => laneGas(transaction, AUTH_PARAMS.get(world.native)),
+  nativeGas: (transaction) => laneGas(transaction, AUTH_PARAMS.get(journal.native)),
   now: () => performance.now(),
   onAdmitted: announce,
 })
 
 let selection: Iterator<PoolEntry, void, void> | undefined
 
-/** Decodes a native transaction whose signatures the thread that asks has checked. */
+/** Decodes a native transaction whose signatures the asking thread has checked. */
 function decodeNative(raw: Uint8Array): NativeTransaction {
   const { chainId, evmChainId } = data.chain
   const transaction = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified: true })
@@ -168,7 +174,7 @@ function decodeNative(raw: Uint8Array): NativeTransaction {
   return transaction
 }
 
-/** The sender was recovered and the hash made by the thread that asks. */
+/** Admits a transaction whose sender and hash the asking thread has computed. */
 const admitter =
   (isLocal: boolean) =>
   ({ raw, sender, hash }: PooledTransaction): Admission => {
@@ -226,7 +232,7 @@ const service = {
   },
 }
 
-/** The text up to its first value: labels must stay few. */
+/** The reason without the values in it: a metric has few labels. */
 function reasonLabel(reason: string): string {
   return /^[a-z()A-Z \-*+]+/.exec(reason)?.[0].trim() ?? 'other'
 }
@@ -236,5 +242,5 @@ for (const client of data.clients) serve(client, service)
 for (const port of data.admissions) serveAdmissions(port, admitter(true))
 serveAdmissions(data.gossip.admissions, admitter(false))
 
-// At its end a killed process keeps nothing of what it compiled.
+// Now, since a killed process writes no compile cache at its end.
 flushCompileCache()

@@ -36,7 +36,7 @@ function batchingSender<T>(port: MessagePort): (message: T) => void {
 
 function toWireError(error: unknown): WireError {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
-  // Functions cannot travel, and no error of a library may stop the thread by having one.
+  // A function cannot be cloned: with one among its fields, a library's error would stop the thread.
   const fields = Object.entries(error).filter(([, value]) => typeof value !== 'function')
   return { name: error.name, message: error.message, fields: Object.fromEntries(fields) }
 }
@@ -66,7 +66,7 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
 
 /**
  * The functions of the service at the other end of `port`. An error there rejects here with its name and fields; so does
- * every call that the other thread can not answer because it has ended.
+ * every call that the other thread cannot answer because it has ended.
  */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {
   const send = batchingSender<WireRequest>(port)

@@ -1,14 +1,39 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { MempoolPort, TxPort } from '../mempool/types.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
-import { getPeerCount, getSyncStatus } from './nodeState.ts'
 import type { PoolService } from './pool.ts'
 import { connect } from './port.ts'
-import type { PoolPorts, RpcThreadData } from './rpcData.ts'
+import { type Gate, getPeerCount, getSyncStatus, type NodeState, type PublishedHeight } from './sharedMemory.ts'
 import type { ViewFeed, ViewLease } from './viewFeed.ts'
 
-export interface ContextSourceOptions {
+/** A thread's ends of its channels to the pool thread. */
+interface PoolPorts {
+  readonly calls: MessagePort
+  readonly admissions: MessagePort
+}
+
+/** What view and socket threads are started with alike. */
+export interface RpcThreadData {
+  readonly location: string
+  /** opens when the executor has opened the database */
+  readonly databaseGate: Gate
+  readonly chain: ChainConfig
+  readonly limits: RpcLimits
+  readonly clientVersion: string
+  readonly log: LogConfig
+  /** to the pool thread */
+  readonly pool: PoolPorts
+  /** name of the broadcast channel for heads */
+  readonly headChannel: string
+  readonly publishedHeight: PublishedHeight
+  readonly nodeState: NodeState
+}
+
+interface ContextSourceOptions {
   readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion' | 'nodeState'>
   readonly feed: ViewFeed
   readonly pool: TxPort
@@ -16,24 +41,10 @@ export interface ContextSourceOptions {
   readonly execution?: ExecutionHost
 }
 
-export interface ContextSource {
-  /** a context on this thread's newest head */
-  lease(): ContextLease
-}
-
-/** What the pool thread offers to clients. */
-export function connectPool({ calls, admissions }: PoolPorts): TxPort & MempoolPort {
-  const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
-  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom, check, unconfirmed }
-}
-
-export function closePool({ calls, admissions }: PoolPorts): void {
-  calls.close()
-  admissions.close()
-}
-
-/** Makes the context of each request: what it reads stays open until the lease is released. */
-export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
+/**
+ * Makes the context of each request, on this thread's newest head: what it reads stays open until the lease is released.
+ */
+export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): { lease(): ContextLease } {
   const contextOf = (first: ViewLease): ContextLease => {
     let newest = first
     const context: RpcContext = {
@@ -63,4 +74,15 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
     }
   }
   return { lease: () => contextOf(feed.lease()) }
+}
+
+/** What the pool thread offers to clients. */
+export function connectPool({ calls, admissions }: PoolPorts): TxPort & MempoolPort {
+  const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
+  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom, check, unconfirmed }
+}
+
+export function closePool({ calls, admissions }: PoolPorts): void {
+  calls.close()
+  admissions.close()
 }

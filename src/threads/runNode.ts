@@ -13,106 +13,95 @@ import { createConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { executorApplication } from './executorApplication.ts'
-import { followDecisions, type HeadSummary } from './followDecisions.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { createNodeService } from './nodeService.ts'
-import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './nodeState.ts'
 import type { Home } from './openHome.ts'
-import { type RunningConsensus, startConsensus } from './startConsensus.ts'
+import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
+import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
 import { startThreads, type ThreadsOptions } from './startThreads.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
-/** Hosts that mean every interface; this machine reaches them at the loopback address. */
+/** Hosts that mean every interface. */
 const ANY_HOST = new Set(['0.0.0.0', '::'])
 
 /**
- * Runs the node in an opened home: threads, then consensus in this one, then what reports on it. The home is the node's from
- * here on and is released at its end.
+ * Runs the node in an opened home:
+ *
+ * 1. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
+ * 2. Asks the executor for its newest block: consensus, log and heartbeat go on from there.
+ * 3. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
+ * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
+ * 5. Starts what reports on the running node: metrics server and heartbeat.
+ *
+ * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
+ * the executor could not store, and the home's lock goes last, since until then another process must not open the database.
  */
 export async function runNode(config: Config, home: Home, logger: Logger): Promise<RunningNode> {
-  /** what to undo, newest first */
-  const undo: (() => Promise<void> | void)[] = [() => home.lock.release()]
-  /** Runs every step, whichever fails: the lock is released in any case. */
-  const stopAll = async (): Promise<void> => {
-    const failures: unknown[] = []
-    for (const step of undo.splice(0).reverse()) {
-      try {
-        await step()
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    if (failures.length > 0) throw failures[0]
-  }
+  const undo = createUndoList()
+  undo.add(() => home.lock.release())
   try {
-    return await startParts(config, home, logger, undo, stopAll)
+    return await start(config, home, logger, undo)
   } catch (error) {
-    await stopAll().catch((stopError: unknown) => logNotStopped(logger, stopError))
+    await undo.run().catch((stopError: unknown) => logNotStopped(logger, stopError))
     throw error
   }
 }
 
-/** What failed may keep other parts from stopping as they should; its own error is the one to report. */
-function logNotStopped(logger: Logger, error: unknown): void {
-  logger.error({ error }, 'the node did not stop cleanly')
-}
-
-async function startParts(
-  config: Config,
-  home: Home,
-  logger: Logger,
-  undo: (() => Promise<void> | void)[],
-  stopAll: () => Promise<void>,
-): Promise<RunningNode> {
+async function start(config: Config, home: Home, logger: Logger, undo: UndoList): Promise<RunningNode> {
   const { chain, paths, validatorKey, nodeKey } = home
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
-  const identity = {
-    id: nodeKey.id,
-    chainId: chain.chainId,
-    moniker: config.moniker,
-    version: VERSION,
-    listenAddress: config.p2p.externalAddress ?? `${config.p2p.host}:${config.p2p.port}`,
-    rpcAddress: config.rpc.publicUrl ?? '',
-  }
   const nodeState = createNodeState()
   const failure = Promise.withResolvers<never>()
   // Consensus may halt before anybody watches.
   failure.promise.catch(() => undefined)
-  const running: { consensus?: RunningConsensus } = {}
+  /** set by step 3; socket threads may ask before */
+  let consensus: RunningConsensus | undefined
+
+  // 1.
   const threads = await startThreads({
     config,
     location: paths.db,
     chain,
     genesis: home.genesis,
     clientVersion: CLIENT_VERSION,
-    identity,
+    identity: {
+      id: nodeKey.id,
+      chainId: chain.chainId,
+      moniker: config.moniker,
+      version: VERSION,
+      listenAddress: config.p2p.externalAddress ?? `${config.p2p.host}:${config.p2p.port}`,
+      rpcAddress: config.rpc.publicUrl ?? '',
+    },
     validator: { address: validatorKey.address, publicKey: validatorKey.publicKey },
     nodeState,
     node: createNodeService({
-      roundState: () => running.consensus?.service.engine?.roundState,
+      roundState: () => consensus?.service.engine?.roundState,
       heightTimes: () => decisions.heightTimes(),
       network: () => threads.network.netInfo(),
       checkEvidence: (evidence) => application.checkEvidence(evidence),
-      addEvidence: (evidence) => running.consensus?.service.addEvidence(evidence),
+      addEvidence: (evidence) => consensus?.service.addEvidence(evidence),
     }),
     genesisPath: paths.genesis,
     network: networkIdentity(config, home),
   })
-  undo.push(() => threads.stop())
+  undo.add(() => threads.stop())
 
+  // 2.
   const application = executorApplication(threads.executor)
   const info = await application.info()
   const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
+
+  // 3.
   const transport = createNetworkTransport({
     service: threads.network,
     ...threads.networkPorts,
     ownAddress: validatorKey.address,
     onPeerCount: (count) => setPeerCount(nodeState, count),
   })
-  undo.push(() => transport.close())
-  const consensus = await startConsensus({
+  undo.add(() => transport.close())
+  const started = await startConsensus({
     home,
     application,
     transport,
@@ -123,43 +112,60 @@ async function startParts(
     onSyncStatus: (status) => setSyncStatus(nodeState, status),
     onHalt: (error) => failure.reject(error),
   })
-  running.consensus = consensus
-  undo.push(() => consensus.stop())
+  consensus = started
+  undo.add(() => started.stop())
+
+  // 4.
   await Promise.race([threads.listening(), failure.promise])
 
-  const metricsServer =
-    config.metricsPort === 0
-      ? undefined
-      : await serveMetrics(config.metricsPort, async () =>
-          formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())]),
-        )
-  if (metricsServer !== undefined) undo.push(() => metricsServer.stop())
+  // 5.
+  let metricsUrl: string | undefined
+  if (config.metricsPort !== 0) {
+    const server = await serveMetrics(config.metricsPort, async () =>
+      formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())]),
+    )
+    undo.add(() => server.stop())
+    metricsUrl = server.url
+  }
   if (config.heartbeatUrl !== undefined) {
     const heartbeat = startHeartbeat({
       url: config.heartbeatUrl,
       logger: logger.child({ part: 'heartbeat' }),
       status: () => heartbeatBody(config, home, decisions.head(), getPeerCount(nodeState)),
     })
-    undo.push(() => heartbeat.stop())
+    undo.add(() => heartbeat.stop())
   }
 
-  const host = ANY_HOST.has(config.rpc.host) ? 'localhost' : config.rpc.host
-  const rpcUrl = `http://${host.includes(':') ? `[${host}]` : host}:${config.rpc.port}/`
+  const rpcUrl = rpcUrlOf(config)
   logger.info(
     { rpc: rpcUrl, height: decisions.head().height, nodeId: nodeKey.id, chainId: chain.chainId },
     'node is up',
   )
-  // At its end a killed process keeps nothing of what it compiled.
+  // Now, since a killed process writes no compile cache at its end.
   flushCompileCache()
 
+  return {
+    rpcUrl,
+    wsUrl: `${rpcUrl.replace(/^http/, 'ws')}ws`,
+    metricsUrl,
+    height: info.height,
+    ...endOf(Promise.race([failure.promise, threads.died]), undo, logger),
+  }
+}
+
+/**
+ * The end of a running node: `stop`, or `died`, which rejects when the node cannot go on. `ended` resolves after a stop and rejects
+ * after a failure; a stop signal during the end of a failed node does not make it a success.
+ */
+function endOf(died: Promise<never>, undo: UndoList, logger: Logger): Pick<RunningNode, 'ended' | 'stop'> {
   const ended = Promise.withResolvers<void>()
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
-    stopping ??= stopAll().then(() => logger.info('node has stopped'))
+    stopping ??= undo.run().then(() => logger.info('node has stopped'))
     return stopping
   }
   let hasFailed = false
-  Promise.race([failure.promise, threads.died]).catch(async (error: unknown) => {
+  died.catch(async (error: unknown) => {
     if (stopping !== undefined) return
     hasFailed = true
     logger.fatal({ error }, 'the node cannot go on and stops')
@@ -167,17 +173,48 @@ async function startParts(
     ended.reject(error)
   })
   return {
-    rpcUrl,
-    wsUrl: `${rpcUrl.replace(/^http/, 'ws')}ws`,
-    metricsUrl: metricsServer?.url,
-    height: info.height,
     ended: ended.promise,
-    // A stop signal does not make a success of a failure that is under way.
     stop: () => (hasFailed ? stop() : stop().then(ended.resolve, ended.reject)),
   }
 }
 
-/** How the node meets its peers. The validator's key stays here: its proof goes out. */
+/** When the node stops because of a failure, that is the error to report; what then fails to stop is only logged. */
+function logNotStopped(logger: Logger, error: unknown): void {
+  logger.error({ error }, 'the node did not stop cleanly')
+}
+
+/** Steps that undo what was started, run in reverse. */
+interface UndoList {
+  add(step: () => Promise<void> | void): void
+  /** Runs every step even when one fails, then throws the first failure. */
+  run(): Promise<void>
+}
+
+function createUndoList(): UndoList {
+  const steps: (() => Promise<void> | void)[] = []
+  return {
+    add: (step) => void steps.push(step),
+    run: async () => {
+      const failures: unknown[] = []
+      for (const step of steps.splice(0).reverse()) {
+        try {
+          await step()
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+      if (failures.length > 0) throw failures[0]
+    },
+  }
+}
+
+/** Where a client on this machine reaches the RPC server. */
+function rpcUrlOf({ rpc }: Config): string {
+  const host = ANY_HOST.has(rpc.host) ? 'localhost' : rpc.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${rpc.port}/`
+}
+
+/** What the network thread shows to peers. The validator's key stays in this thread: it gets a proof made with it. */
 function networkIdentity(config: Config, { chain, paths, nodeKey, validatorKey }: Home): ThreadsOptions['network'] {
   const { host, port, persistentPeers, maxPeers } = config.p2p
   return {

@@ -23,19 +23,19 @@ import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { waitAtGate } from './gate.ts'
 import type { NodeService } from './nodeService.ts'
-import { getPeerCount, isCatchingUp } from './nodeState.ts'
-import { countWatchers, type PendingWatch } from './pendingWatch.ts'
 import { connect, serve } from './port.ts'
-import { closePool, connectPool, createContextSource } from './rpcContext.ts'
-import type { RpcThreadData } from './rpcData.ts'
-import { createSenderRecovery } from './senderRecovery.ts'
+import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
+import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
-import { createViewPool } from './viewPool.ts'
+import { createSenderRecovery, createViewPool } from './viewPool.ts'
 
+/**
+ * A socket thread serves clients: HTTP and WebSocket, JSON-RPC, CometBFT's RPC and REST. It answers short reads itself, hands
+ * transactions to the pool and everything longer to the view threads.
+ */
 export interface SocketData extends RpcThreadData {
   /** to the view threads */
   readonly views: readonly MessagePort[]
@@ -45,7 +45,7 @@ export interface SocketData extends RpcThreadData {
   readonly filterOwner: MessagePort | undefined
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
-  /** counts who wants them */
+  /** counts the clients that want them */
   readonly pendingWatch: PendingWatch
   readonly host: string
   readonly port: number
@@ -61,10 +61,10 @@ export interface SocketData extends RpcThreadData {
 
 export type SocketService = typeof service
 
-/** How long a fresh chain may take to its first block before clients are let in all the same. */
+/** How long clients have to wait for the first block of a fresh chain; then they are let in without one. */
 const FIRST_BLOCK_WAIT_MS = 3_000
 
-/** Of transactions for CometBFT's methods, after which other connections have a turn. */
+/** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
@@ -85,7 +85,7 @@ pending.onmessage = (event) => {
 
 const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
 
-/** A thread that ends takes the node with it, so that its watchers need not be taken back. */
+/** The count need not be corrected when this thread dies: the node ends with it. */
 function watchPending(change: 1 | -1): void {
   countWatchers(data.pendingWatch, change)
 }
@@ -132,7 +132,7 @@ const hub = createSubscriptionHub({
 const firstHeight = first.context.view.chain.headHeight
 first.release()
 
-// A fresh chain is shown from its first block on; one whose genesis time is to come is shown as it is.
+// Clients see a fresh chain from its first block on, except one whose genesis time is still to come.
 const opening = await feed.next(0, FIRST_BLOCK_WAIT_MS)
 opening?.release()
 
@@ -142,7 +142,7 @@ const server = await createRpcServer({
     lease: contexts.lease,
     views,
     limits: data.limits,
-    // Without the native addon a sender's recovery is not quick.
+    // Without the native addon the recovery of a sender takes too long for this thread.
     runsQuickCalls: recoverNatively !== undefined,
     log,
     metrics,
@@ -161,13 +161,13 @@ const server = await createRpcServer({
       verify: createVerifier({
         chain: data.chain,
         limits: data.limits,
-        // Without the native addon checking a signature is not quick.
+        // Without the native addon a check of a signature takes too long for this thread.
         turn: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
         recoverSenders: createSenderRecovery(remoteViews),
       }),
       pool,
       lease: contexts.lease,
-      onError: (error) => log.error({ error }, 'a transaction that nobody waits for was lost'),
+      onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
     },
     abci: { queries: QUERIES, port: views, version: data.identity.version },
     views,
@@ -216,5 +216,5 @@ const service = {
 
 serve(control, service)
 
-// At its end a killed process keeps nothing of what it compiled.
+// Now, since a killed process writes no compile cache at its end.
 flushCompileCache()

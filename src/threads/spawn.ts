@@ -12,7 +12,7 @@ export interface Thread {
   readonly control: MessagePort
   /** rejects when the thread dies of an error or ends before `stop` */
   readonly died: Promise<never>
-  /** Ends the thread; what it should finish first is the caller's to ask for through `control`. */
+  /** Ends the thread at once; a caller that wants it to finish something asks through `control` before. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
       if (!stopping) reject(new Error(`the ${name} thread ended unexpectedly (exit code ${code})`))
     })
   })
-  // A rejection is only interesting to whoever watches; nobody may be watching yet.
+  // A rejection must not end the process when nobody watches yet.
   died.catch(() => undefined)
   return {
     name,

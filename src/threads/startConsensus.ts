@@ -1,27 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { ValidatorSet } from '../chain/consensus/types.ts'
-import type { Application } from '../consensus/application.ts'
+import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
-import { type ConsensusService, openConsensusService } from '../consensus/consensusService.ts'
+import { type ConsensusService, type DecidedEvent, openConsensusService } from '../consensus/consensusService.ts'
 import { engineChainOf } from '../consensus/engineChain.ts'
 import { openEvidenceFiles } from '../consensus/evidencePoolFiles.ts'
 import { createKeyAlarm } from '../consensus/keyAlarm.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import type { HeightTimes } from '../rpc/comet/roundStateJson.ts'
 import { createCommitVerifier } from '../sync/commitVerifier.ts'
-import { followNode, type NodeFollower } from '../sync/followNode.ts'
+import { followNode } from '../sync/followNode.ts'
 import type { SyncStatus } from '../sync/syncStatus.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { ConsensusMetrics } from '../telemetry/metrics/consensusMetrics.ts'
-import type { Decisions } from './followDecisions.ts'
 import type { NetworkTransport } from './networkTransport.ts'
 import type { Home } from './openHome.ts'
-import { createSenderRecovery } from './senderRecovery.ts'
 import type { Threads } from './startThreads.ts'
+import { createSenderRecovery } from './viewPool.ts'
 
 /** Version of the application's rules, which headers name. */
 const APP_VERSION = 0
 
-export interface ConsensusParts {
+interface ConsensusParts {
   readonly home: Home
   readonly application: Application
   readonly transport: NetworkTransport
@@ -36,14 +37,19 @@ export interface ConsensusParts {
 
 export interface RunningConsensus {
   readonly service: ConsensusService
-  readonly follower: NodeFollower
-  /** Ends block sync, then consensus, and closes the log. */
+  /** Ends block sync, then consensus, and closes the write-ahead log. */
   stop(): Promise<void>
 }
 
 /**
- * Opens consensus, executes what its log holds and the database lacks, and lets the follower decide whether to sync blocks or to
- * take part. The network's events go to both.
+ * Starts consensus and block sync in the main thread:
+ *
+ * 1. Opens consensus, which first executes the blocks that its write-ahead log holds and the database lacks. No peer is heard yet,
+ *    and there is no follower to notify of these blocks.
+ * 2. Tells the network who the validators are, as of the newest block: they have places reserved.
+ * 3. Makes the follower, which decides whether the node syncs blocks or takes part in consensus.
+ * 4. Listens to the network, whose events go to both. What has arrived since the threads started waits until now.
+ * 5. Starts the follower, which may ask peers for blocks at once.
  * @throws WalError, RecoveryError, or what the application throws
  */
 export async function startConsensus(parts: ConsensusParts): Promise<RunningConsensus> {
@@ -51,6 +57,8 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   const { paths, chain, validatorKey } = home
   const log = parts.logger.child({ part: 'consensus' })
   const syncLog = parts.logger.child({ part: 'sync' })
+
+  // 1.
   const service = await openConsensusService({
     application,
     key: validatorKey,
@@ -63,7 +71,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       decisions.onDecided(event)
       if (event.source === 'log') return
       if (event.source === 'consensus') follower.decided()
-      reserveValidators(service.state.validators)
+      reservePlaces(service.state.validators)
     },
     onHalt,
     onBehind: (_, peerHeight) => follower.onBehind(peerHeight),
@@ -71,14 +79,16 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     note: (message, fields) => log.debug(fields, message),
   })
 
+  // 2.
   let reserved: ValidatorSet['validators'] | undefined
-  const reserveValidators = ({ validators }: ValidatorSet): void => {
+  const reservePlaces = ({ validators }: ValidatorSet): void => {
     if (validators === reserved) return
     reserved = validators
     transport.setValidators(validators.map(({ address }) => address))
   }
-  reserveValidators(service.state.validators)
+  reservePlaces(service.state.validators)
 
+  // 3.
   const follower = followNode({
     consensus: service,
     transport,
@@ -91,6 +101,8 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     onStatus: parts.onSyncStatus,
     onHalt,
   })
+
+  // 4.
   transport.listen({
     peerJoined: (peer) => {
       service.events.peerJoined(peer)
@@ -106,13 +118,82 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     },
     evidence: (from, evidence) => service.events.evidence(from, evidence),
   })
+
+  // 5.
   follower.start()
+
   return {
     service,
-    follower,
     stop: async () => {
       await follower.stop()
       await service.close()
     },
   }
+}
+
+/** The newest block, as heartbeat and log show it. */
+export interface HeadSummary {
+  readonly height: number
+  readonly hash: Uint8Array
+  readonly timeMs: number
+}
+
+interface Decisions {
+  head(): HeadSummary
+  /** when this node saw the newest block decided, which is when the next height began */
+  heightTimes(): HeightTimes
+  onDecided(event: DecidedEvent): void
+}
+
+/** What the main thread keeps of decided blocks: the newest one, metrics, lines of the log. */
+export function followDecisions(
+  { height, appHash, lastBlockTimeMs }: ApplicationInfo,
+  metrics: ConsensusMetrics,
+  log: Logger,
+): Decisions {
+  let head: HeadSummary = { height, hash: appHash, timeMs: lastBlockTimeMs }
+  let lastDecidedMs: number | undefined
+  let commitMs = lastBlockTimeMs
+  return {
+    head: () => head,
+    heightTimes: () => ({ startMs: commitMs, commitMs }),
+    onDecided: (event) => {
+      const { header } = event.decided.block
+      head = { height: header.height, hash: event.result.appHash, timeMs: header.timeMs }
+      commitMs = Date.now()
+      metrics.blockHeight.set(head.height)
+      logDecision(log, event)
+      if (event.source !== 'consensus') return
+      const nowMs = performance.now()
+      if (lastDecidedMs !== undefined) metrics.blockIntervalSeconds.observe((nowMs - lastDecidedMs) / 1000)
+      lastDecidedMs = nowMs
+      metrics.walFsyncSeconds.observe(event.timings.logMs / 1000)
+    },
+  }
+}
+
+/**
+ * One line a block. Empty blocks come at debug level, as there are 216,000 of them a day, and so do synced ones: block sync logs its
+ * own progress.
+ */
+function logDecision(log: Logger, { decided, result, source, timings }: DecidedEvent): void {
+  const { header, txs } = decided.block
+  const fields = {
+    height: header.height,
+    hash: bytesToHex(result.appHash),
+    txs: txs.length,
+    round: decided.seenCommit.round,
+    ...(source === 'consensus' ? {} : { source }),
+    buildMs: Math.round(timings.buildMs),
+    finalizeMs: Math.round(timings.finalizeMs),
+  }
+  for (const { voteA } of decided.block.evidence) {
+    const validator = bytesToHex(voteA.validatorAddress).slice(2).toUpperCase()
+    log.warn(
+      { height: header.height, validator, faultHeight: voteA.height },
+      'block reports a validator that signed twice',
+    )
+  }
+  if (source === 'log' || (source === 'consensus' && txs.length > 0)) log.info(fields, 'block decided')
+  else log.debug(fields, 'block decided')
 }

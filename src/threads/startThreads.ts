@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
 import type { MessagePort } from 'node:worker_threads'
 import type { GenesisState } from '../app/genesisState.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
@@ -6,23 +8,27 @@ import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
-import { tuneCompiler } from './compiler.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
-import { openGate, untilWaiting } from './gate.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { NodeService } from './nodeService.ts'
-import type { NodeState } from './nodeState.ts'
 import type { PoolData, PoolService } from './pool.ts'
-import { connect, type Remote, serve } from './port.ts'
-import type { RpcThreadData } from './rpcData.ts'
+import { connect, type Remote, type Service, serve } from './port.ts'
+import type { RpcThreadData } from './rpcContext.ts'
+import {
+  createGate,
+  createPendingWatch,
+  createPublishedHeight,
+  type NodeState,
+  openGate,
+  untilWaiting,
+} from './sharedMemory.ts'
 import type { SocketData, SocketService } from './socket.ts'
-import { spawnThread, type Thread } from './spawn.ts'
+import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { ViewData, ViewService } from './view.ts'
-import { type PoolChannels, type Wiring, wire } from './wiring.ts'
 
-/** Threads have loaded their modules by then, on the slowest of machines. */
+/** Enough for threads to load their modules on the slowest machines. */
 const LOADING_MS = 20_000
 
 export interface ThreadsOptions {
@@ -38,7 +44,7 @@ export interface ThreadsOptions {
   /** what socket threads ask of this thread */
   readonly node: NodeService
   readonly genesisPath: string
-  /** of the node towards its peers */
+  /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
     'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath'
@@ -51,30 +57,41 @@ export interface Threads {
   readonly network: Remote<NetworkService>
   /** the main thread's ends, see `createNetworkTransport` */
   readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
-  /** the main thread's own calls: they disturb no client's */
+  /** the main thread's own calls, on channels of their own: they wait behind no client's */
   readonly views: readonly Remote<ViewService>[]
-  /** Resolves when the RPC servers listen: soon after the first block is published, so that nobody sees a chain without. */
+  /** Resolves when the RPC servers listen: soon after the first block is published, so that clients see no chain without blocks. */
   listening(): Promise<void>
   /** rejects when any of the threads dies */
   readonly died: Promise<never>
   metrics(): Promise<readonly MetricsSnapshot[]>
-  /** Ends the threads that serve clients, then those that serve consensus. */
+  /** Ends all threads in the order that {@link startThreads} gives. */
   stop(): Promise<void>
 }
 
 /** A started thread whose functions can be called. */
-interface Started<S extends Readonly<Record<string, (...args: never[]) => unknown>>> {
+interface Started<S extends Service> {
   readonly thread: Thread
   readonly remote: Remote<S>
 }
 
 /**
- * Starts the executor and the threads that read its database: pool, views, sockets. They load their modules at the same time, but
- * open the database only when the executor has. Each pair that talks has a channel of its own.
- * @throws DatabaseError, or an error that names the thread and has what it failed of as its cause
+ * Starts the node's threads and connects them with each other and with this one, the main thread:
+ *
+ * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was
+ *    opened first (see `Database`), and this one outlives every thread, whichever dies.
+ * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
+ * 3. All threads start, to load their modules at the same time: executor, pool, views, sockets, network. All but the executor then
+ *    wait at a gate, since there may be no database yet.
+ * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
+ * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
+ *    once there is a first block, which consensus has yet to make (`listening`).
+ *
+ * The stop closes each thread before those that it asks: sockets (no more clients), network (no more peers), views, pool, executor.
+ * Then the threads end, and the main thread's handle of the database closes last.
+ * @throws DatabaseError, or an error that names the thread that failed, with its error as the cause
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
-  // What all handles share belongs to the one that was opened first (see Database). This one outlives every thread, whichever dies.
+  // 1.
   const database = await Database.open(options.location)
   try {
     const threads = await startAll(options)
@@ -92,6 +109,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 }
 
 async function startAll(options: ThreadsOptions): Promise<Threads> {
+  // 2.
   tuneCompiler()
   const wiring = wire(options.config.rpc)
   const engine = await chooseEngine(options.config.evmEngine)
@@ -104,67 +122,119 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     return { thread, remote: connect(thread.control) }
   }
   try {
-    const executorThread = startExecutor(options, wiring, { engine, shadow }, start)
-    const poolThread = startPool(options, wiring, start)
-    const viewThreads = startViews(options, wiring, engine, start)
-    const socketThreads = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
-    const networkThread = startNetwork(options, wiring, start)
-
-    const executor = executorThread.remote
-    await answered(executorThread.thread, executor.info())
-    openGate(wiring.databaseGate)
-    const pool = poolThread.remote
-    await answered(poolThread.thread, pool.status())
-    const views = viewThreads.map(({ remote }) => remote)
-    await Promise.all(viewThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
-    const sockets = socketThreads.map(({ remote }) => remote)
-    const network = networkThread.remote
-    await answered(networkThread.thread, network.metrics())
-    const mainToViews = wiring.mainToViews.map(({ left }) => left)
+    // 3.
+    const executor = startExecutor(options, wiring, { engine, shadow }, start)
+    const pool = startPool(options, wiring, start)
+    const views = startViews(options, wiring, engine, start)
+    const sockets = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
+    const network = startNetwork(options, wiring, start)
     const died = Promise.race(started.map((thread) => thread.died))
-    // Consensus starts before anybody watches.
+    // Nobody watches it before consensus runs.
     died.catch(() => undefined)
+
+    // 4.
+    await answered(executor.thread, executor.remote.info())
+    openGate(wiring.databaseGate)
+
+    // 5.
+    for (const { thread, remote } of [pool, ...views, network]) await answered(thread, remote.metrics())
+
+    const mainToViews = wiring.mainToViews.map(({ left }) => left)
     return {
-      executor,
-      network,
+      executor: executor.remote,
+      network: network.remote,
       networkPorts: {
-        control: networkThread.thread.control,
+        control: network.thread.control,
         reports: wiring.network.reports.right,
         evidence: wiring.network.evidence.right,
       },
       views: mainToViews.map((port) => connect<ViewService>(port)),
       listening: async () => {
-        await Promise.all(socketThreads.map(({ thread, remote }) => answered(thread, remote.metrics())))
+        await Promise.all(sockets.map(({ thread, remote }) => answered(thread, remote.metrics())))
       },
       died,
-      metrics: () => Promise.all([executor, pool, network, ...views, ...sockets].map((remote) => remote.metrics())),
+      metrics: () => Promise.all([executor, pool, network, ...views, ...sockets].map(({ remote }) => remote.metrics())),
       stop: async () => {
-        // A thread that died cannot close; `died` tells why, and the others still close in order.
+        // A thread that died cannot close: `died` has its error, and the others still close in order.
         for (const group of [sockets, [network], views, [pool], [executor]]) {
-          await Promise.allSettled(group.map((remote) => remote.close()))
+          await Promise.allSettled(group.map(({ remote }) => remote.close()))
         }
         for (const port of mainToViews) port.close()
         await Promise.all(started.map((thread) => thread.stop()))
       },
     }
   } catch (error) {
-    // All but the executor come there, unless they died too.
+    // All but the executor come to the gate, except a thread that died.
     await untilWaiting(wiring.databaseGate, started.length - 1, LOADING_MS)
     await Promise.all(started.map((thread) => thread.stop()))
     throw error
   }
 }
 
-type StartThread = <S extends Readonly<Record<string, (...args: never[]) => unknown>>>(
+type StartThread = <S extends Service>(
   role: 'executor' | 'pool' | 'view' | 'socket' | 'network',
   index: number | undefined,
   data: unknown,
   transfer: readonly MessagePort[],
 ) => Started<S>
 
-/** Waits for a thread's first answer, which comes when it is ready. A thread that has died tells why before the call does. */
+/** Waits for a thread's first answer, which comes when the thread is ready. Rejects with the thread's own error when it dies. */
 function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
   return Promise.race([thread.died, answer])
+}
+
+/** Ten times V8's own number. */
+const CALLS_BEFORE_LAST_TIER = 30_000
+
+/**
+ * Lets V8 wait longer before it compiles a function with its slowest compiler. Every thread compiles for itself, and right after the
+ * start all of them do: with V8's own setting this took a sixth of all processor time in the first seconds of full load. Functions
+ * that are called often enough are compiled a little later; the code of the tier before is nearly as fast.
+ */
+function tuneCompiler(): void {
+  setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
+}
+
+/** All channels between threads (the left end is the caller's, the right end the server's), and the memory that they share. */
+type Wiring = ReturnType<typeof wire>
+
+function wire({ viewThreads, socketThreads }: { readonly viewThreads: number; readonly socketThreads: number }) {
+  const instance = randomUUID()
+  const toViews = (): readonly Channel[] => Array.from({ length: viewThreads }, channel)
+  return {
+    /** opens when the database holds a chain */
+    databaseGate: createGate(),
+    headChannel: `coind-heads-${instance}`,
+    publishedHeight: createPublishedHeight(),
+    pendingChannel: `coind-pending-${instance}`,
+    pendingWatch: createPendingWatch(),
+    executorToPool: channel(),
+    views: Array.from({ length: viewThreads }, () => ({ toPool: poolChannels() })),
+    sockets: Array.from({ length: socketThreads }, () => ({
+      toPool: poolChannels(),
+      /** one for each view thread */
+      toViews: toViews(),
+      /** to the filters of the first socket thread, which does not use its own */
+      toFilters: channel(),
+      toMain: channel(),
+    })),
+    network: {
+      /** transactions of peers, to the pool */
+      admissions: channel(),
+      /** transactions of this node's clients, from the pool */
+      announcements: channel(),
+      toViews: toViews(),
+      /** messages and events of peers to the main thread, messages for them back */
+      reports: channel(),
+      /** evidence of peers, for the main thread to judge */
+      evidence: channel(),
+    },
+    mainToViews: toViews(),
+  }
+}
+
+function poolChannels(): { readonly calls: Channel; readonly admissions: Channel } {
+  return { calls: channel(), admissions: channel() }
 }
 
 function startExecutor(
@@ -284,10 +354,11 @@ function startNetwork(
   return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool), ...data.views])
 }
 
+/** What view and socket threads are started with alike. */
 function rpcData(
   options: ThreadsOptions,
   { databaseGate, headChannel, publishedHeight }: Wiring,
-  toPool: PoolChannels,
+  toPool: ReturnType<typeof poolChannels>,
 ): RpcThreadData {
   const { config, location, chain, clientVersion, nodeState } = options
   const { limits } = config.rpc

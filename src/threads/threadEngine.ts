@@ -5,12 +5,12 @@ import { chooseEngine, createEngine, type EngineChoice } from '../evm/engines/cr
 
 const SEED_BYTES = 8
 
-/** The engine of this thread. Nobody can know beforehand how its hash tables fall out. */
+/** The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables. */
 export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
   return createEngine(choice, { hashSeed: randomBytes(SEED_BYTES).readBigUInt64LE() })
 }
 
-/** The engine that executes blocks beside the chosen one, when that is wanted: the other one. */
+/** The engine that executes each block a second time, when EVM_SHADOW asks for it: the one that EVM_ENGINE did not choose. */
 export async function chooseShadow({
   evmEngine,
   evmShadow,

@@ -20,22 +20,24 @@ import { checkPackedCommits, type PackedCommitChecks } from '../sync/packedCommi
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics/viewMetrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { waitAtGate } from './gate.ts'
 import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
-import { closePool, connectPool, createContextSource } from './rpcContext.ts'
-import type { RpcThreadData } from './rpcData.ts'
-import { recoverPackedSenders } from './senderRecovery.ts'
+import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
+import { waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
-import { createTaskQueue } from './taskQueue.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
+import { recoverPackedSenders } from './viewPool.ts'
 
-/** Heavy calls that share the thread by slices; more would only make each of them later. */
+/** Heavy calls that run at the same time, in turns; more of them would only make each one slower. */
 const RUNNING_HEAVY = 8
 /** Heavy calls that may wait; further ones are refused. */
 const WAITING_HEAVY = 2_000
 
+/**
+ * A view thread reads the database of the newest block and runs code on it without changing anything: calls, estimates, traces, log
+ * scans and native queries for the socket threads; recovery of senders and checks of commits for network and block sync.
+ */
 export interface ViewData extends RpcThreadData {
   /** ports of the socket threads */
   readonly clients: readonly MessagePort[]
@@ -47,7 +49,7 @@ export interface ViewData extends RpcThreadData {
 
 export type ViewService = typeof service
 
-/** Those of clients, and what socket threads leave to this one. */
+/** What clients call, and what socket threads leave to this thread of CometBFT's methods. */
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 const { control, data } = workerData as ThreadData<ViewData>
@@ -99,6 +101,36 @@ const runInQueue = <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<
 
 const isFull = (queue: ViewQueue): boolean => queue === 'heavy' && heavy.waiting >= WAITING_HEAVY
 
+/** Runs at most `limit` tasks at a time, the others in order of arrival. */
+function createTaskQueue(limit: number) {
+  const queue: (() => void)[] = []
+  let free = limit
+  const acquire = (): Promise<void> | undefined => {
+    if (free === 0) return new Promise((resolve) => queue.push(resolve))
+    free--
+    return undefined
+  }
+  /** Hands the slot straight to the task that has waited longest: a new one cannot take it in between. */
+  const release = (): void => {
+    const next = queue.shift()
+    if (next === undefined) free++
+    else next()
+  }
+  return {
+    get waiting() {
+      return queue.length
+    },
+    run: async <T>(task: () => Promise<T>): Promise<T> => {
+      await acquire()
+      try {
+        return await task()
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
 const service = {
   call: (queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string> => {
     if (isFull(queue)) throw new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message)
@@ -123,5 +155,5 @@ const service = {
 serve(control, service)
 for (const client of data.clients) serve(client, service)
 
-// At its end a killed process keeps nothing of what it compiled.
+// Now, since a killed process writes no compile cache at its end.
 flushCompileCache()

@@ -2,9 +2,9 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { createViewCaches, openView } from '../state/openView.ts'
 import type { NodeView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
-import { getPublishedHeight, type PublishedHeight } from './publishedHeight.ts'
+import { getPublishedHeight, type PublishedHeight } from './sharedMemory.ts'
 
-/** What the executor announces on the head channel after a block is in the database. */
+/** What the executor announces on the head channel when a block is in the database. */
 export interface HeadAnnouncement {
   readonly height: number
 }
@@ -71,12 +71,12 @@ export function followHeads(database: Database, channelName: string, published: 
     current = open()
     release(former)
   }
-  let toldHeight = current.view.chain.headHeight
+  let announcedHeight = current.view.chain.headHeight
 
   channel.onmessage = () => {
     catchUp()
-    if (current.view.chain.headHeight === toldHeight) return
-    toldHeight = current.view.chain.headHeight
+    if (current.view.chain.headHeight === announcedHeight) return
+    announcedHeight = current.view.chain.headHeight
     for (const listener of listeners) {
       const lease = leaseOf(current)
       void Promise.resolve(listener(lease.view)).finally(lease.release)

@@ -1,28 +1,80 @@
+import { recoverEntrySenders } from '../app/entry.ts'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { unpackSenders } from '../mempool/packedMessages.ts'
+import type { Address } from '../primitives/address.ts'
 import type { NativePort } from '../rpc/native/query.ts'
 import type { ViewPool, ViewQueue } from '../rpc/viewCall.ts'
-import type { Remote } from './port.ts'
-import type { ViewService } from './view.ts'
+import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
+
+/** Transactions in one call (about 4 ms): other work of that thread waits no longer than this. */
+const TRANSACTIONS_PER_CALL = 64
+const ADDRESS_BYTES = 20
 
 /**
  * The view threads as one pool. With more than one, the first takes the cheap queue alone, so that no heavy call delays the
  * admission of a transaction; a heavy call goes to the thread with the fewest under way.
  */
-export function createViewPool(views: readonly Remote<ViewService>[]): ViewPool & NativePort {
+export function createViewPool(views: readonly (ViewPool & NativePort)[]): ViewPool & NativePort {
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
-  const heavy = (others.length > 0 ? others : [first]).map((remote) => ({ remote, running: 0 }))
-  const inQueue = async <T>(queue: ViewQueue, task: (view: Remote<ViewService>) => Promise<T>): Promise<T> => {
-    if (queue === 'cheap') return task(first)
-    const chosen = heavy.reduce((best, candidate) => (candidate.running < best.running ? candidate : best))
-    chosen.running++
-    try {
-      return await task(chosen.remote)
-    } finally {
-      chosen.running--
-    }
-  }
+  const runHeavy = leastBusy(others.length > 0 ? others : [first])
+  const inQueue = <T>(queue: ViewQueue, task: (view: ViewPool & NativePort) => Promise<T>): Promise<T> =>
+    queue === 'cheap' ? task(first) : runHeavy(task)
   return {
     call: (queue, method, params) => inQueue(queue, (view) => view.call(queue, method, params)),
     query: (queue, call) => inQueue(queue, (view) => view.query(queue, call)),
+  }
+}
+
+/** A view thread, for those that only have senders recovered there; see {@link recoverPackedSenders}. */
+interface SenderRecoverer {
+  recoverSenders(packed: PackedBytes): Promise<Uint8Array>
+}
+
+/**
+ * Recovers the senders of encoded transactions in the least busy of the threads. The answer is in the order of the transactions;
+ * undefined: malformed, of another chain, or with a wrong signature.
+ */
+export function createSenderRecovery(
+  threads: readonly SenderRecoverer[],
+): (transactions: readonly Uint8Array[]) => Promise<(Address | undefined)[]> {
+  if (threads.length === 0) throw new Error('there is no thread to recover senders in')
+  const run = leastBusy(threads)
+  const recover = async (transactions: readonly Uint8Array[]): Promise<(Address | undefined)[]> =>
+    unpackSenders(await run((thread) => thread.recoverSenders(packBytes(transactions))))
+  return async (transactions) => {
+    const chunks: Promise<(Address | undefined)[]>[] = []
+    for (let at = 0; at < transactions.length; at += TRANSACTIONS_PER_CALL) {
+      chunks.push(recover(transactions.slice(at, at + TRANSACTIONS_PER_CALL)))
+    }
+    return (await Promise.all(chunks)).flat()
+  }
+}
+
+/**
+ * The view thread's side of {@link createSenderRecovery}: 20 bytes for each transaction, zeros where there is no sender. Read them
+ * with `unpackSenders`.
+ */
+export function recoverPackedSenders(
+  packed: PackedBytes,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+): Uint8Array {
+  const senders = recoverEntrySenders(unpackBytes(packed), chain)
+  const out = new Uint8Array(senders.length * ADDRESS_BYTES)
+  for (const [index, sender] of senders.entries()) if (sender !== undefined) out.set(sender, index * ADDRESS_BYTES)
+  return out
+}
+
+/** Runs each task with the thread that has the fewest tasks under way. */
+function leastBusy<Thread>(threads: readonly Thread[]): <T>(task: (thread: Thread) => Promise<T>) => Promise<T> {
+  const loads = threads.map((thread) => ({ thread, running: 0 }))
+  return async (task) => {
+    const chosen = loads.reduce((best, load) => (load.running < best.running ? load : best))
+    chosen.running++
+    try {
+      return await task(chosen.thread)
+    } finally {
+      chosen.running--
+    }
   }
 }

@@ -3,10 +3,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
 import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import type { Application, DecidedBlock } from '../../../src/consensus/application.ts'
-import type { ExecutorService } from '../../../src/threads/executor.ts'
-import { executorApplication } from '../../../src/threads/executorApplication.ts'
+import {
+  type ApplicationService,
+  applicationService,
+  executorApplication,
+} from '../../../src/threads/executorApplication.ts'
 import { connect, serve } from '../../../src/threads/port.ts'
-import { proposalTransport } from '../../../src/threads/proposalTransport.ts'
 
 const HASH = new Uint8Array(32).fill(7)
 const TXS = [Uint8Array.of(1), new Uint8Array(0), new Uint8Array(70_000).fill(3)]
@@ -34,8 +36,8 @@ function remoteApplication(): { application: Application; finalized: DecidedBloc
       return { appHash: HASH, lastResultsHash: HASH, validatorUpdates: [], durableHeight: 1 }
     },
   }
-  serve(port2, proposalTransport(inner))
-  return { application: executorApplication(connect<ExecutorService>(port1)), finalized, processed }
+  serve(port2, applicationService(inner))
+  return { application: executorApplication(connect<ApplicationService>(port1)), finalized, processed }
 }
 
 function decide(txs: readonly Uint8Array[]): DecidedBlock {

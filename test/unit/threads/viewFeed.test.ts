@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BroadcastChannel } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Database } from '../../../src/storage/database.ts'
-import { createPublishedHeight, setPublishedHeight } from '../../../src/threads/publishedHeight.ts'
+import { createPublishedHeight, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { followHeads, type ViewFeed } from '../../../src/threads/viewFeed.ts'
 import { createTestChain, type TestChain, WALLET } from '../app/testChain.ts'
 

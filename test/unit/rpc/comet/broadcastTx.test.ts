@@ -26,7 +26,7 @@ import { createVerifier } from '../../../../src/rpc/verifier.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
-import { createSenderRecovery, recoverPackedSenders } from '../../../../src/threads/senderRecovery.ts'
+import { createSenderRecovery, recoverPackedSenders } from '../../../../src/threads/viewPool.ts'
 import {
   anyOf,
   signTestTransaction,

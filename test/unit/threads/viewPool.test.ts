@@ -4,7 +4,7 @@ import { signTransaction as signEvm } from '../../../src/chain/transactionSender
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
-import { createSenderRecovery, recoverPackedSenders } from '../../../src/threads/senderRecovery.ts'
+import { createSenderRecovery, recoverPackedSenders } from '../../../src/threads/viewPool.ts'
 import {
   anyOf,
   signTestTransaction,

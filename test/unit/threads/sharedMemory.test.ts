@@ -7,7 +7,7 @@ import {
   isCatchingUp,
   setPeerCount,
   setSyncStatus,
-} from '../../../src/threads/nodeState.ts'
+} from '../../../src/threads/sharedMemory.ts'
 
 const STATUS: SyncStatus = { mode: 'syncing', startingHeight: 10, currentHeight: 20, highestHeight: 100 }
 

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SyncStatus as RpcSyncStatus } from '../rpc/method.ts'
+import type { SyncStatus } from '../sync/syncStatus.ts'
+
+/*
+ * What threads share in memory instead of messages: values that one thread writes and others read at any time (published height,
+ * peers and sync status, number of watchers of pending transactions), and the gate at which threads wait for the database.
+ */
+
+/**
+ * Height of the newest published block. The executor raises it when a block is in the database; a thread that reads it before
+ * it answers is never behind what another thread has shown.
+ */
+export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
+
+export function createPublishedHeight(): PublishedHeight {
+  return new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+}
+
+export function setPublishedHeight(cell: PublishedHeight, height: number): void {
+  Atomics.store(cell, 0, BigInt(height))
+}
+
+export function getPublishedHeight(cell: PublishedHeight): number {
+  return Number(Atomics.load(cell, 0))
+}
+
+/**
+ * What clients may ask about the node at any time: connected peers, and whether and how far the node is behind. Written by the
+ * main thread.
+ */
+export type NodeState = BigInt64Array<SharedArrayBuffer>
+
+const NODE_CELLS = { peers: 0, isCatchingUp: 1, startingHeight: 2, highestHeight: 3 } as const
+
+/** The state of a node that has not heard from the network yet: it counts as catching up. */
+export function createNodeState(): NodeState {
+  const cells = Object.keys(NODE_CELLS).length
+  const state = new BigInt64Array(new SharedArrayBuffer(cells * BigInt64Array.BYTES_PER_ELEMENT))
+  Atomics.store(state, NODE_CELLS.isCatchingUp, 1n)
+  return state
+}
+
+export function setPeerCount(state: NodeState, peers: number): void {
+  Atomics.store(state, NODE_CELLS.peers, BigInt(peers))
+}
+
+export function getPeerCount(state: NodeState): number {
+  return Number(Atomics.load(state, NODE_CELLS.peers))
+}
+
+export function setSyncStatus(state: NodeState, { mode, startingHeight, highestHeight }: SyncStatus): void {
+  Atomics.store(state, NODE_CELLS.startingHeight, BigInt(startingHeight))
+  Atomics.store(state, NODE_CELLS.highestHeight, BigInt(highestHeight))
+  // Last: a reader that sees the node catching up finds the heights that belong to it.
+  Atomics.store(state, NODE_CELLS.isCatchingUp, mode === 'consensus' ? 0n : 1n)
+}
+
+export function isCatchingUp(state: NodeState): boolean {
+  return Atomics.load(state, NODE_CELLS.isCatchingUp) !== 0n
+}
+
+/**
+ * The answer to eth_syncing; undefined when the node is not catching up.
+ * @param headHeight the newest block that the same client sees
+ */
+export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStatus | undefined {
+  if (!isCatchingUp(state)) return undefined
+  return {
+    startingBlock: Math.min(Number(Atomics.load(state, NODE_CELLS.startingHeight)), headHeight),
+    currentBlock: headHeight,
+    highestBlock: Math.max(Number(Atomics.load(state, NODE_CELLS.highestHeight)), headHeight),
+  }
+}
+
+/**
+ * How many subscriptions and filters want pending transactions, counted by all socket threads: while there are none, the pool
+ * thread announces none.
+ */
+export type PendingWatch = Int32Array<SharedArrayBuffer>
+
+export function createPendingWatch(): PendingWatch {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+}
+
+/** Adds a watcher (1) or removes one (-1). */
+export function countWatchers(watch: PendingWatch, change: 1 | -1): void {
+  Atomics.add(watch, 0, change)
+}
+
+export function isWatched(watch: PendingWatch): boolean {
+  return Atomics.load(watch, 0) > 0
+}
+
+/**
+ * Where threads wait until the executor has opened the database. They load their modules before, all at the same time. It also
+ * counts them, because a thread must not be ended before it is there (see {@link untilWaiting}).
+ */
+export type Gate = Int32Array<SharedArrayBuffer>
+
+const GATE_CELLS = { state: 0, waiting: 1 } as const
+const CLOSED = 0
+const OPEN = 1
+
+const POLL_MS = 5
+
+export function createGate(): Gate {
+  return new Int32Array(new SharedArrayBuffer(Object.keys(GATE_CELLS).length * Int32Array.BYTES_PER_ELEMENT))
+}
+
+export function openGate(gate: Gate): void {
+  Atomics.store(gate, GATE_CELLS.state, OPEN)
+  Atomics.notify(gate, GATE_CELLS.state)
+}
+
+/** Blocks this thread, which has nothing else to do yet, until the gate is open. */
+export function waitAtGate(gate: Gate): void {
+  Atomics.add(gate, GATE_CELLS.waiting, 1)
+  Atomics.wait(gate, GATE_CELLS.state, CLOSED)
+}
+
+/**
+ * Resolves when so many threads have come to the gate, or after `timeoutMs`. A thread must not be ended earlier: to end it while it
+ * loads one of Node.js's native modules crashes the whole process.
+ */
+export async function untilWaiting(gate: Gate, threads: number, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (Atomics.load(gate, GATE_CELLS.waiting) < threads && performance.now() < deadline) await sleep(POLL_MS)
+}
