@@ -4,7 +4,7 @@ import {
   encodeForSigning,
   encodeTransaction,
   type UnsignedTransaction,
-} from '../../src/chain/transactionCodec.ts'
+} from '../../src/chain/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'

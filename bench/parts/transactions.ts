@@ -1,4 +1,4 @@
-import type { UnsignedTransaction } from '../../src/chain/transactionCodec.ts'
+import type { UnsignedTransaction } from '../../src/chain/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import { callData } from '../contracts/abi.ts'

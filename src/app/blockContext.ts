@@ -1,7 +1,7 @@
-import { blobBaseFee } from '../chain/blobFee.ts'
+import { blobBaseFee } from '../chain/baseFee.ts'
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import type { EthereumHeader } from '../chain/ethereumHeader.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import type { ChainReader } from '../chain/store.ts'
 import type { BlockContext } from '../evm/engine.ts'
 import type { Rules } from '../evm/rules.ts'
 

@@ -1,5 +1,5 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import { encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
+import { encodeEvidence } from '../chain/consensus/evidence.ts'
 import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '../chain/consensus/types.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import { beginBlock } from '../modules/beginBlock.ts'

@@ -1,6 +1,6 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { ethereumHeaderHash } from '../chain/ethereumHeaderCodec.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
+import type { ChainReader } from '../chain/store.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { getOperator } from '../modules/staking/operators.ts'

@@ -1,6 +1,6 @@
 import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import type { EthereumHeader } from '../chain/ethereumHeader.ts'
+import type { EthereumHeader } from '../chain/ethereumBlock.ts'
 import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'

@@ -1,7 +1,7 @@
 import type { RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
-import type { EthereumHeader } from '../chain/ethereumHeader.ts'
-import type { HeadRecord } from '../chain/headRecord.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import type { ChainReader } from '../chain/store.ts'
+import type { HeadRecord } from '../chain/writeBlock.ts'
 import type { Hash } from '../primitives/hash.ts'
 
 /** The newest published block, as the next one builds on it. */

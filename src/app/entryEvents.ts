@@ -1,7 +1,10 @@
-import type { EvmEntry, StoredEntry } from '../chain/entryResult.ts'
-import { evmTransfers } from '../chain/evmTransfers.ts'
-import type { NativeEvent } from '../chain/nativeEvent.ts'
-import type { ValueTransfer } from '../chain/valueTransfer.ts'
+import {
+  type EvmEntry,
+  evmTransfers,
+  type NativeEvent,
+  type StoredEntry,
+  type ValueTransfer,
+} from '../chain/entries.ts'
 import { emitCoinReceived, emitCoinSpent, emitMessageSender, emitTransfer, event } from '../modules/bank/bankEvents.ts'
 import { coinsOf, coinsText } from '../modules/coin.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'

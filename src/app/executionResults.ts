@@ -1,4 +1,4 @@
-import type { EvmEntry, NativeEntry, SkippedEntry } from '../chain/entryResult.ts'
+import type { EvmEntry, NativeEntry, SkippedEntry } from '../chain/entries.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 
 /** How one entry of a consensus block's data.txs fared, as it is stored; a native transaction decoded. */

@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises'
-import type { ChainReader } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/store.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { BlockFileError, blockFileHeader, encodeBlockFileEntry } from './blockFile.ts'
 

@@ -1,5 +1,4 @@
-import { type GenesisValidator, genesisValidators } from '../chain/genesis.ts'
-import { type GenesisAccount, genesisAllocations } from '../chain/genesisAllocations.ts'
+import { type GenesisAccount, type GenesisValidator, genesisAllocations, genesisValidators } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
 import { initAuth } from '../modules/auth/initAuth.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'

@@ -1,4 +1,4 @@
-import type { ChainReader } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/store.ts'
 
 /** What executing a block reads of the chain. */
 export type ExecutionReader = Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>

@@ -1,4 +1,4 @@
-import { createRankedSet, incrementPriorities, updateValidators } from '../chain/consensus/validatorPriorities.ts'
+import { createRankedSet, incrementPriorities, updateValidators } from '../chain/consensus/validatorSet.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { HeadValidators } from './chainHead.ts'
 

@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
+import { encodedTxSize } from '../chain/consensus/wire.ts'
 import { SDK_ERRORS } from '../modules/sdkError.ts'
 import { LANE_FULL } from '../modules/tx/applyNativeTransaction.ts'
 import { bytesKey } from '../primitives/bytes.ts'

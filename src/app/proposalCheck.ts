@@ -1,5 +1,4 @@
-import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import { nativeGasLimit } from '../chain/nativeLane.ts'
+import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
 import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
 import { type GasParams, laneGas } from '../modules/tx/gas.ts'

@@ -1,4 +1,4 @@
-import { dropBlockBodies } from '../chain/dropBlocks.ts'
+import { dropBlockBodies } from '../chain/store.ts'
 import type { StateStore } from '../state/store.ts'
 import type { WritableDatabase } from '../storage/database.ts'
 

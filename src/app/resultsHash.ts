@@ -1,4 +1,4 @@
-import { resultsHash, type TxResult } from '../chain/consensus/resultsHash.ts'
+import { resultsHash, type TxResult } from '../chain/consensus/block.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { type EntryResult, RESULT_CODES } from './executionResults.ts'
 

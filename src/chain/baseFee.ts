@@ -1,4 +1,5 @@
 import type { FeeMarket } from './chainConfig.ts'
+import { type Hardfork, includesFork } from './hardfork.ts'
 
 /**
  * Base fee of the block after `parent`, in wei per gas: EIP-1559 with the chain's elasticity and change denominator, never
@@ -33,4 +34,16 @@ function unboundedNextBaseFee(
     return baseFeePerGas + (rise > 1n ? rise : 1n)
   }
   return baseFeePerGas - (baseFeePerGas * (target - gasUsed)) / target / changeDenominator
+}
+
+/** EIP-4844's fake_exponential with its MIN_BLOB_BASE_FEE of 1 wei; EIP-7691 changed the update fraction in Prague. */
+export function blobBaseFee(excessBlobGas: bigint, fork: Hardfork): bigint {
+  const denominator = includesFork(fork, 'prague') ? 5_007_716n : 3_338_477n
+  let output = 0n
+  let term = denominator
+  for (let i = 1n; term > 0n; i++) {
+    output += term
+    term = (term * excessBlobGas) / (denominator * i)
+  }
+  return output / denominator
 }

@@ -2,16 +2,19 @@ import { type Address, moduleAddress, parseAddress } from '../primitives/address
 import { sha256 } from '../primitives/hash.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import type { BlockEvents, StoredEntry } from './entryResult.ts'
-import { evmTransfers } from './evmTransfers.ts'
-import type { NativeEvent } from './nativeEvent.ts'
-import type { EventTerm } from './reader.ts'
+import { type BlockEvents, evmTransfers, type NativeEvent, type StoredEntry } from './entries.ts'
 
 /**
  * The index of events maps a term to the heights of blocks that hold it: a kind byte and 6 bytes. It may name blocks that
  * don't hold what is looked for, never the other way round; readers look at the events.
  */
 const TERM_BYTES = 7
+
+/** An attribute that an event has: its key with the event's type, `transfer.sender`; without a value: any. */
+export interface EventTerm {
+  readonly key: string
+  readonly value?: string
+}
 
 /**
  * Every EVM transaction moves coins and makes the same few bank events, so those cost as little as they can: of their

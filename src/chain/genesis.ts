@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { type Address, BECH32_OPERATOR, parseAddress } from '../primitives/address.ts'
+import { bytesKey, compareBytes, EMPTY_BYTES, hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, sha256 } from '../primitives/hash.ts'
-import { canonicalJson } from './canonicalJson.ts'
 import type { ChainConfig } from './chainConfig.ts'
-import { fromCometGenesis } from './cometGenesis.ts'
-import { GenesisError } from './genesisError.ts'
 import { checkGenesis } from './genesisRules.ts'
-import { type Genesis, genesisSchema } from './genesisSchema.ts'
+import { type Genesis, GenesisError, genesisSchema } from './genesisSchema.ts'
 
 /**
  * Reads a genesis file, or the genesis in an answer of /rpc/genesis, and checks that its parts agree with one another.
@@ -97,4 +95,87 @@ export function genesisValidators(genesis: Genesis): readonly GenesisValidator[]
 
 function wholePart(decimal: string): bigint {
   return BigInt(decimal.slice(0, decimal.indexOf('.')))
+}
+
+/**
+ * The genesis as CometBFT's RPC shows it: with validators and consensus parameters also where CometBFT's own GenesisDoc has them
+ * (types/genesis.go).
+ */
+export function toCometGenesis(genesis: Genesis): Json {
+  const { params, validators } = genesis.consensus
+  return { ...genesis, consensus_params: params, validators }
+}
+
+/** Takes out what {@link toCometGenesis} added, so that such an answer can be a genesis file. What differs stays. */
+function fromCometGenesis(json: unknown): unknown {
+  if (!isObject(json) || !isObject(json.consensus)) return json
+  const { consensus_params, validators, ...rest } = json
+  const isRepeated = isSame(consensus_params, json.consensus.params) && isSame(validators, json.consensus.validators)
+  return isRepeated ? rest : json
+}
+
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  return a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/**
+ * JSON in its one canonical form: keys sorted by UTF-16 code units, no white space, integers only.
+ * @throws TypeError on a number that is not a safe integer, whose text would depend on the reader's number format
+ */
+export function canonicalJson(value: Json): string {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new TypeError(`not a safe integer: ${value}`)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
+  return `{${members.join(',')}}`
+}
+
+function isList(value: object): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/** An account of the state at block 0. */
+export interface GenesisAccount {
+  readonly address: Address
+  readonly nonce: bigint
+  readonly balanceAcoin: bigint
+  readonly code: Uint8Array
+}
+
+/**
+ * Code of a registered precompile's account, a lone STOP. With it EIP-161 never deletes the account, Solidity's code-size
+ * checks pass, and a delegation to it (EIP-7702) runs nothing.
+ */
+const PRECOMPILE_STUB_CODE: Uint8Array = Uint8Array.of(0)
+
+/**
+ * All accounts at block 0 in order of address: balances (the bonded pool's too), preinstalled contracts, and registered
+ * precompiles. Contracts have nonce 1 as EIP-161 gives it to them.
+ */
+export function genesisAllocations(genesis: Genesis): readonly GenesisAccount[] {
+  const { bank, evm, erc20 } = genesis.app_state
+  const accounts = new Map<string, GenesisAccount>()
+  for (const { address, coins } of bank.balances) {
+    const bytes = parseAddress(address)
+    const balanceAcoin = BigInt(coins[0]!.amount)
+    accounts.set(bytesKey(bytes), { address: bytes, nonce: 0n, balanceAcoin, code: EMPTY_BYTES })
+  }
+  const addContract = (address: Address, code: Uint8Array): void => {
+    const balanceAcoin = accounts.get(bytesKey(address))?.balanceAcoin ?? 0n
+    accounts.set(bytesKey(address), { address, nonce: 1n, balanceAcoin, code })
+  }
+  for (const { address, code } of evm.preinstalls) addContract(parseAddress(address), hexToBytes(code))
+  for (const address of [...erc20.native_precompiles, ...evm.params.active_static_precompiles]) {
+    addContract(parseAddress(address), PRECOMPILE_STUB_CODE)
+  }
+  return [...accounts.values()].sort((a, b) => compareBytes(a.address, b.address))
 }

@@ -3,8 +3,7 @@ import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../pri
 import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
-import { GenesisError } from './genesisError.ts'
-import type { Genesis } from './genesisSchema.ts'
+import { type Genesis, GenesisError } from './genesisSchema.ts'
 import { includesFork } from './hardfork.ts'
 
 /** CometBFT's bound for the sum of powers: an eighth of the largest int64. */

@@ -273,3 +273,12 @@ export const genesisSchema = z.strictObject({
 
 /** A genesis as its file has it: Cosmos JSON, 64-bit integers and amounts as decimal strings. */
 export type Genesis = z.infer<typeof genesisSchema>
+
+/** A genesis that no node can start from. The message names the place inside the file. */
+export class GenesisError extends Error {
+  override readonly name = 'GenesisError'
+
+  constructor(place: string, problem: string) {
+    super(place === '' ? `genesis: ${problem}` : `genesis: ${place}: ${problem}`)
+  }
+}

@@ -1,9 +1,8 @@
+import type { Address } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import type { Log } from './log.ts'
-import { logDigest } from './logDigest.ts'
-import type { LogTerms } from './reader.ts'
+import { type Log, logDigest } from './receipt.ts'
 
 /**
  * The index of logs maps a term to the heights of blocks that hold it. A term is a kind byte and 8 bytes of the keccak256
@@ -13,6 +12,13 @@ const TERM_BYTES = 9
 
 /** Kinds of terms: any log at all, the address, the topic at position 0 to 3. */
 const Kind = { any: 0, address: 1, topic: 2 } as const
+
+/** What an index look-up of logs can use: the alternatives of each position; an empty list matches anything. */
+export interface LogTerms {
+  readonly addresses: readonly Address[]
+  /** by position */
+  readonly topics: readonly (readonly Uint8Array[])[]
+}
 
 function term(kind: number, bytes: Uint8Array): Uint8Array {
   const made = new Uint8Array(TERM_BYTES)

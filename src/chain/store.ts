@@ -1,23 +1,19 @@
 import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
-import { decodeResults, NO_RESULTS, type StoredResults } from './blockRecord.ts'
-import type { ConsensusBlock } from './consensus/block.ts'
-import { decodeBlock } from './consensus/blockCodec.ts'
-import type { BlockId, Commit } from './consensus/types.ts'
-import type { StoredEntry } from './entryResult.ts'
-import { ethereumBlockSize } from './ethereumBlock.ts'
-import type { EthereumHeader } from './ethereumHeader.ts'
-import { decodeEthereumHeader, ethereumHeaderHash } from './ethereumHeaderCodec.ts'
-import { indexedEventHeights } from './eventIndex.ts'
-import { readHead } from './headRecord.ts'
-import { indexedLogHeights } from './logIndex.ts'
-import type { ChainReader } from './reader.ts'
-import type { SignedTransaction } from './transaction.ts'
-import { decodeTransaction } from './transactionCodec.ts'
+import type { DatabaseReader, WritableDatabase } from '../storage/database.ts'
+import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
+import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
+import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
+import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
+import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
+import { indexedLogHeights, type LogTerms } from './logIndex.ts'
+import type { Receipt } from './receipt.ts'
+import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
+import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
-import { consensusHashKey } from './writeBlock.ts'
+import { consensusHashKey, indexKeys, readHead, transactionKey } from './writeBlock.ts'
 
 /** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
 const CACHED_BLOCKS = 32
@@ -217,4 +213,84 @@ function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => nu
     known.delete(height)
     transactions -= transactionsIn(value)
   }
+}
+
+export interface TransactionLocation {
+  readonly height: number
+  /** among the Ethereum block's transactions */
+  readonly index: number
+}
+
+export interface NativeLocation {
+  readonly height: number
+  /** in data.txs */
+  readonly position: number
+}
+
+/** Blocks as of one published head, read synchronously but for the indexes of logs and events. */
+export interface ChainReader {
+  readonly headHeight: number
+  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
+  readonly oldestBlock: number
+  header(height: number): EthereumHeader | undefined
+  /** keccak256(rlp(header)) */
+  hash(height: number): Hash | undefined
+  heightOf(hash: Hash): number | undefined
+  /** height of the block whose consensus header has this hash */
+  heightOfConsensusHash(hash: Uint8Array): number | undefined
+  /** the Ethereum block's transactions with their senders, in order */
+  transactions(height: number): readonly SignedTransaction[] | undefined
+  receipts(height: number): readonly Receipt[] | undefined
+  /** size in bytes of the RLP-encoded Ethereum block */
+  size(height: number): number | undefined
+  locate(transactionHash: Hash): TransactionLocation | undefined
+  /** where a native transaction started; by the sha256 of its bytes */
+  locateNative(hash: Hash): NativeLocation | undefined
+  /** by position in data.txs */
+  entryResults(height: number): readonly StoredEntry[] | undefined
+  blockEvents(height: number): BlockEvents | undefined
+  consensusBlock(height: number): ConsensusBlock | undefined
+  blockId(height: number): BlockId | undefined
+  /** the commit for `height` that this node saw */
+  seenCommit(height: number): Commit | undefined
+  /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
+  validatorsAt(height: number): RankedValidatorSet | undefined
+  /** the same without priorities, in a fraction of the time */
+  validatorSetAt(height: number): ValidatorSet | undefined
+  /**
+   * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
+   */
+  logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
+  /**
+   * Heights in [from, to], ascending, whose blocks may hold all terms, in events of entries or of the block itself. A superset:
+   * whoever asks looks at the events (see `eventsOfEntry` and `blockEvents`).
+   */
+  eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
+}
+
+/**
+ * Drops the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest first. Headers,
+ * commits and validator sets stay: evidence may still refer to them.
+ */
+export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: number, count: number): Promise<void> {
+  const reader = openChainReader(database)
+  const target = Math.min(oldestToKeep, reader.headHeight)
+  if (reader.oldestBlock >= target) return
+  const batch = new WriteBatch()
+  let height = reader.oldestBlock
+  for (; height < target && height < reader.oldestBlock + count; height++) {
+    const entries = reader.entryResults(height) ?? []
+    for (const entry of entries) {
+      const key = transactionKey(entry)
+      if (key !== undefined) batch.del(key)
+    }
+    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+    batch.del(columnKey(Column.results, heightBytes(height)))
+    const block = reader.consensusBlock(height)
+    if (block !== undefined && block.txs.length > 0) {
+      batch.put(columnKey(Column.consensusBlock, heightBytes(height)), encodeBlock({ ...block, txs: [] }))
+    }
+  }
+  batch.put(...oldestBlockEntry(height))
+  await database.write(batch, { sync: true })
 }

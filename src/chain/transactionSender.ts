@@ -9,20 +9,20 @@ import {
   SECP256K1_ORDER,
   signDigest,
 } from '../primitives/secp256k1.ts'
-import type { Transaction } from './transaction.ts'
 import {
   decodeTransaction,
   encodeForSigning,
   encodeTransaction,
   INVALID_SIGNATURE,
+  type Transaction,
   type UnsignedTransaction,
-} from './transactionCodec.ts'
+} from './transaction.ts'
 
 /** The sender, or why there is none, in geth's words. */
-export type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
+type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
 /** Which signatures a chain takes. */
-export interface SenderRules {
+interface SenderRules {
   readonly chainId: bigint
   /** whether legacy transactions without EIP-155 protection are taken */
   readonly allowUnprotected: boolean

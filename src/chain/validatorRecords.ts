@@ -6,8 +6,7 @@ import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { ed25519Address } from './consensus/ed25519.ts'
 import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
-import { incrementPriorities } from './consensus/validatorPriorities.ts'
-import { validatorSetHash } from './consensus/validatorSet.ts'
+import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.ts'
 
 /**
  * Heights after which priorities are stored anew. In between they follow from one another, unless the set changes; so an

@@ -1,17 +1,20 @@
-import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import { decode } from '@ethereumjs/rlp'
+import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, writeHeight } from '../storage/columns.ts'
-import { encodeResults, isEmptyResult } from './blockRecord.ts'
-import { entryHash } from './entryKind.ts'
-import type { BlockEvents, StoredEntry } from './entryResult.ts'
-import type { EthereumHeader } from './ethereumHeader.ts'
-import { encodeEthereumHeader } from './ethereumHeaderCodec.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import { decodeCommit, encodeCommit } from './consensus/commit.ts'
+import type { BlockId, Commit } from './consensus/types.ts'
+import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
+import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
 import { eventIndexKeys } from './eventIndex.ts'
 import { logIndexKeys } from './logIndex.ts'
+import { encodeResults, isEmptyResult } from './storedResults.ts'
 
 /** One block as it goes into the database. */
-export interface BlockRecord {
+interface BlockRecord {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
   readonly hash: Hash
@@ -65,4 +68,47 @@ function locationBytes(height: number, place: number): Uint8Array {
   writeHeight(out, 0, height)
   for (let i = 0; i < 4; i++) out[HEIGHT_BYTES + i] = place >>> (24 - 8 * i)
   return out
+}
+
+/** What is kept of the newest block alone; older blocks have it in the next block's header. */
+export interface HeadRecord {
+  readonly height: number
+  /** undefined at genesis */
+  readonly decided: { readonly blockId: BlockId; readonly seenCommit: Commit } | undefined
+  /** header.last_results_hash of the next block */
+  readonly resultsHash: Uint8Array
+}
+
+const HEAD_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('head'))
+
+export function writeHead(batch: WriteBatch, { height, decided, resultsHash }: HeadRecord): void {
+  const decision =
+    decided === undefined
+      ? []
+      : [
+          decided.blockId.hash,
+          BigInt(decided.blockId.partSetHeader.total),
+          decided.blockId.partSetHeader.hash,
+          encodeCommit(decided.seenCommit),
+        ]
+  batch.put(HEAD_KEY, encodeRLP([BigInt(height), decision, resultsHash]))
+}
+
+/** undefined in an empty database. */
+export function readHead(db: DatabaseReader): HeadRecord | undefined {
+  const bytes = db.get(HEAD_KEY)
+  if (bytes === undefined) return undefined
+  const [height, decision, resultsHash] = decode(bytes) as [Uint8Array, Uint8Array[], Uint8Array]
+  const [hash, total, partsHash, commit] = decision
+  return {
+    height: Number(bytesToBigInt(height)),
+    decided:
+      hash === undefined
+        ? undefined
+        : {
+            blockId: { hash, partSetHeader: { total: Number(bytesToBigInt(total!)), hash: partsHash! } },
+            seenCommit: decodeCommit(commit!),
+          },
+    resultsHash,
+  }
 }

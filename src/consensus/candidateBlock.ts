@@ -1,6 +1,4 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import { decodeBlock } from '../chain/consensus/blockCodec.ts'
-import { headerHash } from '../chain/consensus/headerCodec.ts'
+import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
 import { createPartSet, maxParts, PART_SIZE, type Part, type PartSet, verifyPart } from '../chain/consensus/partSet.ts'
 import { type BlockId, isNilBlockId, type PartSetHeader } from '../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'

@@ -1,9 +1,13 @@
 import type { EvidenceParams } from '../chain/chainConfig.ts'
-import { BLOCK_PROTOCOL, type ConsensusBlock } from '../chain/consensus/block.ts'
-import { dataHash } from '../chain/consensus/blockCodec.ts'
-import { commitHash } from '../chain/consensus/commitCodec.ts'
-import { type BlockParams, consensusParamsHash } from '../chain/consensus/consensusParams.ts'
-import { evidenceHash, evidenceSize } from '../chain/consensus/evidenceCodec.ts'
+import {
+  BLOCK_PROTOCOL,
+  type BlockParams,
+  type ConsensusBlock,
+  consensusParamsHash,
+  dataHash,
+} from '../chain/consensus/block.ts'
+import { commitHash, type VerifySignature, verifyCommit } from '../chain/consensus/commit.ts'
+import { evidenceHash, evidenceSize } from '../chain/consensus/evidence.ts'
 import {
   type BlockId,
   type Commit,
@@ -13,9 +17,12 @@ import {
   type RankedValidatorSet,
   type ValidatorSet,
 } from '../chain/consensus/types.ts'
-import { incrementPriorities, updateValidators, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
-import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
-import { type VerifySignature, verifyCommit } from '../chain/consensus/verifyCommit.ts'
+import {
+  incrementPriorities,
+  updateValidators,
+  validatorIndexOf,
+  validatorSetHash,
+} from '../chain/consensus/validatorSet.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 

@@ -1,6 +1,6 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { VerifySignature } from '../chain/consensus/commit.ts'
 import type { Commit, Evidence } from '../chain/consensus/types.ts'
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { FinalizeResult, ProposedData } from './application.ts'
 import { advanceState, type ConsensusState } from './consensusState.ts'

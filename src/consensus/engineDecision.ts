@@ -1,5 +1,4 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import { headerHash } from '../chain/consensus/headerCodec.ts'
+import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { DecidedBlock } from './application.ts'
 import type { Effect } from './effect.ts'

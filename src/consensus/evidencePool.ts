@@ -1,6 +1,5 @@
 import type { EvidenceParams } from '../chain/chainConfig.ts'
-import { createDuplicateVoteEvidence } from '../chain/consensus/duplicateVote.ts'
-import { evidenceSize } from '../chain/consensus/evidenceCodec.ts'
+import { createDuplicateVoteEvidence, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { decodeEvidenceRecord, type EvidenceRecord, encodeEvidenceRecord } from './evidencePoolRecord.ts'

@@ -1,4 +1,4 @@
-import { EVIDENCE_CODEC } from '../chain/consensus/evidenceCodec.ts'
+import { EVIDENCE_CODEC } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import { ConsensusDecodingError, decodeMessage, encodeMessage } from '../chain/consensus/wire.ts'
 import { bytesToHex, hexToBytes } from '../primitives/bytes.ts'

@@ -1,5 +1,5 @@
 import { SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
-import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { addBit, createBitSet, hasBit } from './bitSet.ts'
 import { Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'

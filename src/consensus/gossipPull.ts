@@ -1,5 +1,5 @@
 import type { Validator } from '../chain/consensus/types.ts'
-import { validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
+import { validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import type { GossipPeer } from './gossipPeer.ts'
 import { type PeerId, STEPS } from './input.ts'
 import type { RoundStateView } from './roundStateView.ts'

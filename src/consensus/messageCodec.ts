@@ -1,5 +1,5 @@
 import { decodePart, encodePart, PART_SIZE } from '../chain/consensus/partSet.ts'
-import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/voteCodec.ts'
+import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/vote.ts'
 import { ConsensusDecodingError, fail } from '../chain/consensus/wire.ts'
 import { toBuffer } from '../primitives/bytes.ts'
 import type { ConsensusMessage } from './message.ts'

@@ -1,5 +1,4 @@
-import { decodeBlock } from '../chain/consensus/blockCodec.ts'
-import { headerHash } from '../chain/consensus/headerCodec.ts'
+import { decodeBlock, headerHash } from '../chain/consensus/block.ts'
 import { type Part, PartCollector } from '../chain/consensus/partSet.ts'
 import type { BlockId, Commit } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'

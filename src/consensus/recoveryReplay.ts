@@ -1,6 +1,6 @@
-import { proposalSignBytes, voteSignBytes } from '../chain/consensus/signBytes.ts'
+import { type VerifySignature, verifyCommitLight } from '../chain/consensus/commit.ts'
 import { equalBlockId, type ValidatorSet } from '../chain/consensus/types.ts'
-import { type VerifySignature, verifyCommitLight } from '../chain/consensus/verifyCommit.ts'
+import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { DecidedBlock, FinalizeResult } from './application.ts'
 import { advanceState, type ConsensusState, checkBlock } from './consensusState.ts'

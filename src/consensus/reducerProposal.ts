@@ -1,5 +1,5 @@
-import { proposalSignBytes } from '../chain/consensus/signBytes.ts'
 import { equalBlockId, type Proposal, type Validator } from '../chain/consensus/types.ts'
+import { proposalSignBytes } from '../chain/consensus/vote.ts'
 import { isCandidateId, isMalformedPart } from './candidateBlock.ts'
 import { type Input, type MessageInput, STEPS } from './input.ts'
 import type { ReceivedProposal, RoundState } from './roundState.ts'

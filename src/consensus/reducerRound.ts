@@ -1,4 +1,4 @@
-import { encodeBlock } from '../chain/consensus/blockCodec.ts'
+import { encodeBlock } from '../chain/consensus/block.ts'
 import { EMPTY_COMMIT } from '../chain/consensus/types.ts'
 import { type CandidateBlock, candidateOf } from './candidateBlock.ts'
 import { castPrecommit, castPrevote } from './castVote.ts'

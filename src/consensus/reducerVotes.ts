@@ -1,5 +1,5 @@
-import { voteSignBytes } from '../chain/consensus/signBytes.ts'
 import { isNilBlockId, SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote } from '../chain/consensus/types.ts'
+import { voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { isVotableId } from './candidateBlock.ts'
 import { type MessageInput, STEPS } from './input.ts'

@@ -1,8 +1,14 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { BlockId, Proposal, RankedValidatorSet, Validator, VoteType } from '../chain/consensus/types.ts'
-import { equalBlockId } from '../chain/consensus/types.ts'
-import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorPriorities.ts'
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { VerifySignature } from '../chain/consensus/commit.ts'
+import {
+  type BlockId,
+  equalBlockId,
+  type Proposal,
+  type RankedValidatorSet,
+  type Validator,
+  type VoteType,
+} from '../chain/consensus/types.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import type { DecidedBlock } from './application.ts'
 import { CandidateBlock } from './candidateBlock.ts'
 import { type ConsensusState, checkBlock } from './consensusState.ts'

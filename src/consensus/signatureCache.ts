@@ -1,4 +1,4 @@
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { VerifySignature } from '../chain/consensus/commit.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 
 interface Verified {

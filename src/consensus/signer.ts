@@ -1,4 +1,3 @@
-import { proposalSignBytes, voteSignBytes } from '../chain/consensus/signBytes.ts'
 import {
   type Proposal,
   SIGNED_MESSAGE_TYPES,
@@ -6,6 +5,7 @@ import {
   type UnsignedVote,
   type Vote,
 } from '../chain/consensus/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusLog, ConsensusSigner } from './environment.ts'
 import type { SignedEntry } from './walEntry.ts'

@@ -1,4 +1,4 @@
-import { commitSigOf, commitVote } from '../chain/consensus/commitVotes.ts'
+import { commitSigOf, commitVote } from '../chain/consensus/commit.ts'
 import {
   ABSENT_COMMIT_SIG,
   type BlockId,

@@ -1,7 +1,7 @@
-import { decodeCommit, encodeCommit } from '../chain/consensus/commitCodec.ts'
+import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
 import { decodePart, encodePart, type Part } from '../chain/consensus/partSet.ts'
 import type { Commit, Proposal, Vote } from '../chain/consensus/types.ts'
-import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/voteCodec.ts'
+import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/vote.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Timeout } from './input.ts'
 

@@ -1,4 +1,4 @@
-import { nativeGasLimit } from '../chain/nativeLane.ts'
+import { nativeGasLimit } from '../chain/chainConfig.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'

@@ -1,4 +1,4 @@
-import { encodeCommit } from '../chain/consensus/commitCodec.ts'
+import { encodeCommit } from '../chain/consensus/commit.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
 import type { FetchedBlock } from '../consensus/transport.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'

@@ -152,6 +152,28 @@ export function writeBigInt(out: Uint8Array, at: number, value: bigint): number 
   return end
 }
 
+/**
+ * Writes `value` (a whole number of at most 53 bits) as a varint, 7-bit groups with the lowest first, to `out` from `at` on,
+ * and gives the position after it. Protobuf and the records of the state share this form (LEB128).
+ */
+export function writeVarint(out: Uint8Array, at: number, value: number): number {
+  let next = at
+  let rest = value
+  while (rest >= 0x80) {
+    out[next++] = (rest % 0x80) | 0x80
+    rest = Math.floor(rest / 0x80)
+  }
+  out[next++] = rest
+  return next
+}
+
+/** How many bytes {@link writeVarint} writes. */
+export function varintLength(value: number): number {
+  let length = 1
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++
+  return length
+}
+
 /** `bytes` without leading zeros (a view on the same memory). */
 export function stripZeros(bytes: Uint8Array): Uint8Array {
   let start = 0

@@ -1,4 +1,4 @@
-import { EMPTY_BYTES, toBuffer } from './bytes.ts'
+import { EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
 
 /** Most messages are smaller. */
 const SPARE_BYTES = 1024
@@ -99,12 +99,7 @@ export class ProtobufWriter {
       this.#buffer[this.#length++] = Number(rest)
       return
     }
-    let rest = value
-    while (rest > 0x7f) {
-      this.#buffer[this.#length++] = (rest % 128) | 0x80
-      rest = Math.floor(rest / 128)
-    }
-    this.#buffer[this.#length++] = rest
+    this.#length = writeVarint(this.#buffer, this.#length, value)
   }
 
   #append(value: Uint8Array): void {

@@ -1,6 +1,5 @@
-import { bloomMayContain } from '../chain/bloom.ts'
-import type { Log } from '../chain/log.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import { bloomMayContain, type Log } from '../chain/receipt.ts'
+import type { ChainReader } from '../chain/store.ts'
 import { logMatcher } from './eth/logMatch.ts'
 import { formatLog, type LogPlace } from './format/log.ts'
 import type { LogFilter } from './params/logFilter.ts'

@@ -1,5 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { entryHash, isNativeEntry } from '../chain/entryKind.ts'
+import { entryHash, isNativeEntry } from '../chain/entries.ts'
 import type { RpcLimits } from '../config/config.ts'
 import { type Admission, DEFAULT_POOL_LIMITS, type ErrorCode, type TxPort } from '../mempool/types.ts'
 import { checkNativeSize } from '../mempool/validateAdmission.ts'

@@ -1,5 +1,5 @@
-import type { ChainReader } from '../chain/reader.ts'
-import { decodeTransaction } from '../chain/transactionCodec.ts'
+import type { ChainReader } from '../chain/store.ts'
+import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { createBlockLogs } from './blockLogs.ts'

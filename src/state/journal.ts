@@ -1,6 +1,5 @@
-import type { Log } from '../chain/log.ts'
-import type { NativeEvent } from '../chain/nativeEvent.ts'
-import type { ValueTransfer } from '../chain/valueTransfer.ts'
+import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
+import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes, stripZeros } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'

@@ -1,4 +1,4 @@
-import { EMPTY_BYTES } from '../primitives/bytes.ts'
+import { EMPTY_BYTES, writeVarint } from '../primitives/bytes.ts'
 
 /** Bytes that grow as they are written. */
 export class ByteWriter {
@@ -8,12 +8,7 @@ export class ByteWriter {
   /** Appends `value` in 7-bit groups, lowest first (LEB128). */
   varint(value: number): void {
     this.#reserve(8)
-    let rest = value
-    while (rest >= 0x80) {
-      this.#bytes[this.#length++] = (rest % 0x80) | 0x80
-      rest = Math.floor(rest / 0x80)
-    }
-    this.#bytes[this.#length++] = rest
+    this.#length = writeVarint(this.#bytes, this.#length, value)
   }
 
   /** Appends `bytes` from `start` on. */

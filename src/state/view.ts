@@ -1,4 +1,4 @@
-import type { ChainReader } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/store.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { StateReader } from './reader.ts'

@@ -1,6 +1,5 @@
-import type { Log } from '../chain/log.ts'
-import type { NativeEvent } from '../chain/nativeEvent.ts'
-import type { ValueTransfer } from '../chain/valueTransfer.ts'
+import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
+import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 

@@ -1,6 +1,6 @@
+import { commitSignBytes, type VerifySignature, verifyCommit } from '../chain/consensus/commit.ts'
 import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { BLOCK_ID_FLAGS, type BlockId, type Commit, equalBlockId, type ValidatorSet } from '../chain/consensus/types.ts'
-import { commitSignBytes, type VerifySignature, verifyCommit } from '../chain/consensus/verifyCommit.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 
 /** A commit to check, with all that the check needs, so that any thread can do it. */

@@ -1,6 +1,5 @@
 import { genesisHash, parseGenesis } from '../chain/genesis.ts'
-import { GenesisError } from '../chain/genesisError.ts'
-import type { Genesis } from '../chain/genesisSchema.ts'
+import { type Genesis, GenesisError } from '../chain/genesisSchema.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 
 /** The genesis that a joining node will accept. */

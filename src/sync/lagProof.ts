@@ -1,5 +1,5 @@
+import type { VerifySignature } from '../chain/consensus/commit.ts'
 import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { FetchedBlocks } from '../consensus/transport.ts'
 import { checkCommits, trustedPower } from './commitCheck.ts'

@@ -1,4 +1,4 @@
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
+import type { VerifySignature } from '../chain/consensus/commit.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { PeerId } from '../consensus/input.ts'
 import type { FetchedBlocks } from '../consensus/transport.ts'

@@ -1,6 +1,5 @@
-import { decodeCommit, encodeCommit } from '../chain/consensus/commitCodec.ts'
+import { decodeCommit, encodeCommit, type VerifySignature } from '../chain/consensus/commit.ts'
 import { equalBlockId, type Validator, type ValidatorSet } from '../chain/consensus/types.ts'
-import type { VerifySignature } from '../chain/consensus/verifyCommit.ts'
 import { type CommitCheck, checkCommits } from './commitCheck.ts'
 
 /** Checks of commits as they travel to another thread: a clone of the objects would take longer than the checks. */

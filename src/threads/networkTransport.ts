@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { decodeEvidence, encodeEvidence } from '../chain/consensus/evidenceCodec.ts'
+import { decodeEvidence, encodeEvidence } from '../chain/consensus/evidence.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import type { Misbehaviour } from '../consensus/effect.ts'
 import type { PeerId } from '../consensus/input.ts'

@@ -1,4 +1,4 @@
-import { decodeEvidence } from '../chain/consensus/evidenceCodec.ts'
+import { decodeEvidence } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import type { RoundStateView } from '../consensus/roundStateView.ts'

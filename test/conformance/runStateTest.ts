@@ -1,6 +1,10 @@
-import { blobBaseFee } from '../../src/chain/blobFee.ts'
-import type { SignedTransaction } from '../../src/chain/transaction.ts'
-import { buildTransaction, decodeTransaction, type UnsignedTransaction } from '../../src/chain/transactionCodec.ts'
+import { blobBaseFee } from '../../src/chain/baseFee.ts'
+import {
+  buildTransaction,
+  decodeTransaction,
+  type SignedTransaction,
+  type UnsignedTransaction,
+} from '../../src/chain/transaction.ts'
 import { recoverSender, signTransaction } from '../../src/chain/transactionSender.ts'
 import type { BlockContext, Engine } from '../../src/evm/engine.ts'
 import { applyTransaction } from '../../src/evm/transition.ts'

@@ -1,7 +1,6 @@
 import { dataPaths } from '../../src/app/dataDirectory.ts'
-import { encodeBlock } from '../../src/chain/consensus/blockCodec.ts'
-import type { ChainReader } from '../../src/chain/reader.ts'
-import { openChainReader } from '../../src/chain/store.ts'
+import { encodeBlock } from '../../src/chain/consensus/block.ts'
+import { type ChainReader, openChainReader } from '../../src/chain/store.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
 

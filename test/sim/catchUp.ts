@@ -1,8 +1,6 @@
-import { decodeBlock } from '../../src/chain/consensus/blockCodec.ts'
-import { decodeCommit } from '../../src/chain/consensus/commitCodec.ts'
-import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
+import { decodeBlock, headerHash } from '../../src/chain/consensus/block.ts'
+import { decodeCommit, verifyCommit } from '../../src/chain/consensus/commit.ts'
 import { createPartSet } from '../../src/chain/consensus/partSet.ts'
-import { verifyCommit } from '../../src/chain/consensus/verifyCommit.ts'
 import { checkBlock } from '../../src/consensus/consensusState.ts'
 import type { SimProcess } from './simProcess.ts'
 

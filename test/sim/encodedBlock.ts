@@ -1,6 +1,5 @@
-import type { ConsensusBlock } from '../../src/chain/consensus/block.ts'
-import { encodeBlock } from '../../src/chain/consensus/blockCodec.ts'
-import { encodeCommit } from '../../src/chain/consensus/commitCodec.ts'
+import { type ConsensusBlock, encodeBlock } from '../../src/chain/consensus/block.ts'
+import { encodeCommit } from '../../src/chain/consensus/commit.ts'
 import type { Commit } from '../../src/chain/consensus/types.ts'
 
 /** A block and its commit as they travel. */

@@ -1,5 +1,5 @@
-import { headerHash } from '../../src/chain/consensus/headerCodec.ts'
-import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/signBytes.ts'
+import { headerHash } from '../../src/chain/consensus/block.ts'
+import type { VerifySignature } from '../../src/chain/consensus/commit.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,
@@ -15,7 +15,7 @@ import {
   type Vote,
   type VoteType,
 } from '../../src/chain/consensus/types.ts'
-import type { VerifySignature } from '../../src/chain/consensus/verifyCommit.ts'
+import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/vote.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import { type ExecutedBlock, INVALID_TX } from './simApplication.ts'
 import type { SimChain } from './simChain.ts'

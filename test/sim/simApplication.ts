@@ -1,11 +1,10 @@
-import type { ConsensusBlock } from '../../src/chain/consensus/block.ts'
-import { dataHash } from '../../src/chain/consensus/blockCodec.ts'
-import { encodedTxSize, maxDataBytes } from '../../src/chain/consensus/consensusParams.ts'
-import { encodeEvidence } from '../../src/chain/consensus/evidenceCodec.ts'
-import { voteSignBytes } from '../../src/chain/consensus/signBytes.ts'
+import { type ConsensusBlock, dataHash, maxDataBytes } from '../../src/chain/consensus/block.ts'
+import type { VerifySignature } from '../../src/chain/consensus/commit.ts'
+import { encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence, RankedValidatorSet } from '../../src/chain/consensus/types.ts'
-import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorPriorities.ts'
-import type { VerifySignature } from '../../src/chain/consensus/verifyCommit.ts'
+import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorSet.ts'
+import { voteSignBytes } from '../../src/chain/consensus/vote.ts'
+import { encodedTxSize } from '../../src/chain/consensus/wire.ts'
 import type {
   ApplicationInfo,
   DecidedBlock,

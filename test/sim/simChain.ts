@@ -1,5 +1,5 @@
 import type { ConsensusTiming, EvidenceParams } from '../../src/chain/chainConfig.ts'
-import type { BlockParams } from '../../src/chain/consensus/consensusParams.ts'
+import type { BlockParams } from '../../src/chain/consensus/block.ts'
 import type { RankedValidatorSet } from '../../src/chain/consensus/types.ts'
 
 /** What all nodes of a simulation agree on from the start. */

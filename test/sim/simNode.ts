@@ -1,6 +1,6 @@
-import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidenceCodec.ts'
+import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../src/chain/consensus/types.ts'
-import { validatorIndexOf } from '../../src/chain/consensus/validatorPriorities.ts'
+import { validatorIndexOf } from '../../src/chain/consensus/validatorSet.ts'
 import type { EvidenceStore } from '../../src/consensus/evidencePool.ts'
 import type { ConsensusMessage } from '../../src/consensus/message.ts'
 import { decodeConsensusMessage, encodeConsensusMessage } from '../../src/consensus/messageCodec.ts'

@@ -1,6 +1,6 @@
 import type { ConsensusTiming, EvidenceParams } from '../../src/chain/chainConfig.ts'
 import type { RankedValidatorSet, Validator, Vote } from '../../src/chain/consensus/types.ts'
-import { createRankedSet, proposerAt } from '../../src/chain/consensus/validatorPriorities.ts'
+import { createRankedSet, proposerAt } from '../../src/chain/consensus/validatorSet.ts'
 import type { ValidatorUpdate } from '../../src/consensus/application.ts'
 import { ConsensusEngine, type EngineOptions } from '../../src/consensus/engine.ts'
 import type { PeerId } from '../../src/consensus/input.ts'

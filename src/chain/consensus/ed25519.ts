@@ -3,7 +3,7 @@ import { bytesKey, concatBytes, hexToBytes } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 
 export const ED25519_KEY_LENGTH = 32
-export const ED25519_SIGNATURE_LENGTH = 64
+const ED25519_SIGNATURE_LENGTH = 64
 
 /** DER that precedes the 32 bytes of a key (RFC 8410). */
 const PKCS8_PREFIX = hexToBytes('302e020100300506032b657004220420')

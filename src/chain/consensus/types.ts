@@ -76,7 +76,7 @@ export interface Proposal extends UnsignedProposal {
 /** tendermint.types.BlockIDFlag */
 export const BLOCK_ID_FLAGS = { absent: 1, commit: 2, nil: 3 } as const
 
-export type BlockIdFlag = (typeof BLOCK_ID_FLAGS)[keyof typeof BLOCK_ID_FLAGS]
+type BlockIdFlag = (typeof BLOCK_ID_FLAGS)[keyof typeof BLOCK_ID_FLAGS]
 
 /** One validator's place in a commit. */
 export interface CommitSig {

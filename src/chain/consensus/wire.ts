@@ -1,4 +1,4 @@
-import { toBuffer } from '../../primitives/bytes.ts'
+import { toBuffer, varintLength } from '../../primitives/bytes.ts'
 import { ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
 import { type BlockId, isNilBlockId, NIL_BLOCK_ID, type PartSetHeader, ZERO_TIME_MS } from './types.ts'
 
@@ -108,4 +108,9 @@ export function readBlockId(fields: ProtobufFields): BlockId {
   const { hash, total } = id.partSetHeader
   if (id.hash.length !== 32 || hash.length !== 32 || total === 0) fail('a block ID is neither complete nor nil')
   return id
+}
+
+/** Bytes that a transaction (or piece of evidence) of `length` bytes takes in a block: tag, length as a varint, content. */
+export function encodedTxSize(length: number): number {
+  return 1 + varintLength(length) + length
 }

@@ -1,4 +1,4 @@
-import { entryHash } from '../../chain/entryKind.ts'
+import { entryHash } from '../../chain/entries.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { coinsOf } from '../../modules/coin.ts'
 import { signTransaction } from '../../modules/tx/signTransaction.ts'

@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../chain/entries.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { WorldState } from '../../state/world.ts'
 import { coinsOf, coinsText } from '../coin.ts'

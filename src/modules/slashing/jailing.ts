@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../chain/entries.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { event } from '../bank/bankEvents.ts'
 import type { ModuleContext } from '../context.ts'

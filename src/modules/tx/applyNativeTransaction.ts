@@ -1,4 +1,4 @@
-import type { NativeResult } from '../../chain/nativeResult.ts'
+import type { NativeResult } from '../../chain/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'

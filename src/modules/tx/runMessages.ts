@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../chain/entries.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { ModuleContext } from '../context.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../../chain/log.ts'
+import type { Log } from '../../chain/receipt.ts'
 import type { Address } from '../../primitives/address.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { signatureOf, topicOf } from './signature.ts'

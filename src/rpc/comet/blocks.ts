@@ -1,6 +1,5 @@
-import type { ConsensusBlock } from '../../chain/consensus/block.ts'
-import { encodeBlock } from '../../chain/consensus/blockCodec.ts'
-import { encodedTxSize } from '../../chain/consensus/consensusParams.ts'
+import { type ConsensusBlock, encodeBlock } from '../../chain/consensus/block.ts'
+import { encodedTxSize } from '../../chain/consensus/wire.ts'
 import { type CometChain, lowestBlock, notKept, readHeight, type WithChain } from './chain.ts'
 import { blockIdJson, NO_BLOCK_ID_JSON } from './json/blockIdJson.ts'
 import { blockJson, commitJson, headerJson } from './json/blockJson.ts'

@@ -1,6 +1,5 @@
-import { checkDuplicateVote } from '../../chain/consensus/duplicateVote.ts'
 import { verifyEd25519 } from '../../chain/consensus/ed25519.ts'
-import { decodeEvidence, encodeEvidence } from '../../chain/consensus/evidenceCodec.ts'
+import { checkDuplicateVote, decodeEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
 import type { Evidence } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
 import { toBuffer } from '../../primitives/bytes.ts'

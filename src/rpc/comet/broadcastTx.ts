@@ -1,4 +1,4 @@
-import { entryHash } from '../../chain/entryKind.ts'
+import { entryHash } from '../../chain/entries.ts'
 import type { JsonObject } from '../format/json.ts'
 import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submitTransaction.ts'
 import { broadcastTxCommit } from './broadcastTxCommit.ts'

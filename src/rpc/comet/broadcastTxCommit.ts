@@ -1,5 +1,5 @@
-import type { StoredEntry } from '../../chain/entryResult.ts'
-import type { ChainReader } from '../../chain/reader.ts'
+import type { StoredEntry } from '../../chain/entries.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CheckedTransaction, VerifiedTransaction } from '../submitTransaction.ts'

@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { cometFailure } from './table.ts'
 
 /** The blocks that the methods show. */

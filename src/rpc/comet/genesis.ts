@@ -1,5 +1,4 @@
-import { canonicalJson } from '../../chain/canonicalJson.ts'
-import { toCometGenesis } from '../../chain/cometGenesis.ts'
+import { canonicalJson, toCometGenesis } from '../../chain/genesis.ts'
 import type { Genesis } from '../../chain/genesisSchema.ts'
 import { RawJson } from '../rawJson.ts'
 import { uint } from './params.ts'

@@ -1,5 +1,5 @@
 import { type BlockId, type RankedValidatorSet, SIGNED_MESSAGE_TYPES, type Vote } from '../../chain/consensus/types.ts'
-import { proposerAt } from '../../chain/consensus/validatorPriorities.ts'
+import { proposerAt } from '../../chain/consensus/validatorSet.ts'
 import type { RoundStateView, VoteSetView } from '../../consensus/roundStateView.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { blockIdJson } from './json/blockIdJson.ts'

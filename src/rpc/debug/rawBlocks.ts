@@ -1,6 +1,5 @@
-import { encodeEthereumBlock } from '../../chain/ethereumBlock.ts'
-import { encodeEthereumHeader } from '../../chain/ethereumHeaderCodec.ts'
-import { encodeReceipt } from '../../chain/receiptCodec.ts'
+import { encodeEthereumBlock, encodeEthereumHeader } from '../../chain/ethereumBlock.ts'
+import { encodeReceipt } from '../../chain/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type RpcError, serverError } from '../errors.ts'
 import { heightOfTag } from '../eth/blockLookup.ts'

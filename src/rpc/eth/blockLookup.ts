@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import type { StateReader } from '../../state/reader.ts'
 import { type NodeView, StateUnavailable } from '../../state/view.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'

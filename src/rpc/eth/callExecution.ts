@@ -1,5 +1,5 @@
 import { blockContextOf, consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
-import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import { type BlockContext, ExecutionTimeout } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'

@@ -1,4 +1,4 @@
-import { blobBaseFee as blobBaseFeeOf } from '../../chain/blobFee.ts'
+import { blobBaseFee as blobBaseFeeOf } from '../../chain/baseFee.ts'
 import { forkAt } from '../../chain/chainConfig.ts'
 import { toNullableQuantity, toQuantity } from '../format/quantity.ts'
 import { defineMethod } from '../method.ts'

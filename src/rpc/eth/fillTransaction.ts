@@ -1,5 +1,4 @@
-import type { Transaction } from '../../chain/transaction.ts'
-import { encodeTransaction, type UnsignedTransaction } from '../../chain/transactionCodec.ts'
+import { encodeTransaction, type Transaction, type UnsignedTransaction } from '../../chain/transaction.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'

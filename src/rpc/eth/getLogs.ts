@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { invalidParams, responseTooLarge, timedOut } from '../errorResponse.ts'

@@ -1,6 +1,6 @@
-import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
-import type { ChainReader } from '../../chain/reader.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { Receipt } from '../../chain/receipt.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { BlockParts } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../../chain/log.ts'
+import type { Log } from '../../chain/receipt.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import type { LogFilter } from '../params/logFilter.ts'
 

@@ -1,6 +1,5 @@
 import type { ChainConfig } from '../../chain/chainConfig.ts'
-import type { Transaction } from '../../chain/transaction.ts'
-import { decodeTransaction } from '../../chain/transactionCodec.ts'
+import { decodeTransaction, type Transaction } from '../../chain/transaction.ts'
 import { recoverSender } from '../../chain/transactionSender.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import type { Address } from '../../primitives/address.ts'

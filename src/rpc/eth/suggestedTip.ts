@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { effectiveGasPrice } from '../format/transaction.ts'
 
 /** wei per gas: what is suggested while blocks have room. */

@@ -1,6 +1,5 @@
-import type { TransactionLocation } from '../../chain/reader.ts'
-import type { SignedTransaction } from '../../chain/transaction.ts'
-import { decodeTransaction } from '../../chain/transactionCodec.ts'
+import type { TransactionLocation } from '../../chain/store.ts'
+import { decodeTransaction, type SignedTransaction } from '../../chain/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'

@@ -1,4 +1,4 @@
-import type { EventTerm } from '../../chain/reader.ts'
+import type { EventTerm } from '../../chain/eventIndex.ts'
 
 /** One condition on the attributes with a key; with several values one of them has to meet it. */
 export type EventCondition =

@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../chain/entries.ts'
 
 /** The attributes of events by `type.key`, with those that CometBFT adds itself, like `tm.event`. */
 export function eventValues(

@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../chain/entries.ts'
 import { type EventCondition, type EventQuery, matchesEvents } from './eventQuery.ts'
 import { eventValues } from './eventValues.ts'
 

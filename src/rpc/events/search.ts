@@ -1,4 +1,4 @@
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 
 /** A search over so much that it has no useful answer. The message tells the client what to do. */
 export class SearchError extends Error {

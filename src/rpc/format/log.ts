@@ -1,4 +1,4 @@
-import type { Log } from '../../chain/log.ts'
+import type { Log } from '../../chain/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { JsonObject } from './json.ts'

@@ -1,4 +1,4 @@
-import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { Receipt } from '../../chain/receipt.ts'
 import type { SignedTransaction } from '../../chain/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'

@@ -1,4 +1,4 @@
-import type { EthereumHeader } from '../../chain/ethereumHeader.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { AccessListItem, Authorization, SignedTransaction, Transaction } from '../../chain/transaction.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'

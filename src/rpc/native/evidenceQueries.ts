@@ -1,4 +1,4 @@
-import { decodeEvidence } from '../../chain/consensus/evidenceCodec.ts'
+import { decodeEvidence } from '../../chain/consensus/evidence.ts'
 import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/committedEvidence.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { type AnyValue, any, bytes, message, string } from '../../primitives/protoSchema.ts'

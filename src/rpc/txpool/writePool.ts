@@ -1,5 +1,4 @@
-import type { Transaction } from '../../chain/transaction.ts'
-import { decodeTransaction } from '../../chain/transactionCodec.ts'
+import { decodeTransaction, type Transaction } from '../../chain/transaction.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { type Address, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'

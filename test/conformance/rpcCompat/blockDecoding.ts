@@ -1,7 +1,5 @@
-import type { EthereumHeader } from '../../../src/chain/ethereumHeader.ts'
-import { readEthereumHeader } from '../../../src/chain/ethereumHeaderCodec.ts'
-import type { Transaction } from '../../../src/chain/transaction.ts'
-import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { type EthereumHeader, readEthereumHeader } from '../../../src/chain/ethereumBlock.ts'
+import { decodeTransaction, type Transaction } from '../../../src/chain/transaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import {
   atEnd,

@@ -1,8 +1,11 @@
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { dataHash, decodeBlock, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import {
+  type ConsensusBlock,
+  dataHash,
+  decodeBlock,
+  encodeBlock,
+  headerHash,
+} from '../../../src/chain/consensus/block.ts'
 import { createPartSet, type Part } from '../../../src/chain/consensus/partSet.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import {
   type BlockId,
   NIL_BLOCK_ID,
@@ -13,7 +16,8 @@ import {
   type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
-import { proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorSet.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { concatBytes, equalBytes } from '../../../src/primitives/bytes.ts'
 import type { SimNode } from '../simNode.ts'
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
-import { blockIdKey, createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
-import { evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { type ConsensusBlock, dataHash } from '../../../src/chain/consensus/block.ts'
+import {
+  blockIdKey,
+  createDuplicateVoteEvidence,
+  evidenceHash,
+  evidenceSize,
+} from '../../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../../src/chain/consensus/types.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'

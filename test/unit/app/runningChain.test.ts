@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { nextBaseFee } from '../../../src/chain/baseFee.ts'
-import { consensusParamsHash } from '../../../src/chain/consensus/consensusParams.ts'
+import { consensusParamsHash } from '../../../src/chain/consensus/block.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState, checkBlock } from '../../../src/consensus/consensusState.ts'
 import { CONSENSUS_PARAMS } from '../../../src/modules/consensus/params.ts'

@@ -6,13 +6,17 @@ import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisState.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
-import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import {
+  BLOCK_PROTOCOL,
+  type ConsensusBlock,
+  dataHash,
+  encodeBlock,
+  headerHash,
+} from '../../../src/chain/consensus/block.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
-import { entryHash } from '../../../src/chain/entryKind.ts'
+import { entryHash } from '../../../src/chain/entries.ts'
 import { chainConfigOf } from '../../../src/chain/genesis.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { Engine } from '../../../src/evm/engine.ts'

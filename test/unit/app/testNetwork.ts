@@ -5,13 +5,10 @@ import { type BlockHooks, MODULE_HOOKS, moduleHooks } from '../../../src/app/blo
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisState.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
+import { type ConsensusBlock, encodeBlock, headerHash } from '../../../src/chain/consensus/block.ts'
 import { type Ed25519Key, ed25519Address, ed25519Key, signEd25519 } from '../../../src/chain/consensus/ed25519.ts'
-import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/evidence.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
-import { voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import {
   ABSENT_COMMIT_SIG,
   BLOCK_ID_FLAGS,
@@ -24,7 +21,8 @@ import {
   type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
-import { proposerAt } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { proposerAt } from '../../../src/chain/consensus/validatorSet.ts'
+import { voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
 import { chainConfigOf } from '../../../src/chain/genesis.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'

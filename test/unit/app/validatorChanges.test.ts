@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { recoverEntrySenders } from '../../../src/app/entry.ts'
-import { encodeEvidence } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { encodeEvidence } from '../../../src/chain/consensus/evidence.ts'
 import type { RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
 import { validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
 import { openChainReader } from '../../../src/chain/store.ts'

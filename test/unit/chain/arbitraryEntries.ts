@@ -1,11 +1,8 @@
 import fc from 'fast-check'
-import { logsBloom } from '../../../src/chain/bloom.ts'
-import type { BlockEvents, StoredEntry } from '../../../src/chain/entryResult.ts'
-import type { Log } from '../../../src/chain/log.ts'
-import type { NativeEvent } from '../../../src/chain/nativeEvent.ts'
-import { buildTransaction } from '../../../src/chain/transactionCodec.ts'
+import type { BlockEvents, NativeEvent, StoredEntry, ValueTransfer } from '../../../src/chain/entries.ts'
+import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
+import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { signTransaction } from '../../../src/chain/transactionSender.ts'
-import type { ValueTransfer } from '../../../src/chain/valueTransfer.ts'
 import { type Address, moduleAddress, toBech32 } from '../../../src/primitives/address.ts'
 
 /** A few accounts, so that they meet again. */

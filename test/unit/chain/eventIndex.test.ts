@@ -5,9 +5,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventsOfEntry } from '../../../src/app/entryEvents.ts'
-import type { BlockEvents, StoredEntry } from '../../../src/chain/entryResult.ts'
-import { ENVELOPE_HASH_KEY, eventIndexKeys, indexedEventHeights } from '../../../src/chain/eventIndex.ts'
-import type { EventTerm } from '../../../src/chain/reader.ts'
+import type { BlockEvents, StoredEntry } from '../../../src/chain/entries.ts'
+import {
+  ENVELOPE_HASH_KEY,
+  type EventTerm,
+  eventIndexKeys,
+  indexedEventHeights,
+} from '../../../src/chain/eventIndex.ts'
 import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, prefixEnd } from '../../../src/storage/columns.ts'

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
-import { canonicalJson, type Json } from '../../../src/chain/canonicalJson.ts'
 import { createGenesis, type GenesisInput, type GenesisValidatorInput } from '../../../src/chain/createGenesis.ts'
 import {
+  canonicalJson,
   chainConfigOf,
   formatGenesis,
+  genesisAllocations,
   genesisHash,
   genesisValidators,
+  type Json,
   parseGenesis,
 } from '../../../src/chain/genesis.ts'
-import { genesisAllocations } from '../../../src/chain/genesisAllocations.ts'
 import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
 import { moduleAddress, parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'

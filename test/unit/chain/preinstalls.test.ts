@@ -7,7 +7,7 @@ import {
   toRlp,
 } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
+import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
 
 interface Deployment {
   readonly name: string

@@ -4,11 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
-import {
-  createRankedSet,
-  incrementPriorities,
-  updateValidators,
-} from '../../../src/chain/consensus/validatorPriorities.ts'
+import { createRankedSet, incrementPriorities, updateValidators } from '../../../src/chain/consensus/validatorSet.ts'
 import { readValidatorSet, readValidators, writeValidators } from '../../../src/chain/validatorRecords.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'

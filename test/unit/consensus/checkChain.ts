@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
-import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import { dataHash, encodeBlock, headerHash } from '../../../src/chain/consensus/block.ts'
+import { verifyCommit } from '../../../src/chain/consensus/commit.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
-import { verifyCommit } from '../../../src/chain/consensus/verifyCommit.ts'
 import { CHAIN } from './consensusHarness.ts'
 import type { FakeApplication } from './fakeApplication.ts'
 

@@ -1,9 +1,9 @@
-import { encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { encodeCommit } from '../../../src/chain/consensus/commitCodec.ts'
+import { encodeBlock } from '../../../src/chain/consensus/block.ts'
+import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
 import { verifyEd25519 } from '../../../src/chain/consensus/ed25519.ts'
-import { proposalSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import type { BlockId, Evidence, Vote } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { createRankedSet } from '../../../src/chain/consensus/validatorSet.ts'
+import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
 import type { Application } from '../../../src/consensus/application.ts'
 import type { Clock } from '../../../src/consensus/clock.ts'
 import {

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { ConsensusBlock, ConsensusHeader } from '../../../src/chain/consensus/block.ts'
-import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
-import { commitHash } from '../../../src/chain/consensus/commitCodec.ts'
-import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/duplicateVote.ts'
-import { evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { type ConsensusBlock, type ConsensusHeader, dataHash } from '../../../src/chain/consensus/block.ts'
+import { commitHash } from '../../../src/chain/consensus/commit.ts'
+import { createDuplicateVoteEvidence, evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidence.ts'
 import { type Commit, EMPTY_COMMIT, type Evidence, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
-import { incrementPriorities } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { incrementPriorities } from '../../../src/chain/consensus/validatorSet.ts'
 import type { ApplicationInfo } from '../../../src/consensus/application.ts'
 import {
   advanceState,

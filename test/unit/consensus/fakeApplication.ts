@@ -1,7 +1,6 @@
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { dataHash } from '../../../src/chain/consensus/blockCodec.ts'
+import { type ConsensusBlock, dataHash } from '../../../src/chain/consensus/block.ts'
 import type { BlockId, Commit, Evidence, RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
-import { incrementPriorities, updateValidators } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { incrementPriorities, updateValidators } from '../../../src/chain/consensus/validatorSet.ts'
 import type {
   Application,
   ApplicationInfo,

@@ -1,7 +1,7 @@
 import { queryObjects } from 'node:v8'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorSet.ts'
 import { bitIndices, createBitSet } from '../../../src/consensus/bitSet.ts'
 import { Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
 import { Delivery } from '../../../src/consensus/gossipDelivery.ts'

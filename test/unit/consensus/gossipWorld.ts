@@ -9,7 +9,7 @@ import {
   type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet, proposerAt } from '../../../src/chain/consensus/validatorPriorities.ts'
+import { createRankedSet, proposerAt } from '../../../src/chain/consensus/validatorSet.ts'
 import { createBitSet } from '../../../src/consensus/bitSet.ts'
 import { type AcceptedInput, Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
 import { STEPS, type Step } from '../../../src/consensus/input.ts'

@@ -1,7 +1,6 @@
 import type { ConsensusTiming } from '../../../src/chain/chainConfig.ts'
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
+import { type ConsensusBlock, dataHash, encodeBlock } from '../../../src/chain/consensus/block.ts'
+import type { VerifySignature } from '../../../src/chain/consensus/commit.ts'
 import {
   type BlockId,
   type Commit,
@@ -14,8 +13,8 @@ import {
   type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet, incrementPriorities } from '../../../src/chain/consensus/validatorPriorities.ts'
-import type { VerifySignature } from '../../../src/chain/consensus/verifyCommit.ts'
+import { createRankedSet, incrementPriorities } from '../../../src/chain/consensus/validatorSet.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import type { FinalizeResult, ValidatorUpdate } from '../../../src/consensus/application.ts'
 import { type CandidateBlock, candidateOf } from '../../../src/consensus/candidateBlock.ts'
 import { type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'

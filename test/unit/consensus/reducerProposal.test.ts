@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PART_SIZE } from '../../../src/chain/consensus/partSet.ts'
-import { proposalSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import { NIL_BLOCK_ID, type Proposal, type UnsignedProposal } from '../../../src/chain/consensus/types.ts'
+import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { CandidateBlock } from '../../../src/consensus/candidateBlock.ts'
 import { isTimely, MAX_MESSAGE_DELAY_MS, messageDelayMs } from '../../../src/consensus/pbts.ts'
 import { MAX_TIMEOUT_MS, timeoutMs } from '../../../src/consensus/timeouts.ts'

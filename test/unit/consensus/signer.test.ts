@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { signEd25519, verifyEd25519 } from '../../../src/chain/consensus/ed25519.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/signBytes.ts'
 import {
   NIL_BLOCK_ID,
   type UnsignedProposal,
@@ -8,6 +7,7 @@ import {
   type Vote,
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { DoubleSignError, type LastSigned, lastSignedOf, Signer } from '../../../src/consensus/signer.ts'
 import { validatorKey } from '../../../src/consensus/validatorKey.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'

@@ -14,7 +14,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
+import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
 import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemContracts.ts'
 import { bytesToBigInt, bytesToHex } from '../../../src/primitives/bytes.ts'
 import { CHAIN_ID, createMemoryChain, TOKEN } from '../precompiles/memoryChain.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
+import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
 import { applyBlockStart } from '../../../src/evm/systemCalls.ts'
 import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemContracts.ts'
 import { applyCall } from '../../../src/evm/transition.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { buildTransaction } from '../../../src/chain/transactionCodec.ts'
+import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { recoverSender, signTransaction } from '../../../src/chain/transactionSender.ts'
 import { authorizationHash } from '../../../src/evm/authorization.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isNativeEntry } from '../../../src/chain/entryKind.ts'
+import { isNativeEntry } from '../../../src/chain/entries.ts'
 import type { PoolEntry } from '../../../src/mempool/poolEntry.ts'
 import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'

@@ -1,11 +1,11 @@
-import { entryHash } from '../../../src/chain/entryKind.ts'
-import type { Transaction } from '../../../src/chain/transaction.ts'
+import { entryHash } from '../../../src/chain/entries.ts'
 import {
   buildTransaction,
   decodeTransaction,
   encodeTransaction,
+  type Transaction,
   type UnsignedTransaction,
-} from '../../../src/chain/transactionCodec.ts'
+} from '../../../src/chain/transaction.ts'
 import { type PoolOptions, TransactionPool } from '../../../src/mempool/pool.ts'
 import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState, DropReason, PoolHeadUpdate } from '../../../src/mempool/types.ts'

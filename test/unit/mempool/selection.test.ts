@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { decodeTransaction } from '../../../src/chain/transaction.ts'
 import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import { createPool, GWEI, makeTransaction, senderOf } from './poolFixture.ts'
 

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import type { Log } from '../../../src/chain/log.ts'
-import { PREINSTALLS } from '../../../src/chain/preinstalls.ts'
+import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
+import type { Log } from '../../../src/chain/receipt.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { recordBurn } from '../../../src/modules/bank/burn.ts'
 import { getSupply, setSupply } from '../../../src/modules/bank/supply.ts'

@@ -1,6 +1,5 @@
-import { logsBloom } from '../../../src/chain/bloom.ts'
 import { includesFork } from '../../../src/chain/hardfork.ts'
-import type { Receipt } from '../../../src/chain/receipt.ts'
+import { logsBloom, type Receipt } from '../../../src/chain/receipt.ts'
 import type { SignedTransaction } from '../../../src/chain/transaction.ts'
 import { applyTransaction, type TransitionContext } from '../../../src/evm/transition.ts'
 import type { Journal } from '../../../src/state/journal.ts'

@@ -1,4 +1,4 @@
-import { decodeTransaction } from '../../../src/chain/transactionCodec.ts'
+import { decodeTransaction } from '../../../src/chain/transaction.ts'
 import type { PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
 import { bytesKey, equalBytes } from '../../../src/primitives/bytes.ts'
 import type { Hash } from '../../../src/primitives/hash.ts'

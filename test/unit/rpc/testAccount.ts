@@ -1,5 +1,4 @@
-import type { SignedTransaction } from '../../../src/chain/transaction.ts'
-import { buildTransaction, type UnsignedTransaction } from '../../../src/chain/transactionCodec.ts'
+import { buildTransaction, type SignedTransaction, type UnsignedTransaction } from '../../../src/chain/transaction.ts'
 import { recoverSender, signTransaction } from '../../../src/chain/transactionSender.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeCommit } from '../../../src/chain/consensus/commitCodec.ts'
+import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
 import type { FetchedBlock, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { commitFor, fakeSign, keyOf, type ServedChain, servedChain } from './servedChain.ts'
 import { type FakePeer, honestPeer, type Reaction, SyncWorld } from './syncWorld.ts'

@@ -1,6 +1,5 @@
-import { dataHash, encodeBlock } from '../../../src/chain/consensus/blockCodec.ts'
-import { encodeCommit } from '../../../src/chain/consensus/commitCodec.ts'
-import { headerHash } from '../../../src/chain/consensus/headerCodec.ts'
+import { dataHash, encodeBlock, headerHash } from '../../../src/chain/consensus/block.ts'
+import { commitSignBytes, encodeCommit, type VerifySignature } from '../../../src/chain/consensus/commit.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -11,9 +10,7 @@ import {
   NIL_BLOCK_ID,
   type RankedValidatorSet,
 } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet } from '../../../src/chain/consensus/validatorPriorities.ts'
-import type { VerifySignature } from '../../../src/chain/consensus/verifyCommit.ts'
-import { commitSignBytes } from '../../../src/chain/consensus/verifyCommit.ts'
+import { createRankedSet } from '../../../src/chain/consensus/validatorSet.ts'
 import type { DecidedBlock, FinalizeResult, ValidatorUpdate } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
 import type { FetchedBlock, FetchedBlocks } from '../../../src/consensus/transport.ts'

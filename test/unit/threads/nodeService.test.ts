@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { encodeEvidence } from '../../../src/chain/consensus/evidenceCodec.ts'
+import { encodeEvidence } from '../../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../../src/chain/consensus/types.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { readEvidenceJson } from '../../../src/rpc/comet/json/evidenceJson.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buildTransaction } from '../../../src/chain/transactionCodec.ts'
+import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { signTransaction as signEvm } from '../../../src/chain/transactionSender.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'

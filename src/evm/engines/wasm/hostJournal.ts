@@ -1,4 +1,4 @@
-import type { Log } from '../../../chain/log.ts'
+import type { Log } from '../../../chain/receipt.ts'
 import type { RunState } from './runState.ts'
 
 const ADDRESS_BYTES = 20

@@ -1,5 +1,5 @@
 import { FAILED, NO_FAILURE, REVERTED, TRACE_FRAMES, TRACE_STEPS } from '../../../../assembly/constants.ts'
-import type { Log } from '../../../chain/log.ts'
+import type { Log } from '../../../chain/receipt.ts'
 import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { FrameEnter, FrameExit, FrameType, Tracer } from '../../tracer.ts'
 import { FAILURE_WORDS } from '../failureMessages.ts'

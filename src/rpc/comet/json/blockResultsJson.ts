@@ -1,6 +1,6 @@
 import type { ValidatorSet } from '../../../chain/consensus/types.ts'
-import type { NativeEvent } from '../../../chain/nativeEvent.ts'
-import type { ChainReader } from '../../../chain/reader.ts'
+import type { NativeEvent } from '../../../chain/entries.ts'
+import type { ChainReader } from '../../../chain/store.ts'
 import { bytesKey } from '../../../primitives/bytes.ts'
 import type { JsonObject } from '../../format/json.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParamsJson.ts'

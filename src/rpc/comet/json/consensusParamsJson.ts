@@ -1,6 +1,6 @@
 import { runningParams } from '../../../app/runningParams.ts'
 import type { ChainConfig } from '../../../chain/chainConfig.ts'
-import type { ChainReader } from '../../../chain/reader.ts'
+import type { ChainReader } from '../../../chain/store.ts'
 import type { NodeView } from '../../../state/view.ts'
 import type { JsonObject } from '../../format/json.ts'
 import { cometFailure } from '../table.ts'

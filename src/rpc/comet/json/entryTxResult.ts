@@ -1,5 +1,5 @@
 import { eventsOfEntry } from '../../../app/entryEvents.ts'
-import type { StoredEntry } from '../../../chain/entryResult.ts'
+import type { StoredEntry } from '../../../chain/entries.ts'
 import { NO_TX_RESULT, type TxResult } from './txResultJson.ts'
 
 /** How an entry of a block's data.txs fared, as CometBFT shows it. The codes are those under last_results_hash. */

@@ -1,6 +1,6 @@
 import { eventsOfEntry } from '../../../app/entryEvents.ts'
-import { entryHash } from '../../../chain/entryKind.ts'
-import type { ChainReader } from '../../../chain/reader.ts'
+import { entryHash } from '../../../chain/entries.ts'
+import type { ChainReader } from '../../../chain/store.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import type { EventValues } from '../../events/eventQuery.ts'
 import { eventValues } from '../../events/eventValues.ts'

@@ -1,5 +1,5 @@
 import { type MerkleProof, merkleProofs } from '../../../chain/consensus/merkle.ts'
-import { entryHash } from '../../../chain/entryKind.ts'
+import { entryHash } from '../../../chain/entries.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import type { FoundTransaction } from '../../events/findTransactions.ts'
 import type { SearchChain } from '../../events/search.ts'

@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../../chain/nativeEvent.ts'
+import type { NativeEvent } from '../../../chain/entries.ts'
 import type { JsonObject } from '../../format/json.ts'
 import type { CheckedTransaction } from '../../submitTransaction.ts'
 import { base64 } from './text.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { commitHash } from '../../../../src/chain/consensus/commitCodec.ts'
-import { consensusParamsHash, encodedTxSize, maxDataBytes } from '../../../../src/chain/consensus/consensusParams.ts'
-import { encodeEvidence, evidenceHash } from '../../../../src/chain/consensus/evidenceCodec.ts'
-import { resultsHash } from '../../../../src/chain/consensus/resultsHash.ts'
+import { consensusParamsHash, maxDataBytes, resultsHash } from '../../../../src/chain/consensus/block.ts'
+import { commitHash } from '../../../../src/chain/consensus/commit.ts'
+import { encodeEvidence, evidenceHash } from '../../../../src/chain/consensus/evidence.ts'
 import { createValidatorSet, MAX_TOTAL_POWER, validatorSetHash } from '../../../../src/chain/consensus/validatorSet.ts'
+import { encodedTxSize } from '../../../../src/chain/consensus/wire.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { loadVectors, toCommit, toEvidence } from './goldenVectors.ts'
 

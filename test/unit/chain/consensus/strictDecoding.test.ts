@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ConsensusBlock } from '../../../../src/chain/consensus/block.ts'
-import { decodeBlock, encodeBlock } from '../../../../src/chain/consensus/blockCodec.ts'
-import { decodeCommit, encodeCommit } from '../../../../src/chain/consensus/commitCodec.ts'
-import { decodeHeader, encodeHeader } from '../../../../src/chain/consensus/headerCodec.ts'
+import {
+  type ConsensusBlock,
+  decodeBlock,
+  decodeHeader,
+  encodeBlock,
+  encodeHeader,
+} from '../../../../src/chain/consensus/block.ts'
+import { decodeCommit, encodeCommit } from '../../../../src/chain/consensus/commit.ts'
 import { createPartSet, decodePart, encodePart } from '../../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -16,7 +20,7 @@ import {
   type Vote,
   ZERO_TIME_MS,
 } from '../../../../src/chain/consensus/types.ts'
-import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../../../../src/chain/consensus/voteCodec.ts'
+import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../../../../src/chain/consensus/vote.ts'
 import { ConsensusDecodingError } from '../../../../src/chain/consensus/wire.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { decodeTransaction } from '../../../../src/chain/transactionCodec.ts'
+import { decodeTransaction } from '../../../../src/chain/transaction.ts'
 import { recoverSender } from '../../../../src/chain/transactionSender.ts'
 import type { Engine } from '../../../../src/evm/engine.ts'
 import { createStructLogger } from '../../../../src/evm/tracers/structLogger.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { NativeEvent } from '../../../../src/chain/nativeEvent.ts'
+import type { NativeEvent } from '../../../../src/chain/entries.ts'
 import { getEvidence, isCommitted } from '../../../../src/modules/evidence/committedEvidence.ts'
 import { signingInfo } from '../../../../src/modules/slashing/queries.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'

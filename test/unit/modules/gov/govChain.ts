@@ -1,7 +1,7 @@
 import { applyGenesis, genesisStateOf } from '../../../../src/app/genesisState.ts'
 import { createGenesis } from '../../../../src/chain/createGenesis.ts'
+import type { NativeEvent } from '../../../../src/chain/entries.ts'
 import type { Genesis } from '../../../../src/chain/genesisSchema.ts'
-import type { NativeEvent } from '../../../../src/chain/nativeEvent.ts'
 import { beginBlock } from '../../../../src/modules/beginBlock.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'

@@ -1,6 +1,6 @@
 import { Validator as TheirValidator } from 'cosmjs-types/cosmos/staking/v1beta1/staking'
 import { expect, it } from 'vitest'
-import { MODULE_DEFAULTS } from '../../../../src/chain/genesisParameters.ts'
+import { MODULE_DEFAULTS } from '../../../../src/chain/createGenesis.ts'
 import { stakingGenesisOf } from '../../../../src/modules/staking/initStaking.ts'
 import {
   delegationToSdk,

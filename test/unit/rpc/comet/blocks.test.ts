@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { encodeBlock } from '../../../../src/chain/consensus/blockCodec.ts'
+import { encodeBlock } from '../../../../src/chain/consensus/block.ts'
 import { createCometTest } from './cometNode.ts'
 import { createSignedChain } from './signedChain.ts'
 

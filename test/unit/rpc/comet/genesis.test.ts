@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
-import { canonicalJson } from '../../../../src/chain/canonicalJson.ts'
-import { genesisHash, parseGenesis } from '../../../../src/chain/genesis.ts'
+import { canonicalJson, genesisHash, parseGenesis } from '../../../../src/chain/genesis.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { createCometTest } from './cometNode.ts'
 import { createSignedChain } from './signedChain.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entryHash } from '../../../../src/chain/entryKind.ts'
+import { entryHash } from '../../../../src/chain/entries.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensusParams.ts'

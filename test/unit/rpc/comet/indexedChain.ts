@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { type BlockHooks, MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
-import { entryHash } from '../../../../src/chain/entryKind.ts'
+import { entryHash } from '../../../../src/chain/entries.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { CONSENSUS_PARAMS } from '../../../../src/modules/consensus/params.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'

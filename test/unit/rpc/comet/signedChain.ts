@@ -1,9 +1,6 @@
-import type { ConsensusBlock } from '../../../../src/chain/consensus/block.ts'
-import { dataHash, encodeBlock } from '../../../../src/chain/consensus/blockCodec.ts'
+import { type ConsensusBlock, dataHash, encodeBlock, headerHash } from '../../../../src/chain/consensus/block.ts'
 import { type Ed25519Key, ed25519Address, ed25519Key, signEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
-import { headerHash } from '../../../../src/chain/consensus/headerCodec.ts'
 import { createPartSet } from '../../../../src/chain/consensus/partSet.ts'
-import { voteSignBytes } from '../../../../src/chain/consensus/signBytes.ts'
 import {
   ABSENT_COMMIT_SIG,
   BLOCK_ID_FLAGS,
@@ -16,8 +13,9 @@ import {
   type RankedValidatorSet,
   SIGNED_MESSAGE_TYPES,
 } from '../../../../src/chain/consensus/types.ts'
-import { createRankedSet, proposerAt } from '../../../../src/chain/consensus/validatorPriorities.ts'
-import type { EthereumHeader } from '../../../../src/chain/ethereumHeader.ts'
+import { createRankedSet, proposerAt } from '../../../../src/chain/consensus/validatorSet.ts'
+import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'

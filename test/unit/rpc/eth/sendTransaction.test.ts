@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { buildTransaction } from '../../../../src/chain/transactionCodec.ts'
+import { buildTransaction } from '../../../../src/chain/transaction.ts'
 import { signTransaction } from '../../../../src/chain/transactionSender.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { fillTransaction } from '../../../../src/rpc/eth/fillTransaction.ts'

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { EthereumHeader } from '../../../../src/chain/ethereumHeader.ts'
+import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
 import type { Receipt } from '../../../../src/chain/receipt.ts'
-import type { SignedTransaction } from '../../../../src/chain/transaction.ts'
-import { buildTransaction, decodeTransaction, encodeTransaction } from '../../../../src/chain/transactionCodec.ts'
+import {
+  buildTransaction,
+  decodeTransaction,
+  encodeTransaction,
+  type SignedTransaction,
+} from '../../../../src/chain/transaction.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { formatBlock } from '../../../../src/rpc/format/block.ts'
 import { formatHeader } from '../../../../src/rpc/format/header.ts'

@@ -1,7 +1,7 @@
 import { type GetTxResponse, ServiceClientImpl } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { Tx as TheirTx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { entryHash } from '../../../../src/chain/entryKind.ts'
+import { entryHash } from '../../../../src/chain/entries.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { AuthInfo, Tx, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'

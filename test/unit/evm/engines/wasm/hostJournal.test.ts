@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Log } from '../../../../../src/chain/log.ts'
+import type { Log } from '../../../../../src/chain/receipt.ts'
 import { journalImports, unwind } from '../../../../../src/evm/engines/wasm/hostJournal.ts'
 import { concatBytes, EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
 import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createBlockHeader } from '@ethereumjs/block'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { describe, expect, it } from 'vitest'
-import type { EthereumHeader } from '../../../src/chain/ethereumHeader.ts'
 import {
   decodeEthereumHeader,
+  type EthereumHeader,
   encodeEthereumHeader,
   ethereumHeaderHash,
   readEthereumHeader,
-} from '../../../src/chain/ethereumHeaderCodec.ts'
+} from '../../../src/chain/ethereumBlock.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { atEnd, encodeRLP, enterList, openRLP } from '../../../src/primitives/rlp.ts'
 

@@ -5,12 +5,12 @@ import {
   createProposerLookup,
   createRankedSet,
   incrementPriorities,
+  MAX_TOTAL_POWER,
   proposerAt,
   updateValidators,
   type ValidatorChange,
   validatorIndexOf,
-} from '../../../../src/chain/consensus/validatorPriorities.ts'
-import { MAX_TOTAL_POWER } from '../../../../src/chain/consensus/validatorSet.ts'
+} from '../../../../src/chain/consensus/validatorSet.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { loadVectors } from './goldenVectors.ts'

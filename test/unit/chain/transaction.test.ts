@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import type { Transaction } from '../../../src/chain/transaction.ts'
 import {
   buildTransaction,
   decodeTransaction,
   encodeTransaction,
+  type Transaction,
   type UnsignedTransaction,
-} from '../../../src/chain/transactionCodec.ts'
+} from '../../../src/chain/transaction.ts'
 import { recoverSender, signingHash, signTransaction, unsignedHash } from '../../../src/chain/transactionSender.ts'
 import { evmCrypto } from '../../../src/evm/engines/reference/evmCrypto.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { ConsensusBlock } from '../../../../src/chain/consensus/block.ts'
-import { dataHash, decodeBlock, encodeBlock } from '../../../../src/chain/consensus/blockCodec.ts'
-import { commitHash } from '../../../../src/chain/consensus/commitCodec.ts'
-import { evidenceHash } from '../../../../src/chain/consensus/evidenceCodec.ts'
-import { decodeHeader, encodeHeader, headerHash } from '../../../../src/chain/consensus/headerCodec.ts'
+import {
+  type ConsensusBlock,
+  dataHash,
+  decodeBlock,
+  decodeHeader,
+  encodeBlock,
+  encodeHeader,
+  headerHash,
+} from '../../../../src/chain/consensus/block.ts'
+import { commitHash } from '../../../../src/chain/consensus/commit.ts'
+import { evidenceHash } from '../../../../src/chain/consensus/evidence.ts'
 import { createPartSet, encodePart } from '../../../../src/chain/consensus/partSet.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { loadVectors, recipeTxs, toCommit, toEvidence, toHeader } from './goldenVectors.ts'

@@ -1,14 +1,16 @@
 import { decode } from '@ethereumjs/rlp'
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { encodeRLP, type RLPInput } from '../primitives/rlp.ts'
-import { logsBloom } from './bloom.ts'
-import { type BlockEvents, NO_BLOCK_EVENTS, type SkippedEntry, type StoredEntry } from './entryResult.ts'
-import { decodeEvents, encodeEvents, TextTable } from './eventCodec.ts'
-import type { Log } from './log.ts'
-import type { NativeEvent } from './nativeEvent.ts'
-import type { NativeResult } from './nativeResult.ts'
-import type { Receipt } from './receipt.ts'
-import type { ValueTransfer } from './valueTransfer.ts'
+import {
+  type BlockEvents,
+  type NativeEvent,
+  type NativeResult,
+  NO_BLOCK_EVENTS,
+  type SkippedEntry,
+  type StoredEntry,
+  type ValueTransfer,
+} from './entries.ts'
+import { type Log, logsBloom, type Receipt } from './receipt.ts'
 
 /**
  * How the entries of one consensus block fared, as stored: the executed ones by their position in data.txs with sender
@@ -22,7 +24,7 @@ export interface StoredResults {
   readonly events: BlockEvents
 }
 
-export interface StoredExecution {
+interface StoredExecution {
   readonly position: number
   readonly sender: Uint8Array
   readonly receipt: Receipt
@@ -179,4 +181,48 @@ function integer(value: RlpValue | undefined): bigint {
 
 function number(value: RlpValue | undefined): number {
   return Number(integer(value))
+}
+
+/** Texts of a block's events, each stored once: most of them are the same few types, keys and addresses. */
+class TextTable {
+  readonly #positions = new Map<string, bigint>()
+
+  /** Number of a text, by which {@link TextTable.texts} has it. */
+  add(text: string): bigint {
+    const known = this.#positions.get(text)
+    if (known !== undefined) return known
+    const position = BigInt(this.#positions.size)
+    this.#positions.set(text, position)
+    return position
+  }
+
+  /** UTF-8, in the order of their numbers */
+  texts(): Uint8Array[] {
+    return [...this.#positions.keys()].map((text) => Buffer.from(text, 'utf8'))
+  }
+}
+
+/** Per event the numbers of its type and of keys and values in turn. */
+function encodeEvents(events: readonly NativeEvent[], table: TextTable): bigint[][] {
+  return events.map(({ type, attributes }) => {
+    const numbers = [table.add(type)]
+    for (const { key, value } of attributes) numbers.push(table.add(key), table.add(value))
+    return numbers
+  })
+}
+
+/** @throws Error when a number has no text (a damaged database) */
+function decodeEvents(events: readonly (readonly number[])[], texts: readonly string[]): NativeEvent[] {
+  const textOf = (number: number | undefined): string => {
+    const text = number === undefined ? undefined : texts[number]
+    if (text === undefined) throw new Error('damaged block results: an event has no text')
+    return text
+  }
+  return events.map(([type, ...rest]) => {
+    const attributes = []
+    for (let at = 0; at < rest.length; at += 2) {
+      attributes.push({ key: textOf(rest[at]), value: textOf(rest[at + 1]) })
+    }
+    return { type: textOf(type), attributes }
+  })
 }

@@ -1,8 +1,7 @@
 import { encodeReceipt as encodeTheirs } from '@ethereumjs/vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bloomMayContain, logsBloom, mergeBlooms } from '../../../src/chain/bloom.ts'
-import { encodeReceipt } from '../../../src/chain/receiptCodec.ts'
+import { bloomMayContain, encodeReceipt, logsBloom, mergeBlooms } from '../../../src/chain/receipt.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 
 const bytesOf = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })

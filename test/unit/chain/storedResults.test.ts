@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { decodeResults, encodeResults } from '../../../src/chain/blockRecord.ts'
-import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../src/chain/entryResult.ts'
+import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../src/chain/entries.ts'
 import { entriesOf } from '../../../src/chain/store.ts'
+import { decodeResults, encodeResults } from '../../../src/chain/storedResults.ts'
 import { arbitraryBlockEvents, arbitraryEntries, PARTIES } from './arbitraryEntries.ts'
 
 /** What a reader makes of the stored bytes. */

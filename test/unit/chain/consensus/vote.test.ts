@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { ed25519Address, ed25519Key, signEd25519, verifyEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../../src/chain/consensus/signBytes.ts'
-import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../../../../src/chain/consensus/voteCodec.ts'
+import {
+  decodeProposal,
+  decodeVote,
+  encodeProposal,
+  encodeVote,
+  proposalSignBytes,
+  voteSignBytes,
+} from '../../../../src/chain/consensus/vote.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { loadVectors, toProposal, toVote } from './goldenVectors.ts'
 

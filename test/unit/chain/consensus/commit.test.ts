@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { decodeCommit, encodeCommit } from '../../../../src/chain/consensus/commitCodec.ts'
+import {
+  commitSignBytes,
+  decodeCommit,
+  encodeCommit,
+  verifyCommit,
+  verifyCommitLight,
+} from '../../../../src/chain/consensus/commit.ts'
 import { BLOCK_ID_FLAGS } from '../../../../src/chain/consensus/types.ts'
 import { createValidatorSet } from '../../../../src/chain/consensus/validatorSet.ts'
-import { commitSignBytes, verifyCommit, verifyCommitLight } from '../../../../src/chain/consensus/verifyCommit.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { loadVectors, toBlockId, toCommit } from './goldenVectors.ts'
 

@@ -1,0 +1,203 @@
+import { equalBytes } from '../../primitives/bytes.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import { verifyEd25519 } from './ed25519.ts'
+import { merkleRoot } from './merkle.ts'
+import {
+  ABSENT_COMMIT_SIG,
+  BLOCK_ID_FLAGS,
+  type BlockId,
+  type Commit,
+  type CommitSig,
+  EMPTY_COMMIT,
+  equalBlockId,
+  isNilBlockId,
+  NIL_BLOCK_ID,
+  SIGNED_MESSAGE_TYPES,
+  type ValidatorSet,
+  type Vote,
+  ZERO_TIME_MS,
+} from './types.ts'
+import { voteSignBytes } from './vote.ts'
+import {
+  decodeMessage,
+  encodeMessage,
+  fail,
+  type MessageCodec,
+  readBlockId,
+  readTime,
+  toInt32,
+  toInteger,
+  toSized,
+  writeBlockId,
+  writeTime,
+} from './wire.ts'
+
+/** tendermint.types.CommitSig */
+const COMMIT_SIG_CODEC: MessageCodec<CommitSig> = {
+  name: 'commit signature',
+  write: (writer, sig) =>
+    writer
+      .varint(1, sig.flag)
+      .bytes(2, sig.validatorAddress)
+      .message(3, writeTime, sig.timestampMs)
+      .bytes(4, sig.signature),
+  read: (fields) => {
+    const flag = Number(fields.integer(1))
+    const timestampMs = fields.message(3, readTime)
+    if (flag === BLOCK_ID_FLAGS.absent) {
+      toSized(fields.bytes(2), 0, 'absent validator address')
+      toSized(fields.bytes(4), 0, 'absent signature')
+      if (timestampMs !== ZERO_TIME_MS) fail('an absent signature has a timestamp')
+      return ABSENT_COMMIT_SIG
+    }
+    if (flag !== BLOCK_ID_FLAGS.commit && flag !== BLOCK_ID_FLAGS.nil) return fail(`unknown block ID flag ${flag}`)
+    return {
+      flag,
+      validatorAddress: toSized(fields.bytes(2), 20, 'validator address'),
+      timestampMs,
+      signature: toSized(fields.bytes(4), 64, 'signature'),
+    }
+  },
+}
+
+/** tendermint.types.Commit. One without signatures is the first block's, all zero. */
+export const COMMIT_CODEC: MessageCodec<Commit> = {
+  name: 'commit',
+  write: (writer, commit) =>
+    writer
+      .varint(1, commit.height)
+      .varint(2, commit.round)
+      .message(3, writeBlockId, commit.blockId)
+      .repeatedMessage(4, COMMIT_SIG_CODEC.write, commit.signatures),
+  read: (fields) => {
+    const blockId = fields.message(3, readBlockId)
+    const signatures = fields.repeatedMessage(4, COMMIT_SIG_CODEC.read)
+    const empty = signatures.length === 0
+    if (empty !== isNilBlockId(blockId)) fail('a commit has a block ID and signatures, or neither')
+    const height = toInteger(fields.integer(1), empty ? 0 : 1, 'height')
+    const round = toInt32(fields.integer(2), 0, 'round')
+    if (!empty) return { height, round, blockId, signatures }
+    if (height !== 0 || round !== 0) fail('a commit without signatures has a height or a round')
+    return EMPTY_COMMIT
+  },
+}
+
+/** Protobuf bytes of tendermint.types.Commit. */
+export function encodeCommit(commit: Commit): Uint8Array {
+  return encodeMessage(COMMIT_CODEC, commit)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeCommit(bytes: Uint8Array): Commit {
+  return decodeMessage(COMMIT_CODEC, bytes)
+}
+
+/** header.last_commit_hash of the next block: Merkle root over the encoded signatures. */
+export function commitHash(commit: Pick<Commit, 'signatures'>): Hash {
+  return merkleRoot(commit.signatures.map((sig) => encodeMessage(COMMIT_SIG_CODEC, sig)))
+}
+
+/** The precommit in a commit's place `index`; undefined when it is absent. */
+export function commitVote({ height, round, blockId, signatures }: Commit, index: number): Vote | undefined {
+  const { flag, validatorAddress, timestampMs, signature } = signatures[index]!
+  if (flag === BLOCK_ID_FLAGS.absent) return undefined
+  return {
+    type: SIGNED_MESSAGE_TYPES.precommit,
+    height,
+    round,
+    blockId: flag === BLOCK_ID_FLAGS.commit ? blockId : NIL_BLOCK_ID,
+    timestampMs,
+    validatorAddress,
+    validatorIndex: index,
+    signature,
+  }
+}
+
+/** A precommit, for the decided block or nil, as a commit holds it. */
+export function commitSigOf({ blockId, validatorAddress, timestampMs, signature }: Vote): CommitSig {
+  const flag = isNilBlockId(blockId) ? BLOCK_ID_FLAGS.nil : BLOCK_ID_FLAGS.commit
+  return { flag, validatorAddress, timestampMs, signature }
+}
+
+/** Checks an ed25519 signature; a simulator may put another scheme in its place. */
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+type CommitVerdict = { readonly valid: true } | { readonly valid: false; readonly reason: string }
+
+/** What a commit has to be for. */
+interface CommitTarget {
+  readonly chainId: string
+  readonly height: number
+  readonly blockId: BlockId
+  /** of that height */
+  readonly validators: ValidatorSet
+}
+
+/** What `commit.signatures[index]` signs; it must not be an absent one. */
+export function commitSignBytes(chainId: string, commit: Commit, index: number): Uint8Array {
+  const { flag, timestampMs } = commit.signatures[index]!
+  return voteSignBytes(chainId, {
+    type: SIGNED_MESSAGE_TYPES.precommit,
+    height: commit.height,
+    round: commit.round,
+    blockId: flag === BLOCK_ID_FLAGS.commit ? commit.blockId : NIL_BLOCK_ID,
+    timestampMs,
+  })
+}
+
+/**
+ * Whether more than two thirds of the power signed this block and every other signature is valid too: the rule for a
+ * block's last commit, since a validator's reward and liveness depend on each of them (CometBFT VerifyCommit).
+ */
+export function verifyCommit(
+  target: CommitTarget,
+  commit: Commit,
+  verifySignature: VerifySignature = verifyEd25519,
+): CommitVerdict {
+  return verify(target, commit, verifySignature, false)
+}
+
+/** Stops once more than two thirds of the power have signed the block and ignores nil votes (CometBFT VerifyCommitLight). */
+export function verifyCommitLight(
+  target: CommitTarget,
+  commit: Commit,
+  verifySignature: VerifySignature = verifyEd25519,
+): CommitVerdict {
+  return verify(target, commit, verifySignature, true)
+}
+
+function verify(
+  { chainId, height, blockId, validators: set }: CommitTarget,
+  commit: Commit,
+  verifySignature: VerifySignature,
+  light: boolean,
+): CommitVerdict {
+  if (commit.signatures.length !== set.validators.length) {
+    return invalid(`${commit.signatures.length} signatures for ${set.validators.length} validators`)
+  }
+  if (commit.height !== height) return invalid(`the commit is for height ${commit.height}, not ${height}`)
+  if (!equalBlockId(commit.blockId, blockId)) return invalid('the commit is for another block')
+  let signedPower = 0n
+  for (const [index, sig] of commit.signatures.entries()) {
+    if (sig.flag === BLOCK_ID_FLAGS.absent) continue
+    if (light && sig.flag !== BLOCK_ID_FLAGS.commit) continue
+    const { address, publicKey, power } = set.validators[index]!
+    // CometBFT leaves the address out: the commit hash covers it, so a wrong one would give one commit two hashes.
+    if (!equalBytes(sig.validatorAddress, address)) return invalid(`signature ${index} names another validator`)
+    if (!verifySignature(publicKey, commitSignBytes(chainId, commit, index), sig.signature)) {
+      return invalid(`signature ${index} is wrong`)
+    }
+    if (sig.flag === BLOCK_ID_FLAGS.commit) signedPower += power
+    if (light && exceedsTwoThirds(signedPower, set)) return { valid: true }
+  }
+  if (!exceedsTwoThirds(signedPower, set)) return invalid(`power ${signedPower} of ${set.totalPower} signed`)
+  return { valid: true }
+}
+
+function exceedsTwoThirds(power: bigint, set: Pick<ValidatorSet, 'totalPower'>): boolean {
+  return power * 3n > set.totalPower * 2n
+}
+
+function invalid(reason: string): CommitVerdict {
+  return { valid: false, reason }
+}
