@@ -1,6 +1,5 @@
-import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
-import { nativeGasLimit } from '../chain/nativeLane.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
 import { type SDK_ERRORS, type SdkError, sdkError } from '../modules/sdkError.ts'

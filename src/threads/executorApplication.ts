@@ -1,6 +1,5 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import { decodeBlock, encodeBlock } from '../chain/consensus/blockCodec.ts'
-import { decodeCommit, encodeCommit } from '../chain/consensus/commitCodec.ts'
+import { type ConsensusBlock, decodeBlock, encodeBlock } from '../chain/consensus/block.ts'
+import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
 import type { BlockId, Evidence } from '../chain/consensus/types.ts'
 import type { Application, DecidedBlock, ProposalRequest } from '../consensus/application.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'

@@ -1,9 +1,9 @@
-import { type Log } from '../../src/chain/receipt.ts'
-import { type ValueTransfer } from '../../src/chain/entries.ts'
+import type { ValueTransfer } from '../../src/chain/entries.ts'
+import type { Log } from '../../src/chain/receipt.ts'
 import { isStandardPrecompile } from '../../src/evm/precompileAddresses.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
-import { type FuzzCase } from './fuzzCase.ts'
-import { type CaseResult, type MessageResult } from './runCase.ts'
+import type { FuzzCase } from './fuzzCase.ts'
+import type { CaseResult, MessageResult } from './runCase.ts'
 
 /** What two runs of a case do not agree on: `what: first's ≠ second's`, one line each; none when they agree. */
 export function compareResults(fuzzCase: FuzzCase, first: CaseResult, second: CaseResult): string[] {

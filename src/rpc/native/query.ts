@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ChainReader } from '../../chain/store.ts'
-import { type TransactionWorld } from '../../evm/transition.ts'
-import { type ModuleContext } from '../../modules/context.ts'
+import type { ChainReader } from '../../chain/store.ts'
+import type { TransactionWorld } from '../../evm/transition.ts'
+import type { ModuleContext } from '../../modules/context.ts'
 import { PageResponse } from '../../modules/pagination.ts'
-import { type ParamsStore } from '../../modules/params.ts'
-import { defineMessage, embedded, type Field, type MessageType, message, repeated } from '../../primitives/protoSchema.ts'
-import { type NodeInfo } from '../comet/json/nodeInfoJson.ts'
-import { type RpcContext } from '../method.ts'
-import { type ViewQueue } from '../viewCall.ts'
+import type { ParamsStore } from '../../modules/params.ts'
+import {
+  defineMessage,
+  embedded,
+  type Field,
+  type MessageType,
+  message,
+  repeated,
+} from '../../primitives/protoSchema.ts'
+import type { NodeInfo } from '../comet/json/nodeInfoJson.ts'
+import type { RpcContext } from '../method.ts'
+import type { ViewQueue } from '../viewCall.ts'
 import { GRPC_CODES, QueryError, type QueryFailure } from './queryError.ts'
-import { type NativePort } from './nativeCall.ts'
-import { type NodeDescription } from './nodeDescription.ts'
 
 /** One query of the native layer: one entry for abci_query, REST and the command line. */
 export interface NativeQuery<Q = unknown, R = unknown> {
