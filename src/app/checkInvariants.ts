@@ -1,4 +1,4 @@
-import { getSupply } from '../modules/bank/supply.ts'
+import { getSupply } from '../modules/bank/ledger.ts'
 import type { ReadContext } from '../modules/context.ts'
 import { distributionInvariants } from '../modules/distribution/invariants.ts'
 import { govInvariants } from '../modules/gov/invariants.ts'

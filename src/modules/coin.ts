@@ -1,5 +1,8 @@
+import { type Decimal, formatDecimal } from '../primitives/decimal.ts'
 import { decimal, defineMessage, integer, string, type ValueOf } from '../primitives/protoSchema.ts'
-import { BASE_DENOM } from './bank/supply.ts'
+
+/** The base denomination; 10^18 acoin are one COIN. */
+export const BASE_DENOM = 'acoin'
 
 /** cosmos.base.v1beta1.Coin */
 export const Coin = defineMessage('cosmos.base.v1beta1.Coin', { denom: string(1), amount: integer(2) })
@@ -14,13 +17,13 @@ export function coinsOf(amountAcoin: bigint): Coin[] {
   return amountAcoin === 0n ? [] : [{ denom: BASE_DENOM, amount: amountAcoin }]
 }
 
-export function decCoinsOf(amount: bigint): DecCoin[] {
+export function decCoinsOf(amount: Decimal): DecCoin[] {
   return amount === 0n ? [] : [{ denom: BASE_DENOM, amount }]
 }
 
 const DENOM = /^[a-zA-Z][a-zA-Z0-9/:._-]{2,127}$/
 
-/** Whether a denomination may be called so (sdk.ValidateDenom). */
+/** Whether this is a valid name of a denomination (sdk.ValidateDenom). */
 export function isValidDenom(denom: string): boolean {
   return DENOM.test(denom)
 }
@@ -39,6 +42,11 @@ export function areValidCoins(coins: readonly Coin[]): boolean {
 /** As sdk.Coins.String: `10acoin,5other`. */
 export function coinsText(coins: readonly Coin[]): string {
   return coins.map(({ denom, amount }) => `${amount}${denom}`).join(',')
+}
+
+/** As sdk.DecCoins.String of the base denomination: `1.500000000000000000acoin`, nothing for 0. */
+export function decCoinsText(amount: Decimal): string {
+  return amount === 0n ? '' : `${formatDecimal(amount)}${BASE_DENOM}`
 }
 
 /** Amount of the base denomination; undefined when there are coins of another, which nobody has. */
@@ -60,7 +68,7 @@ export function parseCoins(text: string): Coin[] | undefined {
   return areValidCoins(coins) ? coins : undefined
 }
 
-/** `coins` without `spent`, coins of nothing left out; undefined when there are not enough (sdk.Coins.SafeSub). */
+/** `coins` without `spent` and without amounts of 0; undefined when there are not enough (sdk.Coins.SafeSub). */
 export function subtractCoins(coins: readonly Coin[], spent: readonly Coin[]): Coin[] | undefined {
   const left = new Map(coins.map(({ denom, amount }) => [denom, amount]))
   for (const { denom, amount } of spent) {

@@ -1,3 +1,4 @@
+import type { NativeEvent } from '../chain/nativeEvent.ts'
 import type { WorldState } from '../state/world.ts'
 
 /** What native modules know of the block in which they run. */
@@ -19,4 +20,40 @@ export type ReadContext = {
     readonly native: Pick<WorldState['native'], 'get' | 'iterate' | 'range'>
   }
   readonly block: NativeBlock
+}
+
+/** An event for `world.emitEvent`, with attributes in the order of `attributes`. */
+export function event(type: string, attributes: Readonly<Record<string, string>>): NativeEvent {
+  return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) }
+}
+
+/** How one validator of the block before voted on it, as the proposer saw it. */
+export interface CommitVote {
+  /** consensus address, 20 bytes */
+  readonly address: Uint8Array
+  readonly power: bigint
+  readonly vote: 'signed' | 'nil' | 'absent'
+}
+
+/** The commit of the block before. */
+export interface LastCommitInfo {
+  readonly round: number
+  /** in the order of that block's validator set; empty in the first block */
+  readonly votes: readonly CommitVote[]
+}
+
+/** A validator's proven fault. */
+export interface Misbehaviour {
+  readonly kind: 'duplicateVote'
+  /** consensus address, 20 bytes */
+  readonly address: Uint8Array
+  /** its own and the total power at `height` */
+  readonly power: bigint
+  readonly totalPower: bigint
+  readonly height: number
+  /** of the block at that height, milliseconds since the epoch */
+  readonly timeMs: number
+  /** sha256 of `bytes`, which are the evidence as the block's evidence hash covers it */
+  readonly hash: Uint8Array
+  readonly bytes: Uint8Array
 }

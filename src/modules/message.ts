@@ -1,4 +1,5 @@
 import type { Address } from '../primitives/address.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { MessageType } from '../primitives/protoSchema.ts'
 import type { ModuleContext } from './context.ts'
 import type { Outcome, SdkError } from './sdkError.ts'
@@ -30,6 +31,9 @@ export interface MessageHandler<T = unknown> {
    */
   run(context: ModuleContext, message: T): Outcome<Uint8Array>
 }
+
+/** What most messages answer: a response without fields. */
+export const EMPTY_RESPONSE: Uint8Array = EMPTY_BYTES
 
 /** Message handlers by type URL. */
 export type MessageTable = ReadonlyMap<string, MessageHandler>

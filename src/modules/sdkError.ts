@@ -56,8 +56,19 @@ export const SDK_ERRORS = {
   invalidGasLimit: [41, 'invalid gas limit'],
 } as const
 
-/** An error of the root codespace, `reason: text` as the SDK wraps it. */
-export function sdkError(name: keyof typeof SDK_ERRORS, reason?: string): SdkError {
-  const [code, text] = SDK_ERRORS[name]
-  return new SdkError('sdk', code, reason === undefined ? text : `${reason}: ${text}`)
+/** Makes an error of the root codespace, see {@link defineErrors}. */
+export const sdkError = defineErrors('sdk', SDK_ERRORS)
+
+/**
+ * Declares the errors of a module: code and text under a name.
+ * @returns makes the error of that name; with a reason its message is `reason: text`, as the SDK wraps it
+ */
+export function defineErrors<Name extends string>(
+  codespace: string,
+  errors: Readonly<Record<Name, readonly [code: number, text: string]>>,
+): (name: Name, reason?: string) => SdkError {
+  return (name, reason) => {
+    const [code, text] = errors[name]
+    return new SdkError(codespace, code, reason === undefined ? text : `${reason}: ${text}`)
+  }
 }

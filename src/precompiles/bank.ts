@@ -1,4 +1,4 @@
-import { getSupply } from '../modules/bank/supply.ts'
+import { getSupply } from '../modules/bank/ledger.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { address, array, tuple, uint256 } from './abi/types.ts'
 import { BANK_ADDRESS } from './addresses.ts'

@@ -1,6 +1,5 @@
-import { isBlockedAddress } from '../modules/bank/blockedAddresses.ts'
-import { getSupply } from '../modules/bank/supply.ts'
-import { transfer } from '../modules/bank/transfer.ts'
+import { getSupply, transfer } from '../modules/bank/ledger.ts'
+import { isBlockedAddress } from '../modules/bank/send.ts'
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES, hexToBytes } from '../primitives/bytes.ts'
 import { encodePanic } from './abi/errors.ts'

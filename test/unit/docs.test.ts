@@ -5,7 +5,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { MESSAGE_COMMANDS } from '../../src/cli/tx/messageCommands.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
-import { MULTI_SEND_GAS, OUTPUT_GAS, SEND_GAS } from '../../src/modules/bank/gas.ts'
+import { BANK_GAS } from '../../src/modules/bank/messages.ts'
 import { DISTRIBUTION_GAS } from '../../src/modules/distribution/gas.ts'
 import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/gas.ts'
@@ -68,7 +68,7 @@ describe('the documents', () => {
     const { withdrawRewards, withdrawCommission, setWithdrawAddress, fundCommunityPool } = DISTRIBUTION_GAS
     expect(STAKING_GAS.cancelUnbonding).toBe(STAKING_GAS.delegate)
     expect(rows).toEqual([
-      [SEND_GAS, MULTI_SEND_GAS, OUTPUT_GAS],
+      [BANK_GAS.send, BANK_GAS.multiSend, BANK_GAS.output],
       [STAKING_GAS.delegate, STAKING_GAS.undelegate, STAKING_GAS.beginRedelegate],
       [STAKING_GAS.createValidator, STAKING_GAS.editValidator, SLASHING_GAS.unjail],
       [withdrawRewards, withdrawCommission, setWithdrawAddress, fundCommunityPool],

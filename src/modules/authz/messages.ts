@@ -1,6 +1,6 @@
 import { parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { isBlockedGrantee } from '../bank/blockedAddresses.ts'
+import { isBlockedGrantee } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested, validateNested } from '../nestedMessages.ts'

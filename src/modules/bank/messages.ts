@@ -1,16 +1,13 @@
 import { parseAddress } from '../../primitives/address.ts'
 import { defineMessage, embedded, repeated, string, type ValueOf } from '../../primitives/protoSchema.ts'
-import { acoinOf, areValidCoins, Coin, coinsText, isValidDenom } from '../coin.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { acoinOf, areValidCoins, BASE_DENOM, Coin, coinsText, isValidDenom } from '../coin.ts'
 import { requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { bankError } from './errors.ts'
-import { MULTI_SEND_GAS, OUTPUT_GAS, PARAMETER_GAS, SEND_GAS } from './gas.ts'
-import { multiSend } from './multiSend.ts'
-import { BANK_PARAMS, BankParams, SendEnabled } from './params.ts'
-import { sendToAccount } from './send.ts'
-import { checkSendEnabled, clearSendEnabled, setSendEnabled } from './sendEnabled.ts'
-import { BASE_DENOM } from './supply.ts'
+import { BANK_PARAMS, BankParams, clearSendEnabled, isSendEnabled, SendEnabled, setSendEnabled } from './params.ts'
+import { multiSend, sendToAccount } from './send.ts'
 
 const NAME = 'cosmos.bank.v1beta1'
 
@@ -44,7 +41,16 @@ export const MsgSetSendEnabled = defineMessage(`${NAME}.MsgSetSendEnabled`, {
 })
 export const MsgSetSendEnabledResponse = defineMessage(`${NAME}.MsgSetSendEnabledResponse`, {})
 
-const NOTHING = new Uint8Array(0)
+/** Gas of the module's messages: two accounts for a send, about what EVM transfers of the same work cost. */
+export const BANK_GAS = {
+  send: 12_000n,
+  /** without its outputs */
+  multiSend: 6000n,
+  /** each output of a multi-send: an account, and three events */
+  output: 8000n,
+  /** one entry of parameters */
+  parameter: 10_000n,
+} as const
 
 /** The bank module's messages (x/bank/keeper/msg_server.go). */
 export const BANK_MESSAGES: readonly MessageHandler[] = [
@@ -58,13 +64,13 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
       parseAddress(toAddress)
       return checkPositive(amount)
     },
-    gas: () => SEND_GAS,
+    gas: () => BANK_GAS.send,
     run: (context, { fromAddress, toAddress, amount }) => {
       const disabled = checkSendEnabled(context.world.native, amount)
       if (disabled !== undefined) return disabled
       const acoin = payable(amount)
       if (isSdkError(acoin)) return acoin
-      return sendToAccount(context, parseAddress(fromAddress), parseAddress(toAddress), acoin) ?? NOTHING
+      return sendToAccount(context, parseAddress(fromAddress), parseAddress(toAddress), acoin) ?? EMPTY_RESPONSE
     },
   }),
   defineHandler({
@@ -74,7 +80,7 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
     module: 'bank',
     signers: ({ inputs }) => inputs.slice(0, 1).map(({ address }) => parseAddress(address)),
     validate: ({ inputs, outputs }) => validateMultiSend(inputs, outputs),
-    gas: ({ outputs }) => MULTI_SEND_GAS + BigInt(outputs.length) * OUTPUT_GAS,
+    gas: ({ outputs }) => BANK_GAS.multiSend + BigInt(outputs.length) * BANK_GAS.output,
     run: (context, { inputs, outputs }) => {
       const [input] = inputs
       const disabled = checkSendEnabled(context.world.native, input!.coins)
@@ -86,7 +92,7 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
         // Of one denomination, or the sums would differ.
         amount: coins.reduce((sum, { amount }) => sum + amount, 0n),
       }))
-      return multiSend(context, parseAddress(input!.address), total, payments) ?? NOTHING
+      return multiSend(context, parseAddress(input!.address), total, payments) ?? EMPTY_RESPONSE
     },
   }),
   defineHandler({
@@ -99,12 +105,12 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
       params.sendEnabled.length === 0
         ? undefined
         : sdkError('invalidRequest', 'use of send_enabled in params is no longer supported'),
-    gas: () => PARAMETER_GAS,
+    gas: () => BANK_GAS.parameter,
     run: (context, { authority, params }) => {
       const error = requireAuthority(authority)
       if (error !== undefined) return error
       BANK_PARAMS.set(context.world.native, params)
-      return NOTHING
+      return EMPTY_RESPONSE
     },
   }),
   defineHandler({
@@ -114,22 +120,28 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
     module: 'bank',
     signers: ({ authority }) => [parseAddress(authority)],
     validate: ({ sendEnabled, useDefaultFor }) => validateSendEnabled(sendEnabled, useDefaultFor),
-    gas: ({ sendEnabled, useDefaultFor }) => PARAMETER_GAS * BigInt(1 + sendEnabled.length + useDefaultFor.length),
+    gas: ({ sendEnabled, useDefaultFor }) => BANK_GAS.parameter * BigInt(1 + sendEnabled.length + useDefaultFor.length),
     run: ({ world }, { authority, sendEnabled, useDefaultFor }) => {
       const error = requireAuthority(authority)
       if (error !== undefined) return error
       for (const entry of sendEnabled) setSendEnabled(world.native, entry)
       for (const denom of useDefaultFor) clearSendEnabled(world.native, denom)
-      return NOTHING
+      return EMPTY_RESPONSE
     },
   }),
 ]
+
+/** bank/5 for the first coin that may not be sent. */
+function checkSendEnabled(native: Pick<NativeStore, 'get'>, coins: readonly Coin[]): SdkError | undefined {
+  const disabled = coins.find(({ denom }) => !isSendEnabled(native, denom))
+  return disabled && bankError('sendDisabled', `${disabled.denom} transfers are currently disabled`)
+}
 
 function checkPositive(coins: readonly Coin[]): SdkError | undefined {
   return coins.length > 0 && areValidCoins(coins) ? undefined : sdkError('invalidCoins', coinsText(coins))
 }
 
-/** Amount of the base denomination; of any other everybody has nothing. */
+/** Amount of the base denomination; nobody has coins of another one. */
 function payable(coins: readonly Coin[]): Outcome<bigint> {
   const acoin = acoinOf(coins)
   if (acoin !== undefined) return acoin

@@ -1,18 +1,38 @@
-import { type Address, toBech32 } from '../../primitives/address.ts'
-import type { ModuleContext } from '../context.ts'
+import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
+import { type Address, moduleAddress, toBech32 } from '../../primitives/address.ts'
+import { bytesKey, hexToBytes } from '../../primitives/bytes.ts'
+import type { WorldState } from '../../state/world.ts'
+import { BASE_DENOM, coinsOf, coinsText } from '../coin.ts'
+import { event, type ModuleContext } from '../context.ts'
+import { MODULE_ACCOUNT_NAMES } from '../moduleAccounts.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { emitCoinReceived, emitCoinSpent, emitMessageSender, emitTransfer } from './bankEvents.ts'
-import { isBlockedAddress } from './blockedAddresses.ts'
-import { BASE_DENOM } from './supply.ts'
-import { transfer } from './transfer.ts'
+import { burn, mint, type TransferResult, transfer } from './ledger.ts'
+
+/*
+ * Coins as the SDK's bank moves, mints and burns them: the ledger's operations with the SDK's events and errors, and the rule
+ * who may receive coins from users. Events have the SDK's names and order (x/bank/types/events.go).
+ */
+
+type Emitter = Pick<WorldState, 'emitEvent'>
 
 type SendContext = {
   readonly world: Pick<ModuleContext['world'], 'getBalance' | 'addBalance' | 'subBalance' | 'emitEvent'>
 }
 
+type SupplyContext = {
+  readonly world: Pick<ModuleContext['world'], 'getBalance' | 'addBalance' | 'subBalance' | 'emitEvent' | 'native'>
+}
+
+/** A receiver of a multi-send. */
+interface Payment {
+  readonly to: Address
+  /** acoin */
+  readonly amount: bigint
+}
+
 /**
- * Moves coins between any two accounts and emits the events of SendCoins (x/bank/keeper/send.go). Modules send with it:
- * whether `to` may receive is not asked.
+ * Moves coins between any two accounts and emits the events of SendCoins (x/bank/keeper/send.go). Modules send with it: it does
+ * not check whether `to` may receive coins.
  */
 export function sendCoins(
   { world }: SendContext,
@@ -29,7 +49,7 @@ export function sendCoins(
   return undefined
 }
 
-/** The same for a user: accounts of modules and precompiles may not receive (sdk/4). */
+/** {@link sendCoins} for a user: accounts of modules and precompiles may not receive (sdk/4). */
 export function sendToAccount(
   context: SendContext,
   from: Address,
@@ -40,11 +60,53 @@ export function sendToAccount(
   return sendCoins(context, from, to, amountAcoin)
 }
 
-/** Why a transfer was not made, in the SDK's words. */
-export function transferError(
-  failure: Extract<ReturnType<typeof transfer>, { readonly ok: false }>,
-  amountAcoin: bigint,
-): SdkError {
+/**
+ * Pays several receivers from one account, with the events of InputOutputCoins (x/bank/keeper/send.go). An error leaves effects
+ * for the caller to undo.
+ * @param totalAcoin the sum of all payments
+ */
+export function multiSend(
+  { world }: SendContext,
+  from: Address,
+  totalAcoin: bigint,
+  payments: readonly Payment[],
+): SdkError | undefined {
+  const blocked = payments.find(({ to }) => isBlockedAddress(to))
+  if (blocked !== undefined) return sdkError('unauthorized', `${toBech32(blocked.to)} is not allowed to receive funds`)
+  const balance = world.getBalance(from)
+  if (balance < totalAcoin) return insufficientFunds(balance, totalAcoin)
+  emitCoinSpent(world, from, totalAcoin)
+  emitMessageSender(world, from)
+  for (const { to, amount } of payments) {
+    const moved = transfer(world, from, to, amount)
+    if (!moved.ok) return transferError(moved, amount)
+    emitCoinReceived(world, to, amount)
+    emitTransfer(world, from, to, amount)
+  }
+  return undefined
+}
+
+/**
+ * Makes coins in an account, with the events of MintCoins (x/bank/keeper/keeper.go).
+ * @throws RangeError (a bug) when the supply would not fit 256 bits
+ */
+export function mintCoins({ world }: SupplyContext, to: Address, amountAcoin: bigint): void {
+  mint(world, to, amountAcoin)
+  emitCoinReceived(world, to, amountAcoin)
+  world.emitEvent(event('coinbase', { minter: toBech32(to), amount: amountText(amountAcoin) }))
+}
+
+/** Destroys coins of an account, with the events of BurnCoins. */
+export function burnCoins({ world }: SupplyContext, from: Address, amountAcoin: bigint): SdkError | undefined {
+  const burnt = burn(world, from, amountAcoin)
+  if (!burnt.ok) return transferError(burnt, amountAcoin)
+  emitCoinSpent(world, from, amountAcoin)
+  world.emitEvent(event('burn', { burner: toBech32(from), amount: amountText(amountAcoin) }))
+  return undefined
+}
+
+/** Why the ledger refused, as the SDK says it. */
+export function transferError(failure: Extract<TransferResult, { readonly ok: false }>, amountAcoin: bigint): SdkError {
   if (failure.reason === 'overflow') return sdkError('invalidCoins', 'the receiver would have more than 256 bits')
   return insufficientFunds(failure.balance, amountAcoin)
 }
@@ -54,4 +116,45 @@ export function insufficientFunds(balance: bigint, amountAcoin: bigint): SdkErro
     'insufficientFunds',
     `spendable balance ${balance}${BASE_DENOM} is smaller than ${amountAcoin}${BASE_DENOM}`,
   )
+}
+
+const MODULE_KEYS: ReadonlySet<string> = new Set(MODULE_ACCOUNT_NAMES.map((name) => bytesKey(moduleAddress(name))))
+/** Accounts of stateful precompiles: coins sent there would be lost. */
+const PRECOMPILE_KEYS: ReadonlySet<string> = new Set(
+  [NATIVE_TOKEN_ADDRESS, ...STATIC_PRECOMPILES].map((address) => bytesKey(hexToBytes(address))),
+)
+
+/** Whether users may send no coins there: a module's account or a stateful precompile. */
+export function isBlockedAddress(address: Address): boolean {
+  const key = bytesKey(address)
+  return MODULE_KEYS.has(key) || PRECOMPILE_KEYS.has(key)
+}
+
+/**
+ * Whether an account may not be a grantee. The SDK refuses a blocked address as the grantee unless the account exists. Accounts of
+ * modules always exist (governance may act for somebody who granted it something), so precompiles alone are refused.
+ */
+export function isBlockedGrantee(address: Address): boolean {
+  return PRECOMPILE_KEYS.has(bytesKey(address))
+}
+
+export function emitCoinSpent(world: Emitter, spender: Address, amount: bigint): void {
+  world.emitEvent(event('coin_spent', { spender: toBech32(spender), amount: amountText(amount) }))
+}
+
+export function emitCoinReceived(world: Emitter, receiver: Address, amount: bigint): void {
+  world.emitEvent(event('coin_received', { receiver: toBech32(receiver), amount: amountText(amount) }))
+}
+
+export function emitTransfer(world: Emitter, sender: Address, recipient: Address, amount: bigint): void {
+  const attributes = { recipient: toBech32(recipient), sender: toBech32(sender), amount: amountText(amount) }
+  world.emitEvent(event('transfer', attributes))
+}
+
+export function emitMessageSender(world: Emitter, sender: Address): void {
+  world.emitEvent(event('message', { sender: toBech32(sender) }))
+}
+
+function amountText(amount: bigint): string {
+  return coinsText(coinsOf(amount))
 }

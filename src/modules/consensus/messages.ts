@@ -1,6 +1,6 @@
 import { parseAddress } from '../../primitives/address.ts'
 import { defineMessage, message, string } from '../../primitives/protoSchema.ts'
-import { event } from '../bank/bankEvents.ts'
+import { event } from '../context.ts'
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { sdkError } from '../sdkError.ts'

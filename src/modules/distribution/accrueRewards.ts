@@ -1,11 +1,9 @@
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { type Decimal, multiply } from '../../primitives/decimal.ts'
 import type { WorldState } from '../../state/world.ts'
-import { event } from '../bank/bankEvents.ts'
-
-import type { ModuleContext, ReadContext } from '../context.ts'
+import { decCoinsText } from '../coin.ts'
+import { event, type ModuleContext, type ReadContext } from '../context.ts'
 import { consensusAddressOf, type Validator } from '../staking/validators.ts'
-import { decCoinText } from './decCoinText.ts'
 import { getFeePool } from './feePool.ts'
 import { earnedBy, getRewardShare, putRewardShare } from './rewardShares.ts'
 import { getRewards, putRewards, type ValidatorRewards } from './validatorRewards.ts'
@@ -74,5 +72,5 @@ function storedRewards(native: Pick<WorldState['native'], 'get'>, operator: Addr
 }
 
 function emitIncome(world: Pick<WorldState, 'emitEvent'>, type: string, operator: Address, amount: Decimal): void {
-  world.emitEvent(event(type, { amount: decCoinText(amount), validator: toBech32(operator, BECH32_OPERATOR) }))
+  world.emitEvent(event(type, { amount: decCoinsText(amount), validator: toBech32(operator, BECH32_OPERATOR) }))
 }

@@ -1,7 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { decimalOf } from '../../primitives/decimal.ts'
-import { isBlockedAddress } from '../bank/blockedAddresses.ts'
-import { sendCoins } from '../bank/send.ts'
+import { isBlockedAddress, sendCoins } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'

@@ -1,7 +1,7 @@
-import { SdkError } from '../sdkError.ts'
+import { defineErrors } from '../sdkError.ts'
 
-/** Errors of the codespace `distribution` (x/distribution/types/errors.go): code and text. */
-export const DISTRIBUTION_ERRORS = {
+/** Makes an error of the codespace `distribution` (x/distribution/types/errors.go). */
+export const distributionError = defineErrors('distribution', {
   emptyDelegatorAddress: [2, 'delegator address is empty'],
   emptyWithdrawAddress: [3, 'withdraw address is empty'],
   emptyValidatorAddress: [4, 'validator address is empty'],
@@ -14,10 +14,4 @@ export const DISTRIBUTION_ERRORS = {
   emptyProposalRecipient: [11, 'invalid community pool spend proposal recipient'],
   noValidator: [12, 'validator does not exist'],
   noDelegation: [13, 'delegation does not exist'],
-} as const
-
-/** An error of the distribution module, `reason: text` as the SDK wraps it. */
-export function distributionError(name: keyof typeof DISTRIBUTION_ERRORS, reason?: string): SdkError {
-  const [code, text] = DISTRIBUTION_ERRORS[name]
-  return new SdkError('distribution', code, reason === undefined ? text : `${reason}: ${text}`)
-}
+})

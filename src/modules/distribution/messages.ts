@@ -1,6 +1,5 @@
 import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
-import { acoinOf, areValidCoins, type Coin, coinsOf, coinsText } from '../coin.ts'
+import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'

@@ -1,5 +1,4 @@
-import type { Misbehaviour } from '../blockInfo.ts'
-import type { ModuleContext } from '../context.ts'
+import type { Misbehaviour, ModuleContext } from '../context.ts'
 import { jailWithEvent, slashForDoubleSign } from '../slashing/jailing.ts'
 import { SLASHING_PARAMS } from '../slashing/params.ts'
 import { getSigningRecord, putSigningRecord } from '../slashing/signingInfo.ts'

@@ -1,6 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { WorldState } from '../../state/world.ts'
-import { event } from '../bank/bankEvents.ts'
+import { event } from '../context.ts'
 
 /** Events of x/feegrant/events.go: of an allowance, and of somebody who removed those that expired. */
 export function emitFeeGrantEvent(

@@ -1,7 +1,7 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { isBlockedGrantee } from '../bank/blockedAddresses.ts'
+import { isBlockedGrantee } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'

@@ -1,6 +1,6 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { isBlockedAddress } from '../bank/blockedAddresses.ts'
+import { isBlockedAddress } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'

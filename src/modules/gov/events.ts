@@ -1,7 +1,7 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { WorldState } from '../../state/world.ts'
-import { event } from '../bank/bankEvents.ts'
 import { type Coin, coinsText } from '../coin.ts'
+import { event } from '../context.ts'
 import type { WeightedVoteOption } from './types.ts'
 
 /** Events of x/gov/types/events.go, with the attributes in the SDK's order. */

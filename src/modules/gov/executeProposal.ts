@@ -1,5 +1,5 @@
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import type { ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'

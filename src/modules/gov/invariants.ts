@@ -1,4 +1,4 @@
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import type { ReadContext } from '../context.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
 import { depositsHeld, totalOf } from './deposits.ts'

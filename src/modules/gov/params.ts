@@ -1,7 +1,6 @@
 import { AddressError, parseAddress } from '../../primitives/address.ts'
 import { type Decimal, decimalOf, multiply, ONE, parseDecimal, round, truncate } from '../../primitives/decimal.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
-import { acoinOf, areValidCoins, type Coin, coinsText } from '../coin.ts'
+import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsText } from '../coin.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { PARAMS_KEY } from './keys.ts'

@@ -1,7 +1,7 @@
 import { type Decimal, decimalOf, divide, multiply, ONE } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { getSupply } from '../bank/supply.ts'
+import { getSupply } from '../bank/ledger.ts'
 import type { ReadContext } from '../context.ts'
 import { BONDED_POOL } from '../moduleAccounts.ts'
 import { moduleStoreKey } from '../storeKey.ts'

@@ -1,6 +1,6 @@
 import { ONE } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, string, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import { defineParams } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 

@@ -1,7 +1,6 @@
 import type { NativeEvent } from '../../chain/entries.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { jail } from '../staking/jail.ts'
 import { type Infraction, slash } from '../staking/slash.ts'
 

@@ -1,7 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 import { addDelegation } from './addDelegation.ts'
 import { stakingError } from './errors.ts'

@@ -1,6 +1,5 @@
 import { toBech32 } from '../../primitives/address.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { addDelegation } from './addDelegation.ts'
 import type { StakeAmount } from './delegate.ts'

@@ -1,7 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { afterValidatorCreated } from '../distribution/hooks.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { getSigningRecord } from '../slashing/signingInfo.ts'

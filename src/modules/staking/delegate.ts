@@ -1,7 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { type Decimal, formatDecimal } from '../../primitives/decimal.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 import { addDelegation } from './addDelegation.ts'
 import { coinText, operatorText } from './stakingEvents.ts'

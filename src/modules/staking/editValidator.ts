@@ -1,7 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import { type Decimal, formatDecimal, ONE } from '../../primitives/decimal.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { beforeCommissionChanged } from '../distribution/hooks.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { checkNewRate, commissionText } from './commission.ts'

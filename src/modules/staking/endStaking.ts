@@ -1,7 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
-import { event } from '../bank/bankEvents.ts'
 import { coinsOf, coinsText } from '../coin.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { stakeCoins } from './pools.ts'
 import { type Due, takeDue } from './queue.ts'

@@ -1,7 +1,7 @@
-import { SdkError } from '../sdkError.ts'
+import { defineErrors } from '../sdkError.ts'
 
-/** Errors of the codespace `staking` (x/staking/types/errors.go): code and text. */
-const STAKING_ERRORS = {
+/** Makes an error of the codespace `staking` (x/staking/types/errors.go). */
+export const stakingError = defineErrors('staking', {
   noValidatorFound: [3, 'validator does not exist'],
   validatorOwnerExists: [
     4,
@@ -34,10 +34,4 @@ const STAKING_ERRORS = {
   delegatorShareExRateInvalid: [34, 'cannot delegate to validators with invalid (zero) ex-rate'],
   emptyValidatorPubKey: [39, 'empty validator public key'],
   commissionLTMinRate: [40, 'commission cannot be less than min rate'],
-} as const
-
-/** An error of the codespace `staking`, `reason: text` as the SDK wraps it. */
-export function stakingError(name: keyof typeof STAKING_ERRORS, reason?: string): SdkError {
-  const [code, text] = STAKING_ERRORS[name]
-  return new SdkError('staking', code, reason === undefined ? text : `${reason}: ${text}`)
-}
+})

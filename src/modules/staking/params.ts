@@ -1,6 +1,6 @@
 import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { Params } from './types.ts'

@@ -1,6 +1,6 @@
 import { BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { truncate } from '../../primitives/decimal.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import type { Delegation } from './delegations.ts'
 import type { Redelegation } from './redelegations.ts'
 import { type SharePrice, tokensFromShares } from './shares.ts'

@@ -1,5 +1,5 @@
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 
 /** How attributes of staking's events show values (x/staking/types/events.go). */
 

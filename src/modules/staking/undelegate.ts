@@ -1,6 +1,5 @@
 import { toBech32 } from '../../primitives/address.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext } from '../context.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 import type { StakeAmount } from './delegate.ts'

@@ -1,4 +1,4 @@
-import { ANY_TYPES, type AnyType } from '../anyTypes.ts'
+import { ANY_TYPES, type AnyType } from '../messages.ts'
 import {
   Ed25519PubKey,
   EthSecp256k1PubKey,

@@ -1,7 +1,7 @@
 import type { NativeResult } from '../../chain/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
+import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { runTransaction } from './applyNativeTransaction.ts'

@@ -1,7 +1,6 @@
-import { ANY_TYPES } from '../../modules/anyTypes.ts'
 import { readProposalJson } from '../../modules/gov/proposalJson.ts'
 import * as messages from '../../modules/gov/types.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { address, bool, bytes, string, uint8, uint64 } from '../abi/types.ts'

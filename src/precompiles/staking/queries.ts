@@ -1,4 +1,4 @@
-import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { BASE_DENOM } from '../../modules/coin.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'
 import {

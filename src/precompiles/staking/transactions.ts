@@ -1,5 +1,5 @@
 import { delegationTarget } from '../../evm/delegation.ts'
-import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { BASE_DENOM } from '../../modules/coin.ts'
 import { sdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'
 import * as messages from '../../modules/staking/messageTypes.ts'

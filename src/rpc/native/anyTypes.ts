@@ -1,5 +1,4 @@
-import { ANY_TYPES } from '../../modules/anyTypes.ts'
-import { MESSAGES } from '../../modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
 import {
   Ed25519PubKey,
   EthSecp256k1PubKey,

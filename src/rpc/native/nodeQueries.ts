@@ -1,4 +1,4 @@
-import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
 import { getPlan } from '../../modules/upgrade/plan.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import { rulesAt } from '../../app/blockContext.ts'
 import { isAtLeast } from '../../evm/rules.ts'
-import { BASE_DENOM } from '../../modules/bank/supply.ts'
+import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
 import { getOperator } from '../../modules/staking/operators.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../primitives/address.ts'

@@ -1,5 +1,4 @@
-import { mint } from '../../../src/modules/bank/mint.ts'
-import { getSupply } from '../../../src/modules/bank/supply.ts'
+import { getSupply, mint } from '../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../src/modules/context.ts'
 import { delegationRewards } from '../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../src/modules/distribution/feePool.ts'

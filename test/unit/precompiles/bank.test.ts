@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { getSupply } from '../../../src/modules/bank/ledger.ts'
 import { sendCoins } from '../../../src/modules/bank/send.ts'
-import { getSupply } from '../../../src/modules/bank/supply.ts'
 import { BANK_GAS } from '../../../src/precompiles/bank.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/precompiles/nativeToken.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'

@@ -1,7 +1,7 @@
 import { type AbiFunction, type AbiParameter, type AbiEvent as SolidityEvent, toEventSignature } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
-import { isBlockedAddress } from '../../../src/modules/bank/blockedAddresses.ts'
+import { isBlockedAddress } from '../../../src/modules/bank/send.ts'
 import type { AbiEvent } from '../../../src/precompiles/abi/event.ts'
 import { selectorOf, topicOf } from '../../../src/precompiles/abi/signature.ts'
 import type { AbiFields } from '../../../src/precompiles/abi/type.ts'

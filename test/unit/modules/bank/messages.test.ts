@@ -2,15 +2,19 @@ import * as theirTypes from 'cosmjs-types/cosmos/bank/v1beta1/bank'
 import * as theirs from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { isBlockedAddress } from '../../../../src/modules/bank/blockedAddresses.ts'
-import { burnCoins, mintCoins } from '../../../../src/modules/bank/coins.ts'
-import { initBank } from '../../../../src/modules/bank/initBank.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import * as ours from '../../../../src/modules/bank/messages.ts'
-import { getMetadata, Metadata } from '../../../../src/modules/bank/metadata.ts'
-import { BANK_PARAMS, BankParams, SendEnabled } from '../../../../src/modules/bank/params.ts'
-import { sendCoins } from '../../../../src/modules/bank/send.ts'
-import { isSendEnabled, sendEnabledEntries } from '../../../../src/modules/bank/sendEnabled.ts'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import {
+  BANK_PARAMS,
+  BankParams,
+  getMetadata,
+  initBank,
+  isSendEnabled,
+  Metadata,
+  SendEnabled,
+  sendEnabledEntries,
+} from '../../../../src/modules/bank/params.ts'
+import { burnCoins, isBlockedAddress, mintCoins, sendCoins } from '../../../../src/modules/bank/send.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { communityPoolSpend, fundCommunityPool } from '../../../../src/modules/distribution/communityPool.ts'
 import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { depositValidatorRewards } from '../../../../src/modules/distribution/depositRewards.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { MsgCancelProposal, MsgDeposit, MsgSubmitProposal, MsgVote } from '../../../../src/modules/gov/types.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { addToCommunityPool, communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { MsgCommunityPoolSpend } from '../../../../src/modules/distribution/messageTypes.ts'

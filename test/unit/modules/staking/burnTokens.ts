@@ -1,4 +1,4 @@
-import { burn } from '../../../../src/modules/bank/burn.ts'
+import { burn } from '../../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'
 import { beforeValidatorSlashed } from '../../../../src/modules/distribution/hooks.ts'
 import { poolOf } from '../../../../src/modules/staking/pools.ts'

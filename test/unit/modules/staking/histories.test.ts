@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, DISTRIBUTION, FEE_COLLECTOR, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { mint } from '../../../../src/modules/bank/mint.ts'
+import { mint } from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'

@@ -1,4 +1,4 @@
-import { mint } from '../../../../src/modules/bank/mint.ts'
+import { mint } from '../../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'
 import { createValidator } from '../../../../src/modules/staking/createValidator.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { getSupply } from '../../../../src/modules/bank/supply.ts'
+import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'

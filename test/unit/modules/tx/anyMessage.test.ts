@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ANY_TYPES } from '../../../../src/modules/anyTypes.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
+import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
 import { sortedJson } from '../../../../src/modules/tx/aminoSignDoc.ts'

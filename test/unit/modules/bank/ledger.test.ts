@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { burn, recordBurn } from '../../../../src/modules/bank/burn.ts'
-import { mint } from '../../../../src/modules/bank/mint.ts'
-import { getSupply, SUPPLY_KEY, setSupply } from '../../../../src/modules/bank/supply.ts'
-import { transfer } from '../../../../src/modules/bank/transfer.ts'
+import {
+  burn,
+  getSupply,
+  mint,
+  recordBurn,
+  SUPPLY_KEY,
+  setSupply,
+  transfer,
+} from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, FEE_COLLECTOR, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
