@@ -1,7 +1,13 @@
-import { type EvmEntry, evmTransfers, type NativeEvent, type StoredEntry, type ValueTransfer } from '../chain/entries.ts'
+import {
+  type EvmEntry,
+  evmTransfers,
+  type NativeEvent,
+  type StoredEntry,
+  type ValueTransfer,
+} from '../chain/entries.ts'
 import { emitCoinReceived, emitCoinSpent, emitMessageSender, emitTransfer } from '../modules/bank/send.ts'
-import { event } from '../modules/context.ts'
 import { coinsOf, coinsText } from '../modules/coin.ts'
+import { event } from '../modules/context.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { toBech32 } from '../primitives/address.ts'
 

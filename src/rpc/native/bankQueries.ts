@@ -1,6 +1,13 @@
-import { getMetadata, METADATA_PREFIX, Metadata, BANK_PARAMS, SendEnabled, sendEnabledEntries } from '../../modules/bank/params.ts'
-import { BASE_DENOM, Coin, coinsOf, isValidDenom } from '../../modules/coin.ts'
 import { getSupply } from '../../modules/bank/ledger.ts'
+import {
+  BANK_PARAMS,
+  getMetadata,
+  METADATA_PREFIX,
+  Metadata,
+  SendEnabled,
+  sendEnabledEntries,
+} from '../../modules/bank/params.ts'
+import { BASE_DENOM, Coin, coinsOf, isValidDenom } from '../../modules/coin.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { bool, defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'

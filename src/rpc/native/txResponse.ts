@@ -1,15 +1,27 @@
 import { entryHash, isNativeEntry, type NativeEvent } from '../../chain/entries.ts'
-import { type ChainReader } from '../../chain/store.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { decodeTransaction } from '../../chain/transaction.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { Tx } from '../../modules/tx/txTypes.ts'
-import { type Address } from '../../primitives/address.ts'
+import type { Address } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
 import { bytesCodec, type ValueCodec, wrongForm } from '../../primitives/protoScalars.ts'
-import { type AnyValue, any, bool, bytes, defineMessage, embedded, int64, repeated, string, uint32, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import {
+  type AnyValue,
+  any,
+  bool,
+  bytes,
+  defineMessage,
+  embedded,
+  int64,
+  repeated,
+  string,
+  uint32,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
 import { entryTxResult } from '../comet/json/entryTxResult.ts'
 import { upperHex } from '../comet/json/text.ts'
-import { type AbciEvent, ExtensionOptionsEthereumTx, MsgEthereumTx, type TxResponse } from './messages/txMessages.ts'
 
 /* Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
 

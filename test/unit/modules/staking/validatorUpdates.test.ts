@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { ed25519Address } from '../../../../src/chain/consensus/ed25519.ts'
 import { createRankedSet, MAX_TOTAL_POWER, updateValidators } from '../../../../src/chain/consensus/validatorSet.ts'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
-import { type ModuleContext } from '../../../../src/modules/context.ts'
+import type { ModuleContext } from '../../../../src/modules/context.ts'
 import { initDistribution } from '../../../../src/modules/distribution/initDistribution.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
 import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
@@ -17,7 +17,13 @@ import { getLastTotalPower, lastPowers } from '../../../../src/modules/staking/l
 import { getOperator } from '../../../../src/modules/staking/operators.ts'
 import { STAKING_PARAMS, setStakingParams } from '../../../../src/modules/staking/params.ts'
 import { Description, Params } from '../../../../src/modules/staking/types.ts'
-import { consensusAddressOf, getValidator, getValidatorByConsensus, type Validator, validators } from '../../../../src/modules/staking/validators.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  getValidatorByConsensus,
+  type Validator,
+  validators,
+} from '../../../../src/modules/staking/validators.ts'
 import { takeValidatorUpdates } from '../../../../src/modules/staking/validatorUpdates.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
