@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { DEVNET_ACCOUNTS } from '../src/cli/devnet/accounts.ts'
+import { DEVNET_ACCOUNTS } from '../src/cli/devnetAccounts.ts'
 import { toBech32, toChecksumAddress } from '../src/primitives/address.ts'
 
 /**

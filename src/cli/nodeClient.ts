@@ -44,7 +44,7 @@ export function connectNode({ node }: NodeOptions, terminal: Pick<Terminal, 'env
   return createNodeClient(node ?? (terminal.environment[NODE_VARIABLE] || DEFAULT_NODE))
 }
 
-/** @throws ConfigError when `url` is none */
+/** @throws ConfigError when `url` is not an http address */
 export function createNodeClient(url: string): NodeClient {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new ConfigError(`${url} is not an address of a node: expected something like ${DEFAULT_NODE}`)

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
-  /** ends a start that waits for a seed node: it rejects with the signal's reason */
+  /** ends a start that waits for a seed node; the start rejects with the signal's reason */
   readonly signal?: AbortSignal
 }
 
@@ -64,7 +64,7 @@ export interface NodeCommands {
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
-  /** Looks at the newest state in the data directory, which a running node may be using. */
+  /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>
 }
 
@@ -79,8 +79,8 @@ export interface Terminal {
   print(text: string): void
   /**
    * Asks a person for a secret.
-   * @param instead how to give it where nobody can be asked
-   * @throws ConfigError where nobody can be asked
+   * @param instead how to give it where there is no terminal
+   * @throws ConfigError where there is no terminal
    */
   readSecret(question: string, instead: string): Promise<string>
   /** milliseconds of a steady clock */

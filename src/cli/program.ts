@@ -1,16 +1,11 @@
 import { Command, CommanderError } from 'commander'
-import { addDebug } from './commands/debug.ts'
+import { VERSION } from '../config/version.ts'
+import { addExport, addImport } from './commands/blocks.ts'
 import { addDevnet } from './commands/devnet.ts'
-import { addExport } from './commands/export.ts'
-import { addGenesis } from './commands/genesis.ts'
-import { addImport } from './commands/import.ts'
-import { addInit } from './commands/init.ts'
+import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
-import { addReset } from './commands/reset.ts'
-import { addShowNodeId } from './commands/showNodeId.ts'
 import { addStart } from './commands/start.ts'
 import { addTestnet } from './commands/testnet.ts'
-import { addVersion } from './commands/version.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
 
 /** Exit codes as `sysexits` has them; failures of the node itself are 1. */
@@ -98,7 +93,19 @@ export async function runCommand(
   }
 }
 
-/** `tx` and `query` know all messages and queries of the native layer: other commands should not wait for those to load. */
+function addVersion(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const text = `coind ${VERSION} (${terminal.platform})`
+  program.version(text, '-V, --version', 'print the version')
+  program
+    .command('version')
+    .description('Print the version')
+    .action(() => terminal.print(`${text}\n`))
+}
+
+/**
+ * Adds `tx` and `query`. They import all messages and queries of the native layer, so only the one that is called is loaded: other
+ * commands start faster.
+ */
 async function addNativeCommands(
   program: Command,
   name: string | undefined,
@@ -120,13 +127,13 @@ async function addNativeCommands(
   }
 }
 
-/** Fields of the errors that an operator can do something about: the node's own, and those of the system. */
+/** Fields of the errors that an operator can do something about: the node's own errors, and system errors. */
 interface OperatorError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number
 }
 
-/** That of the error, or of what caused it: a thread's failure has the reason as its cause. */
+/** The problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
 function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem> {
   for (let at = error; at instanceof Error; at = at.cause) {
     const problem = operatorProblem(at as OperatorError)

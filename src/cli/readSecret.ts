@@ -2,14 +2,14 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ConfigError } from '../config/configError.ts'
 
-/** The person ended the question, with Ctrl-C or Ctrl-D. */
-export class Interrupted extends Error {
+/** The person refused to answer, with Ctrl-C or Ctrl-D. */
+class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }
 
 /**
- * Asks a person for a secret, which is not shown.
- * @param instead how to give it without a terminal
+ * Asks a person for a secret, without showing what is typed.
+ * @param instead how to give it where there is no terminal
  * @throws ConfigError when the process has no terminal
  * @throws Interrupted when the person does not answer
  */

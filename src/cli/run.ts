@@ -4,7 +4,7 @@ import type { Terminal } from './ports.ts'
 import { runCommand } from './program.ts'
 import { readSecret } from './readSecret.ts'
 
-/** Set by bin/coind.js when it runs the node as a child process. */
+/** Set by bin/coind.js when it runs the node as its child process. */
 const LAUNCHED = 'COIND_LAUNCHED'
 
 const terminal: Terminal = {
@@ -27,7 +27,7 @@ const terminal: Terminal = {
   exitNow: (code) => process.exit(code),
 }
 
-// Whoever read the output (`| head`) has seen enough; a node does not depend on being read.
+// A reader that closes the pipe (`| head`) has seen enough: the node goes on without it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

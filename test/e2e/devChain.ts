@@ -1,7 +1,7 @@
 import { type Chain, defineChain, getAddress, type Hex, parseAbi } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { compileContract } from '../../contracts/compile.ts'
-import { DEVNET_ACCOUNTS } from '../../src/cli/devnet/accounts.ts'
+import { DEVNET_ACCOUNTS } from '../../src/cli/devnetAccounts.ts'
 
 export const CHAIN_ID = 76287
 /** ERC-20 face of the native token */

@@ -1,19 +1,41 @@
-import { resolve } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loadConfig } from '../../config/config.ts'
+import { dataPaths } from '../../app/dataDirectory.ts'
+import { lockHome } from '../../app/homeLock.ts'
+import { ACOIN_PER_COIN, INITIAL_SUPPLY_ACOIN } from '../../chain/genesisConstants.ts'
+import { type Config, loadConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/configError.ts'
+import type { ConfigSources, RawValues } from '../../config/settings.ts'
+import { VARIABLES, type Variable } from '../../config/variables.ts'
+import { toBech32, toChecksumAddress } from '../../primitives/address.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
-import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../devnet/accounts.ts'
-import { devnetBanner } from '../devnet/banner.ts'
-import { prepareDevnet } from '../devnet/devnetDirectory.ts'
-import { DEVNET_DEFAULTS, DEVNET_VARIABLES, devnetSources } from '../devnet/devnetSources.ts'
-import type { NodeCommands, Terminal } from '../ports.ts'
-import { runNode } from '../runNode.ts'
+import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN, DEVNET_MNEMONIC } from '../devnetAccounts.ts'
+import type { NodeCommands, RunningNode, Terminal } from '../ports.ts'
+import { runNode } from './start.ts'
+
+const VARIABLE_GROUPS: readonly Variable['group'][] = ['JSON-RPC', 'Execution and storage', 'Operation']
+/** Variables that make a node known to the public. */
+const PUBLIC_NAMES: readonly string[] = [VARIABLES.publicRpcUrl.name, VARIABLES.heartbeatUrl.name]
+
+/** The keys of a devnet are public: by default it is reachable from this machine alone. */
+const DEVNET_DEFAULTS = { RPC_HOST: '127.0.0.1', P2P_HOST: '127.0.0.1' } as const
+
+/** The variables that a devnet takes; all others are the devnet's own. */
+const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES).filter(
+  (entry) =>
+    entry === VARIABLES.p2pPort || (VARIABLE_GROUPS.includes(entry.group) && !PUBLIC_NAMES.includes(entry.name)),
+)
+
+/** A file in every directory that a devnet has made: the command deletes nothing in any other directory. */
+const MARKER = 'devnet.json'
 
 interface Options {
   readonly homedir: string
   readonly reset?: true
 }
 
+/** `coind devnet`: a chain of one validator on this machine, whose accounts are funded and known to everybody. */
 export function addDevnet(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('devnet')
@@ -34,4 +56,86 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
       (running) => terminal.print(devnetBanner(config, running)),
     )
   })
+}
+
+/**
+ * The configuration of a devnet. Network, genesis and data directory are its own, even where the environment or `.env` are those of
+ * a real node; ports, limits, pruning and logs can be set.
+ */
+function devnetSources(sources: ConfigSources, directory: string): ConfigSources {
+  const taken = (values: RawValues): RawValues =>
+    Object.fromEntries(DEVNET_VARIABLES.map(({ name }) => [name, values[name]]))
+  return {
+    flags: {
+      ...taken(sources.flags),
+      NETWORK: 'devnet',
+      MONIKER: 'devnet',
+      HOMEDIR: directory,
+      GENESIS_WALLET: toChecksumAddress(DEVNET_ACCOUNTS[0]!.address),
+    },
+    environment: taken(sources.environment),
+    dotenv: { ...DEVNET_DEFAULTS, ...defined(taken(sources.dotenv)) },
+  }
+}
+
+function defined(values: RawValues): RawValues {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value.trim() !== ''))
+}
+
+/**
+ * Makes `directory` ready for a devnet, without its chain if `isReset`.
+ * @throws ConfigError when it holds something else, or a node is running in it
+ */
+async function prepareDevnet(directory: string, isReset: boolean, processId: number): Promise<void> {
+  const marker = join(directory, MARKER)
+  if (existsSync(directory) && !existsSync(marker) && readdirSync(directory).length > 0) {
+    throw new ConfigError(`${directory} is not the directory of a devnet: name another one with --homedir`)
+  }
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(marker, `${JSON.stringify({ about: 'made by coind devnet; --reset deletes the chain in here' })}\n`)
+  if (!isReset) return
+  const paths = dataPaths(directory)
+  const lock = await lockHome(paths, processId)
+  for (const path of [paths.config, paths.db, paths.wal]) rmSync(path, { recursive: true, force: true })
+  await lock.release()
+}
+
+/** What `coind devnet` prints when the node is up: addresses to connect to, accounts, and the settings for MetaMask. */
+function devnetBanner(
+  config: Pick<Config, 'chainId' | 'evmChainId' | 'homedir'>,
+  node: Pick<RunningNode, 'rpcUrl' | 'wsUrl' | 'metricsUrl' | 'height'>,
+): string {
+  const chain = node.height === 0 ? 'a new chain' : `kept, at block ${node.height}`
+  const accounts = DEVNET_ACCOUNTS.map(({ address, privateKey }, index) => {
+    const balance = index === 0 ? INITIAL_SUPPLY_ACOIN : DEVNET_BALANCE_ACOIN
+    return `  (${index}) ${toChecksumAddress(address)}  ${toBech32(address)}  ${(balance / ACOIN_PER_COIN).toLocaleString('en')} COIN
+      private key ${privateKey}`
+  })
+  return `
+coind devnet
+
+  JSON-RPC      ${node.rpcUrl}
+  WebSocket     ${node.wsUrl}
+  Node status   ${new URL('/rpc/status', node.rpcUrl).href}
+  Metrics       ${node.metricsUrl ?? 'off'}
+  Chain ID      ${config.evmChainId} (0x${config.evmChainId.toString(16)}), native ${config.chainId}
+  Data          ${config.homedir} (${chain}; --reset begins a new one)
+
+Accounts and what the genesis gave them. FOR DEVELOPMENT ONLY: these private keys are public, everybody can
+take what is sent to them on any network.
+
+  Mnemonic      ${DEVNET_MNEMONIC}
+  Path          m/44'/60'/0'/0/i
+
+${accounts.join('\n')}
+
+MetaMask: network menu, "Add a custom network"
+
+  Network name      coind devnet
+  Default RPC URL   ${node.rpcUrl}
+  Chain ID          ${config.evmChainId}
+  Currency symbol   COIN
+
+Ctrl-C stops the node.
+`
 }

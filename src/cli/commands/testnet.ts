@@ -4,9 +4,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { loadConfig } from '../../config/config.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
+import { createTestnet, PORTS_A_NODE, type Testnet } from '../createTestnet.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-import { createTestnet, type Testnet } from '../testnet/createTestnet.ts'
-import { PORTS_A_NODE } from '../testnet/placement.ts'
 
 interface Options {
   readonly validators: number

@@ -22,18 +22,25 @@ import {
 import { openKeystore } from '../keys/keystore.ts'
 import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-import { accountText } from '../tx/addresses.ts'
-import { formatAmount, parseAmount } from '../tx/amount.ts'
-import { MESSAGE_COMMANDS } from '../tx/messageCommands.ts'
+import { AUTHZ_COMMANDS, BANK_COMMANDS, FEEGRANT_COMMANDS } from '../tx/accountCommands.ts'
+import { GOV_COMMANDS } from '../tx/govCommands.ts'
 import {
   broadcast,
   completeTerms,
   type Signer,
   sign,
-  type TransactionWishes,
+  type TransactionRequest,
   waitForBlock,
 } from '../tx/sendTransaction.ts'
-import type { MessageJson, TxCommand } from '../tx/txCommand.ts'
+import { DISTRIBUTION_COMMANDS, SLASHING_COMMANDS, STAKING_COMMANDS } from '../tx/stakingCommands.ts'
+import {
+  accountText,
+  formatAmount,
+  type MessageJson,
+  parseAmount,
+  readMessages,
+  type TxCommand,
+} from '../tx/txCommand.ts'
 
 interface Options extends NodeOptions, KeystoreOptions, SecretOptions {
   readonly from?: string
@@ -50,8 +57,26 @@ interface Options extends NodeOptions, KeystoreOptions, SecretOptions {
   readonly async?: true
 }
 
-/** For the signature and the fee, which the simulated transaction lacks, and for what changes until the block. */
+/** Default of --gas-adjustment (18 decimals): the simulation runs without signature and fee, and on an older block. */
 const DEFAULT_ADJUSTMENT = 11n * 10n ** 17n
+
+/** Every command below `coind tx` that makes messages. */
+export const MESSAGE_COMMANDS: readonly TxCommand[] = [
+  ...BANK_COMMANDS,
+  ...STAKING_COMMANDS,
+  ...DISTRIBUTION_COMMANDS,
+  ...GOV_COMMANDS,
+  ...SLASHING_COMMANDS,
+  ...AUTHZ_COMMANDS,
+  ...FEEGRANT_COMMANDS,
+  {
+    group: 'messages',
+    name: 'send',
+    description: 'Send any messages in one transaction',
+    arguments: [['<file>', 'JSON: an array of messages, each with its @type']],
+    build: ({ args: [file], terminal }) => readMessages(file!, terminal),
+  },
+]
 
 /** Adds `coind tx`: one command for each kind of message. */
 export function addTx(program: Command, _node: NodeCommands, terminal: Terminal): void {
@@ -87,7 +112,7 @@ function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
     const values = command.opts<Record<string, string | boolean | undefined>>()
     const built = await entry.build({ from, args, options: values, client, terminal })
     const messages = built.map((message) => readMessage(message, signer.address))
-    const terms = await completeTerms(messages, wishesOf(options), signer, client)
+    const terms = await completeTerms(messages, requestOf(options), signer, client)
     const raw = sign(messages, terms, signer)
     if (options.dryRun === true) {
       terminal.print(`gas ${terms.gasLimit}, fee ${formatAmount(terms.feeAcoin)}\n${bytesToHex(raw)}\n`)
@@ -147,7 +172,7 @@ function signerOf(privateKey: Uint8Array): Signer {
   return { address: addressOf({ privateKey }), privateKey }
 }
 
-function wishesOf(options: Options): TransactionWishes {
+function requestOf(options: Options): TransactionRequest {
   return {
     chainId: options.chainId,
     sequence: options.sequence,
@@ -161,7 +186,7 @@ function wishesOf(options: Options): TransactionWishes {
   }
 }
 
-/** @throws ConfigError when the node's version has no such message, or not of this form, or `signer` cannot sign it */
+/** @throws ConfigError when there is no such message, its fields are wrong, or another account than `signer` must sign it */
 function readMessage({ '@type': typeUrl, ...fields }: MessageJson, signer: Address): AnyValue {
   const type = JSON_TYPES_OF_ANY.typeOf(typeUrl)
   const handler = MESSAGES.get(typeUrl)

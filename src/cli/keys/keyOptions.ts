@@ -8,8 +8,8 @@ import type { Terminal } from '../ports.ts'
 import { keyOfMnemonic } from './mnemonic.ts'
 
 /** Environment variables that hold secrets, for machines without a terminal. */
-export const PRIVATE_KEY_VARIABLE = 'COIND_PRIVATE_KEY'
-export const PASSWORD_VARIABLE = 'COIND_KEY_PASSWORD'
+const PRIVATE_KEY_VARIABLE = 'COIND_PRIVATE_KEY'
+const PASSWORD_VARIABLE = 'COIND_KEY_PASSWORD'
 const KEYSTORE_VARIABLE = 'COIND_KEYSTORE'
 const INSTEAD_OF_PASSWORD = `--password-file or ${PASSWORD_VARIABLE}`
 /** Shorter passwords of new keys are refused. */
@@ -84,7 +84,7 @@ export async function readNewPassword({ passwordFile }: KeystoreOptions, termina
 
 /**
  * The private key that a file or the environment gives; undefined when none does.
- * @throws ConfigError when it is none
+ * @throws ConfigError when it is not a key
  */
 export async function givenPrivateKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array | undefined> {
   const { privateKeyFile, mnemonicFile, index = '0' } = options
@@ -97,7 +97,7 @@ export async function givenPrivateKey(options: SecretOptions, terminal: Terminal
   return variable === undefined ? undefined : parsePrivateKey(variable, PRIVATE_KEY_VARIABLE)
 }
 
-/** Where `givenPrivateKey` has its key from, for messages. */
+/** Where `givenPrivateKey` got its key from, for messages. */
 export function sourceOf({ privateKeyFile, mnemonicFile }: SecretOptions): string {
   return privateKeyFile ?? mnemonicFile ?? PRIVATE_KEY_VARIABLE
 }
@@ -129,7 +129,7 @@ function parseIndex(text: string): number {
   return Number(text)
 }
 
-/** What a file holds, without the end of the line that editors leave. */
+/** The text of a file, without the line break that editors put at its end. */
 function readSecretFile(path: string, terminal: Terminal): string {
   const file = resolve(terminal.workingDirectory, path)
   try {

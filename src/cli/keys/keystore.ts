@@ -22,7 +22,7 @@ export interface Keystore {
   list(): readonly StoredKey[]
   /** by name or by address in either encoding. @throws ConfigError when there is none */
   find(nameOrAddress: string): StoredKey
-  /** The address that a text is or names. @throws ConfigError when it is neither */
+  /** The address in the text, or of the key that it names. @throws ConfigError when it is neither */
   addressOf(nameOrAddress: string): Address
   /** @throws ConfigError when no new key can have this name */
   checkName(name: string): void
@@ -34,7 +34,7 @@ export interface Keystore {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** Cost of trying one password: geth's default, about a second. */
+/** What it costs to try one password: geth's default, about a second. */
 const SCRYPT_ROUNDS = 262_144
 
 /** Loaded when a key is used: starting a node needs none of it. */
@@ -58,7 +58,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
     },
 
     find: (nameOrAddress) => {
-      // By its name a key is found whatever else is in the directory.
+      // A key is found by its name even when other files of the directory cannot be read.
       const path = pathOf({ name: nameOrAddress })
       if (NAME.test(nameOrAddress) && existsSync(path)) {
         return { name: nameOrAddress, address: readStoredAddress(path) }
@@ -101,7 +101,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       const text = readFileSync(pathOf(key), 'utf8')
       let wallet: Wallet
       try {
-        // Some wallets write its names in capitals.
+        // Some wallets write the field names in capitals.
         wallet = await (await loadWallet()).fromV3(text.toLowerCase(), password)
       } catch (error) {
         throw new ConfigError(`${pathOf(key)} cannot be opened (${(error as Error).message}): is the password right?`)

@@ -2,9 +2,7 @@ import { Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import { formatDecimal, parseDecimal } from '../../primitives/decimal.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
-import { coinJson, parseAmount } from './amount.ts'
-import { readJsonFile } from './messageFile.ts'
-import type { MessageJson, TxCommand, TxInput } from './txCommand.ts'
+import { coinJson, type MessageJson, parseAmount, readJsonFile, type TxCommand, type TxInput } from './txCommand.ts'
 
 const PROPOSAL = ['<proposal>', 'number of the proposal'] as const
 const OPTIONS: Readonly<Record<string, string>> = {

@@ -10,16 +10,16 @@ import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
 
 /** A transaction was refused, or failed in its block. The message is a line for the operator. */
-export class TransactionFailed extends Error {
+class TransactionFailed extends Error {
   override readonly name = 'TransactionFailed'
 }
 
-/** What the operator wants of a transaction; what is left out comes from the node. */
-export interface TransactionWishes {
+/** What the command line says about a transaction; the node fills in what is undefined. */
+export interface TransactionRequest {
   readonly chainId: string | undefined
   readonly sequence: bigint | undefined
   readonly gasLimit: bigint | undefined
-  /** of the simulated gas */
+  /** factor of the simulated gas */
   readonly gasAdjustment: Decimal
   /** acoin in all */
   readonly feeAcoin: bigint | undefined
@@ -37,8 +37,8 @@ export interface Signer {
   readonly privateKey: Uint8Array
 }
 
-/** What is signed besides the messages. */
-export interface TransactionTerms {
+/** Everything that is signed besides the messages. */
+interface TransactionTerms {
   readonly chainId: string
   readonly sequence: bigint
   readonly gasLimit: bigint
@@ -50,27 +50,27 @@ export interface TransactionTerms {
   readonly feeGranter: string
 }
 
-/** The base fee may rise by this factor until the transaction is in a block. */
+/** The base fee may rise by this factor before the transaction is in a block. */
 const BASE_FEE_ROOM = 2n
-/** Beyond the base fee, 1 gwei: what other transactions offer. */
+/** Added to the base fee, 1 gwei: what other transactions offer. */
 const PRIORITY_ACOIN = 10n ** 9n
 const POLL_MS = 200
-/** Milliseconds in which a transaction is in a block unless the network is full. */
+/** Milliseconds to wait for the block of a transaction. Only a full network takes longer. */
 const INCLUSION_MS = 60_000
 
-/** Everything that is signed, with what the node knows: sequence, chain ID, gas by simulation, fee from the base fee. */
+/** Completes a request with what the node knows: chain ID, sequence, gas by simulation, fee from the base fee. */
 export async function completeTerms(
   messages: readonly AnyValue[],
-  wishes: TransactionWishes,
+  request: TransactionRequest,
   signer: Signer,
   client: NodeClient,
 ): Promise<TransactionTerms> {
-  const chainId = wishes.chainId ?? (await networkOf(client))
-  const sequence = wishes.sequence ?? (await sequenceOf(signer.address, client))
-  const { memo, timeoutHeight, feeGranter } = wishes
+  const chainId = request.chainId ?? (await networkOf(client))
+  const sequence = request.sequence ?? (await sequenceOf(signer.address, client))
+  const { memo, timeoutHeight, feeGranter } = request
   const fixed = { chainId, sequence, memo, timeoutHeight, feeGranter }
-  const gasLimit = wishes.gasLimit ?? (await estimateGas(messages, fixed, signer, wishes.gasAdjustment, client))
-  const feeAcoin = wishes.feeAcoin ?? gasLimit * (wishes.gasPriceAcoin ?? (await gasPriceOf(client)))
+  const gasLimit = request.gasLimit ?? (await estimateGas(messages, fixed, signer, request.gasAdjustment, client))
+  const feeAcoin = request.feeAcoin ?? gasLimit * (request.gasPriceAcoin ?? (await gasPriceOf(client)))
   return { ...fixed, gasLimit, feeAcoin }
 }
 
@@ -81,10 +81,10 @@ export function sign(messages: readonly AnyValue[], terms: TransactionTerms, { p
 }
 
 /**
- * Gives a signed transaction to the node.
+ * Sends a signed transaction to the node.
  * @returns its hash
  * @throws TransactionFailed when the node refuses it
- * @throws NodeRequestError when it does not answer, or fails: it may have the transaction, so the message has the hash
+ * @throws NodeRequestError when it does not answer, or fails. It may still have the transaction, so the message has the hash
  */
 export async function broadcast(raw: Uint8Array, client: NodeClient): Promise<string> {
   const answer = await sendRaw(raw, client)
@@ -110,7 +110,7 @@ async function sendRaw(raw: Uint8Array, client: NodeClient): Promise<BroadcastAn
   }
 }
 
-/** Whoever would send again pays twice if the transaction did arrive. */
+/** The transaction may have arrived, and sending it again could pay twice: the message says how to find out. */
 function inDoubt(hash: string, error: NodeRequestError): NodeRequestError {
   const advice = `${hash} may have arrived all the same: before you send again, look with coind query tx tx ${hash}`
   return new NodeRequestError(`${error.message}. ${advice}`, error.status, { cause: error })
@@ -133,7 +133,7 @@ export async function waitForBlock(
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   ) {
     const response = await findTransaction(hash, client)
-    // The node may be about to start again.
+    // The node may be restarting: go on asking.
     silence = response instanceof NodeRequestError ? response : undefined
     if (response === undefined || response instanceof NodeRequestError) continue
     const { code, codespace, raw_log: log } = response
@@ -150,7 +150,7 @@ type TxResponse = { readonly [name: string]: Json } & {
   readonly raw_log: string
 }
 
-/** Undefined when the node knows of no such transaction; what the node said when it gave no answer. */
+/** Undefined when the node knows no such transaction; the error when it did not answer. */
 async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | NodeRequestError | undefined> {
   try {
     return ((await client.get(`/cosmos/tx/v1beta1/txs/${hash}`)) as { readonly tx_response: TxResponse }).tx_response
@@ -165,7 +165,7 @@ async function networkOf(client: NodeClient): Promise<string> {
   return status.node_info.network
 }
 
-/** An account that nobody has used is at sequence 0. */
+/** @throws ConfigError when the chain does not know the account */
 async function sequenceOf(address: Address, client: NodeClient): Promise<bigint> {
   try {
     const answer = (await client.get(`/cosmos/auth/v1beta1/accounts/${toBech32(address)}`)) as {
@@ -194,7 +194,7 @@ async function estimateGas(
   return roundUp(BigInt(answer.gas_info.gas_used) * adjustment)
 }
 
-/** acoin per gas that is enough while the base fee doubles. */
+/** acoin per gas that is enough even when the base fee doubles. */
 async function gasPriceOf(client: NodeClient): Promise<bigint> {
   const answer = (await client.get('/cosmos/evm/feemarket/v1/base_fee')) as { readonly base_fee: string }
   const baseFee = parseDecimal(answer.base_fee)

@@ -1,16 +1,23 @@
 import { Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import { formatDecimal, parseDecimal } from '../../primitives/decimal.ts'
-import { operatorText } from './addresses.ts'
-import { coinJson, parseAmount } from './amount.ts'
-import type { TxCommand, TxInput } from './txCommand.ts'
+import {
+  accountText,
+  coinJson,
+  type MessageJson,
+  operatorText,
+  parseAmount,
+  type TxCommand,
+  type TxInput,
+} from './txCommand.ts'
 
 const VALIDATOR = ['<validator>', 'operator: coinvaloper1…, coin1… or 0x…'] as const
 const AMOUNT = ['<amount>', 'amount with its unit, like 100COIN'] as const
-/** What the SDK takes for "leave it as it is". */
+/** The SDK's value for a field that an edit leaves as it is. */
 const UNCHANGED = '[do-not-modify]'
 const DESCRIPTION = ['moniker', 'identity', 'website', 'securityContact', 'details'] as const
 
+/** Commands about validators, their delegators and the rewards of both: staking, distribution, slashing. */
 export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
@@ -129,6 +136,98 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   },
 ]
 
+const WITHDRAW_REWARD = '/cosmos.distribution.v1beta1.MsgWithdrawDelegatorReward'
+
+export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'distribution',
+    name: 'withdraw-rewards',
+    description: 'Withdraw the rewards of a delegation',
+    arguments: [VALIDATOR],
+    options: [new Option('--commission', 'withdraw the commission of the validator too, as its operator')],
+    build: ({ from, args: [validator], options }) => {
+      const operator = operatorText(validator!)
+      const messages: MessageJson[] = [
+        { '@type': WITHDRAW_REWARD, delegator_address: from, validator_address: operator },
+      ]
+      if (options['commission'] === true) {
+        messages.push({
+          '@type': '/cosmos.distribution.v1beta1.MsgWithdrawValidatorCommission',
+          validator_address: operator,
+        })
+      }
+      return messages
+    },
+  },
+  {
+    group: 'distribution',
+    name: 'withdraw-all-rewards',
+    description: 'Withdraw the rewards of all delegations',
+    arguments: [],
+    build: async ({ from, client }) => {
+      const answer = (await client.get(`/cosmos/distribution/v1beta1/delegators/${from}/validators`)) as {
+        readonly validators: readonly string[]
+      }
+      if (answer.validators.length === 0) throw new ConfigError(`${from} has no delegations`)
+      return answer.validators.map((validator) => ({
+        '@type': WITHDRAW_REWARD,
+        delegator_address: from,
+        validator_address: validator,
+      }))
+    },
+  },
+  {
+    group: 'distribution',
+    name: 'set-withdraw-address',
+    description: 'Let rewards go to another account',
+    arguments: [['<address>', 'coin1… or 0x…']],
+    build: ({ from, args: [address] }) => [
+      {
+        '@type': '/cosmos.distribution.v1beta1.MsgSetWithdrawAddress',
+        delegator_address: from,
+        withdraw_address: accountText(address!),
+      },
+    ],
+  },
+  {
+    group: 'distribution',
+    name: 'fund-community-pool',
+    description: 'Give coins to the community pool',
+    arguments: [AMOUNT],
+    build: ({ from, args: [amount] }) => [
+      {
+        '@type': '/cosmos.distribution.v1beta1.MsgFundCommunityPool',
+        amount: [coinJson(parseAmount(amount!))],
+        depositor: from,
+      },
+    ],
+  },
+  {
+    group: 'distribution',
+    name: 'deposit-validator-rewards',
+    description: 'Give coins to the delegators of a validator',
+    arguments: [VALIDATOR, AMOUNT],
+    build: ({ from, args: [validator, amount] }) => [
+      {
+        '@type': '/cosmos.distribution.v1beta1.MsgDepositValidatorRewardsPool',
+        depositor: from,
+        validator_address: operatorText(validator!),
+        amount: [coinJson(parseAmount(amount!))],
+      },
+    ],
+  },
+]
+
+export const SLASHING_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'slashing',
+    name: 'unjail',
+    description: 'Bring the validator that the sender operates back from jail',
+    arguments: [],
+    build: ({ from }) => [{ '@type': '/cosmos.slashing.v1beta1.MsgUnjail', validator_addr: operatorText(from) }],
+  },
+]
+
 function descriptionOptions(note: string): Option[] {
   return [
     new Option('--moniker <name>', `name of the validator${note}`),
@@ -145,14 +244,14 @@ function description(options: TxInput['options'], otherwise: string): Record<str
   )
 }
 
-/** @throws ConfigError when it is no share */
+/** @throws ConfigError when the text is not a rate */
 function rate(text: string | boolean | undefined): string {
   const value = parseDecimal(String(text))
   if (value === undefined || value < 0n) throw new ConfigError(`${text} is not a rate: expected a number like 0.1`)
   return formatDecimal(value)
 }
 
-/** The key that is given, or the one that the node signs with. */
+/** The consensus key from the command line, else the key of the node at --node. */
 async function consensusKey({ options, client }: TxInput): Promise<string> {
   if (typeof options['pubkey'] === 'string') return options['pubkey']
   const status = (await client.comet('status', {})) as {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { DEVNET_ACCOUNTS } from '../../../src/cli/devnet/accounts.ts'
+import { DEVNET_ACCOUNTS } from '../../../src/cli/devnetAccounts.ts'
 import { rpc } from '../rpc.ts'
 import type { NetworkNode } from './localNetwork.ts'
 

@@ -1,7 +1,7 @@
 import { bytesToHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { expect, it } from 'vitest'
-import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../src/cli/devnet/accounts.ts'
+import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../src/cli/devnetAccounts.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 
 it('the devnet accounts are the first ten of the mnemonic', () => {

@@ -1,19 +1,18 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataPaths } from '../../app/dataDirectory.ts'
-import { createGenesis, type FundedAccount } from '../../chain/createGenesis.ts'
-import { formatGenesis, genesisHash } from '../../chain/genesis.ts'
-import type { Genesis } from '../../chain/genesisSchema.ts'
-import { evmChainIdOf } from '../../config/chainIds.ts'
-import { ConfigError } from '../../config/configError.ts'
-import { createValidatorKey } from '../../consensus/validatorKey.ts'
-import { createNodeKey } from '../../p2p/nodeKey.ts'
-import type { Address } from '../../primitives/address.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
-import { writeFileDurably } from '../../storage/writeFileDurably.ts'
-import { type AccountKey, accountKey, formatAccountKey } from './accountKey.ts'
-import { formatVariables } from './formatVariables.ts'
-import { type NodePlace, type Placement, placeNode } from './placement.ts'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { dataPaths } from '../app/dataDirectory.ts'
+import { createGenesis, type FundedAccount } from '../chain/createGenesis.ts'
+import { formatGenesis, genesisHash } from '../chain/genesis.ts'
+import type { Genesis } from '../chain/genesisSchema.ts'
+import { evmChainIdOf } from '../config/chainIds.ts'
+import { ConfigError } from '../config/configError.ts'
+import { createValidatorKey } from '../consensus/validatorKey.ts'
+import { createNodeKey } from '../p2p/nodeKey.ts'
+import { type Address, toBech32, toChecksumAddress } from '../primitives/address.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { publicKeyToAddress } from '../primitives/secp256k1.ts'
+import { writeFileDurably } from '../storage/writeFileDurably.ts'
 
 const ED25519_SEED_BYTES = 32
 const ACCOUNT_SEED_BYTES = 48
@@ -46,11 +45,11 @@ export interface TestnetNode {
   readonly home: string
   readonly isValidator: boolean
   readonly nodeId: string
-  /** where the others reach it */
+  /** where the other nodes reach it */
   readonly rpcUrl: string
   /** host:port */
   readonly peerAddress: string
-  /** what is in its `.env` */
+  /** those in its `.env` */
   readonly variables: Readonly<Record<string, string>>
 }
 
@@ -66,7 +65,8 @@ export interface Testnet {
 
 /**
  * Writes the data directories of a new network, `node0` and on: keys, one genesis, and a `.env` for each that names its ports and
- * its peers. All keys are new. Every validator but the first has an operator account of its own, whose key is beside the others.
+ * its peers. All keys are new. Every validator but the first has an operator account of its own; its key is in the same directory as the
+ * node's other keys.
  * @throws ConfigError with one line for the operator
  */
 export function createTestnet(options: TestnetOptions): Testnet {
@@ -172,6 +172,100 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
     ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
     ...(blockGasLimit === undefined ? {} : { blockGasLimit }),
   })
-  // Its defaults are shared by all that are made.
+  // A copy: all genesis documents share their default parameters, and `changeGenesis` changes in place.
   return structuredClone(genesis)
+}
+
+/**
+ * Where the nodes of a test network run: all on this machine, each with ports of its own from `startingPort` on; or each on a host
+ * of its own, `<prefix>0` and on, with the usual ports.
+ */
+type Placement =
+  | { readonly kind: 'machine'; readonly startingPort: number }
+  | { readonly kind: 'hosts'; readonly prefix: string }
+
+interface NodePlace {
+  readonly name: string
+  /** on this machine */
+  readonly isLocal: boolean
+  readonly rpcUrl: string
+  /** host:port */
+  readonly peerAddress: string
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Distance between the ports of two nodes on one machine. A node has three: RPC, peers, metrics. */
+export const PORTS_A_NODE = 10
+const LOOPBACK = '127.0.0.1'
+
+/** Where the node with this number runs. */
+function placeNode(placement: Placement, index: number): NodePlace {
+  if (placement.kind === 'hosts') {
+    const host = `${placement.prefix}${index}`
+    return {
+      name: host,
+      isLocal: false,
+      rpcUrl: `http://${host}:8080`,
+      peerAddress: `${host}:26656`,
+      variables: {},
+    }
+  }
+  const port = placement.startingPort + index * PORTS_A_NODE
+  return {
+    name: `node${index}`,
+    isLocal: true,
+    rpcUrl: `http://${LOOPBACK}:${port}`,
+    peerAddress: `${LOOPBACK}:${port + 1}`,
+    variables: {
+      RPC_HOST: LOOPBACK,
+      RPC_PORT: String(port),
+      P2P_HOST: LOOPBACK,
+      P2P_PORT: String(port + 1),
+      METRICS_PORT: String(port + 2),
+    },
+  }
+}
+
+/** An account whose key a test network makes. */
+interface AccountKey {
+  readonly address: Address
+  /** 32 bytes */
+  readonly privateKey: Uint8Array
+}
+
+/** @param seed 48 random bytes; any value gives a key */
+function accountKey(seed: Uint8Array): AccountKey {
+  const privateKey = secp256k1.utils.randomSecretKey(seed)
+  const publicKey = secp256k1.getPublicKey(privateKey, false)
+  return { address: publicKeyToAddress(publicKey.subarray(1)), privateKey }
+}
+
+/** Text of a file with the key, which only its owner may read. */
+function formatAccountKey({ address, privateKey }: AccountKey): string {
+  const json = {
+    address: toChecksumAddress(address),
+    bech32_address: toBech32(address),
+    private_key: bytesToHex(privateKey),
+  }
+  return `${JSON.stringify(json, null, 2)}\n`
+}
+
+const QUOTES = ["'", '"', '`']
+
+/**
+ * Lines of a `.env` file, which Docker's --env-file reads too. Docker takes quotes literally, so only unusual values are quoted.
+ * @throws TypeError for a value that holds every kind of quote, or a line break
+ */
+function formatVariables(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}=${quoted(value)}\n`)
+    .join('')
+}
+
+function quoted(value: string): string {
+  if (/^[\w./:@,+-]*$/.test(value)) return value
+  const quote = QUOTES.find((candidate) => !value.includes(candidate))
+  if (quote === undefined || /[\r\n]/.test(value))
+    throw new TypeError(`no line of .env can hold ${JSON.stringify(value)}`)
+  return quote + value + quote
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { kebab, queryCommands, requestPath } from '../../../../src/cli/query/queryCommands.ts'
+import { kebab, queryCommands, requestPath } from '../../../../src/cli/commands/query.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 
 const COMMANDS = queryCommands(QUERIES)

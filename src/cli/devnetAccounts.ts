@@ -1,10 +1,10 @@
-import { ACOIN_PER_COIN } from '../../chain/genesisConstants.ts'
-import { type Address, parseAddress } from '../../primitives/address.ts'
+import { ACOIN_PER_COIN } from '../chain/genesisConstants.ts'
+import { type Address, parseAddress } from '../primitives/address.ts'
 
 /** Seed phrase of the development accounts, path m/44'/60'/0'/0/i. Other development chains use the same one. */
 export const DEVNET_MNEMONIC = 'test test test test test test test test test test test junk'
 
-export interface DevnetAccount {
+interface DevnetAccount {
   readonly address: Address
   /** known to everybody */
   readonly privateKey: string

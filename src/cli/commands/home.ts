@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { dataPaths } from '../../app/dataDirectory.ts'
+import { lockHome } from '../../app/homeLock.ts'
+import { readGenesisFile } from '../../app/initNode.ts'
+import { partsToReset, resetHome } from '../../app/resetHome.ts'
+import { genesisHash } from '../../chain/genesis.ts'
+import { loadConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/configError.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { addConfigFlags, configSources } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+
+/*
+ * The commands on a data directory that run no node: `init` creates it, `reset` removes the chain in it, `show-node-id`,
+ * `genesis hash` and `debug invariants` look into it.
+ */
+
+export function addInit(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('init')
+    .description('Create the data directory with keys and a fresh genesis, or that of the network to join, and stop')
+  addConfigFlags(command).action(async () => {
+    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const report = await node.initNode(config, {})
+    const state = report.isFresh ? 'Created' : 'Nothing to do: there is already'
+    terminal.print(`${state} ${report.genesisPath}
+  chain ID      ${report.chainId}
+  genesis hash  ${report.genesisHash}
+  node ID       ${report.nodeId}
+`)
+    for (const warning of report.warnings) terminal.print(`Warning: ${warning}\n`)
+  })
+}
+
+export function addReset(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('reset')
+    .description('Remove the chain of a stopped node, to begin another one under the same keys')
+    .option('--yes', 'really remove it; without this the command only says what it would remove')
+  addConfigFlags(command).action(async (options: { readonly yes?: true }) => {
+    const { homedir } = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const paths = dataPaths(homedir)
+    if (!existsSync(homedir)) throw new ConfigError(`${homedir} does not exist: HOMEDIR must be a data directory`)
+    const lock = await lockHome(paths, terminal.processId)
+    try {
+      const parts = partsToReset(paths)
+      if (parts.length === 0) {
+        terminal.print(`Nothing to do: there is no chain in ${homedir}\n`)
+        return
+      }
+      if (options.yes === undefined) {
+        throw new ConfigError(`reset removes ${parts.join(', ')} for good and keeps the keys: confirm with --yes`)
+      }
+      resetHome(paths)
+      terminal.print(`Removed ${parts.join(', ')}\nThe keys in ${paths.config} are kept.\n`)
+    } finally {
+      await lock.release()
+    }
+  })
+}
+
+export function addShowNodeId(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program.command('show-node-id').description('Print the node ID that peers know this node by')
+  addConfigFlags(command).action(async () => {
+    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    terminal.print(`${await node.showNodeId(config)}\n`)
+  })
+}
+
+export function addGenesis(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const group = program.command('genesis').description('Work with genesis files')
+  const command = group
+    .command('hash')
+    .description('Check a genesis file and print its hash, the value of GENESIS_HASH')
+    .argument('[file]', 'file to read (default: the one in HOMEDIR)')
+  addConfigFlags(command).action((file: string | undefined) => {
+    const path =
+      file === undefined
+        ? dataPaths(loadConfig(configSources(command, terminal), terminal.homeDirectory).homedir).genesis
+        : resolve(terminal.workingDirectory, file)
+    terminal.print(`${bytesToHex(genesisHash(readGenesisFile(path))).slice(2)}\n`)
+  })
+}
+
+/** The state breaks its own rules. Each broken rule has been printed before this is thrown. */
+class InvariantsBroken extends Error {
+  override readonly name = 'InvariantsBroken'
+}
+
+export function addDebug(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const debug = program.command('debug').description('Look into a data directory')
+  const command = debug
+    .command('invariants')
+    .description('Check supply, pools, delegations, rewards and deposits in the newest state; the node may be running')
+  addConfigFlags(command).action(async () => {
+    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const { height, accounts, problems } = await node.checkInvariants(config)
+    for (const problem of problems) terminal.print(`${problem}\n`)
+    if (problems.length > 0) throw new InvariantsBroken(`block ${height}: ${problems.length} invariants do not hold`)
+    terminal.print(`block ${height}: all invariants hold, ${accounts} accounts\n`)
+  })
+}

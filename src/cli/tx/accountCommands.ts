@@ -1,0 +1,145 @@
+import { Option } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
+import { accountText, coinJson, parseAmount, readMessages, type TxCommand } from './txCommand.ts'
+
+const AMOUNT_TEXT = 'amount with its unit, like 1.5COIN'
+
+/** Commands about coins, and rights of other accounts: bank, authz, feegrant. */
+export const BANK_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'bank',
+    name: 'send',
+    description: 'Send coins to an account',
+    arguments: [
+      ['<to>', 'receiver, coin1… or 0x…'],
+      ['<amount>', AMOUNT_TEXT],
+    ],
+    build: ({ from, args: [to, amount] }) => [
+      {
+        '@type': '/cosmos.bank.v1beta1.MsgSend',
+        from_address: from,
+        to_address: accountText(to!),
+        amount: [coinJson(parseAmount(amount!))],
+      },
+    ],
+  },
+  {
+    group: 'bank',
+    name: 'multi-send',
+    description: 'Send the same amount to each of several accounts',
+    arguments: [
+      ['<amount>', `${AMOUNT_TEXT}, for each`],
+      ['<to...>', 'receivers'],
+    ],
+    build: ({ from, args: [amount, ...receivers] }) => {
+      const acoin = parseAmount(amount!)
+      return [
+        {
+          '@type': '/cosmos.bank.v1beta1.MsgMultiSend',
+          inputs: [{ address: from, coins: [coinJson(acoin * BigInt(receivers.length))] }],
+          outputs: receivers.map((to) => ({ address: accountText(to), coins: [coinJson(acoin)] })),
+        },
+      ]
+    },
+  },
+]
+
+const GRANTEE = ['<grantee>', 'account that may act: coin1… or 0x…'] as const
+
+export const AUTHZ_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'authz',
+    name: 'grant',
+    description: 'Let another account send a kind of message in the name of the sender',
+    arguments: [GRANTEE, ['<type-url>', 'kind of message, like /cosmos.gov.v1.MsgVote']],
+    options: [
+      new Option('--spend-limit <amount>', 'for /cosmos.bank.v1beta1.MsgSend: the most that may be sent in all'),
+      new Option('--expires <time>', 'last moment of the grant, like 2027-01-01T00:00:00Z (default: never)'),
+    ],
+    build: ({ from, args: [grantee, typeUrl], options }) => {
+      const limit = options['spendLimit']
+      if (limit !== undefined && typeUrl !== '/cosmos.bank.v1beta1.MsgSend') {
+        throw new ConfigError('--spend-limit is for /cosmos.bank.v1beta1.MsgSend')
+      }
+      const authorization =
+        limit === undefined
+          ? { '@type': '/cosmos.authz.v1beta1.GenericAuthorization', msg: typeUrl! }
+          : { '@type': '/cosmos.bank.v1beta1.SendAuthorization', spend_limit: [coinJson(parseAmount(String(limit)))] }
+      return [
+        {
+          '@type': '/cosmos.authz.v1beta1.MsgGrant',
+          granter: from,
+          grantee: accountText(grantee!),
+          grant: { authorization, expiration: options['expires'] === undefined ? null : String(options['expires']) },
+        },
+      ]
+    },
+  },
+  {
+    group: 'authz',
+    name: 'revoke',
+    description: 'Take such a grant back',
+    arguments: [GRANTEE, ['<type-url>', 'kind of message, like /cosmos.gov.v1.MsgVote']],
+    build: ({ from, args: [grantee, typeUrl] }) => [
+      {
+        '@type': '/cosmos.authz.v1beta1.MsgRevoke',
+        granter: from,
+        grantee: accountText(grantee!),
+        msg_type_url: typeUrl!,
+      },
+    ],
+  },
+  {
+    group: 'authz',
+    name: 'exec',
+    description: 'Send messages in the name of accounts that granted it',
+    arguments: [['<file>', 'JSON: an array of messages, each with its @type']],
+    build: ({ from, args: [file], terminal }) => [
+      { '@type': '/cosmos.authz.v1beta1.MsgExec', grantee: from, msgs: readMessages(file!, terminal) },
+    ],
+  },
+]
+
+const FEE_GRANTEE = ['<grantee>', 'account whose fees are paid: coin1… or 0x…'] as const
+
+export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
+  {
+    group: 'feegrant',
+    name: 'grant',
+    description: 'Pay the fees of another account’s native transactions',
+    arguments: [FEE_GRANTEE],
+    options: [
+      new Option('--spend-limit <amount>', 'the most that is paid in all (default: no limit)'),
+      new Option('--expires <time>', 'last moment of the allowance, like 2027-01-01T00:00:00Z (default: never)'),
+    ],
+    build: ({ from, args: [grantee], options }) => [
+      {
+        '@type': '/cosmos.feegrant.v1beta1.MsgGrantAllowance',
+        granter: from,
+        grantee: accountText(grantee!),
+        allowance: {
+          '@type': '/cosmos.feegrant.v1beta1.BasicAllowance',
+          spend_limit:
+            options['spendLimit'] === undefined ? [] : [coinJson(parseAmount(String(options['spendLimit'])))],
+          expiration: options['expires'] === undefined ? null : String(options['expires']),
+        },
+      },
+    ],
+  },
+  {
+    group: 'feegrant',
+    name: 'revoke',
+    description: 'Pay no more of them',
+    arguments: [FEE_GRANTEE],
+    build: ({ from, args: [grantee] }) => [
+      { '@type': '/cosmos.feegrant.v1beta1.MsgRevokeAllowance', granter: from, grantee: accountText(grantee!) },
+    ],
+  },
+  {
+    group: 'feegrant',
+    name: 'prune',
+    description: 'Remove up to 75 allowances that expired, of whoever; blocks do so by themselves',
+    arguments: [],
+    build: ({ from }) => [{ '@type': '/cosmos.feegrant.v1beta1.MsgPruneAllowances', pruner: from }],
+  },
+]
