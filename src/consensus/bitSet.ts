@@ -1,4 +1,9 @@
-import type { BitSet } from './message.ts'
+/** Bits by index; a set of the numbers 0 to `size` - 1. */
+export interface BitSet {
+  readonly size: number
+  /** least significant bit first, ceil(size / 8) bytes, unused bits 0 */
+  readonly bytes: Uint8Array
+}
 
 /** Places 0 to `size` - 1, all empty but `indices`. */
 export function createBitSet(size: number, indices: Iterable<number> = []): BitSet {

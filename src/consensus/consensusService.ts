@@ -4,21 +4,15 @@ import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
-import { CallQueue } from './callQueue.ts'
 import type { Clock } from './clock.ts'
-import { advanceState, type ConsensusState, stateFromInfo } from './consensusState.ts'
-import { DoubleSignGuard } from './doubleSignGuard.ts'
-import { DoubleSignMonitor } from './doubleSignMonitor.ts'
+import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
+import { DoubleSignGuard, DoubleSignMonitor } from './doubleSignGuard.ts'
 import { ConsensusEngine } from './engine.ts'
-import type { EngineChain } from './engineChain.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
-import { dropSettledEvidence, executeDecided, notifyDecided } from './executeDecided.ts'
-import type { PeerId } from './input.ts'
-import { Recovery } from './recovery.ts'
-import { checkRecovery, replayDecided } from './recoveryReplay.ts'
+import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
 import { Signer } from './signer.ts'
-import type { PeerDescription, Transport, TransportEvents } from './transport.ts'
+import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKey } from './validatorKey.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
 
@@ -53,7 +47,7 @@ export interface ConsensusServiceOptions {
   readonly onBehind: (height: number, peerHeight: number) => void
   /** Another process signs with this key; called for each of its votes that comes, or that a block reports. */
   readonly onUnknownSignature: (vote: Vote) => void
-  readonly note: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
 /** Consensus of this node: its engine, which can be off while blocks are synced, and what the engine works on. */
@@ -154,7 +148,7 @@ class Service implements ConsensusService {
     this.#signer = new Signer({
       key: { address: key.address, sign: (message) => signEd25519(key, message) },
       chainId: chain.chainId,
-      log: this.#environment.log,
+      wal: this.#environment.wal,
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
@@ -273,14 +267,14 @@ class Service implements ConsensusService {
     })
     asked.catch((error: unknown) => {
       if (engine.isOpen(height)) engine.fail(error)
-      else this.#options.note('the application failed at what is not needed any more', { height, error })
+      else this.#options.log('the application failed at what is not needed any more', { height, error })
     })
   }
 
   #createEnvironment(): ConsensusEnvironment {
-    const { clock, transport, note, onBehind } = this.#options
+    const { clock, transport, log, onBehind } = this.#options
     return {
-      log: {
+      wal: {
         append: (entry) => {
           this.#wal.append(entry)
           this.#recovery.add(entry)
@@ -315,7 +309,7 @@ class Service implements ConsensusService {
       },
       onBehind,
       onHalt: (error) => this.#halt(error),
-      note,
+      log,
     }
   }
 
@@ -370,7 +364,7 @@ class Service implements ConsensusService {
       if (block?.header.height !== height) this.#engine?.fetchFailed(from, height)
       else this.#engine?.receiveDecided(from, block, decodeCommit(fetched!.commit))
     } catch (error) {
-      this.#options.note('a decided block could not be fetched', { peer: from, height, error })
+      this.#options.log('a decided block could not be fetched', { peer: from, height, error })
       this.#engine?.fetchFailed(from, height)
     }
   }
@@ -393,6 +387,59 @@ class Service implements ConsensusService {
       if (isOwn && this.#firstHeight !== undefined && voteA.height >= this.#firstHeight) {
         this.#options.onUnknownSignature(voteB)
       }
+    }
+  }
+}
+
+/** Executes a decided block; what the application answers is not taken on trust. */
+export async function executeDecided(
+  application: Pick<Application, 'finalizeBlock'>,
+  decided: DecidedBlock,
+): Promise<FinalizeResult> {
+  const result = await application.finalizeBlock(decided)
+  if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
+    throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
+  }
+  return result
+}
+
+/** Votes that contradict each other become evidence once their height is decided. */
+export function notifyDecided(
+  pool: Pick<EvidencePool, 'decided'>,
+  { block }: DecidedBlock,
+  publish: (evidence: Evidence) => void,
+): void {
+  const { height, timeMs } = block.header
+  for (const evidence of pool.decided({ height, timeMs }, block.evidence)) publish(evidence)
+}
+
+/** A crash between a block that reports evidence and the evidence's removal leaves it behind. */
+export async function dropSettledEvidence(
+  pool: Pick<EvidencePool, 'pending' | 'remove'>,
+  application: Pick<Application, 'checkEvidence'>,
+): Promise<void> {
+  for (const evidence of pool.pending(Number.MAX_SAFE_INTEGER)) {
+    const { verdict } = await application.checkEvidence(evidence)
+    if (verdict !== 'valid' && verdict !== 'early') pool.remove(evidence)
+  }
+}
+
+/** Lets one asynchronous call begin when the one before has ended, in the order in which they are asked for. */
+export class CallQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(call: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(call)
+    // Whoever asked for the call has its error.
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  /** Resolves when nothing is under way or waits. */
+  async whenIdle(): Promise<void> {
+    for (let last: unknown; last !== this.#last; ) {
+      last = this.#last
+      await this.#last
     }
   }
 }

@@ -1,7 +1,7 @@
 import { verifyPart } from '../chain/consensus/partSet.ts'
 import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/consensus/types.ts'
 import { createProposerLookup } from '../chain/consensus/validatorSet.ts'
-import type { MessageInput } from './input.ts'
+import type { MessageInput } from './inputsAndEffects.ts'
 
 /** Rounds of the next height whose votes are kept: it is at its beginning while this node is a little behind. */
 const EARLY_ROUNDS = 2

@@ -1,27 +1,23 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
 import type { VerifySignature } from '../chain/consensus/commit.ts'
 import type { Commit, Evidence } from '../chain/consensus/types.ts'
-import { equalBytes } from '../primitives/bytes.ts'
-import type { FinalizeResult, ProposedData } from './application.ts'
-import { advanceState, type ConsensusState } from './consensusState.ts'
-import type { Effect } from './effect.ts'
-import { CatchUp } from './engineCatchUp.ts'
-import type { EngineChain } from './engineChain.ts'
-import { Decision } from './engineDecision.ts'
-import { Inbox } from './engineInbox.ts'
-import { Outbox } from './engineOutbox.ts'
-import { BlockProposer } from './engineProposer.ts'
-import { entryOf, replayHeight } from './engineReplay.ts'
-import { OwnMessages } from './engineSigning.ts'
-import { StepTimers } from './engineTimers.ts'
-import type { ConsensusEnvironment, ConsensusSigner } from './environment.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
+import { CatchUp } from './catchUp.ts'
+import { advanceState, type ConsensusState, type EngineChain } from './consensusState.ts'
+import type { ConsensusEnvironment, ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { EvidencePool } from './evidencePool.ts'
 import { Gossip, type Send, SWEEP_MS } from './gossip.ts'
-import type { Input, PeerId, Timeout } from './input.ts'
-import type { ConsensusMessage } from './message.ts'
-import { createRoundState, step } from './reducer.ts'
-import type { RoundState } from './roundState.ts'
+import type { Effect, Input, Timeout } from './inputsAndEffects.ts'
+import type { ConsensusMessage } from './messages.ts'
+import { Outbox } from './outbox.ts'
+import { BlockProposer, OwnMessages } from './ownMessages.ts'
+import { step } from './reducer.ts'
+import { entryOf, replayHeight } from './replay.ts'
+import { RoundState } from './roundState.ts'
 import type { RoundStateView } from './roundStateView.ts'
+import { StepTimers } from './stepTimers.ts'
+import type { PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
 
 export interface EngineOptions {
@@ -65,12 +61,12 @@ export class ConsensusEngine {
     this.#options = options
     this.#environment = environment
     this.#state = state
-    this.#rounds = createRoundState({ chain, state, address: signer?.address, verify })
+    this.#rounds = new RoundState({ chain, state, address: signer?.address, verify })
     this.#gossip = new Gossip({ ownAddress: signer?.address })
-    this.#outbox = new Outbox(environment.log, (error) => this.#halt(error))
+    this.#outbox = new Outbox(environment.wal, (error) => this.#halt(error))
     this.#timers = new StepTimers(chain, environment, (timeout) => this.#expired(timeout))
     this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer.address)
-    this.#decision = new Decision(environment.log)
+    this.#decision = new Decision(environment.wal)
     this.#ownMessages = new OwnMessages(signer, environment)
     this.#catchUp = new CatchUp(environment)
   }
@@ -192,7 +188,7 @@ export class ConsensusEngine {
       const { header, evidence } = decided.block
       this.#publish(this.#options.evidence.decided({ height, timeMs: header.timeMs }, evidence))
       this.#environment.onDecided(decided, result)
-      this.#environment.log.prune(result.durableHeight)
+      this.#environment.wal.prune(result.durableHeight)
       if (this.#phase === 'running') this.#inbox.push({ kind: 'finalized', height, result })
     })
   }
@@ -247,7 +243,7 @@ export class ConsensusEngine {
 
   #apply(input: Input): void {
     const isLogged = input.kind === 'timeout' || input.kind === 'validated'
-    if (isLogged && this.#rounds.isValidator) this.#environment.log.append(input)
+    if (isLogged && this.#rounds.isValidator) this.#environment.wal.append(input)
     const effects = step(this.#rounds, input)
     if (input.kind === 'built' && this.#rounds.isAlone && !effects.some(({ kind }) => kind === 'signProposal')) {
       // Nobody else will propose another one.
@@ -292,8 +288,8 @@ export class ConsensusEngine {
         break
       case 'halt':
         throw new Error(effect.reason)
-      case 'note':
-        this.#environment.note(effect.message, effect.fields)
+      case 'log':
+        this.#environment.log(effect.message, effect.fields)
     }
   }
 
@@ -342,7 +338,7 @@ export class ConsensusEngine {
   #accepted(input: EffectOf<'accepted'>['input']): void {
     if (input.from !== undefined) {
       // Whoever does not vote has nothing to come back to, but will execute the block.
-      if (input.kind === 'part' || this.#rounds.isValidator) this.#environment.log.append(entryOf(input))
+      if (input.kind === 'part' || this.#rounds.isValidator) this.#environment.wal.append(entryOf(input))
       if (input.kind === 'vote' && this.#isOwn(input.vote.validatorAddress)) {
         this.#environment.onUnknownSignature(input.vote)
       }
@@ -395,5 +391,95 @@ export class ConsensusEngine {
     this.#outbox.kill()
     this.#rest()
     this.#environment.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
+  }
+}
+
+/** The decision of the present height, from the log's point of view. */
+export class Decision {
+  readonly #log: Pick<ConsensusWal, 'append'>
+  /** header hashes of the decided blocks that peers gave for the present height */
+  readonly #fetched = new Set<string>()
+  #pending: DecidedBlock | undefined
+
+  constructor(log: Pick<ConsensusWal, 'append'>) {
+    this.#log = log
+  }
+
+  /** A height is decided, and not yet finalized. */
+  get isPending(): boolean {
+    return this.#pending !== undefined
+  }
+
+  /** A peer gave this block as decided: its parts do not come one by one. */
+  fetched(block: ConsensusBlock): void {
+    this.#fetched.add(bytesKey(headerHash(block.header)))
+  }
+
+  /**
+   * Appends what a restart needs to execute the block.
+   * @returns whether a peer gave the block as a whole
+   */
+  log({ decided, parts }: Extract<Effect, { readonly kind: 'finalize' }>): boolean {
+    const { height } = decided.block.header
+    const { round } = decided.seenCommit
+    const isFetched = this.#fetched.has(bytesKey(decided.blockId.hash))
+    // Parts that came one by one are in the log.
+    if (isFetched) for (const part of parts) this.#log.append({ kind: 'part', height, round, part })
+    this.#log.append({ kind: 'commit', commit: decided.seenCommit })
+    this.#log.append({ kind: 'endHeight', height })
+    this.#pending = decided
+    return isFetched
+  }
+
+  /** The block of this height, if it waits to be finalized; it does not any more. */
+  take(height: number): DecidedBlock | undefined {
+    const decided = this.#pending
+    if (decided?.block.header.height !== height) return undefined
+    this.#pending = undefined
+    this.#fetched.clear()
+    return decided
+  }
+}
+
+/** What the reducer is to be told, one after the other, also when telling it brings more. */
+export class Inbox {
+  readonly #waiting: Input[] = []
+  readonly #own: Input[] = []
+  #isDraining = false
+
+  push(input: Input): void {
+    this.#waiting.push(input)
+  }
+
+  /** What this node said itself: it comes before all others, since in the log it stands before them. */
+  pushOwn(inputs: readonly Input[]): void {
+    this.#own.push(...inputs)
+  }
+
+  clear(): void {
+    this.#waiting.length = 0
+    this.#own.length = 0
+  }
+
+  /**
+   * Gives every input to `apply`. Called out of `apply` or `done` it leaves them to the drain that is under way.
+   * @param done when there is none left; what it brings is worked off too
+   */
+  drain(apply: (input: Input) => void, done: () => void): void {
+    if (this.#isDraining) return
+    this.#isDraining = true
+    try {
+      for (;;) {
+        const input = this.#own.shift() ?? this.#waiting.shift()
+        if (input !== undefined) {
+          apply(input)
+          continue
+        }
+        done()
+        if (this.#own.length === 0 && this.#waiting.length === 0) return
+      }
+    } finally {
+      this.#isDraining = false
+    }
   }
 }

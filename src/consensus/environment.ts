@@ -1,9 +1,8 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
 import type { DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
-import type { Misbehaviour } from './effect.ts'
-import type { PeerId } from './input.ts'
-import type { ConsensusMessage } from './message.ts'
+import type { ConsensusMessage } from './messages.ts'
+import type { Misbehaviour, PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
 
 /** The validator's signer; see signer.ts. What it stages must not leave the process before the log's next sync. */
@@ -20,7 +19,7 @@ export interface ConsensusSigner {
 }
 
 /** The write-ahead log as the engine uses it. */
-export interface ConsensusLog {
+export interface ConsensusWal {
   append(entry: WalEntry): void
   /** Calls `done` when everything appended so far is on stable storage, or with the error that means: halt. */
   sync(done: (error?: Error) => void): void
@@ -33,7 +32,7 @@ export interface ConsensusLog {
  * functions. Production binds threads, files and sockets to it, the simulator a virtual world.
  */
 export interface ConsensusEnvironment {
-  readonly log: ConsensusLog
+  readonly wal: ConsensusWal
   /** wall clock, whole milliseconds since the epoch; may jump */
   nowMs(): number
   /** never goes back */
@@ -61,5 +60,5 @@ export interface ConsensusEnvironment {
   onBehind(height: number, peerHeight: number): void
   /** The engine has stopped for good and will sign nothing more. */
   onHalt(error: Error): void
-  note(message: string, fields: Readonly<Record<string, unknown>>): void
+  log(message: string, fields: Readonly<Record<string, unknown>>): void
 }

@@ -2,7 +2,7 @@ import type { EvidenceParams } from '../chain/chainConfig.ts'
 import { createDuplicateVoteEvidence, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
-import { decodeEvidenceRecord, type EvidenceRecord, encodeEvidenceRecord } from './evidencePoolRecord.ts'
+import { decodeEvidenceRecord, type EvidenceRecord, encodeEvidenceRecord } from './evidenceStore.ts'
 
 /**
  * Where the pool keeps texts by name. What `write` was given is on stable storage when it returns, whole or not at all; a

@@ -1,16 +1,14 @@
-import { SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
+import { type BlockId, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
 import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { addBit, createBitSet, hasBit } from './bitSet.ts'
-import { Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'
-import { GossipPeer, PROPOSAL } from './gossipPeer.ts'
-import { type Behind, CatchUpPeerSelector, networkHeight } from './gossipPull.ts'
-import { missingMessages } from './gossipServe.ts'
-import { statusOf } from './gossipStatus.ts'
-import { type Input, type PeerId, STEPS } from './input.ts'
-import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
-import type { RoundStateView } from './roundStateView.ts'
-import { encodeStatus } from './statusCodec.ts'
+import { addBit, type BitSet, copyBitSet, createBitSet, hasBit } from './bitSet.ts'
+import { type Behind, CatchUpPeerSelector, networkHeight } from './catchUp.ts'
+import { GossipPeer, PROPOSAL, setKey } from './gossipPeer.ts'
+import { Arrivals, LAST_PRECOMMITS, missingMessages, PARTS, partBits } from './gossipServe.ts'
+import type { Input } from './inputsAndEffects.ts'
+import { type ConsensusMessage, encodeStatus, type StatusMessage } from './messages.ts'
+import { type RoundStateView, STEPS } from './roundStateView.ts'
+import type { PeerId } from './transport.ts'
 
 /** How often `sweep` is to be called: the tick of all that gossip waits for. */
 export const SWEEP_MS = 300
@@ -25,8 +23,6 @@ export interface Send {
 
 /** A proposal, part or vote that was new and valid. */
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
-
-const { precommit } = SIGNED_MESSAGE_TYPES
 
 /**
  * Who is told what. Own messages go to all peers, new ones of others to those peers who do not get them from their author, so
@@ -316,4 +312,36 @@ function inputHeight(input: AcceptedInput): number {
     case 'vote':
       return input.vote.height
   }
+}
+
+const { prevote, precommit } = SIGNED_MESSAGE_TYPES
+
+/** The status of the node whose state this is, as of now. `directValidators`: see {@link StatusMessage}. */
+export function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage {
+  const { height, round, step, proposal, parts, lastPrecommits: last } = view
+  const size = view.validators.validators.length
+  const bits = (ofRound: number, type: typeof prevote | typeof precommit): BitSet => {
+    const votes = view.votes(ofRound, type)
+    return votes === undefined ? createBitSet(size) : copyBitSet(votes.bits())
+  }
+  const pol = proposal === undefined || proposal.polRound < 0 ? undefined : proposal
+  return {
+    kind: 'status',
+    height,
+    round,
+    step,
+    hasProposal: proposal !== undefined,
+    parts: parts === undefined ? undefined : { ...parts.header, have: partBits(parts) },
+    prevotes: bits(round, prevote),
+    precommits: bits(round, precommit),
+    pol: pol && { round: pol.polRound, prevotes: prevotesFor(view, pol.polRound, pol.blockId) },
+    lastCommit: last === undefined ? undefined : { round: last.round, precommits: copyBitSet(last.bits()) },
+    directValidators: copyBitSet(directValidators),
+  }
+}
+
+/** Only those that count for the proof of lock: a validator may have given others to other nodes. */
+function prevotesFor(view: RoundStateView, round: number, blockId: BlockId): BitSet {
+  const votes = view.votes(round, prevote)
+  return votes === undefined ? createBitSet(view.validators.validators.length) : copyBitSet(votes.bitsFor(blockId))
 }

@@ -1,11 +1,10 @@
 import type { PartSetHeader, VoteType } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { createBitSet, hasBit } from './bitSet.ts'
-import { setKey } from './gossipArrivals.ts'
-import { Delivery } from './gossipDelivery.ts'
-import type { PeerId } from './input.ts'
-import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
+import { addBit, type BitSet, bitDifference, copyBitSet, countBits, createBitSet, hasBit } from './bitSet.ts'
+
+import type { ConsensusMessage, StatusMessage } from './messages.ts'
 import type { RoundStateView } from './roundStateView.ts'
+import type { PeerId } from './transport.ts'
 
 /** What of one round is delivered apart: votes by their type's number (1 and 2), and besides: */
 export const PROPOSAL = 0
@@ -13,6 +12,11 @@ export const PROPOSAL = 0
 export const PROOF_OF_LOCK = 3
 
 export type DeliveryKind = typeof PROPOSAL | VoteType | typeof PROOF_OF_LOCK
+
+/** Key of the things of one kind (0 to 3) and round. */
+export function setKey(round: number, kind: number): number {
+  return round * 4 + kind
+}
 
 /** Rounds matter by threes at most: the peer's, ours, and that of a proof of lock; the rest is room for the past. */
 const MAX_DELIVERIES = 24
@@ -198,5 +202,87 @@ export class GossipPeer {
     this.#messagesLeft--
     this.#bytesLeft -= bytes
     return true
+  }
+}
+
+/** Ticks in which a peer shows that it got something. */
+const RESEND_TICKS = 2
+
+/** The longest wait before something is sent once more. */
+const MAX_RETRY_TICKS = 16
+
+/**
+ * How one peer stands to numbered things that belong together: the votes of a round and type, the parts of a block. What was
+ * sent is sent again, ever more seldom, until the peer shows that it has it.
+ */
+export class Delivery {
+  readonly size: number
+  /** since when the peer could have been sent them */
+  #sinceTick: number
+  #have: BitSet
+  readonly #sent: BitSet
+  /** the most that the peer ever had */
+  #most = 0
+  #failures = 0
+  #sentTick = 0
+  #retryTick = 0
+
+  constructor(size: number, tick: number) {
+    this.size = size
+    this.#sinceTick = tick
+    this.#have = createBitSet(size)
+    this.#sent = createBitSet(size)
+  }
+
+  has(index: number): boolean {
+    return hasBit(this.#have, index)
+  }
+
+  /** The peer sent it, so it has it. */
+  add(index: number): void {
+    if (index >= 0 && index < this.size) addBit(this.#have, index)
+  }
+
+  /** The peer says what it has. A set of another size is not about these things. */
+  replace(have: BitSet): void {
+    if (have.size !== this.size) return
+    this.#have = copyBitSet(have)
+    const count = countBits(have)
+    if (count <= this.#most) return
+    this.#most = count
+    this.#failures = 0
+    this.#retryTick = this.#sentTick + RESEND_TICKS
+  }
+
+  get sinceTick(): number {
+    return this.#sinceTick
+  }
+
+  /** Forgets that sending did not help: the peer was out of reach until now. */
+  forgive(tick: number): void {
+    this.#sinceTick = tick
+    this.#failures = 0
+    this.#retryTick = 0
+  }
+
+  /**
+   * What of `ours` to send now, ascending: what the peer lacks and `mine` (a first time is shared among many senders) accepts,
+   * and, when it is time for it, what was sent before without effect.
+   */
+  due(ours: BitSet, tick: number, mine: (index: number) => boolean): number[] {
+    const retries = tick >= this.#retryTick
+    return bitDifference(ours, this.#have).filter((index) => (hasBit(this.#sent, index) ? retries : mine(index)))
+  }
+
+  markSent(index: number, tick: number): void {
+    this.#sentTick = tick
+    if (!hasBit(this.#sent, index)) {
+      addBit(this.#sent, index)
+      if (this.#retryTick <= tick) this.#retryTick = tick + RESEND_TICKS
+      return
+    }
+    if (this.#retryTick > tick) return
+    this.#failures++
+    this.#retryTick = tick + Math.min(RESEND_TICKS + this.#failures, MAX_RETRY_TICKS)
   }
 }

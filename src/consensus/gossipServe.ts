@@ -1,12 +1,8 @@
 import { type BlockId, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../chain/consensus/types.ts'
-import { bitIndices, createBitSet } from './bitSet.ts'
-import { type Arrivals, LAST_PRECOMMITS, PARTS, setKey } from './gossipArrivals.ts'
-import type { Delivery } from './gossipDelivery.ts'
-import { type GossipPeer, PROOF_OF_LOCK, PROPOSAL } from './gossipPeer.ts'
-import { heldParts } from './gossipStatus.ts'
-import { STEPS } from './input.ts'
-import type { BitSet, ConsensusMessage, StatusMessage } from './message.ts'
-import type { RoundStateView } from './roundStateView.ts'
+import { type BitSet, bitIndices, createBitSet } from './bitSet.ts'
+import { type Delivery, type GossipPeer, PROOF_OF_LOCK, PROPOSAL, setKey } from './gossipPeer.ts'
+import type { ConsensusMessage, StatusMessage } from './messages.ts'
+import { type PartsView, type RoundStateView, STEPS } from './roundStateView.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 
@@ -124,7 +120,7 @@ class Server {
     const delivery = peer.partsDelivery(parts.header, tick)
     // Each is taken to be as long as the first one; only the last is shorter.
     const bytes = MESSAGE_BYTES + (parts.part(0)?.bytes.length ?? 65_536)
-    this.#send(delivery, heldParts(parts), PARTS, bytes, (index) => {
+    this.#send(delivery, partBits(parts), PARTS, bytes, (index) => {
       const part = parts.part(index)
       return part === undefined ? undefined : { kind: 'part', height, round, part }
     })
@@ -198,4 +194,46 @@ function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; rea
   const direct = bitIndices(peer.direct)
   const rank = ownIndex === undefined ? -1 : direct.indexOf(ownIndex)
   return rank < 0 ? { rank: 0, count: 1 } : { rank, count: direct.length }
+}
+
+/** More sets of one height than anybody is still interested in. */
+const MAX_SETS = 64
+
+/** Keys of sets that are not of a round. */
+export const PARTS = -1
+export const LAST_PRECOMMITS = -2
+
+/** When things of the present height came, in ticks. What is not remembered came long ago. */
+export class Arrivals {
+  readonly #sets = new Map<number, Uint32Array>()
+
+  clear(): void {
+    this.#sets.clear()
+  }
+
+  forget(key: number): void {
+    this.#sets.delete(key)
+  }
+
+  /** @param size of the set */
+  note(key: number, index: number, size: number, tick: number): void {
+    let set = this.#sets.get(key)
+    if (set === undefined) {
+      if (this.#sets.size >= MAX_SETS) this.#sets.delete(this.#sets.keys().next().value!)
+      set = new Uint32Array(size)
+      this.#sets.set(key, set)
+    }
+    if (index < set.length) set[index] = tick
+  }
+
+  tick(key: number, index: number): number {
+    return this.#sets.get(key)?.[index] ?? 0
+  }
+}
+
+/** By index: the parts of the block that are here. */
+export function partBits(parts: PartsView): BitSet {
+  const indices: number[] = []
+  for (let index = 0; index < parts.header.total; index++) if (parts.has(index)) indices.push(index)
+  return createBitSet(parts.header.total, indices)
 }

@@ -1,6 +1,7 @@
 import { SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote, type VoteType } from '../chain/consensus/types.ts'
-import { type PeerId, REPLAY } from './input.ts'
+import { REPLAY } from './inputsAndEffects.ts'
 import { exceedsThird } from './quorum.ts'
+import type { PeerId } from './transport.ts'
 import { type AddedVote, VoteSet } from './voteSet.ts'
 
 /** Rounds beyond the next one that votes of one peer may open, so that made-up rounds cannot fill the memory. */

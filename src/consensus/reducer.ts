@@ -1,55 +1,66 @@
-import type { Effect } from './effect.ts'
-import type { Input } from './input.ts'
-import { awaitPrecommits, decide, onDecision, onFinalized, refuseInvalid, skipRounds } from './reducerCommit.ts'
-import { acceptPrevoted, awaitPrevotes, collectPrevoted, precommitNil } from './reducerPrecommit.ts'
-import { prevoteProposal } from './reducerPrevote.ts'
-import { examineCandidate, onPart, onProposal, onValidated, validateCandidate } from './reducerProposal.ts'
-import { enterNewHeight, onBuilt, onTimeout } from './reducerRound.ts'
-import { onVote } from './reducerVotes.ts'
-import { RoundState, type RoundStateOptions } from './roundState.ts'
+import type { Effect, Input } from './inputsAndEffects.ts'
+import { onDecision, onPart, onProposal, onValidated, onVote } from './reducerMessages.ts'
+import {
+  acceptPrevoted,
+  awaitPrecommits,
+  awaitPrevotes,
+  collectPrevoted,
+  decide,
+  enterNewHeight,
+  examineCandidate,
+  onBuilt,
+  onFinalized,
+  onTimeout,
+  precommitNil,
+  prevoteProposal,
+  refuseInvalid,
+  skipRounds,
+  validateCandidate,
+} from './reducerRules.ts'
+import type { RoundState } from './roundState.ts'
 
-/*
- * Tendermint's consensus, "The latest gossip on BFT consensus" (arXiv 1807.04938), algorithm 1. A mark like [L22] names its
- * line. Deviations, each where it is made: votes name blocks that travel apart from proposals; a new block must be timely
- * (PBTS); rounds end early when nothing can come of them any more.
- */
-
-/** Something that happens as soon as its condition holds. @returns whether it did */
+/** Acts if its condition holds. @returns whether it did */
 type Rule = (rs: RoundState) => boolean
 
-/** In this order, from the first again after each that acted: what a block is, then what votes demand, then what ends a round. */
+/**
+ * Tried in this order; after each rule that acted, from the first one again. The order and its reasons:
+ * 1. Is the block valid? The other rules ask for its status.
+ * 2. Is a block decided? Then no other rule of the round matters.
+ * 3. What do the proposal and the votes demand of this node: prevote, lock, precommit?
+ * 4. Is the step or the round over? Last, so that a vote that can still be given is given first.
+ */
 const RULES: readonly Rule[] = [
+  // 1.
   examineCandidate,
   refuseInvalid,
+  // 2.
   decide, // L49
+  // 3.
   collectPrevoted,
   validateCandidate,
   prevoteProposal, // L22, L28
   acceptPrevoted, // L36
   precommitNil, // L44
+  // 4.
   awaitPrevotes, // L34
   awaitPrecommits, // L47
   skipRounds, // L55
 ]
 
-/** The state at the beginning of the height after `options.state`. */
-export function createRoundState(options: RoundStateOptions): RoundState {
-  return new RoundState(options)
-}
-
-/** The effects of beginning that height: the timer until its round 0. */
+/** Begins the height of a new state. @returns its effects: the timer until round 0 */
 export function beginHeight(rs: RoundState): readonly Effect[] {
   enterNewHeight(rs)
   return rs.takeEffects()
 }
 
 /**
- * Takes one input in, and does all that follows from it, to `rs` and as effects. The same inputs give the same effects, which
- * is what replaying a log relies on. Nothing that a peer sends makes it throw.
+ * Consensus as a reducer: takes one input, changes `rs`, and returns the effects that the engine has to carry out in their order.
+ * It has no clock, disk or network. The same inputs give the same effects; the replay of the log relies on that. Nothing that a
+ * peer sends makes it throw.
  */
 export function step(rs: RoundState, input: Input): readonly Effect[] {
   if (rs.halted) return []
-  takeIn(rs, input)
+  take(rs, input)
   applyRules(rs)
   return rs.takeEffects()
 }
@@ -58,7 +69,7 @@ function applyRules(rs: RoundState): void {
   while (!rs.halted && RULES.some((rule) => rule(rs)));
 }
 
-function takeIn(rs: RoundState, input: Input): void {
+function take(rs: RoundState, input: Input): void {
   switch (input.kind) {
     case 'proposal':
       onProposal(rs, input)
@@ -83,7 +94,7 @@ function takeIn(rs: RoundState, input: Input): void {
       return
     case 'finalized':
       for (const early of onFinalized(rs, input)) {
-        if (!rs.halted) takeIn(rs, early)
+        if (!rs.halted) take(rs, early)
         applyRules(rs)
       }
   }

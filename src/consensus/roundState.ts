@@ -9,16 +9,15 @@ import {
   type VoteType,
 } from '../chain/consensus/types.ts'
 import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { DecidedBlock } from './application.ts'
 import { CandidateBlock } from './candidateBlock.ts'
-import { type ConsensusState, checkBlock } from './consensusState.ts'
+import { type ConsensusState, checkBlock, type EngineChain } from './consensusState.ts'
 import { EarlyMessages } from './earlyMessages.ts'
-import type { Effect, Misbehaviour } from './effect.ts'
-import type { EngineChain } from './engineChain.ts'
 import { HeightVotes } from './heightVotes.ts'
-import { type PeerId, REPLAY, STEPS, type Step } from './input.ts'
-import type { RoundStateView } from './roundStateView.ts'
-import { cacheSignatures } from './signatureCache.ts'
+import { type Effect, REPLAY } from './inputsAndEffects.ts'
+import { type RoundStateView, STEPS, type Step } from './roundStateView.ts'
+import type { Misbehaviour, PeerId } from './transport.ts'
 import { VoteSet } from './voteSet.ts'
 
 export interface RoundStateOptions {
@@ -46,8 +45,8 @@ const RECENT_BLOCKS = 2
 const CACHED_SIGNATURES = 1024
 
 /**
- * The variables of arXiv 1807.04938, algorithm 1, lines 1 to 9, and what the rules' "for the first time" needs. The reducer
- * changes them in place, everybody else reads.
+ * The variables of arXiv 1807.04938, algorithm 1, lines 1 to 9, and flags for the rules' "for the first time". Only the reducer
+ * changes them.
  *
  * h_p is `height`, round_p `round`, step_p `step`, lockedValue and lockedRound `lockedBlockId` and `lockedRound`, validValue and
  * validRound `validBlock` and `validRound`; messages received are in `proposal`, `candidate` and `heightVotes`.
@@ -92,7 +91,7 @@ export class RoundState implements RoundStateView {
   /** position of this node's validator at this height; −1: none */
   ownIndex: number
   proposerOf: (round: number) => Validator
-  #outbox: Effect[] = []
+  #effects: Effect[] = []
 
   constructor({ chain, state, address, verify }: RoundStateOptions) {
     this.chain = chain
@@ -141,13 +140,13 @@ export class RoundState implements RoundStateView {
     return this.isValidator && this.proposerOf(this.round) === this.validators.validators[this.ownIndex]
   }
 
-  /** Blocks of which anything is known. */
+  /** All blocks that this height knows, complete or not. */
   candidates(): CandidateBlock[] {
     const present = [this.candidate, this.validBlock, this.built, this.upcoming?.candidate]
     return [...present.filter((candidate) => candidate !== undefined), ...this.recent]
   }
 
-  /** What there is of this block already, or nothing yet. */
+  /** The block with this ID: a known one, the complete one first, or a new one without parts. */
   candidateFor(blockId: BlockId): CandidateBlock {
     const known = this.candidates().filter((candidate) => equalBlockId(candidate.blockId, blockId))
     return known.find(({ isComplete }) => isComplete) ?? known[0] ?? new CandidateBlock(blockId)
@@ -165,36 +164,40 @@ export class RoundState implements RoundStateView {
   }
 
   emit(effect: Effect): void {
-    this.#outbox.push(effect)
+    this.#effects.push(effect)
   }
 
   /** What was emitted since the last call. */
   takeEffects(): readonly Effect[] {
-    const effects = this.#outbox
-    this.#outbox = []
+    const effects = this.#effects
+    this.#effects = []
     return effects
   }
 
-  /** Goes to a step of a round and tells. */
+  /** Enters a step of a round; gossip announces it to the peers. */
   enter(round: number, step: Step): void {
     this.round = round
     this.step = step
     this.emit({ kind: 'entered', height: this.height, round, step })
   }
 
-  /** A peer did what no honest one does; this node's own log is not blamed. */
-  blame(peer: PeerId | undefined, what: Misbehaviour, reason: string): void {
+  /**
+   * A peer sent what no honest peer sends: the engine has the transport punish it. This node's own messages and those of its log
+   * are not reported.
+   */
+  reportMisbehaviour(peer: PeerId | undefined, what: Misbehaviour, reason: string): void {
     if (peer !== undefined && peer !== REPLAY) this.emit({ kind: 'misbehaviour', peer, what, reason })
   }
 
-  /** Stops for good: nothing is done, and nothing signed, any more. */
+  /** Stops consensus for good: nothing is signed any more. */
   halt(reason: string): void {
     this.halted = true
     this.emit({ kind: 'halt', reason: `height ${this.height}, round ${this.round}: ${reason}` })
   }
 
-  note(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    this.emit({ kind: 'note', message, fields: { height: this.height, round: this.round, ...fields } })
+  /** Explains to the operator, in the log, why a vote is nil or a round failed. */
+  log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.emit({ kind: 'log', message, fields: { height: this.height, round: this.round, ...fields } })
   }
 
   /** Begins the height after a decided block [L52, L53]. */
@@ -228,5 +231,31 @@ export class RoundState implements RoundStateView {
     this.built = undefined
     this.prevoteTimeoutScheduled = false
     this.precommitTimeoutScheduled = false
+  }
+}
+
+interface Verified {
+  readonly publicKey: Uint8Array
+  readonly message: Uint8Array
+}
+
+/**
+ * The same verifier, remembering the last `capacity` to 2 × `capacity` good signatures: each precommit is seen as a vote and
+ * again in the next block's last commit, and checking is the dearest thing that consensus does.
+ */
+export function cacheSignatures(verify: VerifySignature, capacity: number): VerifySignature {
+  let recent = new Map<string, Verified>()
+  let older = new Map<string, Verified>()
+  return (publicKey, message, signature) => {
+    const key = bytesKey(signature)
+    const known = recent.get(key) ?? older.get(key)
+    if (known !== undefined && equalBytes(known.publicKey, publicKey) && equalBytes(known.message, message)) return true
+    if (!verify(publicKey, message, signature)) return false
+    if (recent.size >= capacity) {
+      older = recent
+      recent = new Map()
+    }
+    recent.set(key, { publicKey, message })
+    return true
   }
 }

@@ -1,7 +1,20 @@
 import type { Part } from '../chain/consensus/partSet.ts'
 import type { BlockId, PartSetHeader, Proposal, RankedValidatorSet, Vote, VoteType } from '../chain/consensus/types.ts'
-import type { Step } from './input.ts'
-import type { BitSet } from './message.ts'
+import type { BitSet } from './bitSet.ts'
+
+/** Steps of a height in their order (arXiv 1807.04938; the numbers are CometBFT's, cs types/round_state.go). */
+export const STEPS = {
+  newHeight: 1,
+  newRound: 2,
+  propose: 3,
+  prevote: 4,
+  prevoteWait: 5,
+  precommit: 6,
+  precommitWait: 7,
+  commit: 8,
+} as const
+
+export type Step = (typeof STEPS)[keyof typeof STEPS]
 
 /** Votes of one round and type, as gossip and RPC see them. */
 export interface VoteSetView {

@@ -7,7 +7,7 @@ import {
 } from '../chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import type { ConsensusLog, ConsensusSigner } from './environment.ts'
+import type { ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { SignedEntry } from './walEntry.ts'
 
 /** The signer was asked for something that could be punished as double signing. The caller has a bug, or a wrong log. */
@@ -35,7 +35,7 @@ export interface SignerOptions {
     readonly sign: (message: Uint8Array) => Uint8Array
   }
   readonly chainId: string
-  readonly log: Pick<ConsensusLog, 'append'>
+  readonly wal: Pick<ConsensusWal, 'append'>
   /** from the log's replay; undefined when this key never signed */
   readonly lastSigned: LastSigned | undefined
   /** blocks up to this height are decided: nothing is signed for them, whatever the log remembers */
@@ -141,7 +141,7 @@ export class Signer implements ConsensusSigner {
     }
     const signature = this.#options.key.sign(request.signBytes)
     const [signed, entry] = complete(signature)
-    this.#options.log.append(entry)
+    this.#options.wal.append(entry)
     this.#last = { ...request, signature }
     return signed
   }

@@ -1,7 +1,11 @@
 import type { Evidence } from '../chain/consensus/types.ts'
-import type { Misbehaviour } from './effect.ts'
-import type { PeerId } from './input.ts'
-import type { ConsensusMessage } from './message.ts'
+import type { ConsensusMessage } from './messages.ts'
+
+/** A peer as consensus knows it: an opaque name (the node ID in production). */
+export type PeerId = string
+
+/** What a peer did that no honest peer does. */
+export type Misbehaviour = 'bad signature' | 'malformed' | 'invalid block' | 'false height' | 'unresponsive'
 
 /** A connected peer that has shown the same genesis. */
 export interface PeerDescription {

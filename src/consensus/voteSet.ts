@@ -11,8 +11,7 @@ import {
   type VoteType,
 } from '../chain/consensus/types.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { createBitSet } from './bitSet.ts'
-import type { BitSet } from './message.ts'
+import { type BitSet, createBitSet } from './bitSet.ts'
 import { isQuorum } from './quorum.ts'
 import type { VoteSetView } from './roundStateView.ts'
 

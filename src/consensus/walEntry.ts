@@ -3,7 +3,7 @@ import { decodePart, encodePart, type Part } from '../chain/consensus/partSet.ts
 import type { Commit, Proposal, Vote } from '../chain/consensus/types.ts'
 import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/vote.ts'
 import { concatBytes } from '../primitives/bytes.ts'
-import type { Timeout } from './input.ts'
+import type { Timeout } from './inputsAndEffects.ts'
 
 /** A message that this node's validator signed. Together they are the signer's memory. */
 export type SignedEntry =

@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
-import { type MessageKind, peekMessage } from '../consensus/messageCodec.ts'
+import { type MessageKind, peekMessage } from '../consensus/messages.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
 import { listenToFrames } from './frameStream.ts'

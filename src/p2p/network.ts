@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
-import type { BlockRequest, FetchedBlocks } from '../consensus/transport.ts'
+import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'

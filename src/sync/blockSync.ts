@@ -1,7 +1,5 @@
 import { type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
-import type { PeerId } from '../consensus/input.ts'
-import type { FetchedBlocks } from '../consensus/transport.ts'
+import type { FetchedBlocks, Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { BlockBuffer } from './blockBuffer.ts'
 import { HEIGHT_SLACK, type SyncLimits } from './limits.ts'
 import { readBlock } from './readBlock.ts'

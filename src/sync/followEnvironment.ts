@@ -1,7 +1,5 @@
 import type { DecidedBlock } from '../consensus/application.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
-import type { PeerId } from '../consensus/input.ts'
-import type { BlockRequest } from '../consensus/transport.ts'
+import type { BlockRequest, Misbehaviour, PeerId } from '../consensus/transport.ts'
 import type { CommitCheck } from './commitCheck.ts'
 import type { SyncStatus } from './syncStatus.ts'
 

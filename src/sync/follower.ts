@@ -1,7 +1,6 @@
 import type { VerifySignature } from '../chain/consensus/commit.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
-import type { PeerId } from '../consensus/input.ts'
-import type { FetchedBlocks, PeerDescription } from '../consensus/transport.ts'
+import type { FetchedBlocks, PeerDescription, PeerId } from '../consensus/transport.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { BlockSync } from './blockSync.ts'
 import type { FollowEnvironment } from './followEnvironment.ts'

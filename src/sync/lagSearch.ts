@@ -1,7 +1,6 @@
 import type { VerifySignature } from '../chain/consensus/commit.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
-import type { PeerId } from '../consensus/input.ts'
-import type { FetchedBlocks } from '../consensus/transport.ts'
+import type { FetchedBlocks, PeerId } from '../consensus/transport.ts'
 import { isLagProof, PROOF_DISTANCE } from './lagProof.ts'
 
 /** A request for one block that would prove that this node is behind. */

@@ -1,4 +1,4 @@
-import type { PeerId } from '../consensus/input.ts'
+import type { PeerId } from '../consensus/transport.ts'
 import type { SyncLimits } from './limits.ts'
 
 /** A request that a peer has not answered. */

@@ -1,14 +1,13 @@
 import type { MessagePort } from 'node:worker_threads'
 import { decodeEvidence, encodeEvidence } from '../chain/consensus/evidence.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
-import type { Misbehaviour } from '../consensus/effect.ts'
-import type { PeerId } from '../consensus/input.ts'
-import type { ConsensusMessage } from '../consensus/message.ts'
-import { decodeConsensusMessage, encodeConsensusMessage } from '../consensus/messageCodec.ts'
+import { type ConsensusMessage, decodeConsensusMessage, encodeConsensusMessage } from '../consensus/messages.ts'
 import type {
   BlockRequest,
   FetchedBlocks,
+  Misbehaviour,
   PeerDescription,
+  PeerId,
   Transport,
   TransportEvents,
 } from '../consensus/transport.ts'

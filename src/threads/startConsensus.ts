@@ -4,9 +4,9 @@ import type { ValidatorSet } from '../chain/consensus/types.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
 import { type ConsensusService, type DecidedEvent, openConsensusService } from '../consensus/consensusService.ts'
-import { engineChainOf } from '../consensus/engineChain.ts'
-import { openEvidenceFiles } from '../consensus/evidencePoolFiles.ts'
-import { createKeyAlarm } from '../consensus/keyAlarm.ts'
+import { engineChainOf } from '../consensus/consensusState.ts'
+import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
+import { openEvidenceFiles } from '../consensus/evidenceStore.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/roundStateJson.ts'
 import { createCommitVerifier } from '../sync/commitVerifier.ts'
@@ -76,7 +76,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     onHalt,
     onBehind: (_, peerHeight) => follower.onBehind(peerHeight),
     onUnknownSignature: createKeyAlarm(systemClock, log, () => metrics.unknownSignatures.inc()),
-    note: (message, fields) => log.debug(fields, message),
+    log: (message, fields) => log.debug(fields, message),
   })
 
   // 2.

@@ -10,10 +10,10 @@ import { entryHash } from '../../src/chain/entries.ts'
 import { chainConfigOf, formatGenesis } from '../../src/chain/genesis.ts'
 import { decodeTransaction } from '../../src/chain/transaction.ts'
 import { type ConsensusService, openConsensusService } from '../../src/consensus/consensusService.ts'
-import { engineChainOf } from '../../src/consensus/engineChain.ts'
-import { openEvidenceFiles } from '../../src/consensus/evidencePoolFiles.ts'
+import { engineChainOf } from '../../src/consensus/consensusState.ts'
+import { openEvidenceFiles } from '../../src/consensus/evidenceStore.ts'
 import { createValidatorKey, validatorKey } from '../../src/consensus/validatorKey.ts'
-import type { WalDisk } from '../../src/consensus/walDisk.ts'
+import type { WalDisk } from '../../src/consensus/wal.ts'
 import { chooseEngine, createEngine } from '../../src/evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../src/mempool/types.ts'
 import { MsgSend } from '../../src/modules/bank/messages.ts'
@@ -157,7 +157,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
       onHalt: (error) => halted.resolve(error),
       onBehind: () => undefined,
       onUnknownSignature: () => undefined,
-      note: () => undefined,
+      log: () => undefined,
     })
     consensus.startEngine()
     return {

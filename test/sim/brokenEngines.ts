@@ -55,16 +55,16 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
 
   'sends before the log is on disk': (options) => {
     const { environment } = options
-    const { log } = environment
+    const { wal } = environment
     return new ConsensusEngine({
       ...options,
       environment: {
         ...environment,
-        log: {
-          append: (entry) => log.append(entry),
-          prune: (height) => log.prune(height),
+        wal: {
+          append: (entry) => wal.append(entry),
+          prune: (height) => wal.prune(height),
           sync: (done) => {
-            log.sync(() => undefined)
+            wal.sync(() => undefined)
             done()
           },
         },
@@ -92,7 +92,7 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
     const memory = new Signer({
       key,
       chainId: simulation.chain.chainId,
-      log: options.environment.log,
+      wal: options.environment.wal,
       lastSigned: undefined,
       decidedHeight: options.state.lastHeight,
     })
@@ -139,21 +139,21 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
 
   'never hears that the log has failed': (options) => {
     const { environment } = options
-    const { log } = environment
+    const { wal } = environment
     return new ConsensusEngine({
       ...options,
       environment: {
         ...environment,
-        log: {
+        wal: {
           append: (entry) => {
             try {
-              log.append(entry)
+              wal.append(entry)
             } catch {
               // That is the fault.
             }
           },
-          prune: (height) => log.prune(height),
-          sync: (done) => log.sync(() => done()),
+          prune: (height) => wal.prune(height),
+          sync: (done) => wal.sync(() => done()),
         },
       },
     })

@@ -1,4 +1,4 @@
-import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import { equalBytes } from '../../src/primitives/bytes.ts'
 import { describeVote } from './monitor.ts'
 import type { SimProcess } from './simProcess.ts'

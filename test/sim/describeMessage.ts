@@ -1,5 +1,5 @@
 import type { BlockId } from '../../src/chain/consensus/types.ts'
-import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { describeVote } from './monitor.ts'
 

@@ -1,5 +1,5 @@
 import type { DecidedBlock } from '../../src/consensus/application.ts'
-import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../../src/consensus/transport.ts'
 import { checkCommits } from '../../src/sync/commitCheck.ts'
 import type { FollowEnvironment } from '../../src/sync/followEnvironment.ts'

@@ -2,8 +2,8 @@ import { type ConsensusBlock, decodeBlock, headerHash } from '../../src/chain/co
 import { decodeCommit } from '../../src/chain/consensus/commit.ts'
 import type { Commit } from '../../src/chain/consensus/types.ts'
 import type { ConsensusEnvironment } from '../../src/consensus/environment.ts'
-import type { PeerId } from '../../src/consensus/input.ts'
-import type { ConsensusMessage } from '../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../src/consensus/messages.ts'
+import type { PeerId } from '../../src/consensus/transport.ts'
 import { checkSent } from './checkSent.ts'
 import { describeMessage } from './describeMessage.ts'
 import type { EngineLike } from './engineLike.ts'
@@ -37,7 +37,7 @@ function livingEnvironment(process: SimProcess): ConsensusEnvironment {
     })
   }
   return {
-    log: process.loggedLog,
+    wal: process.loggedLog,
     nowMs: () => node.nowMs(),
     monotonicMs: () => simulation.queue.nowMs,
     setTimer: (delayMs, run) => process.later(delayMs, run),
@@ -62,8 +62,8 @@ function livingEnvironment(process: SimProcess): ConsensusEnvironment {
       process.onBehind(peerHeight)
     },
     onHalt: (error) => node.halt(error),
-    note: (message, fields) => {
-      if (simulation.traces) simulation.trace(node.index, `note: ${message} ${JSON.stringify(fields)}`)
+    log: (message, fields) => {
+      if (simulation.traces) simulation.trace(node.index, `log: ${message} ${JSON.stringify(fields)}`)
     },
   }
 }

@@ -1,7 +1,12 @@
-import type { ConsensusLog } from '../../src/consensus/environment.ts'
+import type { ConsensusWal } from '../../src/consensus/environment.ts'
 import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from '../../src/consensus/walEntry.ts'
-import { frameRecord } from '../../src/consensus/walRecord.ts'
-import { encodeSegmentHeader, encodeSyncMark, readSegment, SALT_LENGTH } from '../../src/consensus/walSegment.ts'
+import {
+  encodeSegmentHeader,
+  encodeSyncMark,
+  frameRecord,
+  readSegment,
+  SALT_LENGTH,
+} from '../../src/consensus/walSegment.ts'
 import { bytesKey, concatBytes } from '../../src/primitives/bytes.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { SimDisk } from './simDisk.ts'
@@ -26,7 +31,7 @@ interface Segment {
  * The write-ahead log on a modelled disk: production's records, segments and reading, with wal.ts's batching of syncs
  * driven by virtual time in place of promises.
  */
-export class SimLog implements ConsensusLog {
+export class SimLog implements ConsensusWal {
   readonly #options: SimLogOptions
   readonly #segments: Segment[] = []
   #lastSigned: SignedEntry | undefined

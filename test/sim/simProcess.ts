@@ -2,13 +2,11 @@ import { verifyCommit } from '../../src/chain/consensus/commit.ts'
 import type { Evidence, UnsignedVote, Vote } from '../../src/chain/consensus/types.ts'
 import type { DecidedBlock, FinalizeResult } from '../../src/consensus/application.ts'
 import { type ConsensusState, checkBlock, stateFromInfo } from '../../src/consensus/consensusState.ts'
-import { DoubleSignGuard } from '../../src/consensus/doubleSignGuard.ts'
-import { DoubleSignMonitor } from '../../src/consensus/doubleSignMonitor.ts'
-import type { ConsensusLog, ConsensusSigner } from '../../src/consensus/environment.ts'
+import { DoubleSignGuard, DoubleSignMonitor } from '../../src/consensus/doubleSignGuard.ts'
+import type { ConsensusSigner, ConsensusWal } from '../../src/consensus/environment.ts'
 import { EvidencePool } from '../../src/consensus/evidencePool.ts'
-import type { ConsensusMessage } from '../../src/consensus/message.ts'
-import { Recovery } from '../../src/consensus/recovery.ts'
-import { checkRecovery } from '../../src/consensus/recoveryReplay.ts'
+import type { ConsensusMessage } from '../../src/consensus/messages.ts'
+import { checkRecovery, Recovery } from '../../src/consensus/recovery.ts'
 import { Signer } from '../../src/consensus/signer.ts'
 import { forgeProposal, forgeVote } from './byzantine/forge.ts'
 import { CatchUp } from './catchUp.ts'
@@ -28,7 +26,7 @@ export class SimProcess {
   readonly node: SimNode
   readonly log: SimLog
   /** appends to the log, and to the memory that a start of the engine is made from */
-  readonly loggedLog: ConsensusLog
+  readonly loggedLog: ConsensusWal
   engine: EngineLike | undefined
   isAlive = true
   readonly #recovery: Recovery
@@ -284,7 +282,7 @@ export class SimProcess {
     const memory = new Signer({
       key,
       chainId: simulation.chain.chainId,
-      log: this.loggedLog,
+      wal: this.loggedLog,
       lastSigned: this.#recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
@@ -312,7 +310,7 @@ export class SimProcess {
     else node.simulation.unknownSignature(node, vote)
   }
 
-  #createLoggedLog(): ConsensusLog {
+  #createLoggedLog(): ConsensusWal {
     const { log } = this
     return {
       append: (entry) => {

@@ -1,6 +1,6 @@
 import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
 import type { Commit } from '../../../src/chain/consensus/types.ts'
-import type { ConsensusMessage } from '../../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../../src/consensus/messages.ts'
 import type { SimNode } from '../simNode.ts'
 
 /** A block with its commit, as a peer that was asked for it gives it. */

@@ -1,4 +1,4 @@
-import type { ConsensusMessage } from '../../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../../src/consensus/messages.ts'
 import type { SimNode } from '../simNode.ts'
 import type { Byzantine, ServedBlock } from './byzantine.ts'
 import { forgeVote, inventedBlockId, NIL, ownIndex, PRECOMMIT, PREVOTE, variantOf } from './forge.ts'

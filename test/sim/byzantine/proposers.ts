@@ -2,7 +2,7 @@ import { type ConsensusBlock, dataHash } from '../../../src/chain/consensus/bloc
 import { commitHash } from '../../../src/chain/consensus/commit.ts'
 import { evidenceHash } from '../../../src/chain/consensus/evidence.ts'
 import { ABSENT_COMMIT_SIG, type BlockId, type Evidence, equalBlockId } from '../../../src/chain/consensus/types.ts'
-import type { ConsensusMessage } from '../../../src/consensus/message.ts'
+import type { ConsensusMessage } from '../../../src/consensus/messages.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { INVALID_TX } from '../simApplication.ts'
 import type { SimNode } from '../simNode.ts'

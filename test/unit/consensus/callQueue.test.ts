@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CallQueue } from '../../../src/consensus/callQueue.ts'
+import { CallQueue } from '../../../src/consensus/consensusService.ts'
 
 describe('a queue of calls', () => {
   it('begins one when the one before has ended, failed or not', async () => {

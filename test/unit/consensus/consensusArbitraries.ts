@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { type BlockId, NIL_BLOCK_ID, type Proposal, type Vote } from '../../../src/chain/consensus/types.ts'
-import { createBitSet } from '../../../src/consensus/bitSet.ts'
-import type { Step } from '../../../src/consensus/input.ts'
-import type { BitSet, ConsensusMessage, StatusMessage } from '../../../src/consensus/message.ts'
+import { type BitSet, createBitSet } from '../../../src/consensus/bitSet.ts'
+import type { ConsensusMessage, StatusMessage } from '../../../src/consensus/messages.ts'
+import type { Step } from '../../../src/consensus/roundStateView.ts'
 
 /** Generators of what nodes send one another; values are in range, nothing is signed. */
 

@@ -11,10 +11,13 @@ import {
   type DecidedEvent,
   openConsensusService,
 } from '../../../src/consensus/consensusService.ts'
-import type { EngineChain } from '../../../src/consensus/engineChain.ts'
+import type { EngineChain } from '../../../src/consensus/consensusState.ts'
 import type { EvidenceStore } from '../../../src/consensus/evidencePool.ts'
-import type { ConsensusMessage } from '../../../src/consensus/message.ts'
-import { decodeConsensusMessage, encodeConsensusMessage } from '../../../src/consensus/messageCodec.ts'
+import {
+  type ConsensusMessage,
+  decodeConsensusMessage,
+  encodeConsensusMessage,
+} from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { type ValidatorKey, validatorKey } from '../../../src/consensus/validatorKey.ts'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
@@ -70,7 +73,7 @@ export class TestNode {
   readonly events: DecidedEvent[] = []
   readonly decidedAtMs: number[] = []
   readonly warnings: string[] = []
-  readonly notes: string[] = []
+  readonly logged: string[] = []
   readonly sent: ConsensusMessage[] = []
   readonly unknownSignatures: Vote[] = []
   readonly published: Evidence[] = []
@@ -131,7 +134,7 @@ export class TestNode {
       },
       onBehind: (height) => this.behind.push(height),
       onUnknownSignature: (vote) => this.unknownSignatures.push(vote),
-      note: (message) => this.notes.push(message),
+      log: (message) => this.logged.push(message),
     })
     this.service = service
     return service

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Outbox } from '../../../src/consensus/engineOutbox.ts'
+import { Outbox } from '../../../src/consensus/outbox.ts'
 
 /** An outbox on a log whose syncs end when the test says so. */
 function opened() {

@@ -6,8 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createDuplicateVoteEvidence, evidenceSize } from '../../../src/chain/consensus/evidence.ts'
 import type { Evidence, Vote } from '../../../src/chain/consensus/types.ts'
 import { EvidencePool, type EvidencePoolOptions, type EvidenceStore } from '../../../src/consensus/evidencePool.ts'
-import { openEvidenceFiles } from '../../../src/consensus/evidencePoolFiles.ts'
-import { decodeEvidenceRecord, encodeEvidenceRecord } from '../../../src/consensus/evidencePoolRecord.ts'
+import { decodeEvidenceRecord, encodeEvidenceRecord, openEvidenceFiles } from '../../../src/consensus/evidenceStore.ts'
 import { blockOf, createValidators, voteOf } from './gossipWorld.ts'
 
 const validators = createValidators(7)

@@ -4,10 +4,9 @@ import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chai
 import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorSet.ts'
 import { bitIndices, createBitSet } from '../../../src/consensus/bitSet.ts'
 import { Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
-import { Delivery } from '../../../src/consensus/gossipDelivery.ts'
-import { STEPS } from '../../../src/consensus/input.ts'
-import type { StatusMessage } from '../../../src/consensus/message.ts'
-import { encodeConsensusMessage } from '../../../src/consensus/messageCodec.ts'
+import { Delivery } from '../../../src/consensus/gossipPeer.ts'
+import { encodeConsensusMessage, type StatusMessage } from '../../../src/consensus/messages.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { blockOf, createValidators, FakeView, voteOf } from './gossipWorld.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES

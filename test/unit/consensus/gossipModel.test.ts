@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SIGNED_MESSAGE_TYPES } from '../../../src/chain/consensus/types.ts'
 import { SWEEP_MS } from '../../../src/consensus/gossip.ts'
-import { STEPS } from '../../../src/consensus/input.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { GossipWorld, LINKS, type WorldOptions } from './gossipWorld.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES

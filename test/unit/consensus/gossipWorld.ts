@@ -10,12 +10,20 @@ import {
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
 import { createRankedSet, proposerAt } from '../../../src/chain/consensus/validatorSet.ts'
-import { createBitSet } from '../../../src/consensus/bitSet.ts'
+import { type BitSet, createBitSet } from '../../../src/consensus/bitSet.ts'
 import { type AcceptedInput, Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
-import { STEPS, type Step } from '../../../src/consensus/input.ts'
-import type { BitSet, ConsensusMessage } from '../../../src/consensus/message.ts'
-import { decodeConsensusMessage, encodeConsensusMessage } from '../../../src/consensus/messageCodec.ts'
-import type { PartsView, RoundStateView, VoteSetView } from '../../../src/consensus/roundStateView.ts'
+import {
+  type ConsensusMessage,
+  decodeConsensusMessage,
+  encodeConsensusMessage,
+} from '../../../src/consensus/messages.ts'
+import {
+  type PartsView,
+  type RoundStateView,
+  STEPS,
+  type Step,
+  type VoteSetView,
+} from '../../../src/consensus/roundStateView.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES

@@ -1,4 +1,4 @@
-import type { WalDisk, WalFile } from '../../../src/consensus/walDisk.ts'
+import type { WalDisk, WalFile } from '../../../src/consensus/wal.ts'
 
 interface MemoryFile {
   /** as processes see it */

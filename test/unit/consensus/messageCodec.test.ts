@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { createPartSet, PART_SIZE } from '../../../src/chain/consensus/partSet.ts'
 import { ConsensusDecodingError } from '../../../src/chain/consensus/wire.ts'
 import { createBitSet } from '../../../src/consensus/bitSet.ts'
-import type { StatusMessage } from '../../../src/consensus/message.ts'
 import {
   decodeConsensusMessage,
   encodeConsensusMessage,
   MAX_MESSAGE_LENGTH,
   messageHeight,
   peekMessage,
-} from '../../../src/consensus/messageCodec.ts'
+  type StatusMessage,
+} from '../../../src/consensus/messages.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { messages, statuses } from './consensusArbitraries.ts'
 

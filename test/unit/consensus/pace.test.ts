@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type PaceAnchor, paceHeight } from '../../../src/consensus/pace.ts'
+import { type PaceAnchor, paceHeight } from '../../../src/consensus/stepTimers.ts'
 
 const rules = { intervalMs: 400, maxLagMs: 10_000, followsOthers: false }
 const anchor: PaceAnchor = { height: 10, atMs: 1000 }

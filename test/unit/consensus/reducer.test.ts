@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { STEPS } from '../../../src/consensus/input.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { Scene } from './reducerHarness.ts'
 
 describe('a height', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { BlockId, Vote } from '../../../src/chain/consensus/types.ts'
 import { CATCH_UP_ROUNDS_PER_PEER, MAX_CATCH_UP_ROUNDS, MAX_ROUND } from '../../../src/consensus/heightVotes.ts'
-import { STEPS } from '../../../src/consensus/input.ts'
-import { createRoundState, step } from '../../../src/consensus/reducer.ts'
+import { step } from '../../../src/consensus/reducer.ts'
+import { RoundState } from '../../../src/consensus/roundState.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { CHAIN, genesisState, PRECOMMIT, PREVOTE, Scene, verifyMessage } from './reducerHarness.ts'
 
@@ -53,7 +54,7 @@ describe('a vote', () => {
       checks++
       return verifyMessage(...args)
     }
-    const rs = createRoundState({ chain: CHAIN, state, address: undefined, verify })
+    const rs = new RoundState({ chain: CHAIN, state, address: undefined, verify })
     const scene = new Scene({ me: ME })
     const vote = scene.vote(0, PREVOTE, 0, undefined)
     // Only the first one says anything new: the others are repeated, of other heights, of rounds far away or past.

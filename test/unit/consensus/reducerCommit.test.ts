@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { verifyCommit } from '../../../src/chain/consensus/commit.ts'
 import { BLOCK_ID_FLAGS, type Commit, EMPTY_COMMIT } from '../../../src/chain/consensus/types.ts'
-import { STEPS } from '../../../src/consensus/input.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import {
   CHAIN,
   candidateFor,

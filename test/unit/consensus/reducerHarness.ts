@@ -17,12 +17,11 @@ import { createRankedSet, incrementPriorities } from '../../../src/chain/consens
 import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import type { FinalizeResult, ValidatorUpdate } from '../../../src/consensus/application.ts'
 import { type CandidateBlock, candidateOf } from '../../../src/consensus/candidateBlock.ts'
-import { type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
-import type { Effect } from '../../../src/consensus/effect.ts'
-import type { EngineChain } from '../../../src/consensus/engineChain.ts'
-import type { Input, PeerId, Timeout } from '../../../src/consensus/input.ts'
-import { beginHeight, createRoundState, step } from '../../../src/consensus/reducer.ts'
-import type { RoundState } from '../../../src/consensus/roundState.ts'
+import { type ConsensusState, type EngineChain, makeBlock } from '../../../src/consensus/consensusState.ts'
+import type { Effect, Input, Timeout } from '../../../src/consensus/inputsAndEffects.ts'
+import { beginHeight, step } from '../../../src/consensus/reducer.ts'
+import { RoundState } from '../../../src/consensus/roundState.ts'
+import type { PeerId } from '../../../src/consensus/transport.ts'
 import { VoteSet } from '../../../src/consensus/voteSet.ts'
 import { concatBytes, equalBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
@@ -119,7 +118,7 @@ export class Scene {
     this.#validate = validate
     this.#chain = chain
     const address = me === 'none' ? undefined : state.validators.validators[me]!.address
-    this.rs = createRoundState({ chain, state, address, verify: verifyMessage })
+    this.rs = new RoundState({ chain, state, address, verify: verifyMessage })
     this.#do(beginHeight(this.rs))
   }
 
@@ -183,8 +182,8 @@ export class Scene {
     return this.all('signVote').find(({ vote }) => vote.type === type && vote.round === round)?.vote.blockId
   }
 
-  notes(): string[] {
-    return this.all('note').map(({ message, fields }) => `${message}: ${String(fields['reason'] ?? '')}`)
+  logged(): string[] {
+    return this.all('log').map(({ message, fields }) => `${message}: ${String(fields['reason'] ?? '')}`)
   }
 
   timeout(step: Timeout['step'], round = this.rs.round): void {

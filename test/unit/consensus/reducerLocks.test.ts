@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { STEPS } from '../../../src/consensus/input.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
 
 /*
@@ -45,7 +45,7 @@ describe('a lock', () => {
     failRound(scene, others)
     scene.proposeWhole(scene.candidate(1, { tag: 1 }), 1)
     expect(scene.votedFor(PREVOTE, 1)?.hash).toHaveLength(0)
-    expect(scene.notes().at(-1)).toMatch(/prevote is nil: locked on/)
+    expect(scene.logged().at(-1)).toMatch(/prevote is nil: locked on/)
   })
 
   it('is not prevoted when nothing is proposed', () => {
@@ -53,7 +53,7 @@ describe('a lock', () => {
     failRound(scene, others)
     scene.timeout('propose')
     expect(scene.votedFor(PREVOTE, 1)?.hash).toHaveLength(0)
-    expect(scene.notes().at(-1)).toBe('prevote is nil: no proposal in time')
+    expect(scene.logged().at(-1)).toBe('prevote is nil: no proposal in time')
   })
 
   it('allows the same block, proposed as new by somebody who has not seen its prevotes', () => {

@@ -3,8 +3,13 @@ import { PART_SIZE } from '../../../src/chain/consensus/partSet.ts'
 import { NIL_BLOCK_ID, type Proposal, type UnsignedProposal } from '../../../src/chain/consensus/types.ts'
 import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { CandidateBlock } from '../../../src/consensus/candidateBlock.ts'
-import { isTimely, MAX_MESSAGE_DELAY_MS, messageDelayMs } from '../../../src/consensus/pbts.ts'
-import { MAX_TIMEOUT_MS, timeoutMs } from '../../../src/consensus/timeouts.ts'
+import {
+  isTimely,
+  MAX_MESSAGE_DELAY_MS,
+  MAX_TIMEOUT_MS,
+  messageDelayMs,
+  timeoutMs,
+} from '../../../src/consensus/timing.ts'
 import { CHAIN, candidateFor, GENESIS_TIME_MS, PREVOTE, Scene, signMessage, TIMING } from './reducerHarness.ts'
 
 const ME = 3
@@ -90,7 +95,7 @@ describe('a proposal', () => {
     const atMs = block.block!.header.timeMs
     scene.proposeWhole(block, 0, { timestampMs: atMs + timestampMs, receivedMs: atMs + receivedMs })
     expect(scene.votes()).toEqual([`prevote 0 ${prevote}`])
-    if (reason !== undefined) expect(scene.notes().at(-1)).toMatch(reason)
+    if (reason !== undefined) expect(scene.logged().at(-1)).toMatch(reason)
   })
 
   it('of this node itself is timely whatever its clock has done', () => {
@@ -118,7 +123,7 @@ describe('a proposal', () => {
     const good = scene.block({ proposer: 0 })
     scene.proposeBlock({ ...good, header: { ...good.header, ...change } }, 0)
     expect(scene.votes()).toEqual(['prevote 0 nil'])
-    expect(scene.notes().at(-1)).toMatch(reason)
+    expect(scene.logged().at(-1)).toMatch(reason)
     expect(scene.all('validate')).toEqual([])
     expect(scene.all('halt')).toEqual([])
   })
@@ -132,7 +137,7 @@ describe('a proposal', () => {
     for (const part of parts) candidate.add(part)
     scene.propose(candidate, 0, { timestampMs: GENESIS_TIME_MS + 400 })
     scene.parts(candidate)
-    expect(scene.notes().at(-1)).toBe('prevote is nil: the header has another hash')
+    expect(scene.logged().at(-1)).toBe('prevote is nil: the header has another hash')
   })
 
   it('of a block that is larger than it may be gets nil', () => {
@@ -142,7 +147,7 @@ describe('a proposal', () => {
     const candidate = candidateFor(block)
     expect(candidate.header.total).toBe(31)
     scene.proposeBlock(block, 0)
-    expect(scene.notes().at(-1)).toMatch(/^prevote is nil: the block has \d+ bytes, more than 2000000/)
+    expect(scene.logged().at(-1)).toMatch(/^prevote is nil: the block has \d+ bytes, more than 2000000/)
   })
 })
 

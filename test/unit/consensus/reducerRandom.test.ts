@@ -4,10 +4,9 @@ import { dataHash } from '../../../src/chain/consensus/block.ts'
 import { equalBlockId, isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
 import { makeBlock } from '../../../src/consensus/consensusState.ts'
-import type { Effect } from '../../../src/consensus/effect.ts'
-import type { Input } from '../../../src/consensus/input.ts'
-import { beginHeight, createRoundState, step } from '../../../src/consensus/reducer.ts'
-import type { RoundState } from '../../../src/consensus/roundState.ts'
+import type { Effect, Input } from '../../../src/consensus/inputsAndEffects.ts'
+import { beginHeight, step } from '../../../src/consensus/reducer.ts'
+import { RoundState } from '../../../src/consensus/roundState.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import {
   CHAIN,
@@ -46,7 +45,7 @@ class World {
   constructor(faulty: number) {
     this.#faulty = faulty
     this.nodes = this.#state.validators.validators.map(({ address }) => ({
-      rs: createRoundState({ chain: CHAIN, state: this.#state, address, verify: verifyMessage }),
+      rs: new RoundState({ chain: CHAIN, state: this.#state, address, verify: verifyMessage }),
       pending: [],
       decided: new Map(),
       signed: new Map(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { STEPS } from '../../../src/consensus/input.ts'
+import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { GENESIS_TIME_MS, PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
 
 /** At height 1 validator i proposes in round i, then in turn again. The node under test is 3, unless it is to propose. */
@@ -67,7 +67,7 @@ describe('a built block', () => {
     const block = scene.block({ proposer: 0, txs: [new Uint8Array(2_000_000)] })
     scene.input({ kind: 'built', round: 0, block })
     expect(scene.all('signProposal')).toEqual([])
-    expect(scene.notes()).toEqual(['block is not proposed: it is too large: '])
+    expect(scene.logged()).toEqual(['block is not proposed: it is too large: '])
   })
 })
 
@@ -109,7 +109,7 @@ describe('a new proposal [L22-L27]', () => {
     const block = scene.candidate(0)
     scene.proposeWhole(block, 0)
     scene.timeout('propose')
-    expect(scene.notes()).toEqual(['prevote is nil: the application has not answered in time'])
+    expect(scene.logged()).toEqual(['prevote is nil: the application has not answered in time'])
     scene.prevotes(0, block.blockId, 0, 1, 2)
     expect(scene.votes()).toEqual(['prevote 0 nil'])
     scene.validated(block.blockId)
@@ -122,7 +122,7 @@ describe('a new proposal [L22-L27]', () => {
     scene.proposeWhole(block, 0)
     scene.validated(block.blockId, 'nonsense')
     expect(scene.votes()).toEqual(['prevote 0 nil'])
-    expect(scene.notes()).toEqual(['prevote is nil: the application refuses it: nonsense'])
+    expect(scene.logged()).toEqual(['prevote is nil: the application refuses it: nonsense'])
   })
 
   it('is asked about again when it is proposed again after the answer got lost, not when it was answered', () => {
@@ -143,7 +143,7 @@ describe('a new proposal [L22-L27]', () => {
     const scene = started()
     scene.timeout('propose')
     expect(scene.votes()).toEqual(['prevote 0 nil'])
-    expect(scene.notes()).toEqual(['prevote is nil: no proposal in time'])
+    expect(scene.logged()).toEqual(['prevote is nil: no proposal in time'])
   })
 
   it('gets nil when a part does not come in time; that it comes then is harmless', () => {
@@ -153,7 +153,7 @@ describe('a new proposal [L22-L27]', () => {
     scene.propose(block, 0)
     scene.input({ kind: 'part', height: 1, round: 0, part: block.parts[1]!, from: 'peer' })
     scene.timeout('propose')
-    expect(scene.notes()).toEqual(['prevote is nil: parts of the block are missing'])
+    expect(scene.logged()).toEqual(['prevote is nil: parts of the block are missing'])
     scene.parts(block)
     expect(scene.votes()).toEqual(['prevote 0 nil'])
   })
@@ -275,7 +275,7 @@ describe('a proposal with a proof of lock [L28-L33]', () => {
     const { scene, block } = inRound1()
     scene.proposeWhole(block, 1, { polRound: 0 })
     scene.timeout('propose')
-    expect(scene.notes().at(-1)).toBe('prevote is nil: no majority of prevotes for it in round 0')
+    expect(scene.logged().at(-1)).toBe('prevote is nil: no majority of prevotes for it in round 0')
   })
 
   it('need not be timely: it was when it was new', () => {
@@ -289,7 +289,7 @@ describe('a proposal with a proof of lock [L28-L33]', () => {
     const { scene, block } = inRound1()
     scene.proposeWhole(block, 1)
     expect(scene.votes().at(-1)).toBe('prevote 1 nil')
-    expect(scene.notes().at(-1)).toBe('prevote is nil: the block names another proposer')
+    expect(scene.logged().at(-1)).toBe('prevote is nil: the block names another proposer')
   })
 })
 
@@ -350,7 +350,7 @@ describe('prevotes', () => {
     expect(scene.votes()).toEqual(['prevote 0 nil'])
     scene.prevotes(0, two.blockId, 1)
     expect(scene.votes()).toEqual(['prevote 0 nil', 'precommit 0 nil'])
-    expect(scene.notes().at(-1)).toBe('precommit is nil: no majority of prevotes is possible')
+    expect(scene.logged().at(-1)).toBe('precommit is nil: no majority of prevotes is possible')
   })
 
   it('of a round that is over are no reason to precommit in it', () => {
@@ -411,7 +411,7 @@ describe('precommits', () => {
     expect(scheduled(scene).at(-1)).toBe('precommit 0 200')
     scene.timeout('precommit')
     expect(scene.rs).toMatchObject({ round: 1, step: STEPS.propose })
-    expect(scene.notes().at(-1)).toBe('round failed: no majority of precommits in time')
+    expect(scene.logged().at(-1)).toBe('round failed: no majority of precommits in time')
   })
 
   it('of two thirds for nil begin the next round at once', () => {
@@ -432,7 +432,7 @@ describe('precommits', () => {
     expect(scene.rs.round).toBe(0)
     scene.precommits(0, scene.candidate(0, { tag: 7 }).blockId, 1)
     expect(scene.rs.round).toBe(1)
-    expect(scene.notes().at(-1)).toBe('round failed: no majority of precommits is possible')
+    expect(scene.logged().at(-1)).toBe('round failed: no majority of precommits is possible')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cacheSignatures } from '../../../src/consensus/signatureCache.ts'
+import { cacheSignatures } from '../../../src/consensus/roundState.ts'
 import { publicKeyOf, signMessage, verifyMessage } from './reducerHarness.ts'
 
 const key = publicKeyOf(1)

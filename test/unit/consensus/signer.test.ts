@@ -37,7 +37,7 @@ function makeSigner(lastSigned?: LastSigned, decidedHeight = 0) {
   const entries: WalEntry[] = []
   const log = { append: (entry: WalEntry) => void entries.push(entry) }
   const sign = (message: Uint8Array) => signEd25519(key, message)
-  const signer = new Signer({ key: { address: key.address, sign }, chainId, log, lastSigned, decidedHeight })
+  const signer = new Signer({ key: { address: key.address, sign }, chainId, wal: log, lastSigned, decidedHeight })
   return { signer, entries }
 }
 
@@ -112,7 +112,7 @@ describe('signer', () => {
       },
     }
     const sign = (message: Uint8Array) => signEd25519(key, message)
-    const settings = { chainId, log, lastSigned: undefined, decidedHeight: 0 }
+    const settings = { chainId, wal: log, lastSigned: undefined, decidedHeight: 0 }
     const signer = new Signer({ key: { address: key.address, sign }, ...settings })
     expect(() => signer.stageVote(vote(1, 0, 1))).toThrow('EIO')
   })

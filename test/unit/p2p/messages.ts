@@ -1,4 +1,4 @@
-import { encodeConsensusMessage } from '../../../src/consensus/messageCodec.ts'
+import { encodeConsensusMessage } from '../../../src/consensus/messages.ts'
 
 export function encodedVote(height: number, round = 0): Uint8Array {
   return encodeConsensusMessage({

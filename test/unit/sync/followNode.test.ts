@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
-import type { StatusMessage } from '../../../src/consensus/message.ts'
+import type { StatusMessage } from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { checkCommits } from '../../../src/sync/commitCheck.ts'
 import { type FollowedConsensus, type FollowNodeOptions, followNode, SyncError } from '../../../src/sync/followNode.ts'

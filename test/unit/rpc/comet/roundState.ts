@@ -1,7 +1,6 @@
 import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { createBitSet } from '../../../../src/consensus/bitSet.ts'
-import { STEPS } from '../../../../src/consensus/input.ts'
-import type { RoundStateView, VoteSetView } from '../../../../src/consensus/roundStateView.ts'
+import { type RoundStateView, STEPS, type VoteSetView } from '../../../../src/consensus/roundStateView.ts'
 import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/roundStateJson.ts'
 import type { SignedChain } from './signedChain.ts'
 

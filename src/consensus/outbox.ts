@@ -1,4 +1,4 @@
-import type { ConsensusLog } from './environment.ts'
+import type { ConsensusWal } from './environment.ts'
 
 interface Outgoing {
   readonly run: () => void
@@ -11,7 +11,7 @@ interface Outgoing {
  * storage: a node that forgot in a crash what it had told others might say the opposite. One sync serves all that piled up.
  */
 export class Outbox {
-  readonly #log: Pick<ConsensusLog, 'sync'>
+  readonly #log: Pick<ConsensusWal, 'sync'>
   readonly #failed: (error: Error) => void
   #waiting: Outgoing[] = []
   #needsSync = false
@@ -21,7 +21,7 @@ export class Outbox {
   #state: 'open' | 'stopped' | 'dead' = 'open'
 
   /** @param failed the log cannot be written: nothing leaves any more */
-  constructor(log: Pick<ConsensusLog, 'sync'>, failed: (error: Error) => void) {
+  constructor(log: Pick<ConsensusWal, 'sync'>, failed: (error: Error) => void) {
     this.#log = log
     this.#failed = failed
   }

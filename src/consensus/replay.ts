@@ -1,6 +1,5 @@
 import { bytesKey } from '../primitives/bytes.ts'
-import type { Effect } from './effect.ts'
-import type { Input, MessageInput } from './input.ts'
+import type { Effect, Input, MessageInput } from './inputsAndEffects.ts'
 import { beginHeight, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
 import type { WalEntry } from './walEntry.ts'
@@ -163,7 +162,7 @@ function keyOf(effect: Effect): string | undefined {
     case 'accepted':
     case 'entered':
     case 'misbehaviour':
-    case 'note':
+    case 'log':
       return undefined
   }
 }

@@ -1,0 +1,89 @@
+import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { Part } from '../chain/consensus/partSet.ts'
+import type { BlockId, Commit, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
+import type { DecidedBlock, FinalizeResult } from './application.ts'
+import type { Step } from './roundStateView.ts'
+import type { Misbehaviour, PeerId } from './transport.ts'
+
+/** As whose the write-ahead log's messages of peers come back: they were accepted once, but are checked again. */
+export const REPLAY: PeerId = 'replay'
+
+/** A timer that consensus asked for, and the input when it expires. `newHeight` ends the wait before round 0. */
+export interface Timeout {
+  readonly height: number
+  readonly round: number
+  readonly step: 'newHeight' | 'propose' | 'prevote' | 'precommit'
+}
+
+/**
+ * Everything that can change the state of consensus. `from` is the peer that sent it; undefined: this node itself. The
+ * reducer does not trust peers: it checks everything, signatures included.
+ */
+export type Input =
+  | {
+      readonly kind: 'proposal'
+      readonly proposal: Proposal
+      /** wall clock at its arrival, ms since the epoch: PBTS judges by it */
+      readonly receivedMs: number
+      readonly from: PeerId | undefined
+    }
+  | {
+      readonly kind: 'part'
+      readonly height: number
+      readonly round: number
+      readonly part: Part
+      readonly from: PeerId | undefined
+    }
+  | { readonly kind: 'vote'; readonly vote: Vote; readonly from: PeerId | undefined }
+  | { readonly kind: 'timeout'; readonly timeout: Timeout }
+  /** the answer to a `build` effect */
+  | { readonly kind: 'built'; readonly round: number; readonly block: ConsensusBlock }
+  /** the application's answer to a `validate` effect; `reason` undefined: accepted */
+  | {
+      readonly kind: 'validated'
+      readonly height: number
+      readonly blockHash: Uint8Array
+      readonly reason: string | undefined
+    }
+  /** a decided block of the present height that a peer had */
+  | {
+      readonly kind: 'decision'
+      readonly block: ConsensusBlock
+      readonly commit: Commit
+      readonly from: PeerId | undefined
+    }
+  /** the answer to a `finalize` effect: the next height may begin */
+  | { readonly kind: 'finalized'; readonly height: number; readonly result: FinalizeResult }
+
+/** What other nodes send. */
+export type MessageInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
+
+/** What consensus wants done. The engine does it in the order given; answers come back as inputs. */
+export type Effect =
+  /** replaces a timer of the same step; for `newHeight` the engine adds the pace of blocks to `delayMs` */
+  | { readonly kind: 'schedule'; readonly timeout: Timeout; readonly delayMs: number }
+  /** make a block of the present height; answered by `built` */
+  | { readonly kind: 'build'; readonly height: number; readonly round: number; readonly lastCommit: Commit }
+  /** ask the application about a block; answered by `validated` */
+  | { readonly kind: 'validate'; readonly block: ConsensusBlock; readonly blockId: BlockId }
+  /** log the parts, sign, log the proposal; it and the parts come back as inputs without `from` */
+  | { readonly kind: 'signProposal'; readonly proposal: UnsignedProposal; readonly parts: readonly Part[] }
+  /** sign and log; the vote comes back as an input. Its time is the clock's, but not before `earliestMs`. */
+  | {
+      readonly kind: 'signVote'
+      readonly vote: Omit<UnsignedVote, 'timestampMs'>
+      readonly earliestMs: number
+    }
+  /** log commit and end of height, sync, then hand over to the application; answered by `finalized` */
+  | { readonly kind: 'finalize'; readonly decided: DecidedBlock; readonly parts: readonly Part[] }
+  /** two votes of one validator that no honest one signs; both verified */
+  | { readonly kind: 'equivocation'; readonly first: Vote; readonly second: Vote }
+  /** a proposal, part or vote was new and valid: others may be told */
+  | { readonly kind: 'accepted'; readonly input: Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }> }
+  /** height, round or step changed: peers are told */
+  | { readonly kind: 'entered'; readonly height: number; readonly round: number; readonly step: Step }
+  | { readonly kind: 'misbehaviour'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
+  /** consensus cannot go on: more than two thirds voted for an invalid block, or decided two */
+  | { readonly kind: 'halt'; readonly reason: string }
+  /** for the log: why a prevote is nil, why a round failed */
+  | { readonly kind: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
