@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApplication } from '../src/app/application.ts'
 import { MODULE_HOOKS } from '../src/app/blockHooks.ts'
-import { genesisStateOf } from '../src/app/genesisState.ts'
+import { genesisStateOf } from '../src/app/genesisBlock.ts'
 import { openChain } from '../src/app/openChain.ts'
 import { createPublisher } from '../src/app/publisher.ts'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../src/chain/consensus/block.ts'
@@ -140,7 +140,7 @@ const application = createApplication({
   },
   hooks: MODULE_HOOKS,
   head: publisher.head,
-  settle: publisher.settle,
+  flush: publisher.flush,
   durableHeight: publisher.durableHeight,
   publish: (decided, executed) => {
     publishBegin = performance.now()

@@ -5,23 +5,20 @@ import type { Application, ApplicationInfo, DecidedBlock, FinalizeResult } from 
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
+import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
-import type { CandidateSource } from './candidateSource.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
 import { checkBlockEvidence, chooseEvidence, type EvidenceChain, judgeEvidence } from './evidenceCheck.ts'
 import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
-import { PostponedTransactions } from './postponedTransactions.ts'
-import { fillBlock } from './proposalBuilder.ts'
-import { checkEntries } from './proposalCheck.ts'
-import { type RunningParams, runningParams } from './runningParams.ts'
+import { type CandidateSource, checkEntries, fillBlock, PostponedTransactions } from './proposal.ts'
 
-export interface ApplicationOptions extends BlockRunnerOptions {
+interface ApplicationOptions extends BlockRunnerOptions {
   readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
   readonly candidates: CandidateSource
-  /** Stores a decided block with its state and shows it to everybody; in catch-up perhaps a little later. */
+  /** Stores a decided block with its state and announces it; in catch-up it may buffer it for a moment. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
-  /** Stores and shows what was left for later. */
-  readonly settle: () => Promise<void>
+  /** Writes and announces blocks that {@link publish} buffered. */
+  readonly flush: () => Promise<void>
   /** newest block on stable storage */
   readonly durableHeight: () => number
   /** A block was built or executed, with its state root; waiting for the mempool counts. */
@@ -35,8 +32,9 @@ export interface ApplicationOptions extends BlockRunnerOptions {
 }
 
 /**
- * The state machine behind consensus: chooses transactions and evidence, executes blocks (once, whether they are built, proposed or
- * decided) and hands decided ones over to be stored. Calls must not overlap, but for `info` and `checkEvidence`.
+ * The state machine behind consensus: chooses transactions and evidence, executes blocks and has decided ones stored. A block is
+ * executed once: what was executed when it was built or proposed is kept for the decision. Calls must not overlap, except `info`
+ * and `checkEvidence`.
  */
 export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
@@ -69,7 +67,7 @@ export function createApplication(options: ApplicationOptions): Application {
     options.onExecuted(now() - beginMs)
     return executed
   }
-  /** Until the decision, which takes consensus a while: its batch is prepared meanwhile. Another block's makes it forgotten. */
+  /** Keeps the result until a block is decided. Votes take a while: meanwhile the database batch is prepared. */
   const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
     runner.keep(input, executed)
     options.defer(() => {
@@ -99,7 +97,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async prepareProposal({ maxBytes, evidence: pending, ...request }) {
-      await options.settle()
+      await options.flush()
       const beginMs = now()
       const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
       const execution = await runner.begin({ ...request, evidence })
@@ -125,7 +123,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async processProposal(block) {
-      await options.settle()
+      await options.flush()
       const wrongEvidence = refuseEvidence(block)
       if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
       const input = inputOf(block)
@@ -140,8 +138,18 @@ export function createApplication(options: ApplicationOptions): Application {
       return { accepted: true }
     },
 
+    /**
+     * 1. Write what is buffered, so that the head below is the one on the disk. In catch-up the publisher does it in groups.
+     * 2. Compare the application hash that the validators agreed on with our own, before anything is executed: a node that has
+     *    computed another state must stop here, with both hashes, and store nothing.
+     * 3. Take the result that was kept when the block was built or checked, or check its evidence and execute it now.
+     * 4. Forget the other kept results: they build on a head that has passed.
+     * 5. Store and announce the block. Only its result goes to consensus, which starts the next height with it.
+     */
     async finalizeBlock(decided): Promise<FinalizeResult> {
-      if (decided.catchingUp !== true) await options.settle()
+      // 1.
+      if (decided.catchingUp !== true) await options.flush()
+      // 2.
       const { block } = decided
       const head = options.head()
       const { header } = block
@@ -151,6 +159,7 @@ export function createApplication(options: ApplicationOptions): Application {
             `but this node computed ${bytesToHex(head.hash)}: stop it, keep its data directory and report both`,
         )
       }
+      // 3.
       const input = inputOf(block)
       let executed = runner.find(input)
       if (executed === undefined) {
@@ -163,7 +172,9 @@ export function createApplication(options: ApplicationOptions): Application {
         }
         executed = await execute(input, await entriesOf(decided))
       }
+      // 4.
       runner.clear()
+      // 5.
       await options.publish(decided, executed)
       return {
         appHash: executed.hash,

@@ -1,9 +1,15 @@
-import { blobBaseFee } from '../chain/baseFee.ts'
+import { blobBaseFee, nextBaseFee } from '../chain/baseFee.ts'
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import type { EthereumHeader } from '../chain/ethereumBlock.ts'
-import type { ChainReader } from '../chain/store.ts'
-import type { BlockContext } from '../evm/engine.ts'
-import type { Rules } from '../evm/rules.ts'
+import { type EthereumHeader } from '../chain/ethereumBlock.ts'
+import { type ChainReader } from '../chain/store.ts'
+import { type BlockContext } from '../evm/engine.ts'
+import { type Rules } from '../evm/rules.ts'
+import { CONSENSUS_PARAMS, maxBlockGas } from '../modules/consensus/params.ts'
+import { feeMarketOf } from '../modules/feemarket/params.ts'
+import { type Address } from '../primitives/address.ts'
+import { concatBytes } from '../primitives/bytes.ts'
+import { type Hash, keccak256 } from '../primitives/hash.ts'
+import { type NativeStore } from '../state/world.ts'
 
 /** BLOCKHASH reaches this many blocks back. */
 const BLOCK_HASH_WINDOW = 256
@@ -53,4 +59,70 @@ export function blockContextOf(
         ? reader.hash(number)
         : undefined,
   }
+}
+
+/** The part of an Ethereum header that is known before transactions are chosen. */
+export type BlockSeed = Pick<
+  EthereumHeader,
+  | 'parentHash'
+  | 'number'
+  | 'timestamp'
+  | 'miner'
+  | 'gasLimit'
+  | 'baseFeePerGas'
+  | 'mixHash'
+  | 'parentBeaconBlockRoot'
+  | 'difficulty'
+  | 'excessBlobGas'
+>
+
+/** What consensus says of a block before its transactions. */
+interface SeedInput {
+  readonly parent: EthereumHeader
+  readonly parentHash: Hash
+  /** consensus header hash of the parent; the genesis hash for blocks 0 and 1 (EIP-4788's meaning) */
+  readonly parentConsensusHash: Uint8Array
+  /** consensus time, milliseconds since the epoch */
+  readonly timeMs: number
+  /** operator address of the proposer */
+  readonly miner: Address
+}
+
+/**
+ * PREVRANDAO: each block hashes the one before with the consensus header hash before, so it is known one block ahead and
+ * the previous proposer can influence it (by choosing among blocks it may propose).
+ */
+export function nextMixHash(parentMixHash: Hash, parentConsensusHash: Uint8Array): Hash {
+  return keccak256(concatBytes(parentMixHash, parentConsensusHash))
+}
+
+/** The seed of the block after `parent`. Equal seconds in consecutive blocks are allowed: blocks are 400 ms apart. */
+export function seedAfter(
+  { parent, parentHash, parentConsensusHash, timeMs, miner }: SeedInput,
+  chain: Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>,
+): BlockSeed {
+  return {
+    parentHash,
+    number: parent.number + 1,
+    timestamp: Math.floor(timeMs / 1000),
+    miner,
+    gasLimit: chain.blockGasLimit,
+    baseFeePerGas: nextBaseFee(parent, chain.feeMarket),
+    mixHash: nextMixHash(parent.mixHash, parentConsensusHash),
+    parentBeaconBlockRoot: parentConsensusHash,
+    difficulty: 0n,
+    excessBlobGas: 0n,
+  }
+}
+
+/** What governance can change of the genesis' rules for Ethereum blocks. */
+export type RunningParams = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>
+
+/**
+ * The parameters of the block after the one whose state this is. States without native modules, which only conformance chains
+ * have, keep those of the genesis.
+ */
+export function runningParams(native: Pick<NativeStore, 'get'>, genesis: RunningParams): RunningParams {
+  if (CONSENSUS_PARAMS.find(native) === undefined) return genesis
+  return { blockGasLimit: maxBlockGas(native), feeMarket: feeMarketOf(native, genesis.feeMarket) }
 }

@@ -24,20 +24,19 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, sha256 } from '../primitives/hash.ts'
 import type { Journal } from '../state/journal.ts'
-import { blockContextOf } from './blockContext.ts'
+import { type BlockSeed, blockContextOf } from './blockContext.ts'
 import type { BlockHooks, BlockStart } from './blockHooks.ts'
-import type { BlockSeed } from './blockSeed.ts'
 import type { Entry } from './entry.ts'
-import { type EntryResult, skippedEvm } from './executionResults.ts'
+import { type EntryResult, skippedEvm } from './executedBlock.ts'
 
 /** EIP-7685: hash of no requests. */
 export const EMPTY_REQUESTS_HASH: Hash = sha256(EMPTY_BYTES)
 export const EXTRA_DATA = new TextEncoder().encode('coind')
 export const ZERO_NONCE = new Uint8Array(8)
-/** Why `tryApply` took a transaction back: in another block, or in front of others, it may fare better. */
+/** Why `tryApply` left a transaction out: in another block, or earlier in the order, it may succeed. */
 export const POSTPONED = 'the block has too little precompile gas left'
 
-export interface BlockExecutionInput {
+interface BlockExecutionInput {
   /** stands on the parent's state */
   readonly world: Journal
   readonly seed: BlockSeed
@@ -80,15 +79,18 @@ export interface BlockExecution {
    * precompile gas that transactions before it have used.
    */
   tryApply(entry: Entry): Promise<EntryResult>
-  /** Ends the block after its last entry: native modules have their turn. To be called once. */
+  /** Ends the block after its last entry: runs the end of block of the native modules. To be called once. */
   end(): readonly ValidatorUpdate[]
-  /** What native modules said at the block's start and, once it ended, at its end. */
+  /** Events of native modules at the block's start and, once it has ended, at its end. */
   blockEvents(): BlockEvents
   /** The header of the block as executed so far, given the root of its state. */
   header(stateRoot: Hash): EthereumHeader
 }
 
-/** Starts a block: the system calls of EIP-4788 and EIP-2935 run, then native modules; then entries may be applied. */
+/**
+ * Starts a block, in this order: the system calls of EIP-4788 and EIP-2935, as every Ethereum block begins with them; then the
+ * begin of block of the native modules. After that entries may be applied.
+ */
 export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecution> {
   const { world, seed, timeMs, rules, engine, precompiles, hooks } = input
   const context = blockContextOf(seed, timeMs, input.reader, rules)
@@ -165,7 +167,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     return { kind: 'evm', index: evmCount, signed, receipt, transfers, events }
   }
 
-  /** Runs a transaction behind others that used precompile gas. Where that made it fail, nothing of it stays. */
+  /** Runs a transaction after others that used precompile gas. If it fails for want of that gas, it is reverted as a whole. */
   const runUnlessLate = async (signed: SignedTransaction): Promise<EntryResult> => {
     const before = { left: precompileGas.left, gasUsed }
     precompileGas.hitLimit = false
@@ -226,7 +228,7 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
   }
 }
 
-/** Runs native code as a transaction of its own: what it says is gathered, empty accounts that it touched go (EIP-161). */
+/** Runs native code as a transaction of its own: collects its events and deletes empty accounts that it touched (EIP-161). */
 function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly events: readonly NativeEvent[] } {
   world.beginTransaction()
   const value = run()

@@ -36,7 +36,7 @@ export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
   }
 }
 
-/** What modules do on a node that passes over no upgrade. */
+/** What modules do on a node that skips no upgrade. */
 export const MODULE_HOOKS: BlockHooks = moduleHooks(UPGRADE_RULES)
 
 /**

@@ -7,15 +7,12 @@ import { getOperator } from '../modules/staking/operators.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
-import { rulesAt } from './blockContext.ts'
+import { rulesAt, runningParams, seedAfter } from './blockContext.ts'
 import { type BlockExecution, beginBlock } from './blockExecution.ts'
 import { type BlockHooks, blockStartOf } from './blockHooks.ts'
-import { seedAfter } from './blockSeed.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
-import { type ExecutedBlock, type ExecutionInput, executionKey } from './executedBlock.ts'
-import { resultsHashOf } from './resultsHash.ts'
-import { runningParams } from './runningParams.ts'
+import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 
 /** Executed blocks that may wait for a decision at one height. */
@@ -35,7 +32,7 @@ export interface BlockRunnerOptions {
 }
 
 /** Executes candidates for the block after the head, and keeps results until one of them is decided. */
-export interface BlockRunner {
+interface BlockRunner {
   /** Starts a block. @throws Error when it does not follow the head or its proposer is unknown */
   begin(input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution>
   /** Ends a block whose entries were applied: computes its state and header. */

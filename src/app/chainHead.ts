@@ -1,8 +1,10 @@
-import type { RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
-import type { EthereumHeader } from '../chain/ethereumBlock.ts'
-import type { ChainReader } from '../chain/store.ts'
-import type { HeadRecord } from '../chain/writeBlock.ts'
-import type { Hash } from '../primitives/hash.ts'
+import { type RankedValidatorSet, type ValidatorSet } from '../chain/consensus/types.ts'
+import { type EthereumHeader } from '../chain/ethereumBlock.ts'
+import { type ChainReader } from '../chain/store.ts'
+import { type HeadRecord } from '../chain/writeBlock.ts'
+import { type Hash } from '../primitives/hash.ts'
+import { createRankedSet, incrementPriorities, updateValidators } from '../chain/consensus/validatorPriorities.ts'
+import { type ValidatorUpdate } from '../consensus/application.ts'
 
 /** The newest published block, as the next one builds on it. */
 export interface ChainHead {
@@ -18,7 +20,7 @@ export interface ChainHead {
 }
 
 /** The validators around the newest block. */
-export interface HeadValidators {
+interface HeadValidators {
   /** that signed it; at height 0 those of block 1 */
   readonly last: ValidatorSet
   /** of the next block */
@@ -53,4 +55,25 @@ export function loadChainHead(
     record,
     validators: { last, next, afterNext },
   }
+}
+
+/** Validators before block 1 from those of the genesis (CometBFT state/state.go, MakeGenesisState). */
+export function genesisHeadValidators(
+  validators: readonly { readonly publicKey: Uint8Array; readonly power: bigint }[],
+): HeadValidators {
+  const first = createRankedSet(validators)
+  return { last: first, next: first, afterNext: incrementPriorities(first, 1) }
+}
+
+/**
+ * Validators after one more block, whose execution gave `updates`: they act two blocks later, since the block after it has named
+ * its successor's validators already (CometBFT state/execution.go, updateState).
+ * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power
+ */
+export function advanceValidators(
+  { next, afterNext }: HeadValidators,
+  updates: readonly ValidatorUpdate[],
+): HeadValidators {
+  const updated = updates.length === 0 ? afterNext : updateValidators(afterNext, updates)
+  return { last: next, next: afterNext, afterNext: incrementPriorities(updated, 1) }
 }

@@ -13,7 +13,7 @@ import { DecodingError } from '../primitives/rlp.ts'
 /** An entry of data.txs: a transaction of either kind, or why it is none that could ever start. */
 export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
 
-export interface NativeEntry {
+interface NativeEntry {
   readonly native: NativeTransaction
 }
 

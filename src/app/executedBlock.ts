@@ -1,15 +1,18 @@
 import { hash } from 'node:crypto'
 import { encodeEvidence } from '../chain/consensus/evidence.ts'
-import type { Commit, Evidence } from '../chain/consensus/types.ts'
-import type { BlockEvents } from '../chain/entries.ts'
-import type { EthereumHeader } from '../chain/ethereumBlock.ts'
-import type { ValidatorUpdate } from '../consensus/application.ts'
-import { concatBytes } from '../primitives/bytes.ts'
-import type { Hash } from '../primitives/hash.ts'
-import type { StateChanges } from '../state/changes.ts'
-import type { PendingState } from '../state/store.ts'
-import type { EntryResult } from './executionResults.ts'
-import type { RunningParams } from './runningParams.ts'
+import { type Commit, type Evidence } from '../chain/consensus/types.ts'
+import { type BlockEvents } from '../chain/entries.ts'
+import { type EthereumHeader } from '../chain/ethereumBlock.ts'
+import { type ValidatorUpdate } from '../consensus/application.ts'
+import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { type Hash } from '../primitives/hash.ts'
+import { type StateChanges } from '../state/changes.ts'
+import { type PendingState } from '../state/store.ts'
+import { type EntryResult } from './executionResults.ts'
+import { type RunningParams } from './blockContext.ts'
+import { resultsHash, type TxResult } from '../chain/consensus/resultsHash.ts'
+import { type EvmEntry, type NativeEntry, type SkippedEntry } from '../chain/entryResult.ts'
+import { type NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 
 /** A block that was executed and whose state root is known; nothing of it is stored yet. */
 export interface ExecutedBlock {
@@ -58,4 +61,40 @@ export function executionKey(input: ExecutionInput): string {
   const lengths = [...parts, ...txs].map(({ length }) => length)
   const sizes = new Uint8Array(Uint32Array.of(parts.length, lengths.length, ...lengths).buffer)
   return hash('sha256', concatBytes(head, sizes, ...parts, ...txs), 'base64')
+}
+
+/** How one entry of a consensus block's data.txs fared, as it is stored; a native transaction decoded. */
+export type EntryResult = EvmEntry | ExecutedNative | SkippedEntry
+
+interface ExecutedNative extends NativeEntry {
+  readonly transaction: NativeTransaction
+}
+
+/** ABCI codes of EVM entries in `last_results_hash` and block results. */
+const RESULT_CODES = { success: 0, failed: 1, skipped: 2 } as const
+/** Codespace of the codes that are not 0. */
+const EVM_CODESPACE = 'evm'
+
+/** An EVM entry, or bytes of no kind, that could not start. */
+export function skippedEvm(reason: string, gasWanted: bigint): SkippedEntry {
+  return { kind: 'skipped', code: RESULT_CODES.skipped, codespace: EVM_CODESPACE, reason, gasWanted }
+}
+
+/** CometBFT's last_results_hash over a block's entries: code, data, gas wanted and gas used of each. */
+export function resultsHashOf(results: readonly EntryResult[]): Uint8Array {
+  return resultsHash(results.map(transactionResult))
+}
+
+function transactionResult(result: EntryResult): TxResult {
+  if (result.kind === 'skipped') {
+    return { code: result.code, data: EMPTY_BYTES, gasWanted: result.gasWanted, gasUsed: 0n }
+  }
+  if (result.kind === 'native') return result.result
+  const { signed, receipt } = result
+  return {
+    code: receipt.status === 1 ? RESULT_CODES.success : RESULT_CODES.failed,
+    data: EMPTY_BYTES,
+    gasWanted: signed.transaction.gasLimit,
+    gasUsed: receipt.gasUsed,
+  }
 }

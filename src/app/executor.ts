@@ -1,4 +1,6 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { dropBlockBodies } from '../chain/dropBlocks.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import { openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
@@ -9,16 +11,14 @@ import { upgradeRules } from '../modules/upgrade/upgradeRules.ts'
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Database } from '../storage/database.ts'
+import { Database, type WritableDatabase } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
-import type { CandidateSource } from './candidateSource.ts'
 import type { ChainHead } from './chainHead.ts'
-import type { GenesisState } from './genesisState.ts'
+import type { GenesisState } from './genesisBlock.ts'
 import type { HeadEvent } from './headEvent.ts'
-import { lazyChainReader } from './lazyChainReader.ts'
 import { openChain } from './openChain.ts'
-import { createPruner } from './pruner.ts'
+import type { CandidateSource } from './proposal.ts'
 import { createPublisher } from './publisher.ts'
 
 export interface ExecutorOptions {
@@ -44,7 +44,7 @@ export interface ExecutorOptions {
   readonly later: (milliseconds: number, work: () => void) => void
   /** blocks are in the database */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** The block after those that were published takes another version: this node will not execute it. */
+  /** The next block needs another version of the node: this one will not execute it. */
   readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
   /** heights at which no upgrade is made */
   readonly skipUpgrades?: readonly number[]
@@ -61,33 +61,39 @@ export interface ExecutorObserver {
   readonly written: (milliseconds: number, bytes: number) => void
 }
 
-const NO_OBSERVER: ExecutorObserver = { executed: () => undefined, written: () => undefined }
-
 export interface Executor {
   readonly application: Application
   readonly head: () => ChainHead
   readonly oldestState: () => number
-  /** Writes what was put off and closes the database. */
+  /** Writes what is buffered and closes the database. */
   close(): Promise<void>
 }
 
 /**
- * Opens the database as its one writer, with block 0 when it is empty, and the application on it.
+ * Opens the database as its one writer, and the application on it:
+ * 1. Open the database; an empty one gets block 0. A later step that fails closes it again.
+ * 2. Check that this version can execute the next block, before anything is built on it.
+ * 3. Create the publisher, which stores blocks and moves the head.
+ * 4. Create the pruner, which follows the publisher: a block is stored before older state is deleted.
+ * 5. Create the application, which executes blocks and hands decided ones to both.
  * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
   const upgrades = upgradeRules(options.skipUpgrades ?? [])
-  const { hooks = moduleHooks(upgrades), observer = NO_OBSERVER } = options
+  const { hooks = moduleHooks(upgrades), observer } = options
   const stored = await Database.open(options.location)
   try {
+    // 1.
     const database = new BufferedDatabase(stored)
     const state = new StateStore(database)
     const head = await openChain(database, state, chain, options.genesis)
     const checkUpgrade = ({ header }: ChainHead): void => {
       dueUpgrade(new Journal(state.reader()).native, header.number + 1, upgrades)
     }
+    // 2.
     checkUpgrade(head)
+    // 3.
     const publisher = createPublisher({
       database,
       reader: { getCode: (hash) => state.reader().getCode(hash) },
@@ -101,11 +107,13 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
           options.onUpgradeNeeded?.(error)
         }
       },
-      onWritten: observer.written,
+      onWritten: (milliseconds, bytes) => observer?.written(milliseconds, bytes),
       now,
       later,
     })
+    // 4.
     const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
+    // 5.
     const application = createApplication({
       chain,
       state,
@@ -120,9 +128,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
         await publisher.publish(decided, executed)
         await pruner.afterBlock(executed.header.number)
       },
-      settle: publisher.settle,
+      flush: publisher.flush,
       durableHeight: publisher.durableHeight,
-      onExecuted: observer.executed,
+      onExecuted: (milliseconds) => observer?.executed(milliseconds),
       buildBudgetMs,
       now,
       defer: options.defer,
@@ -132,7 +140,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {
-        await publisher.settle()
+        await publisher.flush()
         await state.close()
         await stored.close()
       },
@@ -140,5 +148,50 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
   } catch (error) {
     await stored.close()
     throw error
+  }
+}
+
+/** History entries, and block bodies, deleted after one block: a few milliseconds of work. */
+const ENTRIES_PER_BLOCK = 2_000
+const BODIES_PER_BLOCK = 4
+
+interface PrunerOptions {
+  readonly database: WritableDatabase
+  readonly state: Pick<StateStore, 'prune'>
+  /** blocks whose state is kept, or all */
+  readonly pruning: 'archive' | number
+  /** blocks that are kept; 0 = all */
+  readonly blockHistory: number
+}
+
+interface Pruner {
+  /** Deletes a bounded part of what became too old with block `height`. */
+  afterBlock(height: number): Promise<void>
+}
+
+/** Deletes state and blocks that are older than the operator keeps, in parts small enough to fit between two blocks. */
+function createPruner({ database, state, pruning, blockHistory }: PrunerOptions): Pruner {
+  return {
+    async afterBlock(height) {
+      if (pruning !== 'archive') await state.prune(height - pruning, ENTRIES_PER_BLOCK)
+      if (blockHistory > 0) await dropBlockBodies(database, height - blockHistory, BODIES_PER_BLOCK)
+    },
+  }
+}
+
+/** What executing a block reads of the chain. */
+type ExecutionReader = Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
+
+/** Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. */
+function lazyChainReader(open: () => ExecutionReader): ExecutionReader {
+  let opened: ExecutionReader | undefined
+  const reader = (): ExecutionReader => {
+    opened ??= open()
+    return opened
+  }
+  return {
+    hash: (height) => reader().hash(height),
+    consensusBlock: (height) => reader().consensusBlock(height),
+    validatorSetAt: (height) => reader().validatorSetAt(height),
   }
 }

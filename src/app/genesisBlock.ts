@@ -1,11 +1,90 @@
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import { type EthereumHeader } from '../chain/ethereumBlock.ts'
 import { includesFork } from '../chain/hardfork.ts'
 import { logsBloom } from '../chain/receipt.ts'
 import { ZERO_ADDRESS } from '../primitives/address.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../primitives/hash.ts'
 import { EMPTY_REQUESTS_HASH, EXTRA_DATA, ZERO_NONCE } from './blockExecution.ts'
-import { nextMixHash } from './blockSeed.ts'
+import { nextMixHash } from './blockContext.ts'
+import { type GenesisValidator, genesisValidators } from '../chain/genesis.ts'
+import { type GenesisAccount, genesisAllocations } from '../chain/genesisAllocations.ts'
+import { type Genesis } from '../chain/genesisSchema.ts'
+import { initAuth } from '../modules/auth/initAuth.ts'
+import { AUTH_PARAMS } from '../modules/auth/params.ts'
+import { initBank } from '../modules/bank/initBank.ts'
+import { Metadata } from '../modules/bank/metadata.ts'
+import { mint } from '../modules/bank/mint.ts'
+import { BANK_PARAMS } from '../modules/bank/params.ts'
+import { initConsensus } from '../modules/consensus/initConsensus.ts'
+import { initDistribution } from '../modules/distribution/initDistribution.ts'
+import { DISTRIBUTION_PARAMS } from '../modules/distribution/params.ts'
+import { initErc20 } from '../modules/erc20/initErc20.ts'
+import { initFeemarket } from '../modules/feemarket/initFeemarket.ts'
+import { initGov } from '../modules/gov/initGov.ts'
+import { initMint } from '../modules/mint/initMint.ts'
+import { MINT_PARAMS } from '../modules/mint/params.ts'
+import { initSlashing } from '../modules/slashing/initSlashing.ts'
+import { SLASHING_PARAMS } from '../modules/slashing/params.ts'
+import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts'
+import { parseDecimal } from '../primitives/decimal.ts'
+import { NATIVE_ACCOUNT } from '../state/nativeAccount.ts'
+import { type WorldState } from '../state/world.ts'
+
+/** What the genesis puts into the state of block 0. */
+export interface GenesisState {
+  /** balances, preinstalled contracts and registered precompiles */
+  readonly accounts: readonly GenesisAccount[]
+  /** of the first block */
+  readonly validators: readonly GenesisValidator[]
+  /** milliseconds since the epoch */
+  readonly timeMs: number
+  /** what native modules begin with */
+  readonly modules: Genesis['app_state']
+  readonly consensus: Genesis['consensus']['params']
+}
+
+export function genesisStateOf(genesis: Genesis): GenesisState {
+  return {
+    accounts: genesisAllocations(genesis),
+    validators: genesisValidators(genesis),
+    timeMs: Date.parse(genesis.genesis_time),
+    modules: genesis.app_state,
+    consensus: genesis.consensus.params,
+  }
+}
+
+const NO_TYPES = { typeOf: () => undefined }
+
+/**
+ * Writes the state of block 0 into an empty world: balances and total supply, contracts, validators, and the account under which
+ * native modules keep their entries (nonce 1, so that EIP-161 never deletes it).
+ */
+export function applyGenesis(world: WorldState, { accounts, timeMs, modules, consensus }: GenesisState): void {
+  const context = { world, block: { height: 0, timeMs } }
+  for (const { address, nonce, balanceAcoin, code } of accounts) {
+    mint(world, address, balanceAcoin)
+    if (nonce > 0n) world.setNonce(address, nonce)
+    if (code.length > 0) world.setCode(address, code)
+  }
+  initAuth(world.native, AUTH_PARAMS.type.fromJson(modules.auth.params, NO_TYPES))
+  initBank(world.native, {
+    params: BANK_PARAMS.type.fromJson(modules.bank.params, NO_TYPES),
+    sendEnabled: [],
+    metadata: modules.bank.denom_metadata.map((metadata) => Metadata.fromJson(metadata, NO_TYPES)),
+  })
+  initDistribution(world.native, DISTRIBUTION_PARAMS.type.fromJson(modules.distribution.params, NO_TYPES))
+  initSlashing(world.native, SLASHING_PARAMS.type.fromJson(modules.slashing.params, NO_TYPES))
+  initMint(world.native, {
+    params: MINT_PARAMS.type.fromJson(modules.mint.params, NO_TYPES),
+    inflation: parseDecimal(modules.mint.minter.inflation)!,
+  })
+  initGov(context, modules.gov)
+  initFeemarket(context, modules.feemarket)
+  initErc20(context, modules.erc20)
+  initConsensus(context, consensus)
+  initStaking(context, stakingGenesisOf(modules.staking))
+  world.setNonce(NATIVE_ACCOUNT, 1n)
+}
 
 /** Header of block 0, whose state is what the genesis writes. It commits to the genesis hash. */
 export function genesisHeader(

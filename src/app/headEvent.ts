@@ -1,6 +1,12 @@
-import type { PoolHeadUpdate } from '../mempool/types.ts'
+import { nextBaseFee } from '../chain/baseFee.ts'
+import { delegationTarget } from '../evm/delegation.ts'
+import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
+import type { Address } from '../primitives/address.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
+import type { Account, StateReader } from '../state/reader.ts'
 import type { ChainHead } from './chainHead.ts'
-import { mergePoolUpdates } from './poolUpdate.ts'
+import type { EntryResult, ExecutedBlock } from './executedBlock.ts'
 
 /** What becomes visible to other threads at once: a block, or in catch-up several. */
 export interface HeadEvent {
@@ -22,4 +28,47 @@ export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
     gasUsed: headEvents.reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
     evidenceCount: headEvents.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
   }
+}
+
+/** What the mempool has to know of an executed block. */
+export function poolUpdate(
+  { header, results, changes, nextParams }: ExecutedBlock,
+  reader: Pick<StateReader, 'getCode'>,
+): PoolHeadUpdate {
+  return {
+    height: header.number,
+    baseFeePerGas: nextBaseFee(header, nextParams.feeMarket),
+    minimumBaseFee: nextParams.feeMarket.minimumBaseFee,
+    gasLimit: nextParams.blockGasLimit,
+    accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
+      address,
+      accountState(current, reader),
+    ]),
+    included: results.flatMap(startedHash),
+  }
+}
+
+/** A skipped transaction stays in the pool: it may start later. */
+function startedHash(result: EntryResult): readonly Hash[] {
+  if (result.kind === 'skipped') return []
+  return [result.kind === 'evm' ? result.signed.transaction.hash : result.transaction.hash]
+}
+
+/** The update that several blocks come to, oldest first. */
+export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUpdate {
+  const accounts = new Map<string, readonly [Address, AccountState]>()
+  for (const update of updates) for (const entry of update.accounts) accounts.set(bytesKey(entry[0]), entry)
+  return {
+    ...updates.at(-1)!,
+    accounts: [...accounts.values()],
+    included: updates.flatMap(({ included }) => included),
+  }
+}
+
+/** What the mempool checks of an account. */
+export function accountState(account: Account | undefined, reader: Pick<StateReader, 'getCode'>): AccountState {
+  if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none' }
+  const { nonce, balance, codeHash } = account
+  if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none' }
+  return { nonce, balance, code: delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation' }
 }

@@ -20,7 +20,7 @@ export interface ConsensusKeyFile {
   create(): Uint8Array
 }
 
-export interface InitOptions {
+interface InitOptions {
   /** milliseconds since the epoch: the genesis time of a fresh genesis */
   readonly nowMs: number
   /** minted on top of the initial supply of a fresh genesis (development networks) */

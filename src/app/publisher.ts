@@ -5,21 +5,18 @@ import type { DecidedBlock } from '../consensus/application.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { type CatchUpWriterOptions, createCatchUpWriter } from './catchUpWriter.ts'
-import type { ChainHead } from './chainHead.ts'
+import { advanceValidators, type ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
-import type { HeadEvent } from './headEvent.ts'
-import { advanceValidators } from './nextValidators.ts'
-import { poolUpdate } from './poolUpdate.ts'
+import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
   /** the chain's present head; `head` of the returned object follows it */
   readonly head: ChainHead
-  /** Called when blocks are in the database: tells the other threads. */
+  /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** A block's batch was written (or put off): how long it took and its size. */
+  /** A block's batch was written (or buffered): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
   readonly now: () => number
@@ -27,24 +24,28 @@ export interface PublisherOptions {
   readonly later: (milliseconds: number, work: () => void) => void
 }
 
-export interface Publisher {
+interface Publisher {
   /** the newest block, whether others see it already or not */
   readonly head: () => ChainHead
   /** height of the newest block that is on stable storage and that others see */
   readonly durableHeight: () => number
   /**
-   * Stores and publishes a block. It is on stable storage then, unless others are said to follow at once: those are written and
-   * published together.
+   * Stores and announces a block. When it resolves, the block is on stable storage, except in catch-up (`decided.catchingUp`): then
+   * several blocks are written and announced together.
    */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
-  /** Writes and publishes what is put off. */
-  readonly settle: () => Promise<void>
+  /** Writes and announces what is buffered. */
+  readonly flush: () => Promise<void>
 }
 
 /**
- * Puts decided blocks into the database: state, block, receipts, indexes, validators and head in one synced batch, and only then does
- * anybody see the block. Every batch is synced, because LevelDB gives up a full log file without syncing it: a sync of a
- * later batch would not reach the ones before, and power loss could take blocks from the middle.
+ * Stores decided blocks and announces them. For each block, in this order:
+ * 1. Choose the way to the disk: in catch-up the batch is buffered with others, else what was buffered before is written first.
+ * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: a crash leaves the whole block or nothing of it.
+ * 3. Write the batch, synced. Every batch is, because LevelDB drops a full log file without syncing it: the sync of a later
+ *    batch would not reach the earlier ones, and a power failure could take blocks from the middle.
+ * 4. Move the state store and the head forward. Not before the write: if it fails, they must not be ahead of the disk.
+ * 5. Announce the block to the other threads. Last, so that no client sees a block that a crash could still take back.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { database } = options
@@ -60,11 +61,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
   return {
     head: () => head,
     durableHeight: () => durableHeight,
-    settle: writer.settle,
+    flush: writer.flush,
     publish: async (decided, executed) => {
-      const isPutOff = decided.catchingUp === true
-      if (isPutOff) writer.begin()
-      else await writer.settle()
+      // 1.
+      const isBuffered = decided.catchingUp === true
+      if (isBuffered) writer.begin()
+      else await writer.flush()
+      // 2.
       const validators = advanceValidators(head.validators, executed.validatorUpdates)
       const batch = new WriteBatch()
       executed.state.write(batch)
@@ -81,9 +84,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const record = { height, decided, resultsHash: executed.resultsHash }
       writeHead(batch, record)
 
+      // 3.
       const beginMs = options.now()
       await database.write(batch, { sync: true })
       options.onWritten(options.now() - beginMs, batch.bytes)
+      // 4.
       executed.state.publish()
       head = {
         header: executed.header,
@@ -93,14 +98,98 @@ export function createPublisher(options: PublisherOptions): Publisher {
         record,
         validators,
       }
+      // 5.
       const headEvent: HeadEvent = {
         head,
         update: poolUpdate(executed, options.reader),
         gasUsed: executed.header.gasUsed,
         evidenceCount: decided.block.evidence.length,
       }
-      if (isPutOff) await writer.putOff(headEvent)
+      if (isBuffered) await writer.buffer(headEvent)
       else announce(headEvent)
+    },
+  }
+}
+
+/** Limits of what is buffered: its memory, and how long other threads wait for a newer head. */
+const MOST_BUFFERED_BYTES = 8 << 20
+const LONGEST_BUFFERED_MS = 250
+/** When no block has come for so long, what is buffered is written. */
+const IDLE_MS = 100
+
+interface CatchUpWriterOptions {
+  readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
+  /** Called when the blocks of an event are on stable storage. */
+  readonly onWritten: (headEvent: HeadEvent) => void
+  /** milliseconds, monotonic */
+  readonly now: () => number
+  /** Runs work after so many milliseconds. */
+  readonly later: (milliseconds: number, work: () => void) => void
+}
+
+/**
+ * In catch-up, blocks follow one another faster than a disk syncs. They are written in groups of some megabytes or a quarter of a
+ * second; the next group fills while the last one is being written.
+ */
+export interface CatchUpWriter {
+  /** From here on, writes to the database are buffered. */
+  begin(): void
+  /** A block's batch was buffered. Waits only when the disk is a whole group behind. */
+  buffer(headEvent: HeadEvent): Promise<void>
+  /** Writes what is buffered; from here on, writes are not buffered. */
+  flush(): Promise<void>
+}
+
+export function createCatchUpWriter({ database, onWritten, now, later }: CatchUpWriterOptions): CatchUpWriter {
+  let isActive = false
+  let waiting: HeadEvent[] = []
+  let sinceMs = 0
+  let buffered = 0
+  let isWatched = false
+
+  /** Resolves when the write has begun; `done` resolves with its end. If the write fails, the next call of the database throws. */
+  const startFlush = async (): Promise<{ readonly done: Promise<void> }> => {
+    const { done } = await database.startFlush()
+    const written = waiting
+    waiting = []
+    const announced = done.then(() => {
+      if (written.length > 0) onWritten(mergeHeadEvents(written))
+    })
+    announced.catch(() => undefined)
+    return { done: announced }
+  }
+
+  /** One timer at a time, not one for each block. */
+  const flushWhenIdle = (): void => {
+    if (isWatched) return
+    isWatched = true
+    const seen = buffered
+    later(IDLE_MS, () => {
+      isWatched = false
+      if (waiting.length === 0) return
+      if (buffered !== seen) flushWhenIdle()
+      else startFlush().catch(() => undefined)
+    })
+  }
+
+  return {
+    begin: () => {
+      isActive = true
+      database.startBuffering()
+    },
+    buffer: async (headEvent) => {
+      if (waiting.length === 0) sinceMs = now()
+      waiting.push(headEvent)
+      buffered++
+      const isFull = database.bufferedBytes >= MOST_BUFFERED_BYTES || now() - sinceMs >= LONGEST_BUFFERED_MS
+      if (isFull) await startFlush()
+      else flushWhenIdle()
+    },
+    flush: async () => {
+      if (!isActive) return
+      await (await startFlush()).done
+      await database.stopBuffering()
+      isActive = false
     },
   }
 }

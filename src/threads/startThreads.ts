@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import type { MessagePort } from 'node:worker_threads'
-import type { GenesisState } from '../app/genesisState.ts'
+import type { GenesisState } from '../app/genesisBlock.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Config } from '../config/config.ts'
 import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'

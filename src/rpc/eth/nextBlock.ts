@@ -1,5 +1,4 @@
-import { seedAfter } from '../../app/blockSeed.ts'
-import { type RunningParams, runningParams } from '../../app/runningParams.ts'
+import { type RunningParams, runningParams, seedAfter } from '../../app/blockContext.ts'
 import { nextBaseFee } from '../../chain/baseFee.ts'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { EthereumHeader } from '../../chain/ethereumBlock.ts'

@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
-import { lockHome } from '../../../src/app/homeLock.ts'
+import { type DataPaths, dataPaths, lockHome } from '../../../src/app/dataDirectory.ts'
 import { type ConsensusKeyFile, checkInit, initNode, needsGenesis } from '../../../src/app/initNode.ts'
 import { createGenesis } from '../../../src/chain/createGenesis.ts'
 import { formatGenesis, genesisHash, genesisValidators } from '../../../src/chain/genesis.ts'
@@ -227,7 +226,7 @@ describe('the validator key beside a genesis', () => {
 
 describe('lockHome', () => {
   it('keeps a second process away until the first one is gone, even if it was killed', async () => {
-    const module = new URL('../../../src/app/homeLock.ts', import.meta.url).href
+    const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
     const holder = spawn(process.execPath, [
       '--input-type=module',
       '-e',

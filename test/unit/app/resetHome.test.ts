@@ -3,9 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
+import { type DataPaths, dataPaths, partsToReset, resetHome } from '../../../src/app/dataDirectory.ts'
 import { checkInit, initNode } from '../../../src/app/initNode.ts'
-import { partsToReset, resetHome } from '../../../src/app/resetHome.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -56,7 +55,7 @@ describe('resetHome', () => {
 
   // A process for each point.
   it('is finished by a second run wherever the first one was killed, and nothing starts in between', () => {
-    const module = new URL('../../../src/app/resetHome.ts', import.meta.url).href
+    const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
     let wasKilled = true
     let kills = 0
     for (let calls = 1; wasKilled; calls++) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
-import { genesisStateOf } from '../../../src/app/genesisState.ts'
+import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
 import {
   BLOCK_PROTOCOL,

@@ -269,7 +269,7 @@ describe('coind reset', () => {
     expect(existsSync(join(directory, 'none'))).toBe(false)
     const path = home()
     // Within one process the lock can be taken twice.
-    const module = new URL('../../../src/app/homeLock.ts', import.meta.url).href
+    const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
     const holder = spawn(process.execPath, [
       '--input-type=module',
       '-e',

@@ -8,7 +8,7 @@ import {
   parseEventLogs,
 } from 'viem'
 import { compileContract } from '../../../contracts/compile.ts'
-import { applyGenesis, genesisStateOf } from '../../../src/app/genesisState.ts'
+import { applyGenesis, genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import { createGenesis } from '../../../src/chain/createGenesis.ts'
 import type { NativeEvent } from '../../../src/chain/entries.ts'
 import type { Genesis } from '../../../src/chain/genesisSchema.ts'

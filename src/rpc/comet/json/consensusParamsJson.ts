@@ -1,4 +1,4 @@
-import { runningParams } from '../../../app/runningParams.ts'
+import { runningParams } from '../../../app/blockContext.ts'
 import type { ChainConfig } from '../../../chain/chainConfig.ts'
 import type { ChainReader } from '../../../chain/store.ts'
 import type { NodeView } from '../../../state/view.ts'

@@ -1,4 +1,4 @@
-import { applyGenesis, genesisStateOf } from '../../../../src/app/genesisState.ts'
+import { applyGenesis, genesisStateOf } from '../../../../src/app/genesisBlock.ts'
 import { createGenesis } from '../../../../src/chain/createGenesis.ts'
 import type { NativeEvent } from '../../../../src/chain/entries.ts'
 import type { Genesis } from '../../../../src/chain/genesisSchema.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { mergePoolUpdates } from '../../../src/app/poolUpdate.ts'
+import { mergePoolUpdates } from '../../../src/app/headEvent.ts'
 import type { PoolHeadUpdate } from '../../../src/mempool/types.ts'
 
 const address = (index: number) => new Uint8Array(20).fill(index)

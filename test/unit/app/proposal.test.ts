@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PostponedTransactions } from '../../../src/app/postponedTransactions.ts'
+import { PostponedTransactions } from '../../../src/app/proposal.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 
 const hashOf = (number: number) => sha256(Uint8Array.of(number >> 16, number >> 8, number))

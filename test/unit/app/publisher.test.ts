@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
-import { type CatchUpWriter, createCatchUpWriter } from '../../../src/app/catchUpWriter.ts'
 import type { HeadEvent } from '../../../src/app/headEvent.ts'
+import { type CatchUpWriter, createCatchUpWriter } from '../../../src/app/publisher.ts'
 
 /** What the writer looks at of a block. */
 function block(height: number): HeadEvent {
@@ -39,17 +39,17 @@ beforeEach(() => {
 })
 
 it('tells of blocks when they are on the disk, and lets further ones come meanwhile', async () => {
-  await writer.putOff(block(1))
+  await writer.buffer(block(1))
   nowMs += 1_000
-  await writer.putOff(block(2))
-  await writer.putOff(block(3))
+  await writer.buffer(block(2))
+  await writer.buffer(block(3))
   expect(flushes).toHaveLength(1)
   await settled()
   expect(written).toEqual([])
   flushes[0]!.resolve()
   await settled()
   expect(written).toEqual([[2, 20n, 2]])
-  const ended = writer.settle()
+  const ended = writer.flush()
   await settled()
   expect(written).toHaveLength(1)
   flushes[1]!.resolve()
@@ -61,8 +61,8 @@ it('tells of blocks when they are on the disk, and lets further ones come meanwh
 })
 
 it('tells of nothing that the disk refused, and its owner hears why', async () => {
-  await writer.putOff(block(1))
-  const ended = writer.settle()
+  await writer.buffer(block(1))
+  const ended = writer.flush()
   await settled()
   flushes[0]!.reject(new Error('no space'))
   await expect(ended).rejects.toThrow('no space')

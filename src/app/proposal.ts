@@ -1,0 +1,219 @@
+import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
+import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
+import { nativeGasLimit } from '../chain/nativeLane.ts'
+import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
+import type { PooledTransaction } from '../mempool/types.ts'
+import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
+import { SDK_ERRORS } from '../modules/sdkError.ts'
+import { LANE_FULL } from '../modules/tx/applyNativeTransaction.ts'
+import { type GasParams, laneGas } from '../modules/tx/gas.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import { type BlockExecution, POSTPONED } from './blockExecution.ts'
+import { type Entry, readEntry, type SenderLookup } from './entry.ts'
+import type { EntryResult } from './executedBlock.ts'
+
+/** What the application needs of the mempool, which lives in another thread. */
+export interface CandidateSource {
+  /**
+   * The next best executable transactions for the block at this height: by effective tip, nonces of one sender in order. An
+   * empty answer means that there are no more.
+   */
+  candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
+  /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
+  readonly senders?: SenderLookup
+  /** Called with native transactions that cannot start on this state, as only running them shows: the mempool drops them. */
+  readonly unexecutable?: (hashes: readonly Hash[]) => void
+}
+
+export interface CandidateRequest {
+  /** of the block that is built */
+  readonly height: number
+  /** starts over with the best ones; else what follows the last answer */
+  readonly isFirst: boolean
+  /** wei per gas */
+  readonly baseFeePerGas: bigint
+  /** left in the block for EVM transactions */
+  readonly gasLimit: bigint
+  /** left in the block for native transactions */
+  readonly nativeGasLimit: bigint
+  readonly maxBytes: number
+}
+
+/** Gas below which no transaction can start: of Ethereum's, and of native ones (a signature and a short message). */
+const MINIMUM_GAS = 21_000n
+const MINIMUM_NATIVE_GAS = 5_000n
+
+interface BuildLimits {
+  /** bytes that data.txs may hold, see `encodedTxSize` */
+  readonly maxTxBytes: number
+  /** milliseconds that building may take before the block is closed with what it has */
+  readonly budgetMs: number
+  /** of the blocks before and this one */
+  readonly postponed: PostponedTransactions
+  /** milliseconds, monotonic */
+  readonly now: () => number
+}
+
+/** Codes of failures that may pass: the pool follows nonces, balances and the base fee, and offers the transaction again. */
+const PASSING_CODES: ReadonlySet<number> = new Set(
+  [SDK_ERRORS.wrongSequence, SDK_ERRORS.insufficientFunds, SDK_ERRORS.insufficientFee].map(([code]) => code),
+)
+
+/**
+ * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes,
+ * time or candidates run out. When a transaction cannot start, or too little gas of its kind or for precompiles is left, its
+ * sender's later ones are left out of this block too. The time budget decides what the proposer puts into the block; it is no part
+ * of the result, which every node computes from the block alone.
+ * @returns the block's data.txs
+ */
+export async function fillBlock(
+  execution: BlockExecution,
+  source: CandidateSource,
+  limits: BuildLimits,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+): Promise<Uint8Array[]> {
+  const deadline = limits.now() + limits.budgetMs
+  const stoppedSenders = new Set<string>()
+  const txs: Uint8Array[] = []
+  const unexecutable: Hash[] = []
+  const fullLane = execution.nativeGasLeft()
+  let bytesLeft = limits.maxTxBytes
+  let isFirst = true
+  const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
+  while (!isFull() && limits.now() < deadline) {
+    const candidates = await source.candidates({
+      baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,
+      height: execution.seed.number,
+      isFirst,
+      gasLimit: execution.gasLeft(),
+      nativeGasLimit: execution.nativeGasLeft(),
+      maxBytes: bytesLeft,
+    })
+    if (candidates.length === 0) break
+    isFirst = false
+    for (const { raw, hash, sender } of candidates) {
+      if (isFull() || limits.now() >= deadline) break
+      const key = bytesKey(sender)
+      const size = encodedTxSize(raw.length)
+      const precompileGas = execution.precompileGas()
+      const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
+      if (isFutile || stoppedSenders.has(key) || size > bytesLeft) {
+        stoppedSenders.add(key)
+        continue
+      }
+      const entry = readEntry(raw, chain, { hash, sender })
+      if (!hasRoom(entry, execution)) {
+        stoppedSenders.add(key)
+        continue
+      }
+      const result = await execution.tryApply(entry)
+      if (result.kind === 'skipped') {
+        if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
+        if ('native' in entry && !mayStartLater(result, execution.nativeGasLeft() < fullLane)) unexecutable.push(hash)
+        stoppedSenders.add(key)
+        continue
+      }
+      limits.postponed.delete(hash)
+      bytesLeft -= size
+      txs.push(raw)
+    }
+  }
+  // They pay nothing: without this, each would take time again in every block.
+  if (unexecutable.length > 0) source.unexecutable?.(unexecutable)
+  return txs
+}
+
+/** @param isLaneUsed whether transactions before it have used gas of its kind */
+function mayStartLater(
+  { reason, codespace, code }: Extract<EntryResult, { readonly kind: 'skipped' }>,
+  isLaneUsed: boolean,
+) {
+  return reason === LANE_FULL.message ? isLaneUsed : codespace === 'sdk' && PASSING_CODES.has(code)
+}
+
+/** Whether enough gas for an EVM transaction may be left. For a native one its execution checks that first. */
+function hasRoom(entry: Entry, execution: BlockExecution): boolean {
+  return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
+}
+
+/** A postponed transaction is tried again when a sixteenth of the precompile gas limit more is left: that bounds the tries. */
+const STEPS = 16n
+const MOST_TRANSACTIONS = 10_000
+
+/**
+ * Transactions that failed for want of precompile gas while a block was built, and how much gas was left. A try costs time that
+ * nobody pays for, so each is tried again only where clearly more is left. Kept for the life of the process.
+ */
+export class PostponedTransactions {
+  readonly #step: bigint
+  readonly #leftWhenTried = new Map<string, bigint>()
+
+  /** @param limit a block's precompile gas limit */
+  constructor(limit: bigint) {
+    this.#step = limit / STEPS
+  }
+
+  /** @param left precompile gas of a block where others have used some */
+  shouldRetry(hash: Hash, left: bigint): boolean {
+    const before = this.#leftWhenTried.get(bytesKey(hash))
+    return before === undefined || left >= before + this.#step
+  }
+
+  /** @param left precompile gas of the block when the transaction began */
+  add(hash: Hash, left: bigint): void {
+    const { size } = this.#leftWhenTried
+    if (size >= MOST_TRANSACTIONS) this.#leftWhenTried.delete(this.#leftWhenTried.keys().next().value!)
+    this.#leftWhenTried.set(bytesKey(hash), left)
+  }
+
+  delete(hash: Hash): void {
+    this.#leftWhenTried.delete(bytesKey(hash))
+  }
+}
+
+/**
+ * Why a proposed block's entries are invalid, without executing it: one that no state could ever start (bytes, signature, chain
+ * ID, intrinsic gas), or all of them exceed the block's gas at their cheapest. Entries that a state may start are
+ * allowed to fail when their turn comes.
+ * @param nativeCosts of the state before the block
+ */
+export function checkEntries(
+  entries: readonly Entry[],
+  height: number,
+  chain: Pick<ChainConfig, 'forks' | 'blockGasLimit' | 'maxBlockBytes'>,
+  nativeCosts: GasParams = DEFAULT_AUTH_PARAMS,
+): string | undefined {
+  const fork = forkAt(chain, height)
+  let bytes = 0
+  let gas = 0n
+  let nativeGas = 0n
+  for (const [position, entry] of entries.entries()) {
+    if ('reason' in entry) return `transaction ${position}: ${entry.reason}`
+    if ('native' in entry) {
+      bytes += entry.native.raw.length
+      nativeGas += laneGas(entry.native, nativeCosts)
+      continue
+    }
+    const { transaction } = entry
+    const intrinsic = intrinsicGas(transaction, fork)
+    const floor = floorDataGas(transaction.data, fork)
+    const minimum = intrinsic > floor ? intrinsic : floor
+    if (transaction.gasLimit < minimum) {
+      return `transaction ${position}: intrinsic gas too low: gas ${transaction.gasLimit}, minimum needed ${minimum}`
+    }
+    bytes += transaction.raw.length
+    gas += leastGasUsed(intrinsic, floor)
+  }
+  if (bytes > chain.maxBlockBytes) return `the transactions take ${bytes} bytes, at most ${chain.maxBlockBytes} fit`
+  if (gas > chain.blockGasLimit) return `the transactions need ${gas} gas, the block has ${chain.blockGasLimit}`
+  const lane = nativeGasLimit(chain.blockGasLimit)
+  if (nativeGas > lane) return `the native transactions need ${nativeGas} gas, the block has ${lane} for them`
+  return undefined
+}
+
+/** EIP-3529: refunds give back at most a fifth of the gas; EIP-7623: the data's price is a floor. */
+function leastGasUsed(intrinsic: bigint, floor: bigint): bigint {
+  const charged = intrinsic - intrinsic / 5n
+  return charged > floor ? charged : floor
+}
