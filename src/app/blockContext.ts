@@ -1,15 +1,15 @@
 import { blobBaseFee, nextBaseFee } from '../chain/baseFee.ts'
 import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import { type EthereumHeader } from '../chain/ethereumBlock.ts'
-import { type ChainReader } from '../chain/store.ts'
-import { type BlockContext } from '../evm/engine.ts'
-import { type Rules } from '../evm/rules.ts'
+import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import type { ChainReader } from '../chain/store.ts'
+import type { BlockContext } from '../evm/engine.ts'
+import type { Rules } from '../evm/rules.ts'
 import { CONSENSUS_PARAMS, maxBlockGas } from '../modules/consensus/params.ts'
 import { feeMarketOf } from '../modules/feemarket/params.ts'
-import { type Address } from '../primitives/address.ts'
+import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { type NativeStore } from '../state/world.ts'
+import type { NativeStore } from '../state/world.ts'
 
 /** BLOCKHASH reaches this many blocks back. */
 const BLOCK_HASH_WINDOW = 256

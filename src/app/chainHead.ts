@@ -1,10 +1,10 @@
-import { type RankedValidatorSet, type ValidatorSet } from '../chain/consensus/types.ts'
-import { type EthereumHeader } from '../chain/ethereumBlock.ts'
-import { type ChainReader } from '../chain/store.ts'
-import { type HeadRecord } from '../chain/writeBlock.ts'
-import { type Hash } from '../primitives/hash.ts'
-import { createRankedSet, incrementPriorities, updateValidators } from '../chain/consensus/validatorPriorities.ts'
-import { type ValidatorUpdate } from '../consensus/application.ts'
+import type { RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
+import { createRankedSet, incrementPriorities, updateValidators } from '../chain/consensus/validatorSet.ts'
+import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import type { ChainReader } from '../chain/store.ts'
+import type { HeadRecord } from '../chain/writeBlock.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
+import type { Hash } from '../primitives/hash.ts'
 
 /** The newest published block, as the next one builds on it. */
 export interface ChainHead {

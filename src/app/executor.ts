@@ -1,7 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { dropBlockBodies } from '../chain/dropBlocks.ts'
-import type { ChainReader } from '../chain/reader.ts'
-import { openChainReader } from '../chain/store.ts'
+import { type ChainReader, dropBlockBodies, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'

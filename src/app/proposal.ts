@@ -1,6 +1,5 @@
-import { type ChainConfig, forkAt } from '../chain/chainConfig.ts'
-import { encodedTxSize } from '../chain/consensus/consensusParams.ts'
-import { nativeGasLimit } from '../chain/nativeLane.ts'
+import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
+import { encodedTxSize } from '../chain/consensus/wire.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'

@@ -1,4 +1,4 @@
-import { runningParams } from '../../app/runningParams.ts'
+import { runningParams } from '../../app/blockContext.ts'
 import { nextBaseFee } from '../../chain/baseFee.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
 import { decimalOf } from '../../primitives/decimal.ts'
