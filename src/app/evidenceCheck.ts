@@ -4,7 +4,7 @@ import { checkDuplicateVote, evidenceSize } from '../chain/consensus/evidence.ts
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
-import { isCommitted } from '../modules/evidence/committedEvidence.ts'
+import { isCommitted } from '../modules/evidence/evidence.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { NativeStore } from '../state/world.ts'
 

@@ -9,14 +9,12 @@ import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { mint } from '../modules/bank/ledger.ts'
 import { BANK_PARAMS, initBank, Metadata } from '../modules/bank/params.ts'
 import { initConsensus } from '../modules/consensus/initConsensus.ts'
-import { initDistribution } from '../modules/distribution/initDistribution.ts'
 import { DISTRIBUTION_PARAMS } from '../modules/distribution/params.ts'
 import { initErc20 } from '../modules/erc20/initErc20.ts'
 import { initFeemarket } from '../modules/feemarket/initFeemarket.ts'
 import { initGov } from '../modules/gov/initGov.ts'
-import { initMint } from '../modules/mint/initMint.ts'
+import { initMint } from '../modules/mint/minter.ts'
 import { MINT_PARAMS } from '../modules/mint/params.ts'
-import { initSlashing } from '../modules/slashing/initSlashing.ts'
 import { SLASHING_PARAMS } from '../modules/slashing/params.ts'
 import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts'
 import { ZERO_ADDRESS } from '../primitives/address.ts'
@@ -69,8 +67,8 @@ export function applyGenesis(world: WorldState, { accounts, timeMs, modules, con
     sendEnabled: [],
     metadata: modules.bank.denom_metadata.map((metadata) => Metadata.fromJson(metadata, NO_TYPES)),
   })
-  initDistribution(world.native, DISTRIBUTION_PARAMS.type.fromJson(modules.distribution.params, NO_TYPES))
-  initSlashing(world.native, SLASHING_PARAMS.type.fromJson(modules.slashing.params, NO_TYPES))
+  DISTRIBUTION_PARAMS.set(world.native, DISTRIBUTION_PARAMS.type.fromJson(modules.distribution.params, NO_TYPES))
+  SLASHING_PARAMS.set(world.native, SLASHING_PARAMS.type.fromJson(modules.slashing.params, NO_TYPES))
   initMint(world.native, {
     params: MINT_PARAMS.type.fromJson(modules.mint.params, NO_TYPES),
     inflation: parseDecimal(modules.mint.minter.inflation)!,

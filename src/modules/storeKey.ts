@@ -1,5 +1,6 @@
 import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
+import type { NativeStore } from '../state/world.ts'
 
 /** Modules with entries in the native store. */
 export type ModuleName =
@@ -44,4 +45,21 @@ export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Addre
   const out: Address[] = []
   for (let at = prefix.length; at < key.length; at += 1 + key[at]!) out.push(key.slice(at + 1, at + 1 + key[at]!))
   return out
+}
+
+/** Where a walk over entries starts, itself included, and whether it goes backwards. */
+export interface AddressWalk<Start = Address> {
+  readonly start?: Start
+  readonly reverse?: boolean
+}
+
+/** Entries whose keys are `prefix` and addresses, in order of these; `start` has addresses that may follow the prefix. */
+export function* addressEntries(
+  native: Pick<NativeStore, 'range'>,
+  prefix: Uint8Array,
+  { start, reverse = false }: AddressWalk<Address | readonly Address[]> = {},
+): IterableIterator<readonly [addresses: readonly Address[], value: Uint8Array]> {
+  const first = start instanceof Uint8Array ? [start] : start
+  const options = { reverse, ...(first && { start: addressesKey(prefix, ...first) }) }
+  for (const [key, value] of native.range(prefix, options)) yield [addressesOf(key, prefix), value]
 }

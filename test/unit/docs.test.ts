@@ -9,7 +9,7 @@ import { BANK_GAS } from '../../src/modules/bank/messages.ts'
 import { DISTRIBUTION_GAS } from '../../src/modules/distribution/gas.ts'
 import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/gas.ts'
-import { SLASHING_GAS } from '../../src/modules/slashing/gas.ts'
+import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../src/modules/staking/gas.ts'
 import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeTokenGas.ts'
 

@@ -1,32 +1,63 @@
-import { type Decimal, decimalOf, divide, multiply, ONE } from '../../primitives/decimal.ts'
-import { decimal, defineMessage, type ValueOf } from '../../primitives/protoSchema.ts'
+import { type Decimal, decimalOf, divide, formatDecimal, multiply, ONE, truncate } from '../../primitives/decimal.ts'
+import { decimal, defineMessage } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { getSupply } from '../bank/ledger.ts'
-import type { ReadContext } from '../context.ts'
-import { BONDED_POOL } from '../moduleAccounts.ts'
+import { mintCoins, sendCoins } from '../bank/send.ts'
+import { event, type ModuleContext, type ReadContext } from '../context.ts'
+import { BONDED_POOL, FEE_COLLECTOR, MINT } from '../moduleAccounts.ts'
 import { moduleStoreKey } from '../storeKey.ts'
-import type { MintParams } from './params.ts'
+import { MINT_PARAMS, type MintParams } from './params.ts'
 
-/** cosmos.mint.v1beta1.Minter */
-export const Minter = defineMessage('cosmos.mint.v1beta1.Minter', {
-  inflation: decimal(1),
-  annualProvisions: decimal(2),
-})
-export type Minter = ValueOf<typeof Minter>
-
-/** The SDK's MinterKey (x/mint/types/keys.go); the value is the inflation alone, what it makes of a year follows from it. */
+/** The SDK's MinterKey (x/mint/types/keys.go); the value is the inflation alone, the annual provisions follow from it. */
 const INFLATION_KEY = moduleStoreKey('mint', Uint8Array.of(0x00))
 const Inflation = defineMessage('coind.mint.Inflation', { inflation: decimal(1) })
 
-/** The yearly rate at which coins are minted; 0 where none was ever set. */
-export function getInflation(native: Pick<NativeStore, 'get'>): Decimal {
-  const value = native.get(INFLATION_KEY)
-  return value === undefined ? 0n : Inflation.decode(value).inflation
+/** Writes the module's part of block 0. */
+export function initMint(
+  native: Pick<NativeStore, 'set' | 'delete'>,
+  { params, inflation }: { readonly params: MintParams; readonly inflation: Decimal },
+): void {
+  MINT_PARAMS.set(native, params)
+  putInflation(native, inflation)
 }
 
-export function putInflation(native: Pick<NativeStore, 'set' | 'delete'>, inflation: Decimal): void {
-  if (inflation === 0n) native.delete(INFLATION_KEY)
-  else native.set(INFLATION_KEY, Inflation.encode({ inflation }))
+/**
+ * Mints a block's part of the year's coins and gives them to the fee collector (x/mint/abci.go). Without inflation nothing is
+ * written.
+ */
+export function beginMint(context: ModuleContext): void {
+  const { world } = context
+  const params = MINT_PARAMS.get(world.native)
+  const before = getInflation(world.native)
+  if (before === 0n && params.inflationMax === 0n) return
+  const bonded = bondedRatio(context)
+  const inflation = nextInflation(before, params, bonded)
+  if (inflation !== before) putInflation(world.native, inflation)
+  const provisions = annualProvisions(context)
+  const amount = truncate(provisions / params.blocksPerYear)
+  if (amount === 0n) return
+  mintCoins(context, MINT, amount)
+  const failure = sendCoins(context, MINT, FEE_COLLECTOR, amount)
+  if (failure !== undefined) throw new Error(`minted coins cannot be moved: ${failure.message}`)
+  world.emitEvent(
+    event('mint', {
+      bonded_ratio: formatDecimal(bonded),
+      inflation: formatDecimal(inflation),
+      annual_provisions: formatDecimal(provisions),
+      amount: `${amount}`,
+    }),
+  )
+}
+
+/**
+ * The rate of the next block (x/mint/types/minter.go, NextInflationRate): it rises while less than the goal's part of all coins is
+ * bonded, and falls while more is.
+ */
+export function nextInflation(inflation: Decimal, params: MintParams, bonded: Decimal): Decimal {
+  const yearly = multiply(ONE - divide(bonded, params.goalBonded), params.inflationRateChange)
+  const next = inflation + divide(yearly, decimalOf(params.blocksPerYear))
+  if (next > params.inflationMax) return params.inflationMax
+  return next < params.inflationMin ? params.inflationMin : next
 }
 
 /** acoin that a year at this rate mints. */
@@ -40,13 +71,13 @@ export function bondedRatio({ world }: ReadContext): Decimal {
   return supply === 0n ? 0n : decimalOf(world.getBalance(BONDED_POOL)) / supply
 }
 
-/**
- * The rate of the next block (x/mint/types/minter.go, NextInflationRate): it moves towards what has the goal's part of all
- * coins bonded.
- */
-export function nextInflation(inflation: Decimal, params: MintParams, bonded: Decimal): Decimal {
-  const yearly = multiply(ONE - divide(bonded, params.goalBonded), params.inflationRateChange)
-  const next = inflation + divide(yearly, decimalOf(params.blocksPerYear))
-  if (next > params.inflationMax) return params.inflationMax
-  return next < params.inflationMin ? params.inflationMin : next
+/** The yearly rate at which coins are minted; 0 where none was ever set. */
+export function getInflation(native: Pick<NativeStore, 'get'>): Decimal {
+  const value = native.get(INFLATION_KEY)
+  return value === undefined ? 0n : Inflation.decode(value).inflation
+}
+
+function putInflation(native: Pick<NativeStore, 'set' | 'delete'>, inflation: Decimal): void {
+  if (inflation === 0n) native.delete(INFLATION_KEY)
+  else native.set(INFLATION_KEY, Inflation.encode({ inflation }))
 }

@@ -1,8 +1,7 @@
 import type { ReadContext } from '../context.ts'
 import { consensusAddressOf, getValidatorByConsensus, validators } from '../staking/validators.ts'
-import { countBits, missedCount } from './missedBlocks.ts'
 import { SLASHING_PARAMS } from './params.ts'
-import { getSigningRecord, signingRecords } from './signingInfo.ts'
+import { countBits, getSigningRecord, missedCount, signingRecords } from './signingInfo.ts'
 
 /**
  * What always holds of signing infos, over the whole state.

@@ -1,11 +1,10 @@
 import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import { defineMessage, embedded, string, type ValueOf } from '../../primitives/protoSchema.ts'
-import { requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
-import { SLASHING_GAS } from './gas.ts'
-import { clearAllMissed } from './missedBlocks.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
+import { updateParamsHandler } from '../updateParams.ts'
+import { unjailValidator } from './jail.ts'
 import { SLASHING_PARAMS, SlashingParams, validateSlashingParams } from './params.ts'
-import { unjailValidator } from './unjail.ts'
+import { clearAllMissed } from './signingInfo.ts'
 
 export const MsgUnjail = defineMessage('cosmos.slashing.v1beta1.MsgUnjail', { validatorAddr: string(1) })
 export type MsgUnjail = ValueOf<typeof MsgUnjail>
@@ -18,7 +17,8 @@ export const MsgUpdateParams = defineMessage('cosmos.slashing.v1beta1.MsgUpdateP
 export type MsgUpdateParams = ValueOf<typeof MsgUpdateParams>
 export const MsgUpdateParamsResponse = defineMessage('cosmos.slashing.v1beta1.MsgUpdateParamsResponse', {})
 
-const EMPTY_ANSWER = new Uint8Array(0)
+/** Gas of the module's messages; unjailing changes a validator's place in the order of powers. */
+export const SLASHING_GAS = { unjail: 40_000n, updateParams: 12_000n } as const
 
 /** All of x/slashing/keeper/msg_server.go. */
 export const SLASHING_MESSAGES: readonly MessageHandler[] = [
@@ -34,25 +34,18 @@ export const SLASHING_MESSAGES: readonly MessageHandler[] = [
     },
     gas: () => SLASHING_GAS.unjail,
     run: (context, { validatorAddr }) =>
-      unjailValidator(context, parseAddress(validatorAddr, BECH32_OPERATOR)) ?? EMPTY_ANSWER,
+      unjailValidator(context, parseAddress(validatorAddr, BECH32_OPERATOR)) ?? EMPTY_RESPONSE,
   }),
-  defineHandler<MsgUpdateParams>({
+  updateParamsHandler<SlashingParams>({
     type: MsgUpdateParams,
     response: MsgUpdateParamsResponse,
     aminoName: 'cosmos-sdk/x/slashing/MsgUpdateParams',
     module: 'slashing',
-    signers: ({ authority }) => [parseAddress(authority)],
-    validate: ({ authority }) => {
-      parseAddress(authority)
-      return undefined
-    },
-    gas: () => SLASHING_GAS.updateParams,
-    run: ({ world: { native } }, { authority, params }) => {
-      const refused = requireAuthority(authority) ?? validateSlashingParams(params)
-      if (refused !== undefined) return refused
+    gas: SLASHING_GAS.updateParams,
+    check: validateSlashingParams,
+    set: (native, params) => {
       if (params.signedBlocksWindow !== SLASHING_PARAMS.get(native).signedBlocksWindow) clearAllMissed(native)
       SLASHING_PARAMS.set(native, params)
-      return EMPTY_ANSWER
     },
   }),
 ]

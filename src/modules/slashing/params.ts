@@ -2,7 +2,6 @@ import { ONE, round } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, duration, int64, type ValueOf } from '../../primitives/protoSchema.ts'
 import { defineParams } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { PARAMS_KEY } from './keys.ts'
 
 /** cosmos.slashing.v1beta1.Params */
 export const SlashingParams = defineMessage('cosmos.slashing.v1beta1.Params', {
@@ -15,7 +14,8 @@ export const SlashingParams = defineMessage('cosmos.slashing.v1beta1.Params', {
 })
 export type SlashingParams = ValueOf<typeof SlashingParams>
 
-export const SLASHING_PARAMS = defineParams('slashing', PARAMS_KEY, SlashingParams)
+/** Under the SDK's ParamsKey (x/slashing/types/keys.go). */
+export const SLASHING_PARAMS = defineParams('slashing', Uint8Array.of(0x00), SlashingParams)
 
 /** Blocks of a window that a validator may miss. */
 export function maxMissed({ signedBlocksWindow, minSignedPerWindow }: SlashingParams): bigint {

@@ -1,20 +1,35 @@
-import { bool, defineMessage, int64, timestamp, type ValueOf } from '../../primitives/protoSchema.ts'
+import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
+import { bigIntToMinimalBytes, bytesKey, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
+import { bool, defineMessage, int64, string, timestamp, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey } from '../storeKey.ts'
-import { SIGNING_INFO_PREFIX } from './keys.ts'
+import type { ModuleContext, ReadContext } from '../context.ts'
+import { type AddressWalk, addressEntries, addressesKey, moduleStoreKey } from '../storeKey.ts'
+import { SLASHING_PARAMS } from './params.ts'
+
+/*
+ * What is stored of a validator's signing: its signing info and the blocks that it missed in its window. Keys have the SDK's
+ * prefixes (x/slashing/types/keys.go); the last one is ours.
+ */
+
+/** consensus address -> signing info */
+export const SIGNING_INFO_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x01))
+/** consensus address, number of the chunk -> bits of missed blocks */
+const MISSED_CHUNK_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x02))
+/** consensus address -> number of missed blocks; absent when there are none */
+const MISSED_COUNT_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x04))
 
 /**
- * What is known of a validator's signing: the SDK's ValidatorSigningInfo without what changes by itself (the index offset
- * follows from the height) and without the number of missed blocks (see `missedBlocks.ts`).
+ * The SDK's ValidatorSigningInfo without what follows from other entries: the index offset (from the height) and the number of
+ * missed blocks ({@link missedCount}).
  */
 const SigningRecord = defineMessage('coind.slashing.SigningRecord', {
-  /** of the block at whose end it last got bonded */
+  /** of the block at whose end it was last bonded */
   startHeight: int64(1),
   /** nanoseconds since the epoch */
   jailedUntil: timestamp(2),
   tombstoned: bool(3),
 })
-export type SigningRecord = ValueOf<typeof SigningRecord>
+type SigningRecord = ValueOf<typeof SigningRecord>
 
 export function getSigningRecord(
   native: Pick<NativeStore, 'get'>,
@@ -32,24 +47,156 @@ export function putSigningRecord(
   native.set(addressesKey(SIGNING_INFO_PREFIX, consensusAddress), SigningRecord.encode(record))
 }
 
-/** Where a walk starts, a consensus address, itself included, and whether it goes backwards. */
-export interface SigningWalk {
-  readonly start?: Uint8Array
-  readonly reverse?: boolean
-}
-
 /** All of them in order of consensus addresses. */
 export function* signingRecords(
   native: Pick<NativeStore, 'range'>,
-  { start, reverse = false }: SigningWalk = {},
+  walk?: AddressWalk,
 ): IterableIterator<readonly [consensusAddress: Uint8Array, record: SigningRecord]> {
-  const options = { reverse, ...(start && { start: addressesKey(SIGNING_INFO_PREFIX, start) }) }
-  for (const [key, value] of native.range(SIGNING_INFO_PREFIX, options)) {
-    yield [key.slice(SIGNING_INFO_PREFIX.length + 1), SigningRecord.decode(value)]
+  for (const [[consensusAddress], value] of addressEntries(native, SIGNING_INFO_PREFIX, walk)) {
+    yield [consensusAddress!, SigningRecord.decode(value)]
   }
+}
+
+/**
+ * Hook of staking: a validator is bonded, for the first time or again, and its window starts anew
+ * (x/slashing/keeper/hooks.go, AfterValidatorBonded).
+ */
+export function afterValidatorBonded(
+  { world: { native }, block }: ModuleContext,
+  consensusAddress: Uint8Array,
+  _operator: Address,
+): void {
+  const known = getSigningRecord(native, consensusAddress) ?? { jailedUntil: 0n, tombstoned: false }
+  putSigningRecord(native, consensusAddress, { ...known, startHeight: BigInt(block.height) })
 }
 
 /** Place in its window of the block before `height`, by how many blocks passed since the validator was bonded. */
 export function windowIndex({ startHeight }: SigningRecord, height: number, window: bigint): number {
   return Number((BigInt(height) - startHeight) % window)
+}
+
+/*
+ * Which blocks of its window a validator missed: one bit a block, in chunks, and how many. A chunk without bits and a count
+ * of 0 are not stored, so nothing is stored of validators that sign.
+ */
+const CHUNK_BITS = 1024
+const CHUNK_BYTES = CHUNK_BITS / 8
+
+export function missedCount(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): number {
+  const value = native.get(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
+  return value === undefined ? 0 : Number(bytesToBigInt(value))
+}
+
+/** Whether the block at `index` of the window was missed. */
+export function isMissed(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array, index: number): boolean {
+  const chunk = native.get(chunkKey(consensusAddress, index))
+  return chunk !== undefined && (chunk[byteOf(index)]! & maskOf(index)) !== 0
+}
+
+/** Changes the bit at `index` to its opposite, and the count with it. @returns how many bits are set now */
+export function flipMissed(
+  native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
+  consensusAddress: Uint8Array,
+  index: number,
+): number {
+  const key = chunkKey(consensusAddress, index)
+  const chunk = native.get(key)?.slice() ?? new Uint8Array(CHUNK_BYTES)
+  const at = byteOf(index)
+  chunk[at] = chunk[at]! ^ maskOf(index)
+  if (chunk.every((byte) => byte === 0)) native.delete(key)
+  else native.set(key, chunk)
+  const count = missedCount(native, consensusAddress) + ((chunk[at]! & maskOf(index)) === 0 ? -1 : 1)
+  const countKey = addressesKey(MISSED_COUNT_PREFIX, consensusAddress)
+  if (count === 0) native.delete(countKey)
+  else native.set(countKey, bigIntToMinimalBytes(BigInt(count)))
+  return count
+}
+
+/** Forgets what a validator missed. */
+export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, consensusAddress: Uint8Array): void {
+  for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))]) native.delete(key)
+  native.delete(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
+}
+
+/** Forgets what all validators missed: bits of one window mean nothing in another. */
+export function clearAllMissed(native: Pick<NativeStore, 'delete' | 'range'>): void {
+  for (const consensusAddress of [...missingAddresses(native)]) clearMissed(native, consensusAddress)
+}
+
+/** Validators with missed blocks, as keys of their consensus addresses. */
+export function missingValidators(native: Pick<NativeStore, 'range'>): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const consensusAddress of missingAddresses(native)) found.add(bytesKey(consensusAddress))
+  return found
+}
+
+/** The number of bits that are set, for checks. */
+export function countBits(native: Pick<NativeStore, 'range'>, consensusAddress: Uint8Array): number {
+  let count = 0
+  for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))) {
+    for (const byte of chunk) for (let rest = byte; rest !== 0; rest &= rest - 1) count++
+  }
+  return count
+}
+
+function* missingAddresses(native: Pick<NativeStore, 'range'>): IterableIterator<Uint8Array> {
+  for (const [[consensusAddress]] of addressEntries(native, MISSED_COUNT_PREFIX)) yield consensusAddress!
+}
+
+function chunkKey(consensusAddress: Uint8Array, index: number): Uint8Array {
+  const number = new Uint8Array(8)
+  new DataView(number.buffer).setBigUint64(0, BigInt(Math.floor(index / CHUNK_BITS)))
+  return concatBytes(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress), number)
+}
+
+function byteOf(index: number): number {
+  return Math.floor((index % CHUNK_BITS) / 8)
+}
+
+function maskOf(index: number): number {
+  return 1 << (index % 8)
+}
+
+/** cosmos.slashing.v1beta1.ValidatorSigningInfo, which queries show */
+export const ValidatorSigningInfo = defineMessage('cosmos.slashing.v1beta1.ValidatorSigningInfo', {
+  /** bech32 of the consensus address */
+  address: string(1),
+  startHeight: int64(2),
+  indexOffset: int64(3),
+  jailedUntil: timestamp(4),
+  tombstoned: bool(5),
+  missedBlocksCounter: int64(6),
+})
+export type ValidatorSigningInfo = ValueOf<typeof ValidatorSigningInfo>
+
+/** A validator's signing info in the SDK's form; undefined when it was never bonded. */
+export function signingInfo(context: ReadContext, consensusAddress: Uint8Array): ValidatorSigningInfo | undefined {
+  const record = getSigningRecord(context.world.native, consensusAddress)
+  return record && infoOf(context, consensusAddress, record)
+}
+
+/** All of them in order of consensus addresses. */
+export function* signingInfos(
+  context: ReadContext,
+  walk?: AddressWalk,
+): IterableIterator<readonly [consensusAddress: Uint8Array, info: ValidatorSigningInfo]> {
+  for (const [consensusAddress, record] of signingRecords(context.world.native, walk)) {
+    yield [consensusAddress, infoOf(context, consensusAddress, record)]
+  }
+}
+
+function infoOf(
+  { world: { native }, block }: ReadContext,
+  consensusAddress: Uint8Array,
+  record: SigningRecord,
+): ValidatorSigningInfo {
+  const { signedBlocksWindow } = SLASHING_PARAMS.get(native)
+  return {
+    address: toBech32(consensusAddress, BECH32_CONSENSUS),
+    startHeight: record.startHeight,
+    indexOffset: BigInt(windowIndex(record, block.height, signedBlocksWindow)),
+    jailedUntil: record.jailedUntil,
+    tombstoned: record.tombstoned,
+    missedBlocksCounter: BigInt(missedCount(native, consensusAddress)),
+  }
 }

@@ -8,11 +8,10 @@ import { addDelegation } from './addDelegation.ts'
 import { checkCommissionRates, checkMinimumRate } from './commission.ts'
 import { checkDescription, isEmptyDescription } from './description.ts'
 import { stakingError } from './errors.ts'
-import { setOperator } from './operators.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { coinText, operatorText } from './stakingEvents.ts'
 import type { CommissionRates, Description } from './types.ts'
-import { consensusAddressOf, getValidator, getValidatorByConsensus, putValidator } from './validators.ts'
+import { consensusAddressOf, getValidator, getValidatorByConsensus, putValidator, setOperator } from './validators.ts'
 
 export interface NewValidator {
   readonly operator: Address

@@ -3,18 +3,20 @@ import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import type { JsonContext } from '../../primitives/protoScalars.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterDelegationModified, afterValidatorCreated, beforeDelegationCreated } from '../distribution/hooks.ts'
-import { afterValidatorBonded } from '../slashing/hooks.ts'
+import { afterValidatorBonded } from '../slashing/signingInfo.ts'
 import { type Delegation, putDelegation } from './delegations.ts'
-import { setLastPower, setLastTotalPower } from './lastPowers.ts'
-import { getOperator, setOperator } from './operators.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { validatorFromSdk } from './sdkForms.ts'
 import { Ed25519PubKey, Params, SdkDelegation, SdkValidator } from './types.ts'
 import {
   consensusAddressOf,
+  getOperator,
   getValidator,
   potentialPower,
   putValidator,
+  setLastPower,
+  setLastTotalPower,
+  setOperator,
   takeSetChanged,
   type Validator,
 } from './validators.ts'

@@ -6,15 +6,16 @@ import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { allDelegations, delegationsTo } from './delegations.ts'
 import { heightKey, indexedHeights } from './heightIndex.ts'
 import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
-import { getLastTotalPower, lastPowers } from './lastPowers.ts'
 import { type Due, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
 import { operatorText } from './stakingEvents.ts'
 import { allUnbondings, unbondingsFrom } from './unbonding.ts'
 import {
   consensusAddressOf,
+  getLastTotalPower,
   getValidator,
   getValidatorByConsensus,
+  lastPowers,
   placeInPowerIndex,
   type Validator,
   validators,

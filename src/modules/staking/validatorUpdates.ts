@@ -3,9 +3,8 @@ import { bytesKey } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
-import { afterValidatorBonded } from '../slashing/hooks.ts'
+import { afterValidatorBonded } from '../slashing/signingInfo.ts'
 import { POWER_INDEX } from './keys.ts'
-import { lastPowers, setLastPower, setLastTotalPower } from './lastPowers.ts'
 import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
 import { moveBetweenPools } from './pools.ts'
 import { dequeue, enqueue } from './queue.ts'
@@ -13,8 +12,11 @@ import { nextUnbondingId } from './unbondingIds.ts'
 import {
   consensusAddressOf,
   getValidator,
+  lastPowers,
   potentialPower,
   putValidator,
+  setLastPower,
+  setLastTotalPower,
   takeSetChanged,
   type Validator,
 } from './validators.ts'

@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bytesKey, bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import {
@@ -14,9 +14,16 @@ import {
   uint64,
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
+import type { ModuleContext } from '../context.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
-import { powerKey, SET_CHANGED, VALIDATORS } from './keys.ts'
-import { getOperator } from './operators.ts'
+import {
+  LAST_POWERS,
+  LAST_TOTAL_POWER,
+  OPERATORS_BY_CONSENSUS_ADDRESS,
+  powerKey,
+  SET_CHANGED,
+  VALIDATORS,
+} from './keys.ts'
 import { Description } from './types.ts'
 
 export type BondStatus = 'unbonded' | 'unbonding' | 'bonded'
@@ -199,4 +206,57 @@ function decodeValidator(operator: Address, value: Uint8Array): Validator {
   }
   decoded.set(value, validator)
   return validator
+}
+
+/** Takes a validator's power away, from the end of the block on; nothing for one that is jailed or does not exist. */
+export function jail(context: ModuleContext, consensusAddress: Uint8Array): void {
+  setJailed(context, consensusAddress, true)
+}
+
+/** Lets a validator have power again; whether it may is slashing's to say. */
+export function unjail(context: ModuleContext, consensusAddress: Uint8Array): void {
+  setJailed(context, consensusAddress, false)
+}
+
+function setJailed({ world: { native } }: ModuleContext, consensusAddress: Uint8Array, jailed: boolean): void {
+  const validator = getValidatorByConsensus(native, consensusAddress)
+  if (validator !== undefined && validator.jailed !== jailed) putValidator(native, { ...validator, jailed })
+}
+
+/**
+ * Operator address of the validator with this consensus address (first 20 bytes of sha256 of its ed25519 key), also of one that
+ * was removed since; undefined for a key that no validator ever had.
+ */
+export function getOperator(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Address | undefined {
+  return native.get(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress))
+}
+
+export function setOperator(native: Pick<NativeStore, 'set'>, consensusAddress: Uint8Array, operator: Address): void {
+  native.set(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress), operator)
+}
+
+/** @param power that consensus is told of; 0 forgets the validator */
+export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {
+  const key = addressesKey(LAST_POWERS, operator)
+  if (power === 0n) native.delete(key)
+  else native.set(key, bigIntToBytes(power, 8))
+}
+
+/** The validators that consensus has from the next block but one on, in order of their operators' addresses. */
+export function* lastPowers(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<{ readonly operator: Address; readonly power: bigint }> {
+  for (const [key, value] of native.range(LAST_POWERS)) {
+    yield { operator: addressesOf(key, LAST_POWERS)[0]!, power: bytesToBigInt(value) }
+  }
+}
+
+/** The sum of last powers. */
+export function getLastTotalPower(native: Pick<NativeStore, 'get'>): bigint {
+  const value = native.get(LAST_TOTAL_POWER)
+  return value === undefined ? 0n : bytesToBigInt(value)
+}
+
+export function setLastTotalPower(native: Pick<NativeStore, 'set'>, power: bigint): void {
+  native.set(LAST_TOTAL_POWER, bigIntToBytes(power, 8))
 }

@@ -1,7 +1,6 @@
 import * as messages from '../../modules/slashing/messages.ts'
 import { SLASHING_PARAMS } from '../../modules/slashing/params.ts'
-import { signingInfo, signingInfos } from '../../modules/slashing/queries.ts'
-import type { ValidatorSigningInfo } from '../../modules/slashing/types.ts'
+import { signingInfo, signingInfos, type ValidatorSigningInfo } from '../../modules/slashing/signingInfo.ts'
 import { BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { defineEvent } from '../abi/event.ts'
 import type { AbiValue } from '../abi/type.ts'

@@ -1,5 +1,5 @@
 import { decodeEvidence } from '../../chain/consensus/evidence.ts'
-import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/committedEvidence.ts'
+import { EVIDENCE_STORE_PREFIX, getEvidence } from '../../modules/evidence/evidence.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { type AnyValue, any, bytes, message, string } from '../../primitives/protoSchema.ts'
 import { consensusText } from './addresses.ts'

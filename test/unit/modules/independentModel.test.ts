@@ -5,7 +5,7 @@ import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/dist
 import { depositValidatorRewards } from '../../../src/modules/distribution/depositRewards.ts'
 import { withdrawCommission, withdrawDelegationRewards } from '../../../src/modules/distribution/withdraw.ts'
 import { setWithdrawAddress } from '../../../src/modules/distribution/withdrawAddress.ts'
-import { unjailValidator } from '../../../src/modules/slashing/unjail.ts'
+import { unjailValidator } from '../../../src/modules/slashing/jail.ts'
 import { beginRedelegate } from '../../../src/modules/staking/beginRedelegate.ts'
 import { cancelUnbonding } from '../../../src/modules/staking/cancelUnbonding.ts'
 import { createValidator } from '../../../src/modules/staking/createValidator.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../../src/modules/moduleAccounts.ts'
 import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { SLASHING_PARAMS } from '../../../src/modules/slashing/params.ts'
-import { signingInfos } from '../../../src/modules/slashing/queries.ts'
+import { signingInfos } from '../../../src/modules/slashing/signingInfo.ts'
 import { allDelegations } from '../../../src/modules/staking/delegations.ts'
 import { STAKING_PARAMS } from '../../../src/modules/staking/params.ts'
 import { allRedelegations } from '../../../src/modules/staking/redelegations.ts'

@@ -3,16 +3,14 @@ import { mint } from '../../../src/modules/bank/ledger.ts'
 import { sendCoins } from '../../../src/modules/bank/send.ts'
 import { beginBlock } from '../../../src/modules/block.ts'
 import type { CommitVote, Misbehaviour, ModuleContext } from '../../../src/modules/context.ts'
-import { initDistribution } from '../../../src/modules/distribution/initDistribution.ts'
 import { distributionInvariants } from '../../../src/modules/distribution/invariants.ts'
-import { DistributionParams } from '../../../src/modules/distribution/params.ts'
-import { initMint } from '../../../src/modules/mint/initMint.ts'
+import { DISTRIBUTION_PARAMS, DistributionParams } from '../../../src/modules/distribution/params.ts'
+import { initMint } from '../../../src/modules/mint/minter.ts'
 import { MintParams } from '../../../src/modules/mint/params.ts'
 import { BONDED_POOL, FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'
 import { isSdkError, type Outcome } from '../../../src/modules/sdkError.ts'
-import { initSlashing } from '../../../src/modules/slashing/initSlashing.ts'
 import { slashingInvariants } from '../../../src/modules/slashing/invariants.ts'
-import type { SlashingParams } from '../../../src/modules/slashing/params.ts'
+import { SLASHING_PARAMS, type SlashingParams } from '../../../src/modules/slashing/params.ts'
 import { endStaking } from '../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../src/modules/staking/initStaking.ts'
 import { poolSurplus, stakingInvariants } from '../../../src/modules/staking/invariants.ts'
@@ -84,8 +82,8 @@ export class StakingChain {
       inflation: 0n,
     })
     const distribution = { communityTax: ONE / 50n, withdrawAddrEnabled: true, ...options.distribution }
-    initDistribution(native, DistributionParams.create(distribution))
-    initSlashing(native, {
+    DISTRIBUTION_PARAMS.set(native, DistributionParams.create(distribution))
+    SLASHING_PARAMS.set(native, {
       signedBlocksWindow: 10n,
       minSignedPerWindow: ONE / 2n,
       downtimeJailDuration: 60_000_000_000n,

@@ -6,13 +6,7 @@ import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MINT_MESSAGES, MsgUpdateParams, MsgUpdateParamsResponse } from '../../../../src/modules/mint/messages.ts'
-import {
-  annualProvisions,
-  bondedRatio,
-  getInflation,
-  Minter,
-  nextInflation,
-} from '../../../../src/modules/mint/minter.ts'
+import { annualProvisions, bondedRatio, getInflation, nextInflation } from '../../../../src/modules/mint/minter.ts'
 import { MINT_PARAMS, MintParams } from '../../../../src/modules/mint/params.ts'
 import { DISTRIBUTION, MINT } from '../../../../src/modules/moduleAccounts.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
@@ -39,7 +33,6 @@ const params = fc.record({
 })
 const CASES = [
   wireCase(MintParams, theirs.Params, params),
-  wireCase(Minter, theirs.Minter, fc.record({ inflation: decimals, annualProvisions: decimals })),
   wireCase(MsgUpdateParams, theirMessages.MsgUpdateParams, fc.record({ authority: text, params })),
   wireCase(MsgUpdateParamsResponse, theirMessages.MsgUpdateParamsResponse, fc.constant({})),
 ]

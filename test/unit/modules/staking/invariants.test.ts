@@ -6,7 +6,6 @@ import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { deleteDelegation, putDelegation } from '../../../../src/modules/staking/delegations.ts'
 import { heightKey } from '../../../../src/modules/staking/heightIndex.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
-import { jail } from '../../../../src/modules/staking/jail.ts'
 import {
   POWER_INDEX,
   REDELEGATIONS_BY_DESTINATION,
@@ -15,12 +14,16 @@ import {
   UNBONDING_BY_HEIGHT,
   UNBONDING_DELEGATIONS_BY_VALIDATOR,
 } from '../../../../src/modules/staking/keys.ts'
-import { setLastPower } from '../../../../src/modules/staking/lastPowers.ts'
-import { setOperator } from '../../../../src/modules/staking/operators.ts'
 import { dequeue, queued } from '../../../../src/modules/staking/queue.ts'
 import { getUnbonding, putUnbonding } from '../../../../src/modules/staking/unbonding.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
-import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
+import {
+  consensusAddressOf,
+  jail,
+  putValidator,
+  setLastPower,
+  setOperator,
+} from '../../../../src/modules/staking/validators.ts'
 import { addressesKey } from '../../../../src/modules/storeKey.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 

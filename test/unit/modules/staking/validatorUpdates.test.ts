@@ -4,23 +4,24 @@ import { ed25519Address } from '../../../../src/chain/consensus/ed25519.ts'
 import { createRankedSet, MAX_TOTAL_POWER, updateValidators } from '../../../../src/chain/consensus/validatorSet.ts'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'
-import { initDistribution } from '../../../../src/modules/distribution/initDistribution.ts'
-import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
+import { DISTRIBUTION_PARAMS, DistributionParams } from '../../../../src/modules/distribution/params.ts'
 import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { getSigningRecord } from '../../../../src/modules/slashing/signingInfo.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { endStaking } from '../../../../src/modules/staking/endStaking.ts'
 import { initStaking } from '../../../../src/modules/staking/initStaking.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
-import { jail, unjail } from '../../../../src/modules/staking/jail.ts'
-import { getLastTotalPower, lastPowers } from '../../../../src/modules/staking/lastPowers.ts'
-import { getOperator } from '../../../../src/modules/staking/operators.ts'
 import { STAKING_PARAMS, setStakingParams } from '../../../../src/modules/staking/params.ts'
 import { Description, Params } from '../../../../src/modules/staking/types.ts'
 import {
   consensusAddressOf,
+  getLastTotalPower,
+  getOperator,
   getValidator,
   getValidatorByConsensus,
+  jail,
+  lastPowers,
+  unjail,
   type Validator,
   validators,
 } from '../../../../src/modules/staking/validators.ts'
@@ -71,7 +72,7 @@ function emptyContext(): ModuleContext {
 function start(powers: readonly bigint[], maxValidators = 50): void {
   const all = powers.map((power, index) => validator(index, power))
   for (const { tokens } of all) mint(context.world, BONDED_POOL, tokens)
-  initDistribution(context.world.native, DistributionParams.create())
+  DISTRIBUTION_PARAMS.set(context.world.native, DistributionParams.create())
   initStaking(context, {
     params: Params.create({ unbondingTime: 60_000_000_000n, maxValidators, maxEntries: 50, bondDenom: 'acoin' }),
     validators: all,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { it } from 'vitest'
 import * as ourMessages from '../../../../src/modules/slashing/messages.ts'
 import { SlashingParams } from '../../../../src/modules/slashing/params.ts'
-import { ValidatorSigningInfo } from '../../../../src/modules/slashing/types.ts'
+import { ValidatorSigningInfo } from '../../../../src/modules/slashing/signingInfo.ts'
 import { count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 const params = fc.record({

@@ -1,10 +1,12 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { NativeEvent } from '../../../../src/chain/entries.ts'
-import { getEvidence, isCommitted } from '../../../../src/modules/evidence/committedEvidence.ts'
-import { signingInfo } from '../../../../src/modules/slashing/queries.ts'
+import { getEvidence, isCommitted, recordEvidence } from '../../../../src/modules/evidence/evidence.ts'
+import { signingInfo } from '../../../../src/modules/slashing/signingInfo.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, getValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
+import { Journal } from '../../../../src/state/journal.ts'
+import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const A = account(1)
@@ -102,4 +104,26 @@ it('lets a fault of a validator pass whose stake is free again, and of one that 
   net.block({ misbehaviour: [later] })
   expect(isCommitted(net.context.world.native, later.address, 2)).toBe(true)
   net.check()
+})
+
+describe('recorded evidence', () => {
+  const ADDRESS = new Uint8Array(20).fill(3)
+  const FOUND = { hash: new Uint8Array(32).fill(1), bytes: Uint8Array.of(1, 2, 3), address: ADDRESS, height: 5 }
+
+  it('is found by its hash, and by validator and height', () => {
+    const { native } = new Journal(new MemoryStateReader())
+    expect(isCommitted(native, ADDRESS, 5)).toBe(false)
+    recordEvidence(native, FOUND)
+    expect(isCommitted(native, ADDRESS, 5)).toBe(true)
+    expect(isCommitted(native, ADDRESS, 6)).toBe(false)
+    expect(isCommitted(native, new Uint8Array(20).fill(4), 5)).toBe(false)
+    expect(getEvidence(native, FOUND.hash)).toEqual(FOUND.bytes)
+    expect(getEvidence(native, new Uint8Array(32))).toBeUndefined()
+  })
+
+  it('is recorded once for a validator and height, whatever other votes there are', () => {
+    const { native } = new Journal(new MemoryStateReader())
+    recordEvidence(native, FOUND)
+    expect(() => recordEvidence(native, { ...FOUND, hash: new Uint8Array(32).fill(2) })).toThrow('recorded already')
+  })
 })

@@ -1,0 +1,144 @@
+import type { NativeEvent } from '../../chain/entries.ts'
+import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
+import { truncate } from '../../primitives/decimal.ts'
+import { type CommitVote, event, type LastCommitInfo, type ModuleContext } from '../context.ts'
+import type { SdkError } from '../sdkError.ts'
+import { getDelegation } from '../staking/delegations.ts'
+import { stakingError } from '../staking/errors.ts'
+import { tokensFromShares } from '../staking/shares.ts'
+import { type Infraction, slash } from '../staking/slash.ts'
+import { consensusAddressOf, getValidator, getValidatorByConsensus, jail, unjail } from '../staking/validators.ts'
+import { slashingError } from './errors.ts'
+import { maxMissed, SLASHING_PARAMS } from './params.ts'
+import {
+  clearMissed,
+  flipMissed,
+  getSigningRecord,
+  isMissed,
+  missedCount,
+  missingValidators,
+  putSigningRecord,
+  windowIndex,
+} from './signingInfo.ts'
+
+/*
+ * Where validators are jailed, and how they get out. There are three reasons: downtime ({@link beginSlashing}), double signing
+ * ({@link punishDoubleSign}), and an operator that keeps less stake than it promised (staking's `removeDelegation`, which does not
+ * slash). The flag itself is the validator's (`jail` in staking/validators.ts); jailed validators lose their power at the end of
+ * the block.
+ */
+
+/** Blocks between the stakes that made a validator's power and the last commit that it signed with it. */
+const COMMIT_POWER_DELAY = 2
+/** Blocks between the stakes that made a validator's power and the vote that it signed with it. */
+const VOTE_POWER_DELAY = 1
+/** How long a tombstoned validator is jailed: to the end of the year 9999 (x/evidence/types/params.go), nanoseconds. */
+const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
+
+/**
+ * Counts who missed the block before, and slashes and jails validators that missed too many blocks of their window
+ * (x/slashing/keeper/infractions.go). A vote for nil is a signature. A validator that signs and has missed nothing costs no
+ * look-up.
+ */
+export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo): void {
+  const missing = missingValidators(context.world.native)
+  for (const vote of votes) {
+    if (vote.vote === 'absent' || missing.has(bytesKey(vote.address))) countVote(context, vote)
+  }
+}
+
+function countVote(context: ModuleContext, { address, power, vote }: CommitVote): void {
+  const { world, block } = context
+  const { native } = world
+  const validator = getValidatorByConsensus(native, address)
+  if (validator === undefined || validator.jailed) return
+  const record = getSigningRecord(native, address)
+  if (record === undefined) throw new Error('a bonded validator has no signing info')
+  const params = SLASHING_PARAMS.get(native)
+
+  const missed = vote === 'absent'
+  const index = windowIndex(record, block.height, params.signedBlocksWindow)
+  let count = missedCount(native, address)
+  if (isMissed(native, address, index) !== missed) count = flipMissed(native, address, index)
+  const bech32 = toBech32(address, BECH32_CONSENSUS)
+  if (missed) {
+    world.emitEvent(event('liveness', { address: bech32, missed_blocks: `${count}`, height: `${block.height}` }))
+  }
+  const isWindowOver = BigInt(block.height) > record.startHeight + params.signedBlocksWindow
+  if (!isWindowOver || BigInt(count) <= maxMissed(params)) return
+
+  const height = block.height - COMMIT_POWER_DELAY
+  const burnt = slash(context, { consensusAddress: address, power, height, fraction: params.slashFractionDowntime })
+  world.emitEvent(
+    slashEvent({
+      address: bech32,
+      power: `${power}`,
+      reason: 'missing_signature',
+      jailed: bech32,
+      burned_coins: `${burnt}`,
+    }),
+  )
+  jail(context, address)
+  // Its window begins anew when it is bonded again, without what it missed.
+  clearMissed(native, address)
+  const jailedUntil = BigInt(block.timeMs) * 1_000_000n + params.downtimeJailDuration
+  putSigningRecord(native, address, { ...record, jailedUntil })
+}
+
+/**
+ * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs again
+ * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded.
+ * @param fault `power`: that the validator had at that height
+ */
+export function punishDoubleSign(
+  context: ModuleContext,
+  { consensusAddress, power, height }: Omit<Infraction, 'fraction'>,
+): void {
+  const { world } = context
+  const { native } = world
+  const validator = getValidatorByConsensus(native, consensusAddress)
+  if (validator === undefined || validator.status === 'unbonded') return
+  const record = getSigningRecord(native, consensusAddress)
+  if (record === undefined) throw new Error('a validator that signed has no signing info')
+  if (record.tombstoned) return
+
+  const { slashFractionDoubleSign: fraction } = SLASHING_PARAMS.get(native)
+  const burnt = slash(context, { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction })
+  const address = toBech32(consensusAddress, BECH32_CONSENSUS)
+  world.emitEvent(slashEvent({ address, power: `${power}`, reason: 'double_sign', burned_coins: `${burnt}` }))
+  if (!validator.jailed) {
+    world.emitEvent(slashEvent({ jailed: address }))
+    jail(context, consensusAddress)
+  }
+  putSigningRecord(native, consensusAddress, { ...record, jailedUntil: DOUBLE_SIGN_JAIL_END, tombstoned: true })
+}
+
+/**
+ * MsgUnjail (x/slashing/keeper/unjail.go): a jailed validator may be bonded again once its time is over, unless it signed
+ * twice. One that was never bonded was jailed for too small a self-delegation alone.
+ */
+export function unjailValidator(context: ModuleContext, operator: Address): SdkError | undefined {
+  const { native } = context.world
+  const validator = getValidator(native, operator)
+  if (validator === undefined) return stakingError('noValidatorFound')
+  const own = getDelegation(native, operator, operator)
+  if (own === undefined) return stakingError('noDelegation')
+  const tokens = truncate(tokensFromShares(validator, own.shares))
+  if (tokens < validator.minSelfDelegation) {
+    return slashingError('selfDelegationTooLow', `${tokens} less than ${validator.minSelfDelegation}`)
+  }
+  if (!validator.jailed) return slashingError('validatorNotJailed')
+  const consensusAddress = consensusAddressOf(validator)
+  const record = getSigningRecord(native, consensusAddress)
+  if (record?.tombstoned === true) return slashingError('validatorJailed')
+  if (record !== undefined && BigInt(context.block.timeMs) * 1_000_000n < record.jailedUntil) {
+    return slashingError('validatorJailed')
+  }
+  unjail(context, consensusAddress)
+  return undefined
+}
+
+function slashEvent(attributes: Readonly<Record<string, string>>): NativeEvent {
+  return event('slash', attributes)
+}
