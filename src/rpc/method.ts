@@ -71,19 +71,17 @@ type Below<N extends number, R extends number, Count extends unknown[] = []> = C
     ? true
     : Below<N, R, [...Count, unknown]>
 
-/** Declares a method with typed arguments. */
-export function defineMethod<const P extends readonly ParamReader<unknown>[], const R extends number>(method: {
+/** Declares a method with typed arguments. By default it has no parameters, and those that it has are required. */
+export function defineMethod<
+  const P extends readonly ParamReader<unknown>[] = readonly [],
+  const R extends number = P['length'],
+>(method: {
   readonly name: string
   readonly queue: MethodQueue
-  readonly params: P
-  readonly required: R
+  readonly params?: P
+  readonly required?: R
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
-  return {
-    name: method.name,
-    queue: method.queue,
-    params: method.params,
-    required: method.required,
-    run: (context, args) => method.run(context, ...(args as ArgsOf<P, R>)),
-  }
+  const { name, queue, params = [], required = params.length, run } = method
+  return { name, queue, params, required, run: (context, args) => run(context, ...(args as ArgsOf<P, R>)) }
 }

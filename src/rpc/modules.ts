@@ -7,7 +7,5 @@ const NAMESPACES = ['debug', 'eth', 'net', 'rpc', 'txpool', 'web3'] as const
 export const rpcModules = defineMethod({
   name: 'rpc_modules',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: () => Object.fromEntries(NAMESPACES.map((name) => [name, '1.0'])),
 })

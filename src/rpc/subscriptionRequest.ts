@@ -1,8 +1,8 @@
 import { readArguments } from './arguments.ts'
 import { invalidParams } from './errorResponse.ts'
 import type { ParamReader } from './method.ts'
-import { readBool } from './params/bool.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
+import { readBool } from './params/values.ts'
 import { noSuchSubscription } from './runMethod.ts'
 
 /** What a client wants to be told of. */

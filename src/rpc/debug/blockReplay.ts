@@ -11,11 +11,10 @@ import type { Tracer } from '../../evm/tracer.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { Journal } from '../../state/journal.ts'
 import { serverError } from '../errors.ts'
-import { prunedHistory, readingState } from '../eth/blockLookup.ts'
-import { executionOf } from '../eth/callExecution.ts'
-import { findBody } from '../eth/loadBlock.ts'
+import { findBody, prunedHistory, readingState } from '../eth/blockLookup.ts'
+import { executionOf } from '../eth/call.ts'
 import type { RpcContext } from '../method.ts'
-import type { BlockSelector } from '../params/blockNumberOrHash.ts'
+import type { BlockSelector } from '../params/blockSelector.ts'
 import { blockNotFound } from './rawBlocks.ts'
 
 /** A block of the chain that is being executed again on its parent's state. */
@@ -25,14 +24,13 @@ export interface BlockReplay {
   readonly hash: Hash
   /** of the Ethereum block */
   readonly transactions: readonly SignedTransaction[]
-  /** of both kinds by position in data.txs, with what came of them then; `execution` is to make the same of them */
+  /** of both kinds by position in data.txs, with their stored results, which `execution` must reach again */
   readonly entries: readonly StoredEntry[]
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
 }
 
 /**
- * Begins to execute a block again, in the way in which it was executed first: system calls, native modules, then all entries of
- * data.txs. `pause` is the engine's, see `ExecutionEnvironment.yield`.
+ * Begins to execute a block again as it was executed first: system calls, native modules, then all entries of data.txs. `pause` is the engine's, see `ExecutionEnvironment.yield`.
  * @throws RpcError when the block or its parent's state is not there
  */
 export async function beginReplay(
@@ -72,7 +70,7 @@ export async function beginReplay(
 export async function replayUpTo(replay: BlockReplay, index: number, pause: () => Promise<void>): Promise<void> {
   const end = replay.entries.findIndex((entry) => entry.kind === 'evm' && entry.index === index)
   while (replay.execution.results.length < end) {
-    // Transfers are too short for the engine to pause in them.
+    // The engine pauses only in longer runs, not in transfers.
     await pause()
     await replayTransaction(replay)
   }
@@ -80,7 +78,7 @@ export async function replayUpTo(replay: BlockReplay, index: number, pause: () =
 
 /**
  * Executes the block's next entry.
- * @throws RpcError when it fares otherwise than it did
+ * @throws RpcError when its result differs from the stored one
  */
 export async function replayTransaction(replay: BlockReplay, tracer?: Tracer): Promise<void> {
   const { execution, entries, chain } = replay
@@ -102,7 +100,7 @@ function differenceOf(stored: StoredEntry, result: EntryResult): string | undefi
   if (stored.kind === 'evm' && result.kind === 'evm') {
     const [was, is] = [stored.receipt, result.receipt]
     if (was.gasUsed !== is.gasUsed) return `used ${is.gasUsed} gas when executed again, ${was.gasUsed} by its receipt`
-    // Before Byzantium, of which only conformance chains are, a receipt has a state root there.
+    // A receipt from before Byzantium (only on chains of conformance tests) has a state root instead.
     const isSame = was.status === is.status || typeof was.status !== 'number'
     return isSame ? undefined : `had the status ${was.status}, and now ${is.status}`
   }

@@ -2,19 +2,17 @@ import { encodeEthereumBlock, encodeEthereumHeader } from '../../chain/ethereumB
 import { encodeReceipt } from '../../chain/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type RpcError, serverError } from '../errors.ts'
-import { heightOfTag } from '../eth/blockLookup.ts'
-import { findBody, findHeader, findReceipts } from '../eth/loadBlock.ts'
+import { findBody, findHeader, findReceipts, heightOfTag } from '../eth/blockLookup.ts'
 import { rawTransaction } from '../eth/transactions.ts'
-import { defineMethod, type RpcContext } from '../method.ts'
-import { type BlockSelector, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
-import { readHash } from '../params/data.ts'
+import { defineMethod, type RpcContext, type RpcMethod } from '../method.ts'
+import { type BlockSelector, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { readHash } from '../params/values.ts'
 
 /** RLP of a header. */
 export const getRawHeader = defineMethod({
   name: 'debug_getRawHeader',
   queue: 'socket',
   params: [readBlockNumberOrHash],
-  required: 1,
   run: (context, selector) => {
     const found = findHeader(context.view.chain, selector)
     if (found === undefined) throw blockNotFound(context, selector)
@@ -27,7 +25,6 @@ export const getRawBlock = defineMethod({
   name: 'debug_getRawBlock',
   queue: 'cheap',
   params: [readBlockNumberOrHash],
-  required: 1,
   run: (context, selector) => {
     const block = findBody(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
@@ -40,7 +37,6 @@ export const getRawReceipts = defineMethod({
   name: 'debug_getRawReceipts',
   queue: 'cheap',
   params: [readBlockNumberOrHash],
-  required: 1,
   run: (context, selector) => {
     const block = findReceipts(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
@@ -53,9 +49,11 @@ export const getRawTransaction = defineMethod({
   name: 'debug_getRawTransaction',
   queue: 'socket',
   params: [readHash],
-  required: 1,
   run: (context, hash) => rawTransaction(context, hash),
 })
+
+/** The methods of the `debug` namespace that give stored bytes. */
+export const rawMethods: readonly RpcMethod[] = [getRawBlock, getRawHeader, getRawReceipts, getRawTransaction]
 
 /** geth's text for a block that a debug method does not find. */
 export function blockNotFound({ view }: Pick<RpcContext, 'view'>, selector: BlockSelector): RpcError {

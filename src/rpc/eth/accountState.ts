@@ -1,13 +1,11 @@
-import { bytesToHex, equalBytes, padLeft } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, bytesToHex, equalBytes, padLeft } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
 import { RPC_CODES, RpcError } from '../errors.ts'
-import { toQuantity } from '../format/quantity.ts'
-import { defineMethod } from '../method.ts'
-import { LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
-import { readAddress } from '../params/data.ts'
-import { listReader, recordReader } from '../params/object.ts'
-import { readStorageSlot } from '../params/storageSlot.ts'
-import { selectState } from './blockLookup.ts'
+import { toQuantity } from '../format/json.ts'
+import { defineMethod, type ParamReader } from '../method.ts'
+import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { jsonKind, listReader, readAddress, recordReader, TypeMismatch } from '../params/values.ts'
+import { selectState, stateError, stateHeight } from './blockLookup.ts'
 
 export const getBalance = defineMethod({
   name: 'eth_getBalance',
@@ -49,6 +47,32 @@ export const getCode = defineMethod({
   },
 })
 
+/** A storage slot as it was asked for. */
+export interface StorageSlot {
+  /** 32 bytes */
+  readonly slot: Uint8Array
+  /** it was written as 32 bytes (the prefix and the very first digit may be missing) */
+  readonly isWholeWord: boolean
+}
+
+/** A slot in geth's lenient form (ethapi `decodeStorageKey`): the prefix is optional, an odd length allowed. */
+export const readStorageSlot: ParamReader<StorageSlot> = (json) => {
+  if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
+  const digits = /^0x/i.test(json) ? json.slice(2) : json
+  if (digits.length > 64) {
+    throw invalidKey(`storage key too long (want at most 32 bytes): ${JSON.stringify(json.slice(0, 100))}`)
+  }
+  if (!/^[0-9a-f]*$/i.test(digits)) {
+    throw invalidKey(`invalid hex in storage key: ${JSON.stringify(json)}`)
+  }
+  return { slot: bigIntToBytes(BigInt(`0x${digits || '0'}`), 32), isWholeWord: digits.length >= 63 }
+}
+
+/** geth reads the key inside the method, so its text does not name the argument. */
+function invalidKey(message: string): RpcError {
+  return new RpcError(RPC_CODES.invalidParams, message)
+}
+
 /** Always 32 bytes, also for an absent account. */
 export const getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
@@ -87,5 +111,41 @@ export const getStorageValues = defineMethod({
         slots.map(({ slot }) => bytesToHex(padLeft(state.getStorage(address, slot), 32))),
       ]),
     )
+  },
+})
+
+/** Slots that one proof may cover, as in geth. */
+const MAX_PROOF_SLOTS = 1024
+
+const readKeys = listReader(readStorageSlot, '[]string')
+
+/** Merkle proof of an account and slots of its storage (EIP-1186); exclusion proofs for what is absent. */
+export const getProof = defineMethod({
+  name: 'eth_getProof',
+  queue: 'heavy',
+  params: [readAddress, readKeys, readBlockNumberOrHash],
+  required: 2,
+  run: async ({ view }, address, keys, block = LATEST) => {
+    if (keys.length > MAX_PROOF_SLOTS)
+      throw new RpcError(RPC_CODES.tooManySlots, `too many slots (max ${MAX_PROOF_SLOTS})`)
+    const height = stateHeight(view, block)
+    const slots = keys.map(({ slot }) => slot)
+    const proof = await view.proofAt(height, address, slots).catch((error: unknown) => {
+      throw stateError(error)
+    })
+    return {
+      address: bytesToHex(address),
+      accountProof: proof.accountProof.map(bytesToHex),
+      balance: toQuantity(proof.balance),
+      codeHash: bytesToHex(proof.codeHash),
+      nonce: toQuantity(proof.nonce),
+      storageHash: bytesToHex(proof.storageRoot),
+      storageProof: proof.storageProofs.map(({ slot, value, proof: nodes }, index) => ({
+        // geth gives back the key as it was asked for
+        key: keys[index]!.isWholeWord ? bytesToHex(slot) : toQuantity(bytesToBigInt(slot)),
+        value: toQuantity(bytesToBigInt(value)),
+        proof: nodes.map(bytesToHex),
+      })),
+    }
   },
 })

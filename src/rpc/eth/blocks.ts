@@ -1,13 +1,10 @@
 import { ethereumBlockSize } from '../../chain/ethereumBlock.ts'
-import { formatBlock, formatPendingBlock } from '../format/block.ts'
-import { formatHeader } from '../format/header.ts'
-import type { JsonObject } from '../format/json.ts'
+import { formatBlock, formatHeader, formatPendingBlock } from '../format/block.ts'
+import { type JsonObject, toQuantity } from '../format/json.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
-import type { BlockSelector } from '../params/blockNumberOrHash.ts'
-import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
-import { readBool } from '../params/bool.ts'
-import { readHash } from '../params/data.ts'
-import { findBlock, findHeader } from './loadBlock.ts'
+import { type BlockSelector, byHash, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
+import { readBool, readHash, readIndex } from '../params/values.ts'
+import { findBlock, findBody, findHeader } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
 /** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
@@ -15,26 +12,23 @@ export const getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
   queue: 'cheap',
   params: [readBlockNumberOrTag, readBool],
-  required: 2,
   run: (context, number, full) =>
-    number === 'pending' ? pendingBlock(context) : blockOrNull(context, { kind: 'number', number }, full),
+    number === 'pending' ? pendingBlock(context) : blockOrNull(context, byNumber(number), full),
 })
 
 export const getBlockByHash = defineMethod({
   name: 'eth_getBlockByHash',
   queue: 'cheap',
   params: [readHash, readBool],
-  required: 2,
-  run: (context, hash, full) => blockOrNull(context, { kind: 'hash', hash, requireCanonical: false }, full),
+  run: (context, hash, full) => blockOrNull(context, byHash(hash), full),
 })
 
 export const getHeaderByNumber = defineMethod({
   name: 'eth_getHeaderByNumber',
   queue: 'socket',
   params: [readBlockNumberOrTag],
-  required: 1,
   run: (context, number) => {
-    if (number !== 'pending') return headerOrNull(context, { kind: 'number', number })
+    if (number !== 'pending') return headerOrNull(context, byNumber(number))
     const header = nextHeader(context.view, context.chain, context.now())
     return { ...formatHeader(header, header.parentHash), hash: null, nonce: null, miner: null }
   },
@@ -44,8 +38,50 @@ export const getHeaderByHash = defineMethod({
   name: 'eth_getHeaderByHash',
   queue: 'socket',
   params: [readHash],
-  required: 1,
-  run: (context, hash) => headerOrNull(context, { kind: 'hash', hash, requireCanonical: false }),
+  run: (context, hash) => headerOrNull(context, byHash(hash)),
+})
+
+export const getBlockTransactionCountByNumber = defineMethod({
+  name: 'eth_getBlockTransactionCountByNumber',
+  queue: 'socket',
+  params: [readBlockNumberOrTag],
+  run: (context, number) => (number === 'pending' ? '0x0' : transactionCount(context, byNumber(number))),
+})
+
+export const getBlockTransactionCountByHash = defineMethod({
+  name: 'eth_getBlockTransactionCountByHash',
+  queue: 'socket',
+  params: [readHash],
+  run: (context, hash) => transactionCount(context, byHash(hash)),
+})
+
+/** Blocks have no uncles: 0 for a known block, null for another. */
+export const getUncleCountByBlockNumber = defineMethod({
+  name: 'eth_getUncleCountByBlockNumber',
+  queue: 'socket',
+  params: [readBlockNumberOrTag],
+  run: (context, number) => uncleCount(context, byNumber(number)),
+})
+
+export const getUncleCountByBlockHash = defineMethod({
+  name: 'eth_getUncleCountByBlockHash',
+  queue: 'socket',
+  params: [readHash],
+  run: (context, hash) => uncleCount(context, byHash(hash)),
+})
+
+export const getUncleByBlockNumberAndIndex = defineMethod({
+  name: 'eth_getUncleByBlockNumberAndIndex',
+  queue: 'socket',
+  params: [readBlockNumberOrTag, readIndex],
+  run: () => null,
+})
+
+export const getUncleByBlockHashAndIndex = defineMethod({
+  name: 'eth_getUncleByBlockHashAndIndex',
+  queue: 'socket',
+  params: [readHash, readIndex],
+  run: () => null,
 })
 
 function blockOrNull({ view }: RpcContext, selector: BlockSelector, full: boolean): JsonObject | null {
@@ -61,4 +97,13 @@ function headerOrNull({ view }: RpcContext, selector: BlockSelector): JsonObject
 function pendingBlock({ view, chain, now }: RpcContext): JsonObject {
   const header = nextHeader(view, chain, now())
   return formatPendingBlock(header, ethereumBlockSize(header, []))
+}
+
+function transactionCount({ view }: RpcContext, selector: BlockSelector): string | null {
+  const block = findBody(view.chain, selector)
+  return block === undefined ? null : toQuantity(block.transactions.length)
+}
+
+function uncleCount({ view }: RpcContext, selector: BlockSelector): string | null {
+  return findHeader(view.chain, selector) === undefined ? null : '0x0'
 }

@@ -1,12 +1,31 @@
-import { bytesToHex } from '../../primitives/bytes.ts'
-import { serverError } from '../errors.ts'
-import { defineMethod } from '../method.ts'
-import { LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
-import { readBlockOverrides } from '../params/blockOverrides.ts'
-import { readCallRequest } from '../params/callRequest.ts'
-import { readStateOverrides } from '../params/stateOverrides.ts'
-import { openCall, runCall, toCallMessage } from './callExecution.ts'
-import { revertError } from './revertReason.ts'
+import { blockContextOf, consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
+import { type BlockContext, ExecutionTimeout } from '../../evm/engine.ts'
+import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
+import { createPrecompileGas } from '../../evm/precompileGas.ts'
+import { revertReason } from '../../evm/revertReason.ts'
+import type { Rules } from '../../evm/rules.ts'
+import { isStandardPrecompile } from '../../evm/standardPrecompiles.ts'
+import type { Tracer } from '../../evm/tracer.ts'
+import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
+import { type Address, toChecksumAddress, ZERO_ADDRESS } from '../../primitives/address.ts'
+import { bytesKey, bytesToHex, compareBytes } from '../../primitives/bytes.ts'
+import { Journal } from '../../state/journal.ts'
+import type { WorldState } from '../../state/world.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { defineMethod, type ExecutionHost, type RpcContext } from '../method.ts'
+import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import {
+  type AccountOverride,
+  type BlockOverrides,
+  type CallRequest,
+  callData,
+  readBlockOverrides,
+  readCallRequest,
+  readStateOverrides,
+  type StateOverrides,
+} from '../params/callRequest.ts'
+import { prunedHistory, selectState } from './blockLookup.ts'
+import { nextHeader } from './nextBlock.ts'
 
 /** Runs a call without a transaction and answers with what it returns. */
 export const call = defineMethod({
@@ -24,3 +43,230 @@ export const call = defineMethod({
     return bytesToHex(outcome.output)
   },
 })
+
+/** What eth_call and similar methods run in: a state of their own with the overrides in it, and a block. */
+export interface CallEnvironment {
+  readonly world: Journal
+  readonly block: BlockContext
+  readonly rules: Rules
+  readonly engine: ExecutionHost['engine']
+  readonly precompiles: PrecompileTable
+  /** of a block; each call has it for itself */
+  readonly precompileGasLimit: bigint
+  /** see `ExecutionEnvironment.yield` */
+  readonly pause: () => Promise<void>
+  readonly timeoutMs: number
+}
+
+export interface CallOverrides {
+  readonly state?: StateOverrides | undefined
+  readonly block?: BlockOverrides | undefined
+}
+
+/** What executes transactions in this thread. @throws Error (a bug) outside view threads */
+export function executionOf({ execution }: Pick<RpcContext, 'execution'>): ExecutionHost {
+  if (execution === undefined) throw new Error('this thread executes nothing')
+  return execution
+}
+
+/**
+ * The environment on the state of a block. `pending` is the head's state in the next block's context.
+ * @throws RpcError when there is no such state, or an override is wrong
+ */
+export function openCall(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
+  const { height, state } = selectState(context.view, selector)
+  const { chain } = context.view
+  const isPending = selector.kind === 'number' && selector.number === 'pending'
+  const header = isPending ? nextHeader(context.view, context.chain, context.now()) : chain.header(height)
+  if (header === undefined) throw prunedHistory()
+  const { engine, precompiles, yieldUntil } = executionOf(context)
+  const { callTimeoutMs: timeoutMs } = context.limits
+  const rules = rulesAt(context.chain, header.number)
+  const world = new Journal(state)
+  const timeMs = consensusTimeMs(header, chain, context.chain)
+  const block = overrideBlock(blockContextOf(header, timeMs, chain, rules), overrides.block ?? {})
+  const remaining = applyStateOverrides(world, overrides.state ?? [], precompiles, rules)
+  // Overrides belong to the state before the transaction: they are no change of it.
+  world.endTransaction({ clearEmpty: false })
+  const pause = yieldUntil(context.now() + timeoutMs)
+  const { precompileGasLimit } = context.chain
+  return { world, block, rules, engine, precompiles: remaining, precompileGasLimit, pause, timeoutMs }
+}
+
+/**
+ * A request as a message to run, with geth's defaults (ethapi TransactionArgs.CallDefaults): the zero address sends, all
+ * the gas that a call may use is given, and nothing is paid.
+ * @throws RpcError
+ */
+export function toCallMessage(
+  request: CallRequest,
+  { chain, limits }: Pick<RpcContext, 'chain' | 'limits'>,
+): CallMessage {
+  checkFeeFields(request)
+  checkChainId(request, chain.evmChainId)
+  const { gasPrice, authorizationList, blobVersionedHashes = [] } = request
+  const { callGas } = limits
+  const gas = request.gas === undefined || request.gas > callGas ? callGas : request.gas
+  return {
+    sender: request.from ?? ZERO_ADDRESS,
+    gasLimit: gas,
+    type: authorizationList !== undefined ? 4 : blobVersionedHashes.length > 0 ? 3 : 0,
+    maxFeePerGas: gasPrice ?? request.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: gasPrice ?? request.maxPriorityFeePerGas ?? 0n,
+    to: request.to,
+    value: request.value ?? 0n,
+    data: callData(request),
+    accessList: request.accessList ?? [],
+    authorizationList: authorizationList ?? [],
+    maxFeePerBlobGas: request.maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes,
+  }
+}
+
+/** @throws RpcError when a legacy price is mixed with EIP-1559 fields */
+export function checkFeeFields({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): void {
+  if (gasPrice === undefined) return
+  if (maxFeePerGas === undefined && maxPriorityFeePerGas === undefined) return
+  throw serverError('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+}
+
+/** @throws RpcError when the request names another chain */
+export function checkChainId({ chainId }: CallRequest, ownChainId: bigint): void {
+  if (chainId === undefined || chainId === ownChainId) return
+  throw serverError(`chainId does not match node's (have=${chainId}, want=${ownChainId})`)
+}
+
+/** The outcome of a message: it ran, or it could not start, for a reason in geth's words. */
+export type CallOutcome =
+  | ({ readonly kind: 'applied' } & AppliedTransaction)
+  | { readonly kind: 'skipped'; readonly reason: string }
+
+/**
+ * Runs a message and undoes what it did, so that the next one finds the same state.
+ * @throws RpcError when the time is over; the environment must not be used again then
+ */
+export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
+  const { world, rules, engine, precompiles, precompileGasLimit, pause, timeoutMs } = environment
+  try {
+    // Many short runs must end at the deadline too.
+    await pause()
+    world.checkpoint()
+    const outcome = await applyCall({
+      call,
+      world,
+      block: blockFor(call, environment.block),
+      rules,
+      engine,
+      precompiles,
+      precompileGas: createPrecompileGas(precompileGasLimit),
+      yield: pause,
+      acceptsBlobs: true,
+      ...(tracer === undefined ? {} : { tracer }),
+    })
+    world.revert()
+    return outcome
+  } catch (error) {
+    if (!(error instanceof ExecutionTimeout)) throw error
+    throw serverError(`execution aborted (timeout = ${timeoutMs / 1000}s)`)
+  }
+}
+
+/** A call that pays nothing sees base fees of 0, which it could not pay (geth: NoBaseFee). */
+function blockFor(call: CallMessage, block: BlockContext): BlockContext {
+  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, maxFeePerBlobGas = 0n } = call
+  const isFree = effectiveGasPrice({ maxFeePerGas, maxPriorityFeePerGas }, block.baseFeePerGas) === 0n
+  return {
+    ...block,
+    baseFeePerGas: isFree && block.baseFeePerGas !== undefined ? 0n : block.baseFeePerGas,
+    blobBaseFee: maxFeePerBlobGas === 0n ? 0n : block.blobBaseFee,
+  }
+}
+
+/** The answer to a call that reverted: code 3, the reason when there is one, and always the revert data. */
+export function revertError(data: Uint8Array): RpcError {
+  const reason = revertReason(data)
+  const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
+  return new RpcError(RPC_CODES.revert, message, bytesToHex(data))
+}
+
+/**
+ * Puts overrides into the state that a call will run on (geth: override.StateOverride.Apply) and gives the stateful
+ * precompiles that remain: one whose account is overridden is gone, or answers at the address that it is moved to. The
+ * standard precompiles belong to the engine: their code cannot be replaced and they cannot be moved.
+ * @throws RpcError in geth's words
+ */
+export function applyStateOverrides(
+  world: WorldState,
+  overrides: StateOverrides,
+  precompiles: PrecompileTable,
+  rules: Rules,
+): PrecompileTable {
+  const remaining = new Map(precompiles)
+  const overridden = new Set(overrides.map(([address]) => bytesKey(address)))
+  const destinations = new Set<string>()
+  for (const [address, override] of [...overrides].sort((a, b) => compareBytes(a[0], b[0]))) {
+    const key = bytesKey(address)
+    if (destinations.has(key)) {
+      throw serverError(`account ${toChecksumAddress(address)} has already been overridden by a precompile`)
+    }
+    const { movePrecompileToAddress: destination } = override
+    if (destination !== undefined) {
+      const precompile = requirePrecompile(address, remaining, rules)
+      if (overridden.has(bytesKey(destination))) {
+        throw serverError(`account ${toChecksumAddress(destination)} is already overridden`)
+      }
+      remaining.set(bytesKey(destination), { ...precompile, address: destination, run: (call) => precompile.run(call) })
+      destinations.add(bytesKey(destination))
+    }
+    remaining.delete(key)
+    overrideAccount(world, address, override, rules)
+  }
+  return remaining
+}
+
+function requirePrecompile(address: Address, precompiles: PrecompileTable, rules: Rules): StatefulPrecompile {
+  const precompile = precompiles.get(bytesKey(address))
+  if (precompile !== undefined) return precompile
+  const name = toChecksumAddress(address)
+  throw serverError(
+    isStandardPrecompile(address, rules.fork)
+      ? `account ${name} is a standard precompile, which cannot be moved`
+      : `account ${name} is not a precompile`,
+  )
+}
+
+function overrideAccount(world: WorldState, address: Address, override: AccountOverride, rules: Rules): void {
+  const { nonce, code, balance, state, stateDiff } = override
+  if (state !== undefined && stateDiff !== undefined) {
+    throw serverError(`account ${toChecksumAddress(address)} has both 'state' and 'stateDiff'`)
+  }
+  if (code !== undefined && isStandardPrecompile(address, rules.fork)) {
+    throw serverError(`account ${toChecksumAddress(address)} is a standard precompile, whose code cannot be replaced`)
+  }
+  if (nonce !== undefined) world.setNonce(address, nonce)
+  if (code !== undefined) world.setCode(address, code)
+  if (balance !== undefined) world.setBalance(address, balance)
+  if (state !== undefined) world.clearStorage(address)
+  for (const [slot, value] of state ?? stateDiff ?? []) world.setStorage(address, slot, value)
+}
+
+/** The block as a call with overrides sees it (geth: override.BlockOverrides.Apply). @throws RpcError */
+export function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
+  for (const name of ['beaconRoot', 'withdrawals'] as const) {
+    if (overrides[name] !== undefined) {
+      throw serverError(`block override "${name}" is not supported for this RPC method`)
+    }
+  }
+  return {
+    number: overrides.number ?? block.number,
+    difficulty: overrides.difficulty ?? block.difficulty,
+    timestamp: overrides.time ?? block.timestamp,
+    timeMs: overrides.time === undefined ? block.timeMs : overrides.time * 1000,
+    gasLimit: overrides.gasLimit ?? block.gasLimit,
+    coinbase: overrides.feeRecipient ?? block.coinbase,
+    prevRandao: overrides.prevRandao ?? block.prevRandao,
+    baseFeePerGas: overrides.baseFeePerGas ?? block.baseFeePerGas,
+    blobBaseFee: overrides.blobBaseFee ?? block.blobBaseFee,
+    blockHash: block.blockHash,
+  }
+}

@@ -1,27 +1,30 @@
-import { toQuantity } from '../format/quantity.ts'
+import { crc32 } from 'node:zlib'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import { standardPrecompiles } from '../../evm/standardPrecompiles.ts'
+import { BEACON_ROOTS, HISTORY_STORAGE } from '../../evm/systemContracts.ts'
+import { bigIntToBytes, bytesToHex } from '../../primitives/bytes.ts'
+import { serverError } from '../errors.ts'
+import { type JsonObject, toQuantity } from '../format/json.ts'
 import { defineMethod } from '../method.ts'
+import { prunedHistory } from './blockLookup.ts'
 
 export const chainId = defineMethod({
   name: 'eth_chainId',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ chain }) => toQuantity(chain.evmChainId),
 })
 
 export const blockNumber = defineMethod({
   name: 'eth_blockNumber',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ view }) => toQuantity(view.chain.headHeight),
 })
 
 export const syncing = defineMethod({
   name: 'eth_syncing',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ syncing }) => {
     const status = syncing()
     if (status === undefined) return false
@@ -37,7 +40,116 @@ export const syncing = defineMethod({
 export const accounts = defineMethod({
   name: 'eth_accounts',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: () => [],
 })
+
+/** How far back each kind of data reaches. */
+export const capabilities = defineMethod({
+  name: 'eth_capabilities',
+  queue: 'socket',
+  run: ({ view }) => {
+    const { headHeight, oldestBlock } = view.chain
+    const hash = view.chain.hash(headHeight)
+    if (hash === undefined) throw serverError('header not found')
+    const since = (oldest: number) => ({ disabled: false, oldestBlock: toQuantity(oldest) })
+    return {
+      head: { number: toQuantity(headHeight), hash: bytesToHex(hash) },
+      state: since(view.oldestState),
+      tx: since(oldestBlock),
+      logs: since(oldestBlock),
+      receipts: since(oldestBlock),
+      blocks: since(oldestBlock),
+      stateproofs: since(view.oldestState),
+    }
+  },
+})
+
+/**
+ * The rules that hold now and those that are scheduled (EIP-7910). Forks start at heights here, so that the activation time of
+ * a coming one is an estimate. No blobs are taken: their schedule is 0.
+ */
+export const config = defineMethod({
+  name: 'eth_config',
+  queue: 'socket',
+  run: ({ view, chain }) => {
+    const { forks } = chain
+    const { headHeight } = view.chain
+    const current = forks.findLastIndex(({ height }) => height <= headHeight)
+    const describe = (index: number) => describeFork(view.chain, chain, index)
+    const isLast = current === forks.length - 1
+    return {
+      current: describe(current),
+      next: isLast ? null : describe(current + 1),
+      last: isLast ? null : describe(forks.length - 1),
+    }
+  },
+})
+
+/** EIP-7910's names of the precompiles at 0x01 and on. */
+const PRECOMPILE_NAMES = [
+  'ECREC',
+  'SHA256',
+  'RIPEMD160',
+  'ID',
+  'MODEXP',
+  'BN254_ADD',
+  'BN254_MUL',
+  'BN254_PAIRING',
+  'BLAKE2F',
+  'KZG_POINT_EVALUATION',
+  'BLS12_G1ADD',
+  'BLS12_G1MSM',
+  'BLS12_G2ADD',
+  'BLS12_G2MSM',
+  'BLS12_PAIRING_CHECK',
+  'BLS12_MAP_FP_TO_G1',
+  'BLS12_MAP_FP2_TO_G2',
+] as const
+
+type Chain = Pick<ChainConfig, 'forks' | 'evmChainId' | 'blockIntervalMs'>
+
+function describeFork(reader: ChainReader, chain: Chain, index: number): JsonObject {
+  const { height, fork } = chain.forks[index]!
+  return {
+    activationTime: activationTime(reader, height, chain.blockIntervalMs),
+    blobSchedule: {
+      target: 0,
+      max: 0,
+      baseFeeUpdateFraction: includesFork(fork, 'prague') ? 5_007_716 : 3_338_477,
+    },
+    chainId: toQuantity(chain.evmChainId),
+    forkId: forkId(reader, chain, index),
+    precompiles: precompilesOf(fork),
+    systemContracts: {
+      BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS),
+      ...(includesFork(fork, 'prague') ? { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE) } : {}),
+    },
+  }
+}
+
+/** Seconds since the epoch. */
+function activationTime(reader: ChainReader, height: number, blockIntervalMs: number): number {
+  const known = reader.header(Math.min(height, reader.headHeight))
+  if (known === undefined) throw prunedHistory()
+  const blocksToCome = Math.max(0, height - reader.headHeight)
+  return known.timestamp + Math.ceil((blocksToCome * blockIntervalMs) / 1000)
+}
+
+/** EIP-2124: CRC-32 of the genesis hash and the heights of the forks since, up to this one. */
+function forkId(reader: ChainReader, { forks }: Chain, index: number): string {
+  const genesis = reader.hash(0)
+  if (genesis === undefined) throw prunedHistory()
+  let checksum = crc32(genesis)
+  for (const { height } of forks.slice(0, index + 1)) {
+    if (height > 0) checksum = crc32(bigIntToBytes(BigInt(height), 8), checksum)
+  }
+  return `0x${checksum.toString(16).padStart(8, '0')}`
+}
+
+function precompilesOf(fork: Hardfork): JsonObject {
+  const named = standardPrecompiles(fork).map((address, index) => {
+    const name = address[18] === 1 ? 'P256VERIFY' : PRECOMPILE_NAMES[index]!
+    return [name, bytesToHex(address)] as const
+  })
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+}

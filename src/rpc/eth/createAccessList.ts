@@ -1,17 +1,19 @@
 import { recoverAuthority } from '../../evm/authorization.ts'
 import { createAddress } from '../../evm/contractAddress.ts'
 import { standardPrecompiles } from '../../evm/precompileAddresses.ts'
-import type { CallMessage } from '../../evm/transition.ts'
-import { bytesKey } from '../../primitives/bytes.ts'
+import { type CallMessage } from '../../evm/transition.ts'
+import { bytesKey, bigIntToBytes, keyBytes } from '../../primitives/bytes.ts'
 import { serverError } from '../errors.ts'
-import { toQuantity } from '../format/quantity.ts'
+import { toQuantity } from '../format/json.ts'
 import { formatAccessList } from '../format/transaction.ts'
 import { defineMethod } from '../method.ts'
-import { LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
-import { readCallRequest } from '../params/callRequest.ts'
-import { readStateOverrides } from '../params/stateOverrides.ts'
+import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { createAccessListTracer } from './accessListTracer.ts'
-import { type CallEnvironment, openCall, runCall, toCallMessage } from './callExecution.ts'
+import { type CallEnvironment, openCall, runCall, toCallMessage } from './call.ts'
+import { type AccessListItem } from '../../chain/transaction.ts'
+import { type OpcodeStep, type Tracer } from '../../evm/tracer.ts'
+import { type Address } from '../../primitives/address.ts'
 
 /** EIP-7702: what each authorization costs at least. */
 const AUTHORIZATION_GAS = 25_000n
@@ -29,9 +31,9 @@ export const createAccessList = defineMethod({
     const environment = openCall(context, selector, { state })
     const message = toCallMessage(request, context)
     checkAuthorizations(message)
-    const excluded = alwaysWarm(message, environment, request.nonce)
+    const excluded = warmAddresses(message, environment, request.nonce)
     let tracer = createAccessListTracer(message.accessList ?? [], excluded)
-    // The list makes later calls cheaper, which can lead the run elsewhere: repeat until it adds nothing.
+    // The list makes calls cheaper, which can change what the code does: repeat until the list does not grow.
     for (;;) {
       const accessList = tracer.accessList()
       const knownSize = tracer.size()
@@ -48,19 +50,79 @@ export const createAccessList = defineMethod({
   },
 })
 
-/** Before signatures are recovered for nothing. @throws RpcError in geth's words */
+/** Saves the recovery of signatures that the gas does not pay for. @throws RpcError in geth's words */
 function checkAuthorizations({ authorizationList = [], gasLimit }: CallMessage): void {
   if (BigInt(authorizationList.length) * AUTHORIZATION_GAS > gasLimit) {
     throw serverError('insufficient gas to process all authorizations')
   }
 }
 
-/** Sender, recipient, precompiles and EIP-7702 authorities, by `bytesKey`: warm in any case. */
-function alwaysWarm(message: CallMessage, environment: CallEnvironment, nonce: bigint | undefined): Set<string> {
+/** Sender, recipient, precompiles and EIP-7702 authorities, by `bytesKey`: warm without being listed. */
+function warmAddresses(message: CallMessage, environment: CallEnvironment, nonce: bigint | undefined): Set<string> {
   const { sender, to, authorizationList = [] } = message
   const { world, rules, precompiles } = environment
   const recipient = to ?? createAddress(sender, nonce ?? world.getNonce(sender))
   const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
   const addresses = [sender, recipient, ...standardPrecompiles(rules.fork), ...authorities]
   return new Set([...addresses.map(bytesKey), ...precompiles.keys()])
+}
+
+/** Collects the accounts and slots that a run touches (geth: logger.AccessListTracer). */
+export interface AccessListTracer extends Tracer {
+  onOpcode(step: OpcodeStep): void
+  accessList(): readonly AccessListItem[]
+  /** how many accounts and slots are known */
+  size(): number
+}
+
+const SLOT_OPCODES = new Set([0x54, 0x55])
+/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT: the address is on top. */
+const ADDRESS_OPCODES = new Set([0x31, 0x3b, 0x3c, 0x3f, 0xff])
+/** CALL, CALLCODE, DELEGATECALL, STATICCALL: the address is second. */
+const CALL_OPCODES = new Set([0xf1, 0xf2, 0xf4, 0xfa])
+
+const ADDRESS_MASK = (1n << 160n) - 1n
+
+/**
+ * A tracer that starts with what `known` lists. Accounts in `excluded` (by `bytesKey`) cost nothing extra, so they are
+ * listed for their slots only.
+ */
+export function createAccessListTracer(
+  known: readonly AccessListItem[],
+  excluded: ReadonlySet<string>,
+): AccessListTracer {
+  const slotsByAddress = new Map<string, Set<string>>()
+  const slotsOf = (key: string): Set<string> => {
+    const slots = slotsByAddress.get(key) ?? new Set<string>()
+    slotsByAddress.set(key, slots)
+    return slots
+  }
+  const addAddress = (address: Address): void => {
+    const key = bytesKey(address)
+    if (!excluded.has(key)) slotsOf(key)
+  }
+  for (const { address, storageKeys } of known) {
+    addAddress(address)
+    for (const slot of storageKeys) slotsOf(bytesKey(address)).add(bytesKey(slot))
+  }
+  return {
+    onOpcode({ op, stack, address }) {
+      const top = stack.at(-1)
+      if (top === undefined) return
+      if (SLOT_OPCODES.has(op)) slotsOf(bytesKey(address)).add(bytesKey(bigIntToBytes(top, 32)))
+      else if (ADDRESS_OPCODES.has(op)) addAddress(toAddress(top))
+      else if (CALL_OPCODES.has(op) && stack.length >= 5) addAddress(toAddress(stack.at(-2)!))
+    },
+    accessList: () =>
+      [...slotsByAddress].map(([key, slots]) => ({ address: keyBytes(key), storageKeys: [...slots].map(keyBytes) })),
+    size: () => {
+      let size = slotsByAddress.size
+      for (const slots of slotsByAddress.values()) size += slots.size
+      return size
+    },
+  }
+}
+
+function toAddress(word: bigint): Address {
+  return bigIntToBytes(word & ADDRESS_MASK, 20)
 }

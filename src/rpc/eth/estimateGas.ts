@@ -1,17 +1,23 @@
+import { blockStartOf } from '../../app/blockHooks.ts'
 import { MAX_TRANSACTION_GAS } from '../../evm/intrinsicGas.ts'
 import { isAtLeast } from '../../evm/rules.ts'
 import type { AppliedTransaction, CallMessage } from '../../evm/transition.ts'
+import { UpgradeNeeded } from '../../modules/upgrade/upgradeNeeded.ts'
+import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { serverError } from '../errors.ts'
-import { toQuantity } from '../format/quantity.ts'
+import { toQuantity } from '../format/json.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
-import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockNumberOrHash.ts'
-import type { BlockNumberOrTag } from '../params/blockNumberOrTag.ts'
-import { readBlockOverrides } from '../params/blockOverrides.ts'
-import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
-import { readStateOverrides } from '../params/stateOverrides.ts'
-import { type CallEnvironment, type CallOverrides, openCall, runCall, toCallMessage } from './callExecution.ts'
-import { beginNextBlock } from './nextBlockStart.ts'
-import { revertError } from './revertReason.ts'
+import { type BlockNumberOrTag, type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { type CallRequest, readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import {
+  type CallEnvironment,
+  type CallOverrides,
+  executionOf,
+  openCall,
+  revertError,
+  runCall,
+  toCallMessage,
+} from './call.ts'
 
 const PLAIN_TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
@@ -31,9 +37,9 @@ export const estimateGas = defineMethod({
 })
 
 /**
- * The environment to estimate in. On the head it is a second later than the head: up to three blocks share a second, and
- * a contract that does more once the second has changed (Uniswap's pairs do) would get too little gas in the block after. The
- * next block has begun: the same holds for one that withdraws rewards, of which there are more then.
+ * The environment to estimate in. On the head it is the begin of the next block, one second later. Blocks share seconds, and a
+ * contract may do more work once the second has changed (Uniswap's pairs do); one that withdraws rewards finds more of them once the
+ * next block has begun. Without both the estimate would be too low for the next block.
  * @throws RpcError as {@link openCall}
  */
 export function openEstimate(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
@@ -42,13 +48,13 @@ export function openEstimate(context: RpcContext, selector: BlockSelector, overr
   if (!isHead || overrides.block?.time !== undefined) return openCall(context, selector, overrides)
   const time = (chain.header(chain.headHeight)?.timestamp ?? 0) + 1
   const environment = openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
-  // What a caller says of the state is to stay as it is.
+  // The state that a caller gives stays as it is.
   if (overrides.state === undefined) beginNextBlock(context, environment)
   return environment
 }
 
 /**
- * geth's search (eth/gasestimator): the highest limit first, then one that is likely to do, then halving.
+ * geth's search (eth/gasestimator): the highest limit first, then one that is likely to suffice, then halving.
  * @throws RpcError when the transaction fails with any limit
  */
 export async function estimate(
@@ -128,4 +134,30 @@ async function attempt(
   if (outcome.kind === 'applied') return outcome
   if (/^(intrinsic gas too low|insufficient gas for floor data gas cost)/.test(outcome.reason)) return undefined
   throw serverError(`failed with ${gasLimit} gas: ${outcome.reason}`)
+}
+
+/**
+ * Runs the native modules' begin of the block after the head: it distributes the fees of the head, which a contract that withdraws
+ * rewards then finds. Only the time and the proposer of that block are not known yet.
+ */
+export function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment): void {
+  const { chain } = context.view
+  const { headHeight } = chain
+  const lastCommit = chain.seenCommit(headHeight)
+  const validators = chain.validatorSetAt(headHeight)
+  // Nobody has signed block 0.
+  if (lastCommit === undefined || validators === undefined || headHeight === 0) return
+  const { timeMs } = block
+  const next = { height: headHeight + 1, timeMs, proposerAddress: ZERO_ADDRESS, lastCommit, evidence: [] }
+  world.beginTransaction()
+  world.checkpoint()
+  try {
+    executionOf(context).hooks.begin(world, blockStartOf(next, validators))
+    world.commit()
+  } catch (error) {
+    if (!(error instanceof UpgradeNeeded)) throw error
+    // This version of the software executes no further block.
+    world.revert()
+  }
+  world.endTransaction({ clearEmpty: true })
 }

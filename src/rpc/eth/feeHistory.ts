@@ -1,20 +1,41 @@
 import { blobBaseFee } from '../../chain/baseFee.ts'
 import { type ChainConfig, forkAt } from '../../chain/chainConfig.ts'
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
+import { type EthereumHeader } from '../../chain/ethereumBlock.ts'
 import { includesFork } from '../../chain/hardfork.ts'
-import type { ChainReader } from '../../chain/store.ts'
-import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { toQuantity } from '../format/quantity.ts'
-import { effectiveGasPrice } from '../format/transaction.ts'
-import { defineMethod } from '../method.ts'
-import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
+import { type ChainReader } from '../../chain/store.ts'
+import { RPC_CODES, RpcError, serverError, InvalidArgument } from '../errors.ts'
+import { toQuantity } from '../format/json.ts'
+import { effectiveGasPrice } from '../../evm/transition.ts'
+import { defineMethod, type ParamReader } from '../method.ts'
+import { readBlockNumberOrTag } from '../params/blockSelector.ts'
 import { readBlockCount, readPercentiles } from '../params/feeHistory.ts'
 import { heightOfTag, prunedHistory } from './blockLookup.ts'
 import { baseFeeAfterHead } from './nextBlock.ts'
+import { jsonKind, listReader, TypeMismatch } from '../params/values.ts'
 
 /** geth's limits (eth/gasprice/feehistory.go). */
 const MAX_BLOCKS = 1024
 const MAX_PERCENTILES = 100
+
+/** A count as clients write it: QUANTITY, a decimal string or a JSON number (geth: math.HexOrDecimal64). */
+export const readBlockCount: ParamReader<number> = (json) => {
+  const text = typeof json === 'string' ? json : typeof json === 'number' ? String(json) : undefined
+  if (text === undefined) throw new TypeMismatch(jsonKind(json), 'math.HexOrDecimal64')
+  if (text === '') return 0
+  const value = /^(0x[0-9a-f]+|[0-9]+)$/i.test(text) ? BigInt(text) : undefined
+  if (value === undefined || value >= 1n << 64n) {
+    throw new InvalidArgument(`invalid hex or decimal integer ${JSON.stringify(text.slice(0, 100))}`)
+  }
+  return Number(value)
+}
+
+const readPercentile: ParamReader<number> = (json) => {
+  if (typeof json !== 'number') throw new TypeMismatch(jsonKind(json), 'float64')
+  return json
+}
+
+/** Reward percentiles; their order and range are the method's to check. */
+export const readPercentiles: ParamReader<readonly number[]> = listReader(readPercentile, '[]float64')
 
 export const feeHistory = defineMethod({
   name: 'eth_feeHistory',

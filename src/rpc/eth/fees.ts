@@ -1,28 +1,14 @@
 import { blobBaseFee as blobBaseFeeOf } from '../../chain/baseFee.ts'
 import { forkAt } from '../../chain/chainConfig.ts'
-import { toNullableQuantity, toQuantity } from '../format/quantity.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import { effectiveGasPrice } from '../../evm/transition.ts'
+import { toNullableQuantity, toQuantity } from '../format/json.ts'
 import { defineMethod } from '../method.ts'
 import { baseFeeAfterHead, headHeader } from './nextBlock.ts'
-import { suggestTip } from './suggestedTip.ts'
-
-/**
- * A price that a transaction should get in with, in wei per gas: the next base fee with some room to rise and the
- * suggested tip. Wallets that don't know the chain pay all of it, so it stays within 1.25 times the base fee while the
- * tip allows that.
- */
-export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
-  const comfortable = (baseFee * 11n) / 10n + tip
-  const bound = (baseFee * 5n) / 4n
-  const least = baseFee + tip
-  if (comfortable <= bound) return comfortable
-  return bound > least ? bound : least
-}
 
 export const gasPrice = defineMethod({
   name: 'eth_gasPrice',
   queue: 'cheap',
-  params: [],
-  required: 0,
   run: ({ view, chain }) => {
     const baseFee = baseFeeAfterHead(view, chain) ?? 0n
     return toQuantity(suggestGasPrice(baseFee, suggestTip(view.chain)))
@@ -32,8 +18,6 @@ export const gasPrice = defineMethod({
 export const maxPriorityFeePerGas = defineMethod({
   name: 'eth_maxPriorityFeePerGas',
   queue: 'cheap',
-  params: [],
-  required: 0,
   run: ({ view }) => toQuantity(suggestTip(view.chain)),
 })
 
@@ -41,8 +25,6 @@ export const maxPriorityFeePerGas = defineMethod({
 export const baseFee = defineMethod({
   name: 'eth_baseFee',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ view, chain }) => toNullableQuantity(baseFeeAfterHead(view, chain)),
 })
 
@@ -50,10 +32,71 @@ export const baseFee = defineMethod({
 export const blobBaseFee = defineMethod({
   name: 'eth_blobBaseFee',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ view, chain }) => {
     const { excessBlobGas, number } = headHeader(view.chain)
     return toQuantity(blobBaseFeeOf(excessBlobGas ?? 0n, forkAt(chain, number)))
   },
 })
+
+/**
+ * A gas price with which a transaction should get into a block, in wei: the next base fee with some room to rise, and the suggested
+ * tip. Legacy transactions pay all of it, so it stays within 1.25 times the base fee where the tip allows that.
+ */
+export function suggestGasPrice(baseFee: bigint, tip: bigint): bigint {
+  const withRoom = (baseFee * 11n) / 10n + tip
+  const bound = (baseFee * 5n) / 4n
+  const least = baseFee + tip
+  if (withRoom <= bound) return withRoom
+  return bound > least ? bound : least
+}
+
+/** wei per gas: what is suggested while blocks have room. */
+export const IDLE_TIP = 100_000_000n
+
+/** Blocks that are looked at, counted from the head: 8 seconds of the chain. */
+const WINDOW = 20
+/** Per mille of its gas limit from which a block counts as full. */
+const FULL_PER_MILLE = 900n
+/** The newest full blocks whose tips are read. */
+const SAMPLED_BLOCKS = 4
+/** As in geth's oracle: the number of lowest tips taken from each block, and the percentile of all of them. */
+const TIPS_PER_BLOCK = 3
+const PERCENTILE = 60
+/** wei per gas: the most that is suggested (geth: 500 gwei). */
+const MAX_TIP = 500_000_000_000n
+
+type Chain = Pick<ChainReader, 'headHeight' | 'header' | 'transactions'>
+
+/**
+ * The tip that a transaction should offer, in wei per gas. It is a constant unless at least half of the last blocks are
+ * full: an oracle over mostly empty blocks would only oscillate, since any tip gets in.
+ */
+export function suggestTip(chain: Chain): bigint {
+  const from = Math.max(0, chain.headHeight - WINDOW + 1)
+  const full: number[] = []
+  for (let height = from; height <= chain.headHeight; height++) {
+    const header = chain.header(height)
+    if (header !== undefined && header.gasUsed * 1000n >= header.gasLimit * FULL_PER_MILLE) full.push(height)
+  }
+  if (full.length * 2 < chain.headHeight - from + 1) return IDLE_TIP
+  const tips = full
+    .slice(-SAMPLED_BLOCKS)
+    .flatMap((height) => lowestTips(chain, height))
+    .sort(ascending)
+  const tip = tips[Math.floor(((tips.length - 1) * PERCENTILE) / 100)] ?? IDLE_TIP
+  if (tip < IDLE_TIP) return IDLE_TIP
+  return tip > MAX_TIP ? MAX_TIP : tip
+}
+
+function lowestTips(chain: Chain, height: number): bigint[] {
+  const baseFee = chain.header(height)?.baseFeePerGas ?? 0n
+  const transactions = chain.transactions(height) ?? []
+  return transactions
+    .map(({ transaction }) => effectiveGasPrice(transaction, baseFee) - baseFee)
+    .sort(ascending)
+    .slice(0, TIPS_PER_BLOCK)
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

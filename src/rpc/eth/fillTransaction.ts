@@ -3,18 +3,17 @@ import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { serverError } from '../errors.ts'
-import type { JsonObject } from '../format/json.ts'
-import { toQuantity } from '../format/quantity.ts'
+import { type JsonObject, toQuantity } from '../format/json.ts'
 import { typedFields } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
-import type { BlockSelector } from '../params/blockNumberOrHash.ts'
+import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
 import { type CallRequest, callData, readCallRequest } from '../params/callRequest.ts'
-import { checkChainId, checkFeeFields } from './callExecution.ts'
+import { checkChainId, checkFeeFields } from './call.ts'
 import { estimate, openEstimate } from './estimateGas.ts'
+import { suggestTip } from './fees.ts'
 import { baseFeeAfterHead } from './nextBlock.ts'
-import { suggestTip } from './suggestedTip.ts'
 
-const PENDING: BlockSelector = { kind: 'number', number: 'pending' }
+const PENDING: BlockSelector = byNumber('pending')
 
 /**
  * Completes a transaction for a signer: nonce, fees, gas limit and chain ID (geth: TransactionArgs.setDefaults). The
@@ -24,7 +23,6 @@ export const fillTransaction = defineMethod({
   name: 'eth_fillTransaction',
   queue: 'heavy',
   params: [readCallRequest],
-  required: 1,
   run: async (context, request) => {
     const transaction = await fill(context, request)
     const raw = encodeTransaction(transaction, { v: 0n, r: 0n, s: 0n })
@@ -79,7 +77,7 @@ function checkRequest(request: CallRequest, evmChainId: bigint): void {
 
 type Fees = Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
-/** What was given stays; a missing tip is the suggested one, a missing cap leaves room for the base fee to double. */
+/** Given fees stay; a missing tip is the suggested one, a missing cap leaves room for the base fee to double. */
 function fillFees({ view, chain }: RpcContext, request: CallRequest): Fees {
   const { gasPrice, maxFeePerGas } = request
   if (gasPrice !== undefined) {
@@ -93,14 +91,14 @@ function fillFees({ view, chain }: RpcContext, request: CallRequest): Fees {
   return { maxFeePerGas: cap, maxPriorityFeePerGas: tip }
 }
 
-/** As the request's fields demand; EIP-1559 where they leave it open. */
+/** The type that the fields of the request need; EIP-1559 by default. */
 function typeOf({ gasPrice, accessList, authorizationList }: CallRequest): 0 | 1 | 2 | 4 {
   if (authorizationList !== undefined) return 4
   if (gasPrice === undefined) return 2
   return accessList === undefined ? 0 : 1
 }
 
-/** Gas is estimated with the fees of the transaction, so that an account that cannot pay hears of it. */
+/** Gas is estimated with the fees of the transaction, so that it fails for an account that cannot pay. */
 function estimationFees(type: number, fees: Fees): Partial<CallRequest> {
   return type < 2 ? { gasPrice: fees.maxFeePerGas } : fees
 }

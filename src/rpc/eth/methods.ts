@@ -1,35 +1,35 @@
 import type { RpcMethod } from '../method.ts'
-import { getBalance, getCode, getStorageAt, getStorageValues, getTransactionCount } from './accountState.ts'
+import { getBalance, getCode, getProof, getStorageAt, getStorageValues, getTransactionCount } from './accountState.ts'
 import {
+  getBlockByHash,
+  getBlockByNumber,
   getBlockTransactionCountByHash,
   getBlockTransactionCountByNumber,
+  getHeaderByHash,
+  getHeaderByNumber,
   getUncleByBlockHashAndIndex,
   getUncleByBlockNumberAndIndex,
   getUncleCountByBlockHash,
   getUncleCountByBlockNumber,
-} from './blockCounts.ts'
-import { getBlockByHash, getBlockByNumber, getHeaderByHash, getHeaderByNumber } from './blocks.ts'
+} from './blocks.ts'
 import { call } from './call.ts'
-import { capabilities } from './capabilities.ts'
-import { accounts, blockNumber, chainId, syncing } from './chainInfo.ts'
-import { config } from './config.ts'
+import { accounts, blockNumber, capabilities, chainId, config, syncing } from './chainInfo.ts'
 import { createAccessList } from './createAccessList.ts'
 import { estimateGas } from './estimateGas.ts'
 import { feeHistory } from './feeHistory.ts'
 import { baseFee, blobBaseFee, gasPrice, maxPriorityFeePerGas } from './fees.ts'
 import { fillTransaction } from './fillTransaction.ts'
-import { getLogs } from './getLogs.ts'
-import { getProof } from './getProof.ts'
-import { getBlockReceipts, getTransactionReceipt } from './receipts.ts'
-import { sendRawTransaction } from './sendRawTransaction.ts'
-import { sendRawTransactionSync } from './sendRawTransactionSync.ts'
+import { getLogs } from './logs.ts'
+import { sendRawTransaction, sendRawTransactionSync } from './sendRawTransaction.ts'
 import {
+  getBlockReceipts,
   getRawTransactionByBlockHashAndIndex,
   getRawTransactionByBlockNumberAndIndex,
   getRawTransactionByHash,
   getTransactionByBlockHashAndIndex,
   getTransactionByBlockNumberAndIndex,
   getTransactionByHash,
+  getTransactionReceipt,
 } from './transactions.ts'
 
 /** The `eth` namespace, without filters and subscriptions. */

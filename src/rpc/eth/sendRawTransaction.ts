@@ -6,20 +6,54 @@ import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { DecodingError } from '../../primitives/rlp.ts'
-import { serverError } from '../errors.ts'
-import { defineMethod, type RpcContext } from '../method.ts'
-import { readData } from '../params/data.ts'
-
-/** EIP-4844's type byte: the chain takes no blobs. */
-const BLOB_TRANSACTION = 0x03
+import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
+import { jsonKind, readData, readUint64, TypeMismatch } from '../params/values.ts'
+import { minedReceipt } from './transactions.ts'
 
 /** Answers with the hash once the pool has admitted the transaction. */
 export const sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
   queue: 'quick',
   params: [readData],
-  required: 1,
   run: (context, raw) => submit(context, raw).then(bytesToHex),
+})
+
+/** Milliseconds. Two seconds are five blocks (EIP-7966 proposes this default). */
+const DEFAULT_TIMEOUT_MS = 2_000
+/** Milliseconds. A request ends after 30 seconds; an answer before that still has the transaction's hash. */
+const MAX_TIMEOUT_MS = 25_000
+
+/** Milliseconds as a JSON number (geth) or a QUANTITY (viem). */
+const readTimeout: ParamReader<number> = (json) => {
+  if (typeof json === 'string') return Number(readUint64(json))
+  if (typeof json !== 'number') throw new TypeMismatch(jsonKind(json), 'uint64')
+  if (!Number.isInteger(json) || json < 0) throw new InvalidArgument(`invalid timeout ${json}`)
+  return json
+}
+
+/** Sends a transaction and answers with its receipt once it is in a block (EIP-7966). */
+export const sendRawTransactionSync = defineMethod({
+  name: 'eth_sendRawTransactionSync',
+  queue: 'cheap',
+  params: [readData, readTimeout],
+  required: 1,
+  run: async (context, raw, timeoutMs) => {
+    const waitMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+    const hash = await submit(context, raw)
+    const deadlineMs = context.now() + waitMs
+    for (;;) {
+      const view = await context.nextView(Math.max(0, deadlineMs - context.now()))
+      const receipt = view === undefined ? undefined : minedReceipt(view, hash)
+      if (receipt !== undefined) return receipt
+      if (view !== undefined && context.now() < deadlineMs) continue
+      throw new RpcError(
+        RPC_CODES.syncSendTimeout,
+        `The transaction was added to the transaction pool but wasn't processed in ${goDuration(waitMs)}`,
+        bytesToHex(hash),
+      )
+    }
+  },
 })
 
 /**
@@ -35,7 +69,10 @@ export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array
   return admission.hash
 }
 
-/** @throws RpcError in geth's words for what is no transaction, or costs more than the node's operator lets clients spend */
+/** EIP-4844's type byte: the chain takes no blobs. */
+const BLOB_TRANSACTION = 0x03
+
+/** @throws RpcError in geth's words for bytes that are no transaction, and for a fee above the operator's cap */
 export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLimits, 'feeCapAcoin'>): Transaction {
   // The form with blobs, in which clients send these, is not decoded at all.
   if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
@@ -44,7 +81,7 @@ export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLim
   return transaction
 }
 
-/** @throws RpcError in geth's words when nobody on this chain has signed it */
+/** The sender by the signature. @throws RpcError in geth's words when the signature is wrong or for another chain */
 export function readSender(transaction: Transaction, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Address {
   const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: false })
   if ('reason' in recovery) throw serverError(recovery.reason)
@@ -70,4 +107,9 @@ function checkFeeCap({ maxFeePerGas, gasLimit }: Transaction, capAcoin: bigint):
 function inEther(amount: bigint): string {
   const hundredths = (amount + 5n * 10n ** 15n) / 10n ** 16n
   return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, '0')}`
+}
+
+/** Milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
+function goDuration(ms: number): string {
+  return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
 }

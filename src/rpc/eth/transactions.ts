@@ -6,24 +6,21 @@ import type { NodeView } from '../../state/view.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
-import type { BlockSelector } from '../params/blockNumberOrHash.ts'
-import { readBlockNumberOrTag } from '../params/blockNumberOrTag.ts'
-import { readHash } from '../params/data.ts'
-import { readIndex } from '../params/quantity.ts'
-import { type BlockBody, findBody } from './loadBlock.ts'
-
-interface Located {
-  readonly block: BlockBody
-  readonly index: number
-  readonly signed: SignedTransaction
-}
+import {
+  type BlockSelector,
+  byHash,
+  byNumber,
+  readBlockNumberOrHash,
+  readBlockNumberOrTag,
+} from '../params/blockSelector.ts'
+import { readHash, readIndex } from '../params/values.ts'
+import { type BlockBody, findBody, findReceipts, formatReceipts } from './blockLookup.ts'
 
 /** A mined or pooled transaction; null for an unknown one. */
 export const getTransactionByHash = defineMethod({
   name: 'eth_getTransactionByHash',
   queue: 'socket',
   params: [readHash],
-  required: 1,
   run: async ({ view, txs }, hash) => {
     const mined = locate(view, hash)
     if (mined !== undefined) return formatLocated(mined)
@@ -36,7 +33,6 @@ export const getTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockHashAndIndex',
   queue: 'socket',
   params: [readHash, readIndex],
-  required: 2,
   run: (context, hash, index) => orNull(atIndex(context, byHash(hash), index), formatLocated),
 })
 
@@ -44,8 +40,7 @@ export const getTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockNumberAndIndex',
   queue: 'socket',
   params: [readBlockNumberOrTag, readIndex],
-  required: 2,
-  run: (context, number, index) => orNull(atIndex(context, { kind: 'number', number }, index), formatLocated),
+  run: (context, number, index) => orNull(atIndex(context, byNumber(number), index), formatLocated),
 })
 
 /** The envelope's bytes of a mined or pooled transaction; `0x` for an unknown one, as geth answers. */
@@ -53,7 +48,6 @@ export const getRawTransactionByHash = defineMethod({
   name: 'eth_getRawTransactionByHash',
   queue: 'socket',
   params: [readHash],
-  required: 1,
   run: (context, hash) => rawTransaction(context, hash),
 })
 
@@ -61,7 +55,6 @@ export const getRawTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockHashAndIndex',
   queue: 'socket',
   params: [readHash, readIndex],
-  required: 2,
   run: (context, hash, index) => formatRaw(atIndex(context, byHash(hash), index)),
 })
 
@@ -69,8 +62,26 @@ export const getRawTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockNumberAndIndex',
   queue: 'socket',
   params: [readBlockNumberOrTag, readIndex],
-  required: 2,
-  run: (context, number, index) => formatRaw(atIndex(context, { kind: 'number', number }, index)),
+  run: (context, number, index) => formatRaw(atIndex(context, byNumber(number), index)),
+})
+
+/** Null while the transaction is not in a block. */
+export const getTransactionReceipt = defineMethod({
+  name: 'eth_getTransactionReceipt',
+  queue: 'socket',
+  params: [readHash],
+  run: ({ view }, hash) => minedReceipt(view, hash) ?? null,
+})
+
+/** All receipts of a block in order; null for an unknown block. */
+export const getBlockReceipts = defineMethod({
+  name: 'eth_getBlockReceipts',
+  queue: 'cheap',
+  params: [readBlockNumberOrHash],
+  run: ({ view }, selector) => {
+    const block = findReceipts(view.chain, selector)
+    return block === undefined ? null : formatReceipts(block)
+  },
 })
 
 /** See {@link getRawTransactionByHash}; debug_getRawTransaction is the same. */
@@ -81,16 +92,30 @@ export async function rawTransaction({ view, txs }: RpcContext, hash: Hash): Pro
   return pooled === undefined ? '0x' : bytesToHex(pooled.raw)
 }
 
+/** The receipt of a mined transaction in JSON; undefined when it is in no block. */
+export function minedReceipt(view: Pick<NodeView, 'chain'>, hash: Hash): JsonObject | undefined {
+  const location = locateMined(view, hash)
+  if (location === undefined) return undefined
+  const block = findReceipts(view.chain, byNumber(location.height))
+  return block === undefined ? undefined : formatReceipts(block, location.index)[0]
+}
+
 /** Where a mined transaction is; undefined when it is unknown or its block is no longer kept. */
 export function locateMined(view: Pick<NodeView, 'chain'>, hash: Hash): TransactionLocation | undefined {
   const location = view.chain.locate(hash)
   return location === undefined || location.height > view.chain.headHeight ? undefined : location
 }
 
+interface Located {
+  readonly block: BlockBody
+  readonly index: number
+  readonly signed: SignedTransaction
+}
+
 function locate(view: NodeView, hash: Hash): Located | undefined {
   const location = locateMined(view, hash)
   if (location === undefined) return undefined
-  const block = findBody(view.chain, { kind: 'number', number: location.height })
+  const block = findBody(view.chain, byNumber(location.height))
   return block === undefined ? undefined : pick(block, location.index)
 }
 
@@ -114,8 +139,4 @@ function formatRaw(located: Located | undefined): string {
 
 function orNull<T>(value: T | undefined, format: (value: T) => JsonObject): JsonObject | null {
   return value === undefined ? null : format(value)
-}
-
-function byHash(hash: Hash): BlockSelector {
-  return { kind: 'hash', hash, requireCanonical: false }
 }

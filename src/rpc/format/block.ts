@@ -2,9 +2,7 @@ import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { SignedTransaction } from '../../chain/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { formatHeader } from './header.ts'
-import type { JsonObject } from './json.ts'
-import { toQuantity } from './quantity.ts'
+import { type JsonObject, toQuantity } from './json.ts'
 import { formatMinedTransaction } from './transaction.ts'
 
 /** What an Ethereum block consists of. Withdrawals and uncles are always empty on this chain. */
@@ -33,4 +31,35 @@ export function formatBlock({ header, hash, transactions, size }: BlockParts, fu
 export function formatPendingBlock(header: EthereumHeader, size: number): JsonObject {
   const parts = { header, hash: new Uint8Array(32), transactions: [], size }
   return { ...formatBlock(parts, false), hash: null, nonce: null, miner: null }
+}
+
+/**
+ * A header as in eth_getHeaderByNumber and newHeads (geth: RPCMarshalHeader): the fields of its fork, no others.
+ */
+export function formatHeader(header: EthereumHeader, hash: Hash): JsonObject {
+  const { baseFeePerGas, withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot, requestsHash } = header
+  return {
+    number: toQuantity(header.number),
+    hash: bytesToHex(hash),
+    parentHash: bytesToHex(header.parentHash),
+    nonce: bytesToHex(header.nonce),
+    mixHash: bytesToHex(header.mixHash),
+    sha3Uncles: bytesToHex(header.sha3Uncles),
+    logsBloom: bytesToHex(header.logsBloom),
+    stateRoot: bytesToHex(header.stateRoot),
+    miner: bytesToHex(header.miner),
+    difficulty: toQuantity(header.difficulty),
+    extraData: bytesToHex(header.extraData),
+    gasLimit: toQuantity(header.gasLimit),
+    gasUsed: toQuantity(header.gasUsed),
+    timestamp: toQuantity(header.timestamp),
+    transactionsRoot: bytesToHex(header.transactionsRoot),
+    receiptsRoot: bytesToHex(header.receiptsRoot),
+    ...(baseFeePerGas === undefined ? {} : { baseFeePerGas: toQuantity(baseFeePerGas) }),
+    ...(withdrawalsRoot === undefined ? {} : { withdrawalsRoot: bytesToHex(withdrawalsRoot) }),
+    ...(blobGasUsed === undefined ? {} : { blobGasUsed: toQuantity(blobGasUsed) }),
+    ...(excessBlobGas === undefined ? {} : { excessBlobGas: toQuantity(excessBlobGas) }),
+    ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(parentBeaconBlockRoot) }),
+    ...(requestsHash === undefined ? {} : { requestsHash: bytesToHex(requestsHash) }),
+  }
 }

@@ -1,13 +1,13 @@
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
-import type { Receipt } from '../../chain/receipt.ts'
-import type { SignedTransaction } from '../../chain/transaction.ts'
+import { type EthereumHeader } from '../../chain/ethereumBlock.ts'
+import { type Receipt } from '../../chain/receipt.ts'
+import { type SignedTransaction } from '../../chain/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import type { Hash } from '../../primitives/hash.ts'
-import type { JsonObject } from './json.ts'
+import { type Hash } from '../../primitives/hash.ts'
+import { type JsonObject, toQuantity } from './json.ts'
 import { formatLog } from './log.ts'
-import { toQuantity } from './quantity.ts'
+import { type Log } from '../../chain/log.ts'
 
-export interface ReceiptPlace {
+export interface ReceiptPosition {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp'>
   readonly hash: Hash
   /** of the transaction in its block */
@@ -16,11 +16,11 @@ export interface ReceiptPlace {
   readonly firstLogIndex: number
 }
 
-/** A receipt with its transaction's place (geth: MarshalReceipt). */
+/** A receipt with the position of its transaction (geth: MarshalReceipt). */
 export function formatReceipt(
   receipt: Receipt,
   { transaction, sender }: SignedTransaction,
-  { header, hash, index, firstLogIndex }: ReceiptPlace,
+  { header, hash, index, firstLogIndex }: ReceiptPosition,
 ): JsonObject {
   const { status, contractAddress, blobGasUsed, blobGasPrice } = receipt
   return {
@@ -33,14 +33,14 @@ export function formatReceipt(
     gasUsed: toQuantity(receipt.gasUsed),
     cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
     contractAddress: contractAddress === undefined ? null : bytesToHex(contractAddress),
-    logs: receipt.logs.map((log, position) =>
+    logs: receipt.logs.map((log, offset) =>
       formatLog(log, {
         blockNumber: header.number,
         blockHash: hash,
         blockTimestamp: header.timestamp,
         transactionHash: transaction.hash,
         transactionIndex: index,
-        logIndex: firstLogIndex + position,
+        logIndex: firstLogIndex + offset,
       }),
     ),
     logsBloom: bytesToHex(receipt.logsBloom),
@@ -49,5 +49,33 @@ export function formatReceipt(
     ...(typeof status === 'number' ? { status: toQuantity(status) } : { root: bytesToHex(status) }),
     ...(blobGasUsed === undefined ? {} : { blobGasUsed: toQuantity(blobGasUsed) }),
     ...(blobGasPrice === undefined ? {} : { blobGasPrice: toQuantity(blobGasPrice) }),
+  }
+}
+
+/** Where a log was emitted. */
+export interface LogPosition {
+  readonly blockNumber: number
+  readonly blockHash: Hash
+  /** whole seconds */
+  readonly blockTimestamp: number
+  readonly transactionHash: Hash
+  readonly transactionIndex: number
+  /** among all logs of the block */
+  readonly logIndex: number
+}
+
+/** A log (geth: types.Log). A decided block is final, so no log is ever removed. */
+export function formatLog(log: Log, position: LogPosition): JsonObject {
+  return {
+    address: bytesToHex(log.address),
+    topics: log.topics.map(bytesToHex),
+    data: bytesToHex(log.data),
+    blockNumber: toQuantity(position.blockNumber),
+    transactionHash: bytesToHex(position.transactionHash),
+    transactionIndex: toQuantity(position.transactionIndex),
+    blockHash: bytesToHex(position.blockHash),
+    blockTimestamp: toQuantity(position.blockTimestamp),
+    logIndex: toQuantity(position.logIndex),
+    removed: false,
   }
 }

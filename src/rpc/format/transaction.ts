@@ -1,10 +1,10 @@
 import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { AccessListItem, Authorization, SignedTransaction, Transaction } from '../../chain/transaction.ts'
+import { effectiveGasPrice } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import type { JsonObject } from './json.ts'
-import { toNullableQuantity, toQuantity } from './quantity.ts'
+import { type JsonObject, toNullableQuantity, toQuantity } from './json.ts'
 
 /** Where a transaction was mined. */
 export interface MinedAt {
@@ -14,23 +14,12 @@ export interface MinedAt {
   readonly index: number
 }
 
-/** The price that a transaction pays per gas at this base fee (EIP-1559). */
-export function effectiveGasPrice(
-  transaction: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-  baseFeePerGas: bigint | undefined,
-): bigint {
-  if (baseFeePerGas === undefined) return transaction.maxFeePerGas
-  const price = transaction.maxPriorityFeePerGas + baseFeePerGas
-  if (price > transaction.maxFeePerGas) return transaction.maxFeePerGas
-  return price
-}
-
 /** A mined transaction (geth: RPCTransaction); `gasPrice` is what it pays. */
 export function formatMinedTransaction({ transaction, sender }: SignedTransaction, at: MinedAt): JsonObject {
   return formatTransaction(transaction, sender, effectiveGasPrice(transaction, at.header.baseFeePerGas), at)
 }
 
-/** A transaction of the pool: its place is null and `gasPrice` is the most that it would pay. */
+/** A transaction of the pool: block and index are null, and `gasPrice` is the most that it would pay. */
 export function formatPendingTransaction(transaction: Transaction, sender: Address): JsonObject {
   return formatTransaction(transaction, sender, transaction.maxFeePerGas, undefined)
 }

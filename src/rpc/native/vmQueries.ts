@@ -22,12 +22,11 @@ import {
   uint64,
 } from '../../primitives/protoSchema.ts'
 import { InvalidArgument } from '../errors.ts'
-import { openCall, runCall, toCallMessage } from '../eth/callExecution.ts'
+import { openCall, runCall, toCallMessage } from '../eth/call.ts'
 import { estimate, openEstimate } from '../eth/estimateGas.ts'
-import type { BlockSelector } from '../params/blockNumberOrHash.ts'
-import { type CallRequest, readCallRequest } from '../params/callRequest.ts'
-import { TypeMismatch } from '../params/mismatch.ts'
-import { readStateOverrides } from '../params/stateOverrides.ts'
+import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
+import { type CallRequest, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import { TypeMismatch } from '../params/values.ts'
 import { readAccount, readConsensusAddress } from './addresses.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
@@ -319,7 +318,7 @@ function readCall({ block }: QueryContext, { args, gasCap, overrides }: CallArgu
   try {
     const request = readCallRequest(parse(args))
     const state = overrides.length === 0 ? undefined : readStateOverrides(parse(overrides))
-    const selector: BlockSelector = { kind: 'number', number: block.height }
+    const selector: BlockSelector = byNumber(block.height)
     return { request: limited(request, gasCap), selector, state }
   } catch (error) {
     const isWrong = error instanceof InvalidArgument || error instanceof TypeMismatch || error instanceof SyntaxError

@@ -1,28 +1,22 @@
-import { toQuantity } from '../format/quantity.ts'
+import { toQuantity } from '../format/json.ts'
 import { defineMethod, type RpcMethod } from '../method.ts'
 
 /** The EVM chain ID in decimal: the network's ID is the same. */
 export const version = defineMethod({
   name: 'net_version',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: ({ chain }) => chain.evmChainId.toString(),
 })
 
 export const listening = defineMethod({
   name: 'net_listening',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: () => true,
 })
 
 export const peerCount = defineMethod({
   name: 'net_peerCount',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: (context) => toQuantity(context.peerCount()),
 })
 

@@ -4,11 +4,19 @@ import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { InvalidArgument } from '../errors.ts'
 import type { ParamReader } from '../method.ts'
-import { readAddress, readData, readHash } from './data.ts'
-import { listReader, objectReader } from './object.ts'
-import { quantity, readUint64, readUint256 } from './quantity.ts'
+import {
+  listReader,
+  objectReader,
+  quantity,
+  readAddress,
+  readData,
+  readHash,
+  readUint64,
+  readUint256,
+  recordReader,
+} from './values.ts'
 
-/** The transaction object of eth_call and its kin, with the fields that were given. */
+/** The transaction object of eth_call and similar methods, with the fields that were given. */
 export interface CallRequest {
   readonly from?: Address | undefined
   readonly to?: Address | undefined
@@ -67,6 +75,10 @@ const readAuthorization: ParamReader<Authorization> = (json) => {
   }
 }
 
+function missing(field: string, type: string): InvalidArgument {
+  return new InvalidArgument(`missing required field '${field}' for ${type}`)
+}
+
 /** geth: ethapi.TransactionArgs. Unknown keys are ignored, null is absent. */
 export const readCallRequest: ParamReader<CallRequest> = objectReader('TransactionArgs', 'ethapi.TransactionArgs', {
   from: readAddress,
@@ -86,11 +98,84 @@ export const readCallRequest: ParamReader<CallRequest> = objectReader('Transacti
   authorizationList: listReader(readAuthorization, '[]types.SetCodeAuthorization'),
 })
 
-/** Calldata of a request: `input` wins over `data`, and clients send both. */
+/** Calldata of a request: `input` before `data`; clients may send both. */
 export function callData(request: Pick<CallRequest, 'data' | 'input'>): Uint8Array {
   return request.input ?? request.data ?? EMPTY_BYTES
 }
 
-function missing(field: string, type: string): InvalidArgument {
-  return new InvalidArgument(`missing required field '${field}' for ${type}`)
+type SlotValues = readonly (readonly [slot: Uint8Array, value: Uint8Array])[]
+
+/** What a call replaces of one account before it runs. */
+export interface AccountOverride {
+  readonly nonce?: bigint | undefined
+  readonly code?: Uint8Array | undefined
+  readonly balance?: bigint | undefined
+  /** replaces the whole storage */
+  readonly state?: SlotValues | undefined
+  /** replaces these slots */
+  readonly stateDiff?: SlotValues | undefined
+  readonly movePrecompileToAddress?: Address | undefined
 }
+
+export type StateOverrides = readonly (readonly [address: Address, override: AccountOverride])[]
+
+const readSlots: ParamReader<SlotValues> = recordReader(readHash, readHash, 'map[common.Hash]common.Hash')
+
+const readAccountOverride: ParamReader<AccountOverride> = objectReader('OverrideAccount', 'override.OverrideAccount', {
+  nonce: readUint64,
+  code: readData,
+  balance: readUint256,
+  state: readSlots,
+  stateDiff: readSlots,
+  movePrecompileToAddress: readAddress,
+})
+
+/** State overrides of eth_call and similar methods: `{address: {nonce, code, balance, state | stateDiff}}`. */
+export const readStateOverrides: ParamReader<StateOverrides> = recordReader(
+  readAddress,
+  readAccountOverride,
+  'override.StateOverride',
+)
+
+/** What a call replaces of the block that it runs in. */
+export interface BlockOverrides {
+  readonly number?: number | undefined
+  readonly difficulty?: bigint | undefined
+  /** whole seconds */
+  readonly time?: number | undefined
+  readonly gasLimit?: bigint | undefined
+  readonly feeRecipient?: Address | undefined
+  readonly prevRandao?: Hash | undefined
+  readonly baseFeePerGas?: bigint | undefined
+  readonly blobBaseFee?: bigint | undefined
+  /** only eth_simulateV1 knows these */
+  readonly beaconRoot?: unknown
+  readonly withdrawals?: unknown
+}
+
+/** Heights and seconds are plain numbers in the node. */
+function safeInteger(read: ParamReader<bigint>): ParamReader<number> {
+  return (json) => {
+    const value = read(json)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new InvalidArgument('hex number > 53 bits')
+    return Number(value)
+  }
+}
+
+/** geth: override.BlockOverrides. */
+export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(
+  'BlockOverrides',
+  'override.BlockOverrides',
+  {
+    number: safeInteger(readUint256),
+    difficulty: readUint256,
+    time: safeInteger(readUint64),
+    gasLimit: readUint64,
+    feeRecipient: readAddress,
+    prevRandao: readHash,
+    baseFeePerGas: readUint256,
+    blobBaseFee: readUint256,
+    beaconRoot: (json: unknown) => json,
+    withdrawals: (json: unknown) => json,
+  },
+)

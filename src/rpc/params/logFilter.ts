@@ -3,9 +3,8 @@ import { hexToBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { InvalidArgument, RPC_CODES, RpcError } from '../errors.ts'
 import type { ParamReader } from '../method.ts'
-import { type BlockNumberOrTag, readBlockNumberOrTag } from './blockNumberOrTag.ts'
-import { readHash } from './data.ts'
-import { objectReader } from './object.ts'
+import { type BlockNumberOrTag, readBlockNumberOrTag } from './blockSelector.ts'
+import { objectReader, readHash } from './values.ts'
 
 /** The filter object of eth_getLogs, eth_newFilter and the `logs` subscription. */
 export interface LogFilter {

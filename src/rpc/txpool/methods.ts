@@ -1,18 +1,16 @@
 import type { Transaction } from '../../chain/transaction.ts'
 import { toChecksumAddress } from '../../primitives/address.ts'
 import { responseTooLarge } from '../errorResponse.ts'
-import { toQuantity } from '../format/quantity.ts'
+import { toQuantity } from '../format/json.ts'
 import { formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type RpcContext, type RpcMethod } from '../method.ts'
-import { readAddress } from '../params/data.ts'
+import { readAddress } from '../params/values.ts'
 import { RawJson } from '../rawJson.ts'
 import { createPoolWriter, type PoolWriter, type WriteTransaction } from './writePool.ts'
 
 export const status = defineMethod({
   name: 'txpool_status',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: async ({ txs }) => {
     const { pending, queued } = await txs.status()
     return { pending: toQuantity(pending), queued: toQuantity(queued) }
@@ -26,16 +24,12 @@ const SHORTEST_SUMMARY = 40
 export const content = defineMethod({
   name: 'txpool_content',
   queue: 'heavy',
-  params: [],
-  required: 0,
   run: (context) => wholePool(context, formatPendingTransaction, SHORTEST_OBJECT),
 })
 
 export const inspect = defineMethod({
   name: 'txpool_inspect',
   queue: 'heavy',
-  params: [],
-  required: 0,
   run: (context) => wholePool(context, summarize, SHORTEST_SUMMARY),
 })
 
@@ -43,7 +37,6 @@ export const contentFrom = defineMethod({
   name: 'txpool_contentFrom',
   queue: 'cheap',
   params: [readAddress],
-  required: 1,
   run: async (context, sender) => {
     const { pending, queued } = await context.txs.contentFrom(sender)
     const writer = writerFor(context, formatPendingTransaction)

@@ -1,13 +1,11 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { defineMethod, type RpcMethod } from '../method.ts'
-import { readData } from '../params/data.ts'
+import { readData } from '../params/values.ts'
 
 export const clientVersion = defineMethod({
   name: 'web3_clientVersion',
   queue: 'socket',
-  params: [],
-  required: 0,
   run: (context) => context.clientVersion,
 })
 
@@ -16,7 +14,6 @@ export const sha3 = defineMethod({
   name: 'web3_sha3',
   queue: 'socket',
   params: [readData],
-  required: 1,
   run: (_, data) => bytesToHex(keccak256(data)),
 })
 

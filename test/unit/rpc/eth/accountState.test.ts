@@ -3,11 +3,11 @@ import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import {
   getBalance,
   getCode,
+  getProof,
   getStorageAt,
   getStorageValues,
   getTransactionCount,
 } from '../../../../src/rpc/eth/accountState.ts'
-import { getProof } from '../../../../src/rpc/eth/getProof.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
 import { testAccount } from '../testAccount.ts'

@@ -3,20 +3,24 @@ import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../src/primitives/hash.ts'
 import { getRawBlock, getRawHeader, getRawReceipts, getRawTransaction } from '../../../../src/rpc/debug/rawBlocks.ts'
 import {
+  getBlockByHash,
+  getBlockByNumber,
   getBlockTransactionCountByHash,
   getBlockTransactionCountByNumber,
+  getHeaderByHash,
+  getHeaderByNumber,
   getUncleByBlockHashAndIndex,
   getUncleCountByBlockHash,
   getUncleCountByBlockNumber,
-} from '../../../../src/rpc/eth/blockCounts.ts'
-import { getBlockByHash, getBlockByNumber, getHeaderByHash, getHeaderByNumber } from '../../../../src/rpc/eth/blocks.ts'
-import { getBlockReceipts, getTransactionReceipt } from '../../../../src/rpc/eth/receipts.ts'
+} from '../../../../src/rpc/eth/blocks.ts'
 import {
+  getBlockReceipts,
   getRawTransactionByBlockNumberAndIndex,
   getRawTransactionByHash,
   getTransactionByBlockHashAndIndex,
   getTransactionByBlockNumberAndIndex,
   getTransactionByHash,
+  getTransactionReceipt,
 } from '../../../../src/rpc/eth/transactions.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import type { MemoryBlock } from '../memoryChain.ts'

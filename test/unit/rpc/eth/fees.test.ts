@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { feeHistory } from '../../../../src/rpc/eth/feeHistory.ts'
-import { baseFee, blobBaseFee, gasPrice, maxPriorityFeePerGas, suggestGasPrice } from '../../../../src/rpc/eth/fees.ts'
-import { IDLE_TIP } from '../../../../src/rpc/eth/suggestedTip.ts'
+import {
+  baseFee,
+  blobBaseFee,
+  gasPrice,
+  IDLE_TIP,
+  maxPriorityFeePerGas,
+  suggestGasPrice,
+} from '../../../../src/rpc/eth/fees.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
 import { testAccount } from '../testAccount.ts'

@@ -8,8 +8,7 @@ import {
   type SignedTransaction,
 } from '../../../../src/chain/transaction.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
-import { formatBlock } from '../../../../src/rpc/format/block.ts'
-import { formatHeader } from '../../../../src/rpc/format/header.ts'
+import { formatBlock, formatHeader } from '../../../../src/rpc/format/block.ts'
 import { formatReceipt } from '../../../../src/rpc/format/receipt.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../../../../src/rpc/format/transaction.ts'
 

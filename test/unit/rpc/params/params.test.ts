@@ -1,18 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { InvalidArgument, RpcError } from '../../../../src/rpc/errors.ts'
+import { readStorageSlot } from '../../../../src/rpc/eth/accountState.ts'
+import { readBlockCount, readPercentiles } from '../../../../src/rpc/eth/feeHistory.ts'
 import type { ParamReader } from '../../../../src/rpc/method.ts'
-import { readBlockNumberOrHash } from '../../../../src/rpc/params/blockNumberOrHash.ts'
-import { readBlockNumberOrTag } from '../../../../src/rpc/params/blockNumberOrTag.ts'
-import { readBlockOverrides } from '../../../../src/rpc/params/blockOverrides.ts'
-import { readBool } from '../../../../src/rpc/params/bool.ts'
-import { callData, readCallRequest } from '../../../../src/rpc/params/callRequest.ts'
-import { readAddress, readData, readHash } from '../../../../src/rpc/params/data.ts'
-import { readBlockCount, readPercentiles } from '../../../../src/rpc/params/feeHistory.ts'
+import { readBlockNumberOrHash, readBlockNumberOrTag } from '../../../../src/rpc/params/blockSelector.ts'
+import {
+  callData,
+  readBlockOverrides,
+  readCallRequest,
+  readStateOverrides,
+} from '../../../../src/rpc/params/callRequest.ts'
 import { readLogFilter } from '../../../../src/rpc/params/logFilter.ts'
-import { readIndex, readUint64, readUint256 } from '../../../../src/rpc/params/quantity.ts'
-import { readStateOverrides } from '../../../../src/rpc/params/stateOverrides.ts'
-import { readStorageSlot } from '../../../../src/rpc/params/storageSlot.ts'
+import {
+  readAddress,
+  readBool,
+  readData,
+  readHash,
+  readIndex,
+  readUint64,
+  readUint256,
+} from '../../../../src/rpc/params/values.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
 const ADDRESS = `0x${'Cd'.repeat(20)}`

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { getLogs } from '../../../../src/rpc/eth/getLogs.ts'
-import { logMatcher } from '../../../../src/rpc/eth/logMatch.ts'
+import { getLogs, logMatcher } from '../../../../src/rpc/eth/logs.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
 import { testAccount } from '../testAccount.ts'

@@ -1,20 +1,41 @@
 import type { Hash } from '../../primitives/hash.ts'
 import { InvalidArgument } from '../errors.ts'
 import type { ParamReader } from '../method.ts'
-import { type BlockNumberOrTag, isBlockTag, readBlockNumberOrTag } from './blockNumberOrTag.ts'
-import { readBool } from './bool.ts'
-import { readHash } from './data.ts'
-import { jsonKind, TypeMismatch } from './mismatch.ts'
-import { objectReader } from './object.ts'
-import { decodeBlockNumber } from './quantity.ts'
+import { decodeBlockNumber, jsonKind, objectReader, readBool, readHash, TypeMismatch } from './values.ts'
 
 /** One block (EIP-1898). */
 export type BlockSelector =
   | { readonly kind: 'number'; readonly number: BlockNumberOrTag }
   | { readonly kind: 'hash'; readonly hash: Hash; readonly requireCanonical: boolean }
 
-/** The block that state methods read when they are not told another. */
-export const LATEST: BlockSelector = { kind: 'number', number: 'latest' }
+const BLOCK_TAGS = ['earliest', 'latest', 'safe', 'finalized', 'pending'] as const
+
+type BlockTag = (typeof BLOCK_TAGS)[number]
+
+/** A block's number or a tag. */
+export type BlockNumberOrTag = number | BlockTag
+
+export function byNumber(number: BlockNumberOrTag): BlockSelector {
+  return { kind: 'number', number }
+}
+
+export function byHash(hash: Hash): BlockSelector {
+  return { kind: 'hash', hash, requireCanonical: false }
+}
+
+/** The default of methods that read state. */
+export const LATEST: BlockSelector = byNumber('latest')
+
+/** Whether `text` is a block tag. */
+export function isBlockTag(text: string): text is BlockTag {
+  return (BLOCK_TAGS as readonly string[]).includes(text)
+}
+
+/** A tag or a QUANTITY (geth: rpc.BlockNumber; the errors of numbers and other JSON are those of its text). */
+export const readBlockNumberOrTag: ParamReader<BlockNumberOrTag> = (json) => {
+  const text = typeof json === 'string' ? json : JSON.stringify(json)
+  return isBlockTag(text) ? text : decodeBlockNumber(text)
+}
 
 const readFields = objectReader('BlockNumberOrHash', 'rpc.BlockNumberOrHash', {
   blockNumber: readBlockNumberOrTag,
@@ -26,9 +47,9 @@ const readFields = objectReader('BlockNumberOrHash', 'rpc.BlockNumberOrHash', {
 export const readBlockNumberOrHash: ParamReader<BlockSelector> = (json) => {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return readSelector(json)
   if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
-  if (isBlockTag(json)) return { kind: 'number', number: json }
-  if (json.length === 66) return { kind: 'hash', hash: readBareHash(json), requireCanonical: false }
-  return { kind: 'number', number: decodeBlockNumber(json) }
+  if (isBlockTag(json)) return byNumber(json)
+  if (json.length === 66) return byHash(readBareHash(json))
+  return byNumber(decodeBlockNumber(json))
 }
 
 function readSelector(json: object): BlockSelector {
@@ -37,7 +58,7 @@ function readSelector(json: object): BlockSelector {
     throw new InvalidArgument('cannot specify both BlockHash and BlockNumber, choose one or the other')
   }
   if (blockHash !== undefined) return { kind: 'hash', hash: blockHash, requireCanonical }
-  if (blockNumber !== undefined) return { kind: 'number', number: blockNumber }
+  if (blockNumber !== undefined) return byNumber(blockNumber)
   throw new InvalidArgument('must specify either BlockHash or BlockNumber')
 }
 

@@ -1,19 +1,18 @@
-import type { ChainReader } from '../chain/store.ts'
+import { type ChainReader } from '../chain/store.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
-import type { PooledTransaction } from '../mempool/types.ts'
-import { bytesToHex } from '../primitives/bytes.ts'
-import { invalidParams } from './errorResponse.ts'
-import { RPC_CODES, RpcError, serverError } from './errors.ts'
-import { heightOfTag } from './eth/blockLookup.ts'
-import type { FilterPoll, FilterPort, FilterSpec } from './filters.ts'
-import { toQuantity } from './format/quantity.ts'
-import { formatPendingTransaction } from './format/transaction.ts'
-import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from './method.ts'
-import { readBool } from './params/bool.ts'
-import { type LogFilter, readLogFilter } from './params/logFilter.ts'
-import { jsonKind, TypeMismatch } from './params/mismatch.ts'
-import { RawJson } from './rawJson.ts'
-import type { ViewPool } from './viewCall.ts'
+import { type PooledTransaction } from '../../mempool/types.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { invalidParams } from '../errorResponse.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { heightOfTag } from './blockLookup.ts'
+import { type FilterPoll, type FilterPort, type FilterSpec } from '../filters.ts'
+import { toQuantity } from '../format/json.ts'
+import { formatPendingTransaction } from '../format/transaction.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
+import { readBool, jsonKind, TypeMismatch } from '../params/values.ts'
+import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
+import { RawJson } from '../rawJson.ts'
+import { type ViewPool } from '../viewCall.ts'
 
 export interface FilterMethodsOptions {
   readonly filters: FilterPort
@@ -43,14 +42,11 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
       name: 'eth_newFilter',
       queue: 'socket',
       params: [readFilterRequest],
-      required: 1,
       run: (context, { filter, json }) => add(context, logSpec(context.view.chain, filter, json)),
     }),
     defineMethod({
       name: 'eth_newBlockFilter',
       queue: 'socket',
-      params: [],
-      required: 0,
       run: (context) => add(context, { kind: 'blocks' }),
     }),
     defineMethod({
@@ -64,14 +60,12 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
       name: 'eth_uninstallFilter',
       queue: 'socket',
       params: [readFilterId],
-      required: 1,
       run: (_, id) => filters.remove(id),
     }),
     defineMethod({
       name: 'eth_getFilterLogs',
       queue: 'socket',
       params: [readFilterId],
-      required: 1,
       run: async (_, id) => {
         const spec = await filters.describe(id)
         if (spec?.kind !== 'logs') throw serverError('filter not found')
@@ -82,7 +76,6 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
       name: 'eth_getFilterChanges',
       queue: 'socket',
       params: [readFilterId],
-      required: 1,
       run: async ({ view }, id) => {
         const { headHeight } = view.chain
         const poll = await filters.poll(id, headHeight)

@@ -1,0 +1,261 @@
+import { ExecutionTimeout } from '../../evm/engine.ts'
+import { createStructLogger } from '../../evm/tracers/structLogger.ts'
+import {
+  TraceBudget,
+  type TraceCollector,
+  type TraceContext,
+  TraceError,
+  type TracerConfig,
+} from '../../evm/tracers/traceCollector.ts'
+import { tracerByName } from '../../evm/tracers/tracerByName.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { parseDuration } from '../../primitives/timeText.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { findHeader } from '../eth/blockLookup.ts'
+import {
+  applyStateOverrides,
+  type CallEnvironment,
+  executionOf,
+  openCall,
+  runCall,
+  toCallMessage,
+} from '../eth/call.ts'
+import { locateMined } from '../eth/transactions.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
+import {
+  type BlockSelector,
+  byHash,
+  byNumber,
+  LATEST,
+  readBlockNumberOrHash,
+  readBlockNumberOrTag,
+} from '../params/blockSelector.ts'
+import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import { jsonKind, objectReader, readBool, readHash, readIndex, TypeMismatch } from '../params/values.ts'
+import { type BlockReplay, beginReplay, logCount, replayTransaction, replayUpTo } from './blockReplay.ts'
+import { blockNotFound } from './rawBlocks.ts'
+
+const readString: ParamReader<string> = (json) => {
+  if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
+  return json
+}
+
+const readInteger: ParamReader<number> = (json) => {
+  if (typeof json !== 'number') throw new TypeMismatch(jsonKind(json), 'int')
+  if (!Number.isSafeInteger(json)) throw new TypeMismatch(`number ${json}`, 'int')
+  return json
+}
+
+const FIELDS = {
+  tracer: readString,
+  tracerConfig: (json: unknown) => json,
+  timeout: readString,
+  /** accepted and ignored: old states are stored */
+  reexec: readInteger,
+  enableMemory: readBool,
+  disableStack: readBool,
+  disableStorage: readBool,
+  enableReturnData: readBool,
+  limit: readInteger,
+}
+
+/** How debug methods trace (geth: tracers.TraceConfig). */
+export type TraceConfig = ReturnType<typeof readTraceConfig>
+
+export const readTraceConfig = objectReader('TraceConfig', 'tracers.TraceConfig', FIELDS)
+
+/** The same for debug_traceCall (geth: tracers.TraceCallConfig). */
+export const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallConfig', {
+  ...FIELDS,
+  stateOverrides: readStateOverrides,
+  blockOverrides: readBlockOverrides,
+  txIndex: readIndex,
+})
+
+/** Executes a mined transaction again with a tracer. */
+export const traceTransaction = defineMethod({
+  name: 'debug_traceTransaction',
+  queue: 'heavy',
+  params: [readHash, readTraceConfig],
+  required: 1,
+  run: async (context, hash, config = {}) => {
+    const location = locateMined(context.view, hash)
+    if (location === undefined) throw serverError('transaction not found')
+    const { height, index } = location
+    return runTrace(context, config, async (run) => {
+      const replay = await beginReplay(context, byNumber(height), run.pause)
+      await replayUpTo(replay, index, run.pause)
+      return traceTransactionAt(replay, index, run)
+    })
+  },
+})
+
+/** Executes a block again with a tracer for each of its transactions. */
+export const traceBlockByNumber = defineMethod({
+  name: 'debug_traceBlockByNumber',
+  queue: 'heavy',
+  params: [readBlockNumberOrTag, readTraceConfig],
+  required: 1,
+  run: (context, number, config = {}) => traceBlock(context, byNumber(number), config),
+})
+
+export const traceBlockByHash = defineMethod({
+  name: 'debug_traceBlockByHash',
+  queue: 'heavy',
+  params: [readHash, readTraceConfig],
+  required: 1,
+  run: (context, hash, config = {}) => traceBlock(context, byHash(hash), config),
+})
+
+type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' | 'blockOverrides' | 'txIndex'>
+
+/**
+ * Traces a call on the state after a block, or with `txIndex` on the state before that transaction of the block. State and
+ * block overrides come in the configuration.
+ */
+export const traceCall = defineMethod({
+  name: 'debug_traceCall',
+  queue: 'heavy',
+  params: [readCallRequest, readBlockNumberOrHash, readTraceCallConfig],
+  required: 1,
+  run: (context, request, selector = LATEST, config = {}) => {
+    if (selector.kind === 'number' && selector.number === 'pending') {
+      throw serverError('tracing on top of pending is not supported')
+    }
+    if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
+    return runTrace(context, config, async (run) => {
+      const environment = await openTraceCall(context, selector, config, run.pause)
+      const { tracer, result } = run.collect({
+        fork: environment.rules.fork,
+        blockNumber: environment.block.number,
+        blockHash: undefined,
+        transactionHash: undefined,
+        transactionIndex: 0,
+        firstLogIndex: 0,
+      })
+      const outcome = await runCall(environment, toCallMessage(request, context), tracer)
+      if (outcome.kind === 'skipped') throw serverError(`tracing failed: ${outcome.reason}`)
+      return result()
+    })
+  },
+})
+
+/** The methods of the `debug` namespace that execute again what they are asked about. */
+export const traceMethods: readonly RpcMethod[] = [traceBlockByHash, traceBlockByNumber, traceCall, traceTransaction]
+
+function traceBlock(context: RpcContext, selector: BlockSelector, config: TraceConfig): Promise<unknown> {
+  return runTrace(context, config, async (run) => {
+    const replay = await beginReplay(context, selector, run.pause)
+    const traces: { readonly txHash: string; readonly result: unknown }[] = []
+    for (const [index, { transaction }] of replay.transactions.entries()) {
+      await run.pause()
+      await replayUpTo(replay, index, run.pause)
+      traces.push({ txHash: bytesToHex(transaction.hash), result: await traceTransactionAt(replay, index, run) })
+    }
+    return traces
+  })
+}
+
+/** Executes the transaction with a tracer; all before it was executed. */
+async function traceTransactionAt(replay: BlockReplay, index: number, run: TraceRun): Promise<unknown> {
+  const { execution, rules, hash, transactions } = replay
+  const { tracer, result } = run.collect({
+    fork: rules.fork,
+    blockNumber: execution.seed.number,
+    blockHash: hash,
+    transactionHash: transactions[index]!.transaction.hash,
+    transactionIndex: index,
+    firstLogIndex: logCount(execution),
+  })
+  await replayTransaction(replay, tracer)
+  return result()
+}
+
+async function openTraceCall(
+  context: RpcContext,
+  selector: BlockSelector,
+  { stateOverrides = [], blockOverrides, txIndex }: Overrides,
+  pause: () => Promise<void>,
+): Promise<CallEnvironment> {
+  if (txIndex === undefined) {
+    return { ...openCall(context, selector, { state: stateOverrides, block: blockOverrides }), pause }
+  }
+  const replay = await beginReplay(context, selector, pause)
+  const { execution, rules, transactions } = replay
+  if (txIndex >= transactions.length) {
+    throw serverError(`transaction index ${txIndex} out of range for block ${execution.seed.number}`)
+  }
+  await replayUpTo(replay, txIndex, pause)
+  const { world } = execution
+  const precompiles = applyStateOverrides(world, stateOverrides, executionOf(context).precompiles, rules)
+  world.endTransaction({ clearEmpty: false })
+  return { ...openCall(context, selector, { block: blockOverrides }), world, precompiles, pause }
+}
+
+/** What all traces of one request share. */
+export interface TraceRun {
+  /** see `ExecutionEnvironment.yield` */
+  readonly pause: () => Promise<void>
+  /** @throws TraceError when there is no such tracer */
+  readonly collect: (context: Omit<TraceContext, 'budget'>) => TraceCollector
+}
+
+/** geth's default for one trace. */
+const DEFAULT_TIMEOUT_MS = 5_000
+
+/**
+ * Runs `trace` with the request's tracer, time limit (within the node's own) and size limit.
+ * @throws RpcError in geth's words when it takes too long, gets too large or cannot be done
+ */
+export async function runTrace<T>(
+  context: RpcContext,
+  config: TraceConfig,
+  trace: (run: TraceRun) => Promise<T>,
+): Promise<T> {
+  const { limits, now } = context
+  const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
+  const timeoutMs = Math.max(0, Math.min(asked, limits.callTimeoutMs))
+  const budget = new TraceBudget(limits.responseBytes)
+  const pause = executionOf(context).yieldUntil(now() + timeoutMs)
+  let isLate = false
+  try {
+    return await trace({
+      async pause() {
+        try {
+          await pause()
+        } catch (error) {
+          isLate ||= error instanceof ExecutionTimeout
+          throw error
+        }
+      },
+      collect: (traced) => createCollector(config, { ...traced, budget }),
+    })
+  } catch (error) {
+    // A call reports its deadline with another text.
+    if (isLate) throw serverError('execution timeout')
+    if (!(error instanceof TraceError)) throw error
+    throw new RpcError(error.isTooLarge ? RPC_CODES.responseTooLarge : RPC_CODES.server, error.message)
+  }
+}
+
+function createCollector(config: TraceConfig, context: TraceContext): TraceCollector {
+  if (config.tracer !== undefined) return tracerByName(config.tracer, readTracerConfig(config.tracerConfig), context)
+  const { enableMemory = false, disableStack = false, disableStorage = false, enableReturnData = false } = config
+  return createStructLogger(
+    { enableMemory, disableStack, disableStorage, enableReturnData, limit: config.limit ?? 0 },
+    context,
+  )
+}
+
+/** @throws RpcError in Go's words (time.ParseDuration) */
+function millisecondsOf(duration: string): number {
+  const nanos = parseDuration(duration)
+  if (nanos === undefined) throw serverError(`time: invalid duration ${JSON.stringify(duration)}`)
+  return Number(nanos) / 1e6
+}
+
+function readTracerConfig(json: unknown): TracerConfig {
+  if (json === undefined || json === null) return {}
+  if (typeof json !== 'object' || Array.isArray(json)) throw serverError('invalid tracer configuration: not an object')
+  return json as TracerConfig
+}

@@ -1,0 +1,193 @@
+import { bloomMayContain } from '../../chain/bloom.ts'
+import type { Log } from '../../chain/log.ts'
+import type { ChainReader } from '../../chain/reader.ts'
+import type { RpcLimits } from '../../config/config.ts'
+import { ExecutionTimeout } from '../../evm/engine.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
+import { invalidParams, responseTooLarge, timedOut } from '../errorResponse.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import type { JsonObject } from '../format/json.ts'
+import { formatLog, type LogPosition } from '../format/receipt.ts'
+import { defineMethod } from '../method.ts'
+import { byNumber } from '../params/blockSelector.ts'
+import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
+import { type BlockReceipts, findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+
+/** What a log has to match. */
+type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
+
+/** Logs of a block or a range of blocks that match a filter, in order. */
+export const getLogs = defineMethod({
+  name: 'eth_getLogs',
+  queue: 'heavy',
+  params: [readLogFilter],
+  run: async (context, filter) => {
+    const { view, limits } = context
+    const range = rangeOf(view.chain, filter, limits.logBlockRange)
+    const pause = context.execution?.yieldUntil(context.now() + limits.callTimeoutMs)
+    const matches = logMatcher(filter)
+    const found: FoundLogs = { logs: [], bytes: 0 }
+    try {
+      for await (const height of candidateHeights(view.chain, filter, range)) {
+        await pause?.()
+        addMatches(found, view.chain, height, matches, limits)
+      }
+    } catch (error) {
+      throw error instanceof ExecutionTimeout ? timedOut() : error
+    }
+    return found.logs
+  },
+})
+
+/** What a search has found so far. */
+interface FoundLogs {
+  readonly logs: JsonObject[]
+  /** a lower bound of the answer's length */
+  bytes: number
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** @throws RpcError for a range that is wrong, too long or no longer kept */
+function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilter, maxBlocks: number): Range {
+  if (blockHash !== undefined) {
+    const height = chain.heightOf(blockHash)
+    if (height === undefined || height > chain.headHeight) throw serverError('unknown block')
+    return { from: height, to: height }
+  }
+  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
+  const from = heightOfTag(chain, fromBlock ?? 'latest')
+  const to = heightOfTag(chain, toBlock ?? 'latest')
+  const isReversed = from > to
+  // geth compares before it knows what tags mean.
+  if (isReversed && typeof fromBlock === 'number' && typeof toBlock === 'number') throw reversedRange()
+  if (Math.max(from, to) > chain.headHeight) throw invalidParams('block range extends beyond current head block')
+  if (isReversed) throw reversedRange()
+  if (from < chain.oldestBlock) throw prunedHistory()
+  // −32005 rather than −32602: clients then ask for a smaller range
+  if (to - from >= maxBlocks) {
+    throw new RpcError(RPC_CODES.limitExceeded, `exceed maximum block range ${maxBlocks}`)
+  }
+  return { from, to }
+}
+
+function reversedRange(): RpcError {
+  return invalidParams('invalid block range params')
+}
+
+/** Heights of blocks that the index names; a single block is read without the index. */
+async function* candidateHeights(chain: ChainReader, filter: LogFilter, { from, to }: Range): AsyncIterable<number> {
+  if (from === to) yield from
+  else yield* chain.logHeights({ addresses: filter.addresses, topics: filter.topics }, from, to)
+}
+
+/** Adds the logs of a block that match. @throws RpcError beyond the limits of an answer */
+function addMatches(
+  found: FoundLogs,
+  chain: ChainReader,
+  height: number,
+  matches: (log: Log) => boolean,
+  limits: Pick<RpcLimits, 'logResults' | 'responseBytes'>,
+): void {
+  const block = findReceipts(chain, byNumber(height))
+  if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
+  forEachLog(block, (log, position) => {
+    if (!matches(log)) return
+    if (found.logs.length >= limits.logResults) {
+      throw new RpcError(RPC_CODES.limitExceeded, `query returned more than ${limits.logResults} results`)
+    }
+    found.bytes += log.data.length * 2
+    if (found.bytes > limits.responseBytes) throw responseTooLarge()
+    found.logs.push(formatLog(log, position))
+  })
+}
+
+/** The logs of one block for many filters, as subscriptions need them: read, and written as JSON text, at most once. */
+export interface BlockLogs {
+  /** JSON texts of the logs that match, in order */
+  matching(criteria: LogCriteria): string[]
+}
+
+interface LogText {
+  readonly log: Log
+  readonly text: () => string
+}
+
+/** @throws Error (from `matching`) when the block has no receipts */
+export function createBlockLogs(
+  chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>,
+  height: number,
+): BlockLogs {
+  const header = chain.header(height)
+  let logs: readonly LogText[] | undefined
+  const readLogs = (): readonly LogText[] => {
+    const hash = chain.hash(height)
+    const transactions = chain.transactions(height)
+    const receipts = chain.receipts(height)
+    if (header === undefined || hash === undefined || transactions === undefined || receipts === undefined) {
+      throw new Error(`block ${height} was published without its receipts`)
+    }
+    const texts: LogText[] = []
+    forEachLog({ header, hash, transactions, receipts }, (log, position) => {
+      let text: string | undefined
+      texts.push({
+        log,
+        text: () => {
+          text ??= JSON.stringify(formatLog(log, position))
+          return text
+        },
+      })
+    })
+    return texts
+  }
+  return {
+    matching: (criteria) => {
+      if (header === undefined || !bloomMayMatch(header.logsBloom, criteria)) return []
+      logs ??= readLogs()
+      const matches = logMatcher(criteria)
+      return logs.filter(({ log }) => matches(log)).map(({ text }) => text())
+    },
+  }
+}
+
+/** Whether a block with this bloom filter can have a match; most blocks are ruled out without reading their receipts. */
+function bloomMayMatch(bloom: Uint8Array, { addresses, topics }: LogCriteria): boolean {
+  return [addresses, ...topics].every(
+    (alternatives) => alternatives.length === 0 || alternatives.some((item) => bloomMayContain(bloom, item)),
+  )
+}
+
+/** Calls `visit` for each log of a block, in order. */
+function forEachLog(block: BlockReceipts, visit: (log: Log, position: LogPosition) => void): void {
+  const { header, hash, transactions, receipts } = block
+  let logIndex = 0
+  receipts.forEach((receipt, transactionIndex) => {
+    for (const log of receipt.logs) {
+      visit(log, {
+        blockNumber: header.number,
+        blockHash: hash,
+        blockTimestamp: header.timestamp,
+        transactionHash: transactions[transactionIndex]!.transaction.hash,
+        transactionIndex,
+        logIndex: logIndex++,
+      })
+    }
+  })
+}
+
+/**
+ * A test of logs against addresses and topics: any of the addresses, and in each position any of the topics. A position
+ * without topics matches any, but the log must have it (geth: filters.filterLogs).
+ */
+export function logMatcher({ addresses, topics }: LogCriteria): (log: Log) => boolean {
+  const wantedAddresses = new Set(addresses.map(bytesKey))
+  const wantedTopics = topics.map((alternatives) => new Set(alternatives.map(bytesKey)))
+  return (log) => {
+    if (wantedAddresses.size > 0 && !wantedAddresses.has(bytesKey(log.address))) return false
+    if (wantedTopics.length > log.topics.length) return false
+    return wantedTopics.every((wanted, position) => wanted.size === 0 || wanted.has(bytesKey(log.topics[position]!)))
+  }
+}
