@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { errorResponse, responseTooLarge, timedOut } from './errorResponse.ts'
+import { errorResponse, responseTooLarge, timedOut } from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
 
 /** One item of a batch. */

@@ -1,6 +1,5 @@
 import type { RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
-import { positionalParams } from './arguments.ts'
 import { type BatchCall, runBatch } from './batch.ts'
 import { before } from './deadline.ts'
 import {
@@ -12,13 +11,12 @@ import {
   resultResponse,
   timedOut,
   toRpcError,
-} from './errorResponse.ts'
+} from './errors.ts'
 import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
-import type { Message } from './message.ts'
-import { parseRequest } from './message.ts'
+import { type Message, parseRequest } from './message.ts'
+import { positionalParams } from './method.ts'
 import { ORDERED_METHODS, PIPELINED_METHOD } from './methodTable.ts'
-import { createMethodRunner, type MethodRunner, type MethodRunnerOptions } from './runMethod.ts'
-import type { Session } from './session.ts'
+import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type Session } from './runMethod.ts'
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'turn'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>

@@ -5,6 +5,7 @@ import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import type { TxPort } from '../mempool/types.ts'
 import type { NodeView } from '../state/view.ts'
+import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 
 /**
  * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `quick` there too as
@@ -84,4 +85,60 @@ export function defineMethod<
 }): RpcMethod {
   const { name, queue, params = [], required = params.length, run } = method
   return { name, queue, params, required, run: (context, args) => run(context, ...(args as ArgsOf<P, R>)) }
+}
+
+/** The list in a request's `params`, which may be absent or null. @throws RpcError for anything but a list */
+export function positionalParams(params: unknown): readonly unknown[] {
+  if (params === undefined || params === null) return []
+  if (!Array.isArray(params)) throw invalidParams('non-array args')
+  return params
+}
+
+/**
+ * Reads a method's arguments (geth: rpc/json.go, parsePositionalArguments).
+ * @throws RpcError in geth's words
+ */
+export function readArguments(
+  { params: readers, required }: Pick<RpcMethod, 'params' | 'required'>,
+  params: readonly unknown[],
+): unknown[] {
+  const args: unknown[] = []
+  for (const [index, json] of params.entries()) {
+    const read = readers[index]
+    if (read === undefined) throw invalidParams(`too many arguments, want at most ${readers.length}`)
+    if (json !== null && json !== undefined) args.push(readArgument(index, () => read(json)))
+    else if (index < required) throw missingArgument(index)
+    else args.push(undefined)
+  }
+  if (args.length < required) throw missingArgument(args.length)
+  while (args.length < readers.length) args.push(undefined)
+  return args
+}
+
+function readArgument(index: number, read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof InvalidArgument) throw invalidParams(`invalid argument ${index}: ${error.message}`)
+    throw error
+  }
+}
+
+function missingArgument(index: number): RpcError {
+  return invalidParams(`missing value for required argument ${index}`)
+}
+
+/** A method's result that is JSON text already: from another thread, or written piece by piece. */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** The JSON text of what a method returned; nothing at all is null. */
+export function resultText(result: unknown): string {
+  if (result instanceof RawJson) return result.text
+  return JSON.stringify(result) ?? 'null'
 }

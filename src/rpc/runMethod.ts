@@ -1,13 +1,18 @@
-import { readArguments } from './arguments.ts'
-import { invalidParams, invalidRequest, methodNotFound } from './errorResponse.ts'
-import { RPC_CODES, RpcError, serverError } from './errors.ts'
+import {
+  invalidParams,
+  invalidRequest,
+  methodNotFound,
+  RPC_CODES,
+  RpcError,
+  type RpcLog,
+  responseTooLarge,
+  serverError,
+  toRpcError,
+} from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
-import type { ParamReader, RpcContext } from './method.ts'
+import { type MethodQueue, type ParamReader, type RpcContext, readArguments, resultText } from './method.ts'
 import type { MethodTable } from './methodTable.ts'
 import { TypeMismatch } from './params/values.ts'
-import { resultText } from './rawJson.ts'
-import type { Session } from './session.ts'
-import type { ViewPool } from './viewCall.ts'
 
 /** A context that may be used until it is released. */
 export interface ContextLease {
@@ -99,4 +104,55 @@ function unsubscribe(params: readonly unknown[], session: Session | undefined): 
   const [id] = readArguments({ params: [readSubscriptionId], required: 1 }, params)
   if (session?.unsubscribe(id as string) !== true) throw serverError('subscription not found')
   return 'true'
+}
+
+/** A connection that notifications can be sent on, as the dispatcher sees it. */
+export interface Session {
+  /**
+   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Gives its ID. No
+   * notification is sent before the answer to the request.
+   * @throws RpcError
+   */
+  subscribe(params: readonly unknown[]): string
+  /** Whether there was such a subscription. */
+  unsubscribe(id: string): boolean
+}
+
+/** The queues that view threads have. */
+export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
+
+/** View threads, as a socket thread sees them. */
+export interface ViewPool {
+  /**
+   * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
+   * an error that has the name, code, message and data of an `RpcError`.
+   */
+  call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
+}
+
+export interface ViewCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/**
+ * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
+ * @throws RpcError and nothing else
+ */
+export async function serveViewCall(
+  methods: MethodTable,
+  context: RpcContext,
+  { method: name, params }: ViewCall,
+  log: Pick<RpcLog, 'error'>,
+): Promise<string> {
+  try {
+    const method = methods.get(name)
+    if (method === undefined) throw methodNotFound(name)
+    const text = resultText(await method.run(context, readArguments(method, params)))
+    // A text that the client can not get need not travel to the other thread.
+    if (text.length > context.limits.responseBytes) throw responseTooLarge()
+    return text
+  } catch (error) {
+    throw toRpcError(error, log, { method: name })
+  }
 }

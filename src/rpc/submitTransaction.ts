@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { entryHash, isNativeEntry } from '../chain/entries.ts'
 import type { RpcLimits } from '../config/config.ts'
@@ -10,6 +11,7 @@ import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { RpcError } from './errors.ts'
 import { readRawTransaction, readSender } from './eth/sendRawTransaction.ts'
+import type { EventLoopQuota } from './eventLoopQuota.ts'
 
 /** What ABCI's CheckTx says of a transaction of either kind. */
 export interface CheckedTransaction extends ErrorCode {
@@ -104,4 +106,28 @@ function verifyEvm(
 
 function refused(raw: Uint8Array, { codespace, code }: ErrorCode, log: string): CheckedTransaction {
   return { hash: entryHash(raw), codespace, code, log, gasWanted: 0n, gasUsed: 0n }
+}
+
+export interface VerifierOptions extends VerifyContext {
+  /** for signatures that are checked here; undefined: none are */
+  readonly turn: EventLoopQuota | undefined
+  /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
+  readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
+}
+
+/** See {@link verifyTransaction}. */
+export type Verifier = (raw: Uint8Array) => Promise<VerifiedTransaction | CheckedTransaction>
+
+/**
+ * Checks transactions in a thread with sockets: the signatures there as long as the turn of the event loop has time left, else in
+ * another thread. What is wrong with a transaction is found out here, when there is time for it.
+ */
+export function createVerifier({ turn, recoverSenders, ...context }: VerifierOptions): Verifier {
+  return async (raw) => {
+    if (turn?.take() === true) return verifyTransaction(context, raw)
+    const [sender] = await recoverSenders([raw])
+    if (sender !== undefined) return verifyTransaction(context, raw, sender)
+    while (turn?.take() === false) await nextTurn()
+    return verifyTransaction(context, raw)
+  }
 }

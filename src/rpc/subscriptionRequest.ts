@@ -1,6 +1,5 @@
-import { readArguments } from './arguments.ts'
-import { invalidParams } from './errorResponse.ts'
-import type { ParamReader } from './method.ts'
+import { invalidParams } from './errors.ts'
+import { type ParamReader, readArguments } from './method.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { readBool } from './params/values.ts'
 import { noSuchSubscription } from './runMethod.ts'

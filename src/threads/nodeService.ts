@@ -2,8 +2,8 @@ import { decodeEvidence } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import type { RoundStateView } from '../consensus/roundStateView.ts'
-import type { CometNode, EvidenceReport } from '../rpc/comet/nodePort.ts'
-import { fullRoundStateJson, type HeightTimes, simpleRoundStateJson } from '../rpc/comet/roundStateJson.ts'
+import type { CometNode, EvidenceReport } from '../rpc/comet/env.ts'
+import { fullRoundStateJson, type HeightTimes, simpleRoundStateJson } from '../rpc/comet/json/roundState.ts'
 
 /** What socket threads ask of the main thread. */
 export type NodeService = {

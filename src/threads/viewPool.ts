@@ -3,7 +3,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { unpackSenders } from '../mempool/packedMessages.ts'
 import type { Address } from '../primitives/address.ts'
 import type { NativePort } from '../rpc/native/query.ts'
-import type { ViewPool, ViewQueue } from '../rpc/viewCall.ts'
+import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 
 /** Transactions in one call (about 4 ms): other work of that thread waits no longer than this. */

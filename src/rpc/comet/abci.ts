@@ -1,9 +1,8 @@
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { type AbciQueryOptions, abciQuery } from '../native/abciQuery.ts'
-import type { WithChain } from './chain.ts'
-import { base64 } from './json/text.ts'
-import { bool, hexBytes, int64, text } from './params.ts'
-import { type CometMethod, defineCometMethod } from './table.ts'
+import type { WithChain } from './env.ts'
+import { base64 } from './json/values.ts'
+import { bool, type CometMethod, defineCometMethod, hexBytes, int64, text } from './method.ts'
 
 /** `abci_query` and `abci_info` (rpc/core/abci.go). A query's own error is part of the result. */
 export function createAbciMethods(options: AbciQueryOptions, withChain: WithChain): readonly CometMethod[] {

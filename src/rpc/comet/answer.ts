@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RpcLog } from '../errorResponse.ts'
-import { RPC_CODES } from '../errors.ts'
-import { resultText } from '../rawJson.ts'
-import { CometParamError, jsonTypeOf } from './params.ts'
-import { CometError, type CometMethod, type CometTable } from './table.ts'
+import { RPC_CODES, type RpcLog } from '../errors.ts'
+import { resultText } from '../method.ts'
+import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
 export interface CometAnswer {
   readonly status: 200 | 500

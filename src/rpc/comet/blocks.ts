@@ -1,10 +1,9 @@
 import { type ConsensusBlock, encodeBlock } from '../../chain/consensus/block.ts'
 import { encodedTxSize } from '../../chain/consensus/wire.ts'
-import { type CometChain, lowestBlock, notKept, readHeight, type WithChain } from './chain.ts'
-import { blockIdJson, NO_BLOCK_ID_JSON } from './json/blockIdJson.ts'
-import { blockJson, commitJson, headerJson } from './json/blockJson.ts'
-import { bytes, hexBytes, int64 } from './params.ts'
-import { type CometMethod, cometFailure, defineCometMethod } from './table.ts'
+import { type CometChain, lowestBlock, notKept, readHeight, type WithChain } from './env.ts'
+import { blockJson, commitJson, headerJson } from './json/block.ts'
+import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
+import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
 
 /** Blocks in one answer of `blockchain`. */
 const MAX_METAS = 20

@@ -1,25 +1,23 @@
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { Genesis } from '../../chain/genesisSchema.ts'
 import type { AbciQueryOptions } from '../native/abciQuery.ts'
-import type { ViewPool } from '../viewCall.ts'
+import type { ViewPool } from '../runMethod.ts'
 import { createAbciMethods } from './abci.ts'
 import { createBlockMethods } from './blocks.ts'
-import { createBroadcastEvidenceMethod } from './broadcastEvidence.ts'
-import { createBroadcastTxMethods } from './broadcastTx.ts'
-import type { WithChain } from './chain.ts'
-import { createCheckTxMethod } from './checkTx.ts'
-import { createConsensusParamsMethod, type WithView } from './consensusParams.ts'
-import { createConsensusStateMethods } from './consensusState.ts'
-import { createGenesisMethods } from './genesis.ts'
-import { createIndexedMethods } from './indexed.ts'
-import type { ConsensusParamsConfig } from './json/consensusParamsJson.ts'
-import type { CometMempool } from './mempool.ts'
-import { createNetInfoMethod } from './netInfo.ts'
-import type { CometNode } from './nodePort.ts'
+import {
+  createConsensusParamsMethod,
+  createConsensusStateMethods,
+  createValidatorsMethod,
+  type WithView,
+} from './consensus.ts'
+import type { CometMempool, CometNode, WithChain } from './env.ts'
+import { createBroadcastEvidenceMethod } from './evidence.ts'
+import type { ConsensusParamsConfig } from './json/consensusParams.ts'
+import { createBroadcastTxMethods, createCheckTxMethod, createUnconfirmedTxsMethods } from './mempool.ts'
+import { type CometTable, createCometTable } from './method.ts'
+import { createGenesisMethods, createNetInfoMethod } from './net.ts'
+import { createIndexedMethods } from './results.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from './status.ts'
-import { type CometTable, createCometTable } from './table.ts'
-import { createUnconfirmedTxsMethods } from './unconfirmedTxs.ts'
-import { createValidatorsMethod } from './validators.ts'
 
 export interface CometOptions {
   readonly identity: NodeIdentity

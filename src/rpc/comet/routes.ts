@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { mediaType } from '../httpChecks.ts'
 import { answerCometGet, answerCometPost, type CometAnswerOptions, SOCKET_METHOD_ANSWER } from './answer.ts'
+import type { CometMethod, CometTable } from './method.ts'
 import { SOCKET_METHODS } from './socket.ts'
-import type { CometMethod, CometTable } from './table.ts'
 
 export interface HttpBodies {
   bodyText(request: FastifyRequest): string

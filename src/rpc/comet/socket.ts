@@ -1,10 +1,9 @@
-import type { RpcLog } from '../errorResponse.ts'
+import type { RpcLog } from '../errors.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import type { SocketProtocol, SocketSubscriptions } from '../websocketSession.ts'
 import { answerCometPost, invalidParams, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
-import { CometParamError, text } from './params.ts'
-import { CometError, type CometTable, cometFailure } from './table.ts'
+import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
 
 export interface CometSocketOptions {
   readonly table: CometTable

@@ -1,10 +1,9 @@
 import { equalBytes } from '../../primitives/bytes.ts'
-import { type CometChain, lowestBlock, type WithChain } from './chain.ts'
-import { type NodeInfo, nodeInfoJson } from './json/nodeInfoJson.ts'
-import { formatTime, upperHex } from './json/text.ts'
-import { publicKeyJson } from './json/validatorJson.ts'
-import { type CometMethod, defineCometMethod } from './table.ts'
-import { latestHeight } from './validators.ts'
+import { latestHeight } from './consensus.ts'
+import { type CometChain, lowestBlock, type WithChain } from './env.ts'
+import { type NodeInfo, nodeInfoJson } from './json/nodeInfo.ts'
+import { formatTime, publicKeyJson, upperHex } from './json/values.ts'
+import { type CometMethod, defineCometMethod } from './method.ts'
 
 /** What does not change while the node runs. */
 export type NodeIdentity = NodeInfo

@@ -1,14 +1,14 @@
-import { type ChainReader } from '../../chain/store.ts'
-import { type StateReader } from '../../state/reader.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
+import type { Receipt } from '../../chain/receipt.ts'
+import type { ChainReader } from '../../chain/store.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import type { StateReader } from '../../state/reader.ts'
 import { type NodeView, StateUnavailable } from '../../state/view.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { type BlockSelector, type BlockNumberOrTag } from '../params/blockSelector.ts'
-import { type EthereumHeader } from '../../chain/ethereumHeader.ts'
-import { type Receipt } from '../../chain/receipt.ts'
-import { type Hash } from '../../primitives/hash.ts'
-import { type BlockParts } from '../format/block.ts'
-import { type JsonObject } from '../format/json.ts'
+import type { BlockParts } from '../format/block.ts'
+import type { JsonObject } from '../format/json.ts'
 import { formatReceipt } from '../format/receipt.ts'
+import type { BlockNumberOrTag, BlockSelector } from '../params/blockSelector.ts'
 
 type Heights = Pick<ChainReader, 'headHeight' | 'oldestBlock'>
 

@@ -1,17 +1,16 @@
 import { blobBaseFee } from '../../chain/baseFee.ts'
 import { type ChainConfig, forkAt } from '../../chain/chainConfig.ts'
-import { type EthereumHeader } from '../../chain/ethereumBlock.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import { includesFork } from '../../chain/hardfork.ts'
-import { type ChainReader } from '../../chain/store.ts'
-import { RPC_CODES, RpcError, serverError, InvalidArgument } from '../errors.ts'
-import { toQuantity } from '../format/json.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
+import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { toQuantity } from '../format/json.ts'
 import { defineMethod, type ParamReader } from '../method.ts'
 import { readBlockNumberOrTag } from '../params/blockSelector.ts'
-import { readBlockCount, readPercentiles } from '../params/feeHistory.ts'
+import { jsonKind, listReader, TypeMismatch } from '../params/values.ts'
 import { heightOfTag, prunedHistory } from './blockLookup.ts'
 import { baseFeeAfterHead } from './nextBlock.ts'
-import { jsonKind, listReader, TypeMismatch } from '../params/values.ts'
 
 /** geth's limits (eth/gasprice/feehistory.go). */
 const MAX_BLOCKS = 1024

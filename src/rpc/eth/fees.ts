@@ -1,6 +1,6 @@
 import { blobBaseFee as blobBaseFeeOf } from '../../chain/baseFee.ts'
 import { forkAt } from '../../chain/chainConfig.ts'
-import type { ChainReader } from '../../chain/reader.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
 import { toNullableQuantity, toQuantity } from '../format/json.ts'
 import { defineMethod } from '../method.ts'

@@ -1,3 +1,4 @@
+import type { NativeEvent } from '../../chain/entries.ts'
 import type { EventTerm } from '../../chain/eventIndex.ts'
 
 /** One condition on the attributes with a key; with several values one of them has to meet it. */
@@ -213,4 +214,21 @@ function unquoted(text: string): string {
 function wrong(text: string, token: Token | undefined, expected: string): EventQueryError {
   const where = token === undefined ? 'at its end' : `at position ${token.at}, ${token.text}`
   return new EventQueryError(`failed to parse the query ${text} ${where}: expected ${expected}`)
+}
+
+/** The attributes of events by `type.key`, with those that CometBFT adds itself, like `tm.event`. */
+export function eventValues(
+  events: readonly NativeEvent[],
+  own: Readonly<Record<string, string>> = {},
+): Map<string, string[]> {
+  const values = new Map<string, string[]>(Object.entries(own).map(([key, value]) => [key, [value]]))
+  for (const { type, attributes } of events) {
+    for (const { key, value } of attributes) {
+      const name = `${type}.${key}`
+      const known = values.get(name)
+      if (known === undefined) values.set(name, [value])
+      else known.push(value)
+    }
+  }
+  return values
 }

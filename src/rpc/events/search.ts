@@ -1,4 +1,17 @@
+import { eventsOfEntry } from '../../app/entryEvents.ts'
+import { entryHash, type NativeEvent } from '../../chain/entries.ts'
+import { ENVELOPE_HASH_KEY, type EventTerm } from '../../chain/eventIndex.ts'
 import type { ChainReader } from '../../chain/store.ts'
+import { equalBytes, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
+import { sha256 } from '../../primitives/hash.ts'
+import {
+  type EventCondition,
+  type EventQuery,
+  eventValues,
+  heightRange,
+  indexTerms,
+  matchesEvents,
+} from './eventQuery.ts'
 
 /** A search over so much that it has no useful answer. The message tells the client what to do. */
 export class SearchError extends Error {
@@ -33,4 +46,172 @@ export function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>
 
 export function tooMany(): SearchError {
   return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
+}
+
+/** Heights that a search found, ascending. */
+export interface FoundBlocks {
+  readonly count: number
+  /** @param index from 0 to `count` - 1 */
+  heightAt(index: number): number
+}
+
+const BLOCK_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height'])
+
+/**
+ * Heights of blocks whose own events (of begin and end, not of transactions) meet a query, ascending (state/indexer/block/kv of CometBFT).
+ * @throws SearchError when there are too many
+ */
+export async function findBlocks(
+  chain: SearchChain,
+  query: EventQuery,
+  { pause }: SearchOptions,
+): Promise<FoundBlocks> {
+  const [low, high] = heightRange(query, 'block.height', lowestSearched(chain), chain.headHeight)
+  if (low > high) return { count: 0, heightAt: () => Number.NaN }
+  // Every block of the chain may be asked for: the range says it all.
+  if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
+  const found: number[] = []
+  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high)) {
+    await pause()
+    const events = chain.blockEvents(height)
+    if (events === undefined) continue
+    const own = { 'tm.event': 'NewBlock', 'block.height': String(height) }
+    if (!matchesSearch(query, [...events.begin, ...events.end], own)) continue
+    if (found.length >= MAX_FOUND) throw tooMany()
+    found.push(height)
+  }
+  return { count: found.length, heightAt: (index) => found[index]! }
+}
+
+/** Whether a condition holds for every block within the range of heights. */
+function isOfEveryBlock(condition: EventCondition): boolean {
+  if (condition.operator === 'EXISTS') return BLOCK_OWN_KEYS.has(condition.key)
+  const { key, operator, operand } = condition
+  if (typeof operand === 'string') return key === 'tm.event' && operator === '=' && operand === 'NewBlock'
+  return key === 'block.height' && operand.kind === 'number'
+}
+
+/** Where a transaction is: its position is that in data.txs. */
+export interface FoundTransaction {
+  readonly height: number
+  readonly position: number
+}
+
+/** Keys that every transaction has and no index holds. */
+const TX_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'tx.height', 'tx.hash'])
+/** What every transaction has, so that blocks without any are passed over. */
+const ANY_TRANSACTION: EventTerm = { key: 'tx.fee' }
+
+/**
+ * Transactions of both kinds whose events meet a query, oldest first (state/txindex/kv of CometBFT).
+ * @throws SearchError when there are too many
+ */
+export async function findTransactions(
+  chain: SearchChain,
+  query: EventQuery,
+  { pause }: SearchOptions,
+): Promise<readonly FoundTransaction[]> {
+  const [low, high] = heightRange(query, 'tx.height', lowestSearched(chain), chain.headHeight)
+  const asked = hashIn(query)
+  if (asked !== undefined) {
+    const at = await locateTransaction(chain, asked.hash)
+    const rest = { ...query, conditions: query.conditions.filter((condition) => condition !== asked.condition) }
+    return at !== undefined && at.height >= low && at.height <= high && isMatch(chain, at, rest) ? [at] : []
+  }
+  const found: FoundTransaction[] = []
+  if (low > high) return found
+  const terms = indexTerms(query, TX_OWN_KEYS)
+  for await (const height of chain.eventHeights(terms.length > 0 ? terms : [ANY_TRANSACTION], low, high)) {
+    await pause()
+    for (let position = 0; position < (chain.entryResults(height)?.length ?? 0); position++) {
+      if (!isMatch(chain, { height, position }, query)) continue
+      if (found.length >= MAX_FOUND) throw tooMany()
+      found.push({ height, position })
+    }
+  }
+  return found
+}
+
+/**
+ * Where a transaction is, by the hash of a native one or of an EVM one; or by the sha256 of an EVM one, which is what Cosmos clients
+ * take for its hash.
+ */
+export async function locateTransaction(chain: SearchChain, hash: Uint8Array): Promise<FoundTransaction | undefined> {
+  const native = chain.locateNative(hash)
+  if (native !== undefined) return native
+  const evm = chain.locate(hash)
+  if (evm === undefined) return locateEnvelope(chain, hash)
+  const position = chain
+    .entryResults(evm.height)
+    ?.findIndex((entry) => entry.kind === 'evm' && entry.index === evm.index)
+  return position === undefined || position < 0 ? undefined : { height: evm.height, position }
+}
+
+async function locateEnvelope(chain: SearchChain, hash: Uint8Array): Promise<FoundTransaction | undefined> {
+  const term = { key: ENVELOPE_HASH_KEY, value: toBuffer(hash).toString('hex') }
+  for await (const height of chain.eventHeights([term], lowestSearched(chain), chain.headHeight)) {
+    const position = chain
+      .entryResults(height)
+      ?.findIndex((entry) => entry.kind === 'evm' && equalBytes(sha256(entry.signed.transaction.raw), hash))
+    if (position !== undefined && position >= 0) return { height, position }
+  }
+  return undefined
+}
+
+function isMatch(chain: SearchChain, { height, position }: FoundTransaction, query: EventQuery): boolean {
+  const entry = chain.entryResults(height)?.[position]
+  const raw = chain.consensusBlock(height)?.txs[position]
+  // What could not start is in the block's data, but is no transaction of it.
+  if (entry === undefined || raw === undefined || entry.kind === 'skipped') return false
+  const wantsHash = query.conditions.some(({ key }) => key === 'tx.hash')
+  const own = {
+    'tm.event': 'Tx',
+    'tx.height': String(height),
+    ...(wantsHash ? { 'tx.hash': toBuffer(entryHash(raw)).toString('hex').toUpperCase() } : {}),
+  }
+  return matchesSearch(upperCaseHash(query), eventsOfEntry(entry), own)
+}
+
+/** Hashes are compared in capitals, with or without 0x. */
+function upperCaseHash(query: EventQuery): EventQuery {
+  return { ...query, conditions: query.conditions.map(withUpperCaseHash) }
+}
+
+function withUpperCaseHash(condition: EventCondition): EventCondition {
+  const { key } = condition
+  if (key !== 'tx.hash' || condition.operator !== '=' || typeof condition.operand !== 'string') return condition
+  return { key, operator: '=', operand: condition.operand.replace(/^0x/i, '').toUpperCase() }
+}
+
+/** The hash that the query asks for, if it asks for one, and where it does. */
+function hashIn({
+  conditions,
+}: EventQuery): { readonly hash: Uint8Array; readonly condition: EventCondition } | undefined {
+  for (const condition of conditions) {
+    if (condition.key !== 'tx.hash' || condition.operator !== '=' || typeof condition.operand !== 'string') continue
+    const digits = condition.operand.replace(/^0x/i, '')
+    if (/^[0-9a-fA-F]{64}$/.test(digits)) return { hash: hexToBytes(`0x${digits}`), condition }
+  }
+  return undefined
+}
+
+/**
+ * Whether events meet a search. As CometBFT's index has it (state/txindex/kv), conditions on the attributes of one type of event
+ * have to be met by one and the same event; unlike there, conditions on several types may be met by one event of each.
+ * @param own values that belong to no event, like `tx.height`
+ */
+export function matchesSearch(
+  { conditions }: Pick<EventQuery, 'conditions'>,
+  events: readonly NativeEvent[],
+  own: Readonly<Record<string, string>>,
+): boolean {
+  const isOwn = ({ key }: EventCondition): boolean => Object.hasOwn(own, key)
+  if (!matchesEvents({ conditions: conditions.filter(isOwn) }, eventValues([], own))) return false
+  const byType = Map.groupBy(
+    conditions.filter((condition) => !isOwn(condition)),
+    ({ key }) => key.slice(0, Math.max(0, key.lastIndexOf('.'))),
+  )
+  return [...byType].every(([type, together]) =>
+    events.some((event) => event.type === type && matchesEvents({ conditions: together }, eventValues([event]))),
+  )
 }

@@ -1,11 +1,9 @@
-import { type EthereumHeader } from '../../chain/ethereumBlock.ts'
-import { type Receipt } from '../../chain/receipt.ts'
-import { type SignedTransaction } from '../../chain/transaction.ts'
+import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
+import type { Log, Receipt } from '../../chain/receipt.ts'
+import type { SignedTransaction } from '../../chain/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { type Hash } from '../../primitives/hash.ts'
+import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toQuantity } from './json.ts'
-import { formatLog } from './log.ts'
-import { type Log } from '../../chain/log.ts'
 
 export interface ReceiptPosition {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp'>

@@ -12,9 +12,9 @@ import {
   message,
   repeated,
 } from '../../primitives/protoSchema.ts'
-import type { NodeInfo } from '../comet/json/nodeInfoJson.ts'
+import type { NodeInfo } from '../comet/json/nodeInfo.ts'
 import type { RpcContext } from '../method.ts'
-import type { ViewQueue } from '../viewCall.ts'
+import type { ViewQueue } from '../runMethod.ts'
 import { GRPC_CODES, QueryError, type QueryFailure } from './queryError.ts'
 
 /** One query of the native layer: one entry for abci_query, REST and the command line. */

@@ -2,7 +2,7 @@ import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { Ed25519PubKey } from '../../modules/staking/types.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
-import { nodeInfoJson } from '../comet/json/nodeInfoJson.ts'
+import { nodeInfoJson } from '../comet/json/nodeInfo.ts'
 import { abciQuery } from './abciQuery.ts'
 import { consensusText } from './addresses.ts'
 import {

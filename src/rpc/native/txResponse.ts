@@ -20,8 +20,8 @@ import {
   uint64,
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
-import { entryTxResult } from '../comet/json/entryTxResult.ts'
-import { upperHex } from '../comet/json/text.ts'
+import { entryTxResult } from '../comet/json/results.ts'
+import { upperHex } from '../comet/json/values.ts'
 
 /* Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
 

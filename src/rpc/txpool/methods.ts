@@ -1,11 +1,10 @@
 import type { Transaction } from '../../chain/transaction.ts'
 import { toChecksumAddress } from '../../primitives/address.ts'
-import { responseTooLarge } from '../errorResponse.ts'
+import { responseTooLarge } from '../errors.ts'
 import { toQuantity } from '../format/json.ts'
 import { formatPendingTransaction } from '../format/transaction.ts'
-import { defineMethod, type RpcContext, type RpcMethod } from '../method.ts'
+import { defineMethod, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
 import { readAddress } from '../params/values.ts'
-import { RawJson } from '../rawJson.ts'
 import { createPoolWriter, type PoolWriter, type WriteTransaction } from './writePool.ts'
 
 export const status = defineMethod({

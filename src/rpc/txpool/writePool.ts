@@ -2,7 +2,7 @@ import { decodeTransaction, type Transaction } from '../../chain/transaction.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { type Address, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
-import { responseTooLarge } from '../errorResponse.ts'
+import { responseTooLarge } from '../errors.ts'
 
 /** Writes the value of one transaction as JSON. */
 export type WriteTransaction = (transaction: Transaction, sender: Address) => unknown

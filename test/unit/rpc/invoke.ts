@@ -1,7 +1,5 @@
-import { readArguments } from '../../../src/rpc/arguments.ts'
 import { RpcError } from '../../../src/rpc/errors.ts'
-import type { RpcContext, RpcMethod } from '../../../src/rpc/method.ts'
-import { resultText } from '../../../src/rpc/rawJson.ts'
+import { type RpcContext, type RpcMethod, readArguments, resultText } from '../../../src/rpc/method.ts'
 
 /** Reads parameters as the dispatcher does and runs the method; the result has gone through JSON. */
 export async function invoke(method: RpcMethod, context: RpcContext, ...params: unknown[]): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
-import { createCometTable, defineCometMethod } from '../../../../src/rpc/comet/table.ts'
+import { createCometTable, defineCometMethod } from '../../../../src/rpc/comet/method.ts'
 import { createCometTest } from './cometNode.ts'
 import { createSignedChain } from './signedChain.ts'
 

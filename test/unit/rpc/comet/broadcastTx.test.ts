@@ -14,14 +14,16 @@ import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNative
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
-import { createBroadcastTxMethods } from '../../../../src/rpc/comet/broadcastTx.ts'
-import { createCheckTxMethod } from '../../../../src/rpc/comet/checkTx.ts'
-import type { CometMempool } from '../../../../src/rpc/comet/mempool.ts'
-import { type CometTable, createCometTable } from '../../../../src/rpc/comet/table.ts'
-import { createUnconfirmedTxsMethods } from '../../../../src/rpc/comet/unconfirmedTxs.ts'
+import type { CometMempool } from '../../../../src/rpc/comet/env.ts'
+import {
+  createBroadcastTxMethods,
+  createCheckTxMethod,
+  createUnconfirmedTxsMethods,
+} from '../../../../src/rpc/comet/mempool.ts'
+import { type CometTable, createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createEventLoopQuota } from '../../../../src/rpc/eventLoopQuota.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
-import { createVerifier } from '../../../../src/rpc/verifier.ts'
+import { createVerifier } from '../../../../src/rpc/submitTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import type { NodeView } from '../../../../src/state/view.ts'

@@ -4,9 +4,9 @@ import { createDuplicateVoteEvidence, encodeEvidence } from '../../../../src/cha
 import { type Evidence, SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
-import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/json/eventJson.ts'
-import { evidenceJson } from '../../../../src/rpc/comet/json/evidenceJson.ts'
-import type { EvidenceReport } from '../../../../src/rpc/comet/nodePort.ts'
+import type { EvidenceReport } from '../../../../src/rpc/comet/env.ts'
+import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/eventHub.ts'
+import { evidenceJson } from '../../../../src/rpc/comet/json/evidence.ts'
 import { createCometTest, IDLE_NODE } from './cometNode.ts'
 import { CHAIN_ID, createSignedChain, testKey } from './signedChain.ts'
 

@@ -1,7 +1,7 @@
 import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { createBitSet } from '../../../../src/consensus/bitSet.ts'
 import { type RoundStateView, STEPS, type VoteSetView } from '../../../../src/consensus/roundStateView.ts'
-import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/roundStateJson.ts'
+import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/json/roundState.ts'
 import type { SignedChain } from './signedChain.ts'
 
 /** A round in which validators 0 and 2 have prevoted for the proposal of the height after the head. */

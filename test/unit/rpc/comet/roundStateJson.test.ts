@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/roundStateJson.ts'
+import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/json/roundState.ts'
 import { createCometTest, IDLE_NODE } from './cometNode.ts'
 import { roundState, roundStateView } from './roundState.ts'
 import { createSignedChain } from './signedChain.ts'

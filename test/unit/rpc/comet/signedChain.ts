@@ -19,7 +19,7 @@ import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'
-import type { CometChain } from '../../../../src/rpc/comet/chain.ts'
+import type { CometChain } from '../../../../src/rpc/comet/env.ts'
 
 /** As much of an Ethereum header as CometBFT's RPC shows. */
 const GENESIS_LIMITS = { gasLimit: 30_000_000n } as EthereumHeader

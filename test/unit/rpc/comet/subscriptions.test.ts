@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
+import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
-import { createCometTable } from '../../../../src/rpc/comet/table.ts'
 import type { SocketSubscriptions } from '../../../../src/rpc/websocketSession.ts'
 import { createIndexedChain, type IndexedChain, receiver } from './indexedChain.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { NativeEvent } from '../../../../src/chain/entries.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
-import { matchesSearch } from '../../../../src/rpc/events/matchesSearch.ts'
+import { matchesSearch } from '../../../../src/rpc/events/search.ts'
 
 function event(type: string, attributes: Readonly<Record<string, string>>): NativeEvent {
   return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) }

@@ -19,7 +19,7 @@ import { QueryCurrentPlanResponse } from 'cosmjs-types/cosmos/upgrade/v1beta1/qu
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAbciMethods } from '../../../../src/rpc/comet/abci.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
-import { type CometTable, createCometTable } from '../../../../src/rpc/comet/table.ts'
+import { type CometTable, createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { abciQuery } from '../../../../src/rpc/native/abciQuery.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import { CONSENSUS, HOLDER, makeHistory, NOBODY, ONE_COIN, OPERATOR, OTHER } from './nativeHistory.ts'

@@ -3,7 +3,7 @@ import type { ChainConfig } from '../../../chain/chainConfig.ts'
 import type { ChainReader } from '../../../chain/store.ts'
 import type { NodeView } from '../../../state/view.ts'
 import type { JsonObject } from '../../format/json.ts'
-import { cometFailure } from '../table.ts'
+import { cometFailure } from '../method.ts'
 
 /** The rules of the genesis. */
 export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'feeMarket' | 'evidence'>

@@ -1,9 +1,8 @@
 import type { ConsensusBlock, ConsensusHeader } from '../../../chain/consensus/block.ts'
 import type { Commit } from '../../../chain/consensus/types.ts'
 import { toBuffer } from '../../../primitives/bytes.ts'
-import { blockIdJson } from './blockIdJson.ts'
-import { evidenceJson } from './evidenceJson.ts'
-import { base64, formatTime, upperHex } from './text.ts'
+import { evidenceJson } from './evidence.ts'
+import { base64, blockIdJson, formatTime, upperHex } from './values.ts'
 
 /** types.Header */
 export function headerJson(header: ConsensusHeader) {

@@ -1,10 +1,13 @@
-import { type BlockId, type RankedValidatorSet, SIGNED_MESSAGE_TYPES, type Vote } from '../../chain/consensus/types.ts'
-import { proposerAt } from '../../chain/consensus/validatorSet.ts'
-import type { RoundStateView, VoteSetView } from '../../consensus/roundStateView.ts'
-import { equalBytes } from '../../primitives/bytes.ts'
-import { blockIdJson } from './json/blockIdJson.ts'
-import { base64, formatTime, upperHex } from './json/text.ts'
-import { validatorSetJson } from './json/validatorJson.ts'
+import {
+  type BlockId,
+  type RankedValidatorSet,
+  SIGNED_MESSAGE_TYPES,
+  type Vote,
+} from '../../../chain/consensus/types.ts'
+import { proposerAt } from '../../../chain/consensus/validatorSet.ts'
+import type { RoundStateView, VoteSetView } from '../../../consensus/roundStateView.ts'
+import { equalBytes } from '../../../primitives/bytes.ts'
+import { base64, blockIdJson, formatTime, upperHex, validatorSetJson } from './values.ts'
 
 /** Rounds that are shown, the newest ones: a chain that cannot decide goes through many. */
 const MAX_ROUNDS = 16

@@ -6,9 +6,8 @@ import {
   type VoteType,
 } from '../../../chain/consensus/types.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
-import { CometParamError, fromBase64, int64 } from '../params.ts'
-import { blockIdJson } from './blockIdJson.ts'
-import { base64, formatTime, parseTime, upperHex } from './text.ts'
+import { CometParamError, fromBase64, int64 } from '../method.ts'
+import { base64, blockIdJson, formatTime, parseTime, upperHex } from './values.ts'
 
 const DUPLICATE_VOTE = 'tendermint/DuplicateVoteEvidence'
 

@@ -4,11 +4,16 @@ import type { Evidence } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
 import { toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
-import type { CometChain, WithChain } from './chain.ts'
-import { readEvidenceJson } from './json/evidenceJson.ts'
-import type { CometNode } from './nodePort.ts'
-import { CometParamError, type CometType, fromBase64 } from './params.ts'
-import { type CometMethod, cometFailure, defineCometMethod } from './table.ts'
+import type { CometChain, CometNode, WithChain } from './env.ts'
+import { readEvidenceJson } from './json/evidence.ts'
+import {
+  type CometMethod,
+  CometParamError,
+  type CometType,
+  cometFailure,
+  defineCometMethod,
+  fromBase64,
+} from './method.ts'
 
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
 const evidenceType: CometType<Evidence> = {

@@ -1,0 +1,111 @@
+import { type CometNode, readHeight, readPage, type WithChain } from './env.ts'
+import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
+import { validatorJson, validatorSetJson } from './json/values.ts'
+import { type CometMethod, cometFailure, defineCometMethod, int, int64 } from './method.ts'
+
+/** Milliseconds for which an answer about the present round is given again: consensus is not asked for every client. */
+const KEPT_MS = 100
+
+/** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
+export function createConsensusStateMethods(
+  node: Pick<CometNode, 'roundState' | 'network'>,
+  withChain: WithChain,
+  nowMs: () => number,
+): readonly CometMethod[] {
+  const simple = remembered(() => node.roundState('simple'), nowMs)
+  const full = remembered(() => node.roundState('full'), nowMs)
+  return [
+    defineCometMethod({
+      name: 'consensus_state',
+      params: [],
+      run: async () => ({ round_state: await present(simple) }),
+    }),
+    defineCometMethod({
+      name: 'dump_consensus_state',
+      params: [],
+      run: async () => {
+        const state = await present(full)
+        // Whose precommits `last_commit` shows; of the first height there are none.
+        const last = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
+        const round_state = { ...state, last_validators: last === undefined ? null : validatorSetJson(last) }
+        const { peers } = await node.network()
+        // What a peer has of the round stays with the gossip that needs it; null stands for a peer without a known state.
+        const shown = peers.map(({ node: { id, listenAddress } }) => ({
+          node_address: `${id}@${listenAddress}`,
+          peer_state: null,
+        }))
+        return { round_state, peers: shown }
+      },
+    }),
+  ]
+}
+
+async function present<T>(read: () => Promise<T | undefined>): Promise<T> {
+  const state = await read()
+  if (state === undefined) throw cometFailure('consensus does not run: the node is catching up')
+  return state
+}
+
+function remembered<T>(read: () => Promise<T>, nowMs: () => number): () => Promise<T> {
+  let known: { readonly untilMs: number; readonly value: Promise<T> } | undefined
+  return () => {
+    const now = nowMs()
+    if (known === undefined || now >= known.untilMs) known = { untilMs: now + KEPT_MS, value: read() }
+    return known.value
+  }
+}
+
+/**
+ * `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. By default those of the block that is being
+ * decided; of the newest one while the node catches up.
+ */
+export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () => boolean): CometMethod {
+  return defineCometMethod({
+    name: 'validators',
+    params: [
+      { name: 'height', type: int64 },
+      { name: 'page', type: int },
+      { name: 'per_page', type: int },
+    ],
+    run: (asked, askedPage, askedPerPage) =>
+      withChain((chain) => {
+        const height = readHeight(asked, latestHeight(chain.headHeight, isCatchingUp()), 1)
+        const set = chain.validatorsAt(height)
+        if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
+        const total = set.validators.length
+        const { start, end } = readPage(askedPage, askedPerPage, total)
+        const page = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
+        return {
+          block_height: String(height),
+          validators: page,
+          count: String(page.length),
+          total: String(total),
+        }
+      }),
+  })
+}
+
+/** Of the newest height whose validators and parameters matter to clients. */
+export function latestHeight(headHeight: number, isCatchingUp: boolean): number {
+  return isCatchingUp ? headHeight : headHeight + 1
+}
+
+/** Runs `read` on the newest published blocks and their state. */
+export type WithView = <T>(read: (view: ConsensusParamsView) => T) => T
+
+/** `consensus_params` (rpc/core/consensus.go), up to those of the block that is being decided. */
+export function createConsensusParamsMethod(
+  config: ConsensusParamsConfig,
+  withView: WithView,
+  isCatchingUp: () => boolean,
+): CometMethod {
+  return defineCometMethod({
+    name: 'consensus_params',
+    params: [{ name: 'height', type: int64 }],
+    run: (asked) =>
+      withView((view) => {
+        const height = readHeight(asked, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
+        return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
+      }),
+  })
+}

@@ -1,0 +1,92 @@
+import type { ChainReader } from '../../chain/store.ts'
+import type { MempoolPort } from '../../mempool/types.ts'
+import type { NetInfo } from '../../p2p/netInfo.ts'
+import type { ContextLease } from '../runMethod.ts'
+import type { Verifier } from '../submitTransaction.ts'
+import { cometFailure } from './method.ts'
+
+/** The blocks that the methods show. */
+export type CometChain = Pick<
+  ChainReader,
+  | 'headHeight'
+  | 'hash'
+  | 'header'
+  | 'oldestBlock'
+  | 'consensusBlock'
+  | 'blockId'
+  | 'seenCommit'
+  | 'validatorsAt'
+  | 'validatorSetAt'
+  | 'heightOfConsensusHash'
+>
+
+/** Runs `read` on the newest published blocks. */
+export type WithChain = <T>(read: (chain: CometChain) => T) => T
+
+/** Lowest block that is kept with its transactions. */
+export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): number {
+  return Math.max(1, oldestBlock)
+}
+
+/**
+ * The height that a client asks for, by default the latest (rpc/core/env.go, getHeight).
+ * @throws CometError when there is no such height (yet, any more)
+ */
+export function readHeight(height: bigint | undefined, latest: number, lowest: number): number {
+  if (height === undefined) return latest
+  if (height <= 0n) throw cometFailure(`height must be greater than 0, but got ${height}`)
+  if (height > latest) {
+    throw cometFailure(`height ${height} must be less than or equal to the current blockchain height ${latest}`)
+  }
+  if (height < lowest) throw notKept(Number(height), lowest)
+  return Number(height)
+}
+
+export function notKept(height: number, lowest: number): Error {
+  return cometFailure(`height ${height} is not available, lowest height is ${lowest}`)
+}
+
+const DEFAULT_PER_PAGE = 30
+const MAX_PER_PAGE = 100
+
+/** Where a page begins and ends among `total` (rpc/core/env.go, validatePage and validatePerPage). @throws CometError */
+export function readPage(
+  page: bigint | undefined,
+  askedPerPage: bigint | undefined,
+  total: number,
+): { readonly start: number; readonly end: number } {
+  const perPage = readPerPage(askedPerPage)
+  const pages = Math.max(1, Math.ceil(total / perPage))
+  if (page !== undefined && (page < 1n || page > pages)) {
+    throw cometFailure(`page should be within [1, ${pages}] range, given ${page}`)
+  }
+  const start = (Number(page ?? 1n) - 1) * perPage
+  return { start, end: Math.min(start + perPage, total) }
+}
+
+function readPerPage(asked: bigint | undefined): number {
+  if (asked === undefined || asked < 1n) return DEFAULT_PER_PAGE
+  return asked > MAX_PER_PAGE ? MAX_PER_PAGE : Number(asked)
+}
+
+/** What became of evidence that a client sent; `reason` says why it was not taken. */
+export type EvidenceReport = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
+
+/** What the methods ask of the threads that consensus and the network run in. */
+export interface CometNode {
+  /** The present height as JSON (roundStateJson.ts), made where consensus runs; undefined while it does not. */
+  roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
+  network(): Promise<NetInfo>
+  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; it is evidence against a validator, new or not */
+  submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
+}
+
+/** What the methods that take and show transactions need of the node. */
+export interface CometMempool {
+  readonly verify: Verifier
+  readonly pool: MempoolPort
+  /** on the newest head */
+  readonly lease: () => ContextLease
+  /** told of what nobody waits for */
+  readonly onError: (error: unknown) => void
+}

@@ -1,0 +1,59 @@
+import { type BlockId, NIL_BLOCK_ID, type RankedValidatorSet } from '../../../chain/consensus/types.ts'
+import { toBuffer } from '../../../primitives/bytes.ts'
+
+/** CometBFT's HexBytes. */
+export function upperHex(bytes: Uint8Array): string {
+  return toBuffer(bytes).toString('hex').toUpperCase()
+}
+
+/** A Go byte slice in JSON: one without bytes was never set. */
+export function base64(bytes: Uint8Array): string | null {
+  return bytes.length === 0 ? null : toBuffer(bytes).toString('base64')
+}
+
+/** RFC 3339 as Go writes it: no trailing zeros in the fraction. */
+export function formatTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(/\.?0*Z$/, 'Z')
+}
+
+const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?(?:Z|[+-][0-9]{2}:[0-9]{2})$/
+
+/** @returns undefined for what is not RFC 3339, or not in whole milliseconds as all times of this chain are */
+export function parseTime(text: string): number | undefined {
+  const match = TIME.exec(text)
+  if (match === null || /[1-9]/.test(match[1]?.slice(3) ?? '')) return undefined
+  const timeMs = Date.parse(text)
+  return Number.isNaN(timeMs) ? undefined : timeMs
+}
+
+/** types.BlockID */
+export function blockIdJson({ hash, partSetHeader }: BlockId) {
+  return { hash: upperHex(hash), parts: { total: partSetHeader.total, hash: upperHex(partSetHeader.hash) } }
+}
+
+/** What stands for the ID of a block that is not there. */
+export const NO_BLOCK_ID_JSON = blockIdJson(NIL_BLOCK_ID)
+
+/** crypto/ed25519.PubKey behind its interface */
+export function publicKeyJson(publicKey: Uint8Array) {
+  return { type: 'tendermint/PubKeyEd25519', value: toBuffer(publicKey).toString('base64') }
+}
+
+/** types.Validator of the one at `index`. */
+export function validatorJson({ validators, priorities }: RankedValidatorSet, index: number) {
+  const { address, publicKey, power } = validators[index]!
+  return {
+    address: upperHex(address),
+    pub_key: publicKeyJson(publicKey),
+    voting_power: power.toString(),
+    proposer_priority: priorities[index]!.toString(),
+  }
+}
+
+/** types.ValidatorSet */
+export function validatorSetJson(set: RankedValidatorSet) {
+  return {
+    validators: set.validators.map((_, index) => validatorJson(set, index)),
+    proposer: validatorJson(set, set.proposer),
+  }
+}
