@@ -1,4 +1,4 @@
-import { opcodeName } from '../../src/evm/tracers/opcodeNames.ts'
+import { opcodeName } from '../../src/evm/opcodes.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 
 const PUSH0 = 0x5f

@@ -1,5 +1,6 @@
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
-import type { BlockContext, Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
+import type { BlockContext } from '../../src/evm/blockContext.ts'
+import type { Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, hexToBytes } from '../../src/primitives/bytes.ts'

@@ -1,16 +1,17 @@
 import { nativeGasLimit } from '../chain/chainConfig.ts'
 import type { BlockEvents, NativeEvent } from '../chain/entries.ts'
 import type { EthereumHeader } from '../chain/ethereumBlock.ts'
+import { includesFork } from '../chain/hardfork.ts'
 import { orderedTrieRoot } from '../chain/orderedTrieRoot.ts'
 import { encodeReceipt, logsBloom, mergeBlooms, type Receipt } from '../chain/receipt.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
-import type { BlockContext, Engine } from '../evm/engine.ts'
-import { EngineTrapError } from '../evm/engines/engineTrapError.ts'
+import type { BlockContext, Rules } from '../evm/blockContext.ts'
+import type { Engine } from '../evm/engine.ts'
+import { EngineTrapError } from '../evm/engines/fatalErrors.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { createPrecompileGas } from '../evm/precompileGas.ts'
-import { isAtLeast, type Rules } from '../evm/rules.ts'
 import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
 import { applyTransaction, type TransactionFees, type TransitionOutcome } from '../evm/transition.ts'
@@ -267,6 +268,6 @@ function headerOf(
     nonce: ZERO_NONCE,
     withdrawalsRoot: EMPTY_TRIE_ROOT,
     blobGasUsed: 0n,
-    requestsHash: isAtLeast(rules, 'prague') ? EMPTY_REQUESTS_HASH : undefined,
+    requestsHash: includesFork(rules.fork, 'prague') ? EMPTY_REQUESTS_HASH : undefined,
   }
 }

@@ -1,5 +1,5 @@
 import { nextBaseFee } from '../chain/baseFee.ts'
-import { delegationTarget } from '../evm/delegation.ts'
+import { delegationTarget } from '../evm/authorization.ts'
 import type { AccountState, PoolHeadUpdate } from '../mempool/types.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'

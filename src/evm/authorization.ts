@@ -1,34 +1,20 @@
 import type { Authorization } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
-import { concatBytes } from '../primitives/bytes.ts'
+import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
 import { encodeRLP } from '../primitives/rlp.ts'
 import { publicKeyToAddress, recoverPublicKey, SECP256K1_HALF_ORDER } from '../primitives/secp256k1.ts'
 import type { WorldState } from '../state/world.ts'
-import { delegationCode, delegationTarget } from './delegation.ts'
 
 const MAX_NONCE = 2n ** 64n - 1n
 /** Given back when the authority's account exists already: 25,000 were paid as if it did not (EIP-7702). */
 const EXISTING_ACCOUNT_REFUND = 12_500n
-/** EIP-7702's first byte of what an authority signs. */
+/** The first byte of what an authority signs. */
 const MAGIC = Uint8Array.of(0x05)
 
-/** The hash that an authority signs. */
-export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
-  return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))
-}
-
-/** Who signed the authorization; undefined when its signature is invalid. */
-export function recoverAuthority(authorization: Authorization): Address | undefined {
-  const { yParity, r, s } = authorization
-  if (yParity > 1n || s > SECP256K1_HALF_ORDER) return undefined
-  const publicKey = recoverPublicKey(authorizationHash(authorization), yParity === 1n ? 1 : 0, r, s)
-  return publicKey === undefined ? undefined : publicKeyToAddress(publicKey)
-}
-
 /**
- * Sets the delegations of an EIP-7702 transaction; authorizations that don't hold are passed over, as the EIP demands.
- * Gives the gas refund that they earn, in gas.
+ * Sets the delegations of an EIP-7702 transaction. Invalid authorizations are skipped, as the EIP demands. Gives the gas refund of
+ * the valid ones.
  */
 export function applyAuthorizations(
   world: WorldState,
@@ -52,7 +38,34 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   if (world.getNonce(authority) !== nonce) return 0n
   const refund = world.exists(authority) ? EXISTING_ACCOUNT_REFUND : 0n
   const clears = address.every((byte) => byte === 0)
-  world.setCode(authority, clears ? new Uint8Array(0) : delegationCode(address))
+  world.setCode(authority, clears ? EMPTY_BYTES : delegationCode(address))
   world.setNonce(authority, nonce + 1n)
   return refund
+}
+
+/** The hash that an authority signs. */
+export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
+  return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))
+}
+
+/** Who signed the authorization; undefined when its signature is invalid. */
+export function recoverAuthority(authorization: Authorization): Address | undefined {
+  const { yParity, r, s } = authorization
+  if (yParity > 1n || s > SECP256K1_HALF_ORDER) return undefined
+  const publicKey = recoverPublicKey(authorizationHash(authorization), yParity === 1n ? 1 : 0, r, s)
+  return publicKey === undefined ? undefined : publicKeyToAddress(publicKey)
+}
+
+/** Code that begins with these bytes and an address delegates to that address. */
+const PREFIX = Uint8Array.of(0xef, 0x01, 0x00)
+
+/** The address that `code` delegates to; undefined when it is no delegation. */
+export function delegationTarget(code: Uint8Array): Address | undefined {
+  if (code.length !== 23 || code[0] !== 0xef || code[1] !== 0x01 || code[2] !== 0x00) return undefined
+  return code.slice(3)
+}
+
+/** The code of an account that delegates to `target`. */
+export function delegationCode(target: Address): Uint8Array {
+  return concatBytes(PREFIX, target)
 }

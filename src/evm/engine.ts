@@ -1,28 +1,21 @@
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
+import type { BlockContext, Rules } from './blockContext.ts'
 import type { PrecompileTable } from './precompile.ts'
 import type { PrecompileGas } from './precompileGas.ts'
-import type { Rules } from './rules.ts'
+
 import type { Tracer } from './tracer.ts'
 
-/** What code can read of the block. */
-export interface BlockContext {
-  readonly number: number
-  /** whole seconds */
-  readonly timestamp: number
-  /** consensus time for precompiles, milliseconds since the epoch; opcodes don't see it */
-  readonly timeMs: number
-  readonly gasLimit: bigint
-  readonly coinbase: Address
-  /** wei per gas; undefined before London */
-  readonly baseFeePerGas: bigint | undefined
-  /** PREVRANDAO; before Paris the block's difficulty is given in `difficulty` instead */
-  readonly prevRandao: Hash
-  readonly difficulty: bigint
-  readonly blobBaseFee: bigint
-  /** BLOCKHASH: hash of one of the 256 blocks before this one, undefined outside that window */
-  readonly blockHash: (number: number) => Hash | undefined
+/**
+ * Runs code against the world state. It opens and closes its own checkpoints: when it returns, the effects of a run that
+ * did not succeed are gone. The value transfer of the message is part of the run; buying gas, nonces and refunds are the
+ * transition's: the caller's nonce is already raised, and a creation takes its address from the nonce before. The standard
+ * precompiles are warm to it without entries in the world; the recipient's EIP-7702 delegation is warmed by the transition.
+ */
+export interface Engine {
+  readonly name: 'reference' | 'wasm'
+  run(message: Message, environment: ExecutionEnvironment): Promise<ExecutionResult>
 }
 
 /** What opcodes can read of the transaction. */
@@ -78,17 +71,6 @@ export interface ExecutionResult {
   /** refund counter at the end; 0 unless status is `success` */
   readonly gasRefund: bigint
   readonly createdAddress?: Address
-}
-
-/**
- * Runs code against the world state. It opens and closes its own checkpoints: when it returns, the effects of a run that
- * did not succeed are gone. The value transfer of the message is part of the run; buying gas, nonces and refunds are the
- * transition's: the caller's nonce is already raised, and a creation takes its address from the nonce before. The standard
- * precompiles are warm without being told so; the recipient's EIP-7702 delegation is warmed by the transition.
- */
-export interface Engine {
-  readonly name: 'reference' | 'wasm'
-  run(message: Message, environment: ExecutionEnvironment): Promise<ExecutionResult>
 }
 
 export class ExecutionTimeout extends Error {

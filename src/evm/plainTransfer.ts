@@ -1,11 +1,11 @@
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
+import type { Rules } from './blockContext.ts'
 import type { ExecutionResult } from './engine.ts'
 import type { PrecompileTable } from './precompile.ts'
 import { isStandardPrecompile } from './precompileAddresses.ts'
-import type { Rules } from './rules.ts'
-import type { TransactionMessage } from './transition.ts'
+import type { TransactionMessage } from './transactionChecks.ts'
 
 /** A message to an account where no code runs. */
 export type PlainTransfer = TransactionMessage & { readonly to: Address }

@@ -1,6 +1,6 @@
 import type { Address } from '../primitives/address.ts'
 import type { WorldState } from '../state/world.ts'
-import type { BlockContext } from './engine.ts'
+import type { BlockContext } from './blockContext.ts'
 
 /** One call of a stateful precompile. */
 export interface PrecompileCall {

@@ -33,7 +33,7 @@ export interface OpcodeStep {
   readonly pc: number
   readonly op: number
   readonly gas: bigint
-  /** with dynamic cost; for CALL and its kin with the forwarded gas, as geth reports it */
+  /** with dynamic cost; for the calls with the forwarded gas, as geth reports it */
   readonly gasCost: bigint
   /** 1 for the transaction's own frame */
   readonly depth: number

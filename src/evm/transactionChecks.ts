@@ -1,10 +1,10 @@
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
-import { toChecksumAddress } from '../primitives/address.ts'
+import type { Transaction } from '../chain/transaction.ts'
+import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import type { WorldState } from '../state/world.ts'
-import { delegationTarget } from './delegation.ts'
-import type { BlockContext } from './engine.ts'
+import { delegationTarget } from './authorization.ts'
+import type { BlockContext } from './blockContext.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from './intrinsicGas.ts'
-import type { TransactionMessage } from './transition.ts'
 
 /** EIP-4844: gas of one blob. */
 export const GAS_PER_BLOB = 131_072n
@@ -13,6 +13,26 @@ const MAX_NONCE = 2n ** 64n - 1n
 
 /** Since which fork each type of transaction exists. */
 const TYPE_SINCE: readonly Hardfork[] = ['frontier', 'berlin', 'london', 'cancun', 'prague']
+
+/** What is run, whether it was signed or not. */
+export interface TransactionMessage
+  extends Pick<
+    Transaction,
+    | 'type'
+    | 'nonce'
+    | 'gasLimit'
+    | 'maxFeePerGas'
+    | 'maxPriorityFeePerGas'
+    | 'to'
+    | 'value'
+    | 'data'
+    | 'accessList'
+    | 'authorizationList'
+    | 'maxFeePerBlobGas'
+    | 'blobVersionedHashes'
+  > {
+  readonly sender: Address
+}
 
 /** Checks that a call for RPC goes without. */
 export interface SkippedChecks {

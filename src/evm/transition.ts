@@ -5,18 +5,17 @@ import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
-import { applyAuthorizations, recoverAuthority } from './authorization.ts'
-import { recordedBurn } from './burntBalance.ts'
+import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
+import type { BlockContext, Rules } from './blockContext.ts'
+import { recordedBurn } from './coinMovements.ts'
 import { createAddress } from './contractAddress.ts'
-import { delegationTarget } from './delegation.ts'
-import type { BlockContext, Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
+import type { Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 import { isPlainTransfer, movePlainValue } from './plainTransfer.ts'
 import type { PrecompileTable } from './precompile.ts'
 import type { PrecompileGas } from './precompileGas.ts'
-import type { Rules } from './rules.ts'
 import type { Tracer } from './tracer.ts'
-import { findInvalidity, GAS_PER_BLOB, type SkippedChecks } from './transactionChecks.ts'
+import { findInvalidity, GAS_PER_BLOB, type SkippedChecks, type TransactionMessage } from './transactionChecks.ts'
 
 /** The world state with the scope of a transaction. */
 export interface TransactionWorld extends WorldState {
@@ -47,30 +46,10 @@ export interface TransitionContext {
   readonly routeFees?: (fees: TransactionFees) => void
 }
 
-/** What is run, whether it was signed or not. */
-export interface TransactionMessage
-  extends Pick<
-    Transaction,
-    | 'type'
-    | 'nonce'
-    | 'gasLimit'
-    | 'maxFeePerGas'
-    | 'maxPriorityFeePerGas'
-    | 'to'
-    | 'value'
-    | 'data'
-    | 'accessList'
-    | 'authorizationList'
-    | 'maxFeePerBlobGas'
-    | 'blobVersionedHashes'
-  > {
-  readonly sender: Address
-}
-
 /** A call for RPC: what is not given is 0 or empty, the nonce is the account's. */
 export type CallMessage = Partial<TransactionMessage> & Pick<TransactionMessage, 'sender' | 'gasLimit'>
 
-/** Fees that the sender paid and nobody was given yet, in acoin. */
+/** Fees that the sender paid and that no account has yet, in acoin. */
 export interface TransactionFees {
   readonly baseFeeAcoin: bigint
   readonly tipAcoin: bigint
@@ -110,9 +89,8 @@ export interface AppliedTransaction {
 export type TransitionOutcome = SkippedTransaction | AppliedTransaction
 
 /**
- * Applies a transaction: checks, gas purchase, nonce, warm addresses, EIP-7702 authorizations, the run, refunds, end of
- * transaction. A skipped one has no effect. It throws only what {@link Engine.run} does for a deadline, and what the
- * database does.
+ * Applies a transaction: the steps are those of {@link applyMessage}. A skipped one has no effect. It throws only what
+ * {@link Engine.run} does for a deadline, and what the database does.
  */
 export function applyTransaction(input: TransitionContext & SignedTransaction): Promise<TransitionOutcome> {
   return applyMessage(messageOf(input), input, NOTHING_SKIPPED)
@@ -167,6 +145,22 @@ export function applyCall(
 /** What geth's `eth_call` does not check. */
 const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
 
+/**
+ * The steps of a transaction, whose order is consensus:
+ *
+ * 1. Checks, without any effect, so that an invalid transaction leaves no trace.
+ * 2. The sender pays for all gas at the highest it can use. Before the run, or code could spend the coins for it.
+ * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations, one of which may be the sender's
+ *    own for the next nonce. A revert of the run does not take it back.
+ * 4. Addresses get warm, and EIP-7702 authorizations are applied. Before the run, which is the first to see them, and outside of
+ *    its checkpoint: they stay when it reverts.
+ * 5. The run: the engine moves the value and executes code.
+ * 6. Refunds: the refund counter lowers the gas used, but not below the floor of the data (EIP-7623), and the sender gets the rest
+ *    of what it paid back. After the run, which is what counts.
+ * 7. Fees, of the gas that is left to pay. Before the end, so that fees of an account that the transaction destroyed go with it.
+ * 8. Logs, events, transfers and burns are read from the world, which forgets them in the next step.
+ * 9. The end of the transaction: destroyed and empty accounts are deleted, warmth and transient storage are forgotten.
+ */
 async function applyMessage(
   message: TransactionMessage,
   given: TransitionContext,
@@ -176,6 +170,8 @@ async function applyMessage(
   const { world, block, rules, tracer } = context
   const { fork } = rules
   const { gasAvailable } = context
+
+  // 1. checks
   const reason = findInvalidity(
     message,
     {
@@ -189,30 +185,43 @@ async function applyMessage(
   )
   if (reason !== undefined) return { kind: 'skipped', reason }
 
+  // tracers want the world as it was before gas is bought
   world.beginTransaction()
-  if (tracer?.onTransactionStart !== undefined) announce(message, context, tracer)
+  if (tracer?.onTransactionStart !== undefined) reportStart(message, context, tracer)
+
+  // 2. gas is bought
   const { sender, to, gasLimit } = message
   const price = effectiveGasPrice(message, block.baseFeePerGas)
   const blobGasUsed = BigInt(message.blobVersionedHashes.length) * GAS_PER_BLOB
   const blobFeeAcoin = blobGasUsed * block.blobBaseFee
-  const bought = purchase(world, sender, gasLimit * price + blobFeeAcoin, message.value, skipped)
+  const bought = buyGas(world, sender, gasLimit * price + blobFeeAcoin, message.value, skipped)
+
+  // 3. the nonce rises
   const nonce = world.getNonce(sender)
   world.setNonce(sender, nonce + 1n)
+
+  // 4. and 5. Most transactions run no code and need no engine, but a tracer gets its calls from one.
   const intrinsic = intrinsicGas(message, fork)
-  // Most transactions run no code. A tracer wants to see them all the same, and hears of them from the engine.
   const { result, authorizationRefund } =
     tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)
       ? { result: movePlainValue(world, message), authorizationRefund: 0n }
       : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
 
+  // 6. refunds
   const gasUsed = gasAfterRefund(message, intrinsic + result.gasUsed, result.gasRefund + authorizationRefund, rules)
   if (bought) world.addBalance(sender, (gasLimit - gasUsed) * price)
+
+  // 7. fees
   const fees = feesOf(gasUsed, bought ? price : 0n, block.baseFeePerGas, bought ? blobFeeAcoin : 0n)
   context.routeFees?.(fees)
+
+  // 8. what the world forgets at the end
   const burnt = recordedBurn(world)
   const logs = world.logs()
   const events = world.events()
   const transfers = withoutOwnValue(world.transfers(), message)
+
+  // 9. the end
   const end = world.endTransaction({ clearEmpty: includesFork(fork, 'spuriousDragon') })
   tracer?.onTransactionEnd?.({ gasUsed })
   return {
@@ -232,16 +241,16 @@ async function applyMessage(
   }
 }
 
-/** The message's own value is the first that an engine moves; a plain transfer notes none. */
+/** The message's own value is the first transfer that an engine records; a plain transfer records none. */
 function withoutOwnValue(
   transfers: readonly ValueTransfer[],
   { sender, to, value }: TransactionMessage,
 ): readonly ValueTransfer[] {
-  const isNoted = transfers.length > 0 && value > 0n && (to === undefined || !equalBytes(to, sender))
-  return isNoted ? transfers.slice(1) : transfers
+  const isRecorded = transfers.length > 0 && value > 0n && (to === undefined || !equalBytes(to, sender))
+  return isRecorded ? transfers.slice(1) : transfers
 }
 
-/** Warms addresses, applies EIP-7702 authorizations, and runs the message. */
+/** Steps 4 and 5 of {@link applyMessage}. */
 async function runInEngine(
   message: TransactionMessage,
   context: TransitionContext,
@@ -249,7 +258,7 @@ async function runInEngine(
 ): Promise<{ readonly result: ExecutionResult; readonly authorizationRefund: bigint }> {
   const { world, rules } = context
   const { sender, to, value, data } = message
-  warm(message, context)
+  warmAddresses(message, context)
   const authorizationRefund = applyAuthorizations(world, message.authorizationList, rules.chainId)
   const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
   if (target !== undefined && includesFork(rules.fork, 'prague')) world.warmAddress(target)
@@ -275,20 +284,14 @@ export function effectiveGasPrice(
 }
 
 /** Takes the price of all gas from the sender; false when the call is one that need not pay and cannot. */
-function purchase(
-  world: WorldState,
-  sender: Address,
-  cost: bigint,
-  value: bigint,
-  { gasFunds }: SkippedChecks,
-): boolean {
+function buyGas(world: WorldState, sender: Address, cost: bigint, value: bigint, { gasFunds }: SkippedChecks): boolean {
   if (gasFunds === true && world.getBalance(sender) < cost + value) return false
   world.subBalance(sender, cost)
   return true
 }
 
-/** EIP-2929, EIP-2930 and EIP-3651. The precompiles are warm by an engine's own rule. */
-function warm(
+/** EIP-2929, EIP-2930 and EIP-3651. Ethereum's precompiles are warm without this: engines know that. */
+function warmAddresses(
   { sender, to, accessList }: TransactionMessage,
   { world, block, rules, precompiles }: TransitionContext,
 ): void {
@@ -303,7 +306,7 @@ function warm(
   }
 }
 
-function announce(message: TransactionMessage, { world, block }: TransitionContext, tracer: Tracer): void {
+function reportStart(message: TransactionMessage, { world, block }: TransitionContext, tracer: Tracer): void {
   const { sender, to, gasLimit, authorizationList } = message
   const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
   tracer.onTransactionStart?.({ world, from: sender, to, coinbase: block.coinbase, gasLimit, authorities })

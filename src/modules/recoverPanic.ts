@@ -1,4 +1,4 @@
-import { isFatal } from '../evm/engines/fatal.ts'
+import { isFatal } from '../evm/engines/fatalErrors.ts'
 import { SdkError } from './sdkError.ts'
 
 /**

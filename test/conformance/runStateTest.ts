@@ -6,7 +6,8 @@ import {
   type UnsignedTransaction,
 } from '../../src/chain/transaction.ts'
 import { recoverSender, signTransaction } from '../../src/chain/transactionSender.ts'
-import type { BlockContext, Engine } from '../../src/evm/engine.ts'
+import type { BlockContext } from '../../src/evm/blockContext.ts'
+import type { Engine } from '../../src/evm/engine.ts'
 import { applyTransaction } from '../../src/evm/transition.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES, hexToBytes, padLeft, stripZeros } from '../../src/primitives/bytes.ts'
 import { type Hash, keccak256 } from '../../src/primitives/hash.ts'

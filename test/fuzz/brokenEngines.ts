@@ -2,8 +2,8 @@ import type { ExecResult } from '@ethereumjs/evm'
 import type { Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
 import { ChainEVM } from '../../src/evm/engines/reference/chainEVM.ts'
 import { createReferenceEngine } from '../../src/evm/engines/reference/referenceEngine.ts'
+import { OP } from '../../src/evm/opcodes.ts'
 import type { WorldState } from '../../src/state/world.ts'
-import { OP } from './opcodes.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
 

@@ -1,4 +1,4 @@
-import { OP } from './opcodes.ts'
+import { OP } from '../../src/evm/opcodes.ts'
 
 /** A place in the code that is known when the code is finished. */
 export type Label = { at: number }

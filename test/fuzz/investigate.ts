@@ -1,9 +1,5 @@
 import type { Engine } from '../../src/evm/engine.ts'
-import {
-  describeStepDifference,
-  firstDifferingStep,
-  type TracedRun,
-} from '../../src/evm/engines/shadow/firstDifferingStep.ts'
+import { describeStepDifference, firstDifferingStep, type TracedRun } from '../../src/evm/engines/firstDifferingStep.ts'
 import { type FuzzCase, stateOf } from './fuzzCase.ts'
 import { runCase } from './runCase.ts'
 

@@ -1,6 +1,7 @@
+import { OP } from '../../src/evm/opcodes.ts'
 import { EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import type { FuzzAccount, FuzzCase, FuzzMessage } from './fuzzCase.ts'
-import { OP, operandLength } from './opcodes.ts'
+import { operandLength } from './opcodes.ts'
 
 /** Whether the engines still differ on a case. */
 type Differs = (fuzzCase: FuzzCase) => Promise<boolean>

@@ -1,4 +1,4 @@
-import { delegationCode } from '../../src/evm/delegation.ts'
+import { delegationCode } from '../../src/evm/authorization.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { EMPTY_BYTES, hexToBytes } from '../../src/primitives/bytes.ts'
 import { edgeWord } from './edgeWords.ts'

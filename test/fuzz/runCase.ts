@@ -1,4 +1,5 @@
-import type { BlockContext, Engine, ExecutionResult } from '../../src/evm/engine.ts'
+import type { BlockContext } from '../../src/evm/blockContext.ts'
+import type { Engine, ExecutionResult } from '../../src/evm/engine.ts'
 import type { PrecompileTable } from '../../src/evm/precompile.ts'
 import type { Tracer } from '../../src/evm/tracer.ts'
 import { applyTransaction, type TransitionOutcome } from '../../src/evm/transition.ts'

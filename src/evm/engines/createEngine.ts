@@ -3,11 +3,11 @@ import type { WasmModule } from '../webAssembly.ts'
 import { isKnownFork } from './wasm/environment.ts'
 import { loadEvmModule } from './wasm/evmModule.ts'
 
-/** Which engine runs, with what it needs. Threads can be handed it. */
+/** Which engine runs, with what it needs. It can be sent to other threads. */
 export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: WasmModule }
 
 export interface EngineOptions {
-  /** of the wasm engine's hash tables, 64 random bits: it moves time, never results */
+  /** of the wasm engine's hash tables, 64 random bits: it changes how long a run takes, never its result */
   readonly hashSeed: bigint
 }
 
@@ -20,8 +20,8 @@ export async function chooseEngine(kind: EngineChoice['kind']): Promise<EngineCh
 }
 
 /**
- * The engine of a thread. An engine that is not chosen is not even loaded, but that the wasm engine leaves the rules before
- * Cancun to the reference engine.
+ * The engine of a thread. An engine that is not chosen is not even loaded. The wasm engine leaves the rules before Cancun to the
+ * reference engine, which is loaded when it is first needed.
  */
 export async function createEngine(choice: EngineChoice, { hashSeed }: EngineOptions): Promise<Engine> {
   if (choice.kind === 'reference') return loadReference()

@@ -1,5 +1,7 @@
+import { OP } from '../opcodes.ts'
+
 /** Why a frame failed, in geth's words (core/vm/errors.go). Both engines and the tracers say them. */
-export const FAILURE_WORDS = {
+export const FAILURE_MESSAGES = {
   reverted: 'execution reverted',
   outOfGas: 'out of gas',
   invalidJump: 'invalid jump destination',
@@ -19,18 +21,17 @@ export const FAILURE_WORDS = {
 } as const
 
 const STACK_LIMIT = 1024
-const INVALID = 0xfe
 
 /** @param height items on the stack  @param need items that the opcode takes */
-export function stackUnderflowWords(height: number, need: number): string {
+export function stackUnderflowMessage(height: number, need: number): string {
   return `stack underflow (${height} <=> ${need})`
 }
 
 /** @param height items on the stack, which has no room for another */
-export function stackOverflowWords(height: number): string {
+export function stackOverflowMessage(height: number): string {
   return `stack limit reached ${height} (${STACK_LIMIT - 1})`
 }
 
-export function invalidOpcodeWords(opcode: number): string {
-  return `invalid opcode: ${opcode === INVALID ? 'INVALID' : `opcode 0x${opcode.toString(16)} not defined`}`
+export function invalidOpcodeMessage(opcode: number): string {
+  return `invalid opcode: ${opcode === OP.INVALID ? 'INVALID' : `opcode 0x${opcode.toString(16)} not defined`}`
 }

@@ -3,8 +3,9 @@ import { type Address, ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesKey, bytesToHex, keyBytes, padLeft } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
 import type { WorldState } from '../../state/world.ts'
+import { delegationTarget } from '../authorization.ts'
 import { create2Address, createAddress } from '../contractAddress.ts'
-import { delegationTarget } from '../delegation.ts'
+import { OP } from '../opcodes.ts'
 import type { OpcodeStep, Tracer, TransactionStart } from '../tracer.ts'
 import {
   readSwitch,
@@ -33,15 +34,12 @@ const ADDRESS_MASK = (1n << 160n) - 1n
 const ACCOUNT_LENGTH = 150
 const SLOT_LENGTH = 138
 
-/** SLOAD, SSTORE */
-const SLOT_OPCODES = new Set([0x54, 0x55])
-/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT: the account is on top. */
-const ACCOUNT_OPCODES = new Set([0x31, 0x3b, 0x3c, 0x3f, 0xff])
-/** CALL, CALLCODE, DELEGATECALL, STATICCALL: the account is second. */
-const CALL_OPCODES = new Set([0xf1, 0xf2, 0xf4, 0xfa])
-const CREATE = 0xf0
-const CREATE2 = 0xf5
-const SELFDESTRUCT = 0xff
+/** The slot is on top of the stack. */
+const SLOT_OPCODES = new Set<number>([OP.SLOAD, OP.SSTORE])
+/** The account is on top of the stack. */
+const ACCOUNT_OPCODES = new Set<number>([OP.BALANCE, OP.EXTCODESIZE, OP.EXTCODECOPY, OP.EXTCODEHASH, OP.SELFDESTRUCT])
+/** The account is second on the stack. */
+const CALL_OPCODES = new Set<number>([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
 /**
  * geth's prestateTracer: the accounts and slots that a transaction touches as they were before, or with `diffMode` what it
@@ -97,7 +95,7 @@ class TouchedState {
   step({ op, stack, memory, address, error }: OpcodeStep): void {
     const top = stack.at(-1)
     if (error !== undefined) return
-    if (op === CREATE) {
+    if (op === OP.CREATE) {
       this.#create(createAddress(address, this.#world?.getNonce(address) ?? 0n))
     } else if (top === undefined) {
       return
@@ -105,10 +103,10 @@ class TouchedState {
       this.#touchSlot(address, bigIntToBytes(top, 32))
     } else if (ACCOUNT_OPCODES.has(op)) {
       this.#touch(toAddress(top))
-      if (op === SELFDESTRUCT) this.#destroy(address)
+      if (op === OP.SELFDESTRUCT) this.#destroy(address)
     } else if (CALL_OPCODES.has(op) && stack.length >= 5) {
       this.#touchCallee(toAddress(stack.at(-2)!))
-    } else if (op === CREATE2 && stack.length >= 4) {
+    } else if (op === OP.CREATE2 && stack.length >= 4) {
       const initCode = paddedSlice(memory, Number(stack.at(-2)!), Number(stack.at(-3)!))
       this.#create(create2Address(address, bigIntToBytes(stack.at(-4)!, 32), initCode))
     }

@@ -1,7 +1,7 @@
 import { bigIntToBytes, bytesKey, bytesToHex, EMPTY_BYTES, padLeft } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'
+import { OP, opcodeName } from '../opcodes.ts'
 import type { FrameExit, OpcodeStep, Tracer } from '../tracer.ts'
-import { opcodeName } from './opcodeNames.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
 /** What a struct log shows, as requests ask for it. */
@@ -28,8 +28,6 @@ interface StructLog {
   refund?: number
 }
 
-const SLOAD = 0x54
-const SSTORE = 0x55
 /** A log without stack, memory, storage and data. */
 const LOG_LENGTH = 70
 const WORD_LENGTH = 69
@@ -52,7 +50,7 @@ export function createStructLogger(config: StructLoggerConfig, context: Pick<Tra
     const storage = storages.get(key) ?? new Map<string, string>()
     storages.set(key, storage)
     const name = bigIntToBytes(slot, 32)
-    if (op === SLOAD) {
+    if (op === OP.SLOAD) {
       storage.set(bytesToHex(name), bytesToHex(padLeft(world.getStorage(address, name), 32)))
     } else {
       const value = stack.at(-2)
@@ -69,7 +67,7 @@ export function createStructLogger(config: StructLoggerConfig, context: Pick<Tra
     onOpcode(step) {
       if (config.limit !== 0 && length > config.limit) return
       const { op, stack, memory, returnData, error } = step
-      const showsStorage = !config.disableStorage && error === undefined && (op === SLOAD || op === SSTORE)
+      const showsStorage = !config.disableStorage && error === undefined && (op === OP.SLOAD || op === OP.SSTORE)
       const storage = showsStorage ? storageAfter(step) : undefined
       const size =
         LOG_LENGTH +

@@ -1,4 +1,4 @@
-import { delegationTarget } from '../../evm/delegation.ts'
+import { delegationTarget } from '../../evm/authorization.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { AUTH_PARAMS, type AuthParams } from '../auth/params.ts'
 import { insufficientFunds } from '../bank/send.ts'

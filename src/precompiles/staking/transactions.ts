@@ -1,4 +1,4 @@
-import { delegationTarget } from '../../evm/delegation.ts'
+import { delegationTarget } from '../../evm/authorization.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { sdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'

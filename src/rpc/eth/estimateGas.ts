@@ -1,6 +1,6 @@
 import { blockStartOf } from '../../app/blockHooks.ts'
+import { includesFork } from '../../chain/hardfork.ts'
 import { MAX_TRANSACTION_GAS } from '../../evm/intrinsicGas.ts'
-import { isAtLeast } from '../../evm/rules.ts'
 import type { AppliedTransaction, CallMessage } from '../../evm/transition.ts'
 import { UpgradeNeeded } from '../../modules/upgrade/upgradeNeeded.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
@@ -106,7 +106,7 @@ function highestLimit(
 ): bigint {
   const { gas } = request
   let high = gas !== undefined && gas >= PLAIN_TRANSFER_GAS ? gas : block.gasLimit
-  if (isAtLeast(rules, 'osaka') && high > MAX_TRANSACTION_GAS) high = MAX_TRANSACTION_GAS
+  if (includesFork(rules.fork, 'osaka') && high > MAX_TRANSACTION_GAS) high = MAX_TRANSACTION_GAS
   const { maxFeePerGas = 0n, value = 0n } = message
   if (maxFeePerGas > 0n) {
     const balance = world.getBalance(message.sender)

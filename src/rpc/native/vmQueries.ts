@@ -1,5 +1,5 @@
 import { rulesAt } from '../../app/blockContext.ts'
-import { isAtLeast } from '../../evm/rules.ts'
+import { includesFork } from '../../chain/hardfork.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
 import { getOperator } from '../../modules/staking/validators.ts'
@@ -250,7 +250,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
     response: { config: message(1, ChainConfig) },
     run: ({ rpc, block }) => {
       const rules = rulesAt(rpc.chain, block.height)
-      const at = (fork: 'shanghai' | 'cancun' | 'prague' | 'osaka') => (isAtLeast(rules, fork) ? 0n : undefined)
+      const at = (fork: 'shanghai' | 'cancun' | 'prague' | 'osaka') => (includesFork(rules.fork, fork) ? 0n : undefined)
       return {
         config: {
           ...BEFORE_SHANGHAI,

@@ -1,8 +1,9 @@
+import { OP } from '../../../src/evm/opcodes.ts'
 import { createCodeWriter } from '../codeWriter.ts'
 import { edgeWord } from '../edgeWords.ts'
 import type { FuzzCase } from '../fuzzCase.ts'
 import { messageTo, pickFork } from '../messages.ts'
-import { BINARY, OP, TERNARY } from '../opcodes.ts'
+import { BINARY, TERNARY } from '../opcodes.ts'
 import { bystanders, CONTRACTS, contractAccount } from '../population.ts'
 import type { Random } from '../random.ts'
 

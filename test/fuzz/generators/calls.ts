@@ -1,5 +1,5 @@
+import { OP } from '../../../src/evm/opcodes.ts'
 import { edgeWord } from '../edgeWords.ts'
-import { OP } from '../opcodes.ts'
 import { standardPrecompile, TOKEN } from '../population.ts'
 import { PROBE_ADDRESS } from '../probePrecompile.ts'
 import { emit, expression, type Program, pushAddress, pushExtent, pushWord } from './program.ts'

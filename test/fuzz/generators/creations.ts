@@ -1,6 +1,6 @@
 import { create2Address } from '../../../src/evm/contractAddress.ts'
+import { OP } from '../../../src/evm/opcodes.ts'
 import { bigIntToBytes } from '../../../src/primitives/bytes.ts'
-import { OP } from '../opcodes.ts'
 import { pushValue } from './calls.ts'
 import { createProgram, emit, type Program, pushAddress, pushWord } from './program.ts'
 import { ending, statements } from './statements.ts'

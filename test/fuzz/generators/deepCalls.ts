@@ -1,7 +1,7 @@
+import { OP } from '../../../src/evm/opcodes.ts'
 import { createCodeWriter, createLabel } from '../codeWriter.ts'
 import type { FuzzCase } from '../fuzzCase.ts'
 import { messageTo, pickFork } from '../messages.ts'
-import { OP } from '../opcodes.ts'
 import { bystanders, CONTRACTS, contractAccount } from '../population.ts'
 import type { Random } from '../random.ts'
 

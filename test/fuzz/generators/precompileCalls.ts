@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { OP } from '../../../src/evm/opcodes.ts'
 import { bigIntToBytes, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import { signDigest } from '../../../src/primitives/secp256k1.ts'
@@ -6,7 +7,6 @@ import { createCodeWriter } from '../codeWriter.ts'
 import { edgeWord } from '../edgeWords.ts'
 import type { FuzzCase } from '../fuzzCase.ts'
 import { messageTo, pickFork } from '../messages.ts'
-import { OP } from '../opcodes.ts'
 import { bystanders, CONTRACTS, contractAccount } from '../population.ts'
 import type { Random } from '../random.ts'
 

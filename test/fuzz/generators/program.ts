@@ -1,8 +1,9 @@
 import type { Hardfork } from '../../../src/chain/hardfork.ts'
+import { OP } from '../../../src/evm/opcodes.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { type CodeWriter, createCodeWriter, createLabel } from '../codeWriter.ts'
 import { edgeWord } from '../edgeWords.ts'
-import { BINARY, CONSTANTS, OP, TERNARY } from '../opcodes.ts'
+import { BINARY, CONSTANTS, TERNARY } from '../opcodes.ts'
 import { anyAddress } from '../population.ts'
 import type { Random } from '../random.ts'
 

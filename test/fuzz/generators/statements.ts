@@ -1,6 +1,6 @@
+import { OP } from '../../../src/evm/opcodes.ts'
 import { createLabel } from '../codeWriter.ts'
 import { edgeWord } from '../edgeWords.ts'
-import { OP } from '../opcodes.ts'
 import { callStatement } from './calls.ts'
 import { creation } from './creations.ts'
 import {

@@ -1,5 +1,6 @@
 import type { Hardfork } from '../../../src/chain/hardfork.ts'
-import type { BlockContext, Engine } from '../../../src/evm/engine.ts'
+import type { BlockContext } from '../../../src/evm/blockContext.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
 import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
 import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
 import type { CallMessage, TransitionContext } from '../../../src/evm/transition.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hardfork } from '../../../src/chain/hardfork.ts'
-import { delegationCode } from '../../../src/evm/delegation.ts'
+import { delegationCode } from '../../../src/evm/authorization.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
 import { applyCall, type CallMessage, type TransitionContext } from '../../../src/evm/transition.ts'

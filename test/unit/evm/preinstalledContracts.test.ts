@@ -15,7 +15,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
-import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemContracts.ts'
+import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemCalls.ts'
 import { bytesToBigInt, bytesToHex } from '../../../src/primitives/bytes.ts'
 import { CHAIN_ID, createMemoryChain, TOKEN } from '../precompiles/memoryChain.ts'
 import { nativeTokenAbi } from '../precompiles/nativeTokenAbi.ts'

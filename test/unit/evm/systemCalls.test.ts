@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
-import { applyBlockStart } from '../../../src/evm/systemCalls.ts'
-import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemContracts.ts'
+import { applyBlockStart, BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemCalls.ts'
 import { applyCall } from '../../../src/evm/transition.ts'
 import { bigIntToBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { MemoryStateReader } from '../../../src/state/memoryReader.ts'

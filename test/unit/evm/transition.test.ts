@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { recoverSender, signTransaction } from '../../../src/chain/transactionSender.ts'
-import { authorizationHash } from '../../../src/evm/authorization.ts'
+import { authorizationHash, delegationCode } from '../../../src/evm/authorization.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'
-import { delegationCode } from '../../../src/evm/delegation.ts'
 import type { TransactionStart } from '../../../src/evm/tracer.ts'
 import {
   type AppliedTransaction,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/evm/engine.ts'
+import { OP } from '../../../src/evm/opcodes.ts'
 import { BROKEN_ENGINES } from '../../fuzz/brokenEngines.ts'
 import { findDifference } from '../../fuzz/findDifference.ts'
 import { type FuzzCase, formatCase, parseCase } from '../../fuzz/fuzzCase.ts'
 import { generateCase } from '../../fuzz/generateCase.ts'
 import { investigate } from '../../fuzz/investigate.ts'
 import { minimise } from '../../fuzz/minimise.ts'
-import { OP } from '../../fuzz/opcodes.ts'
 import { createTestEngine } from '../../testEngines.ts'
 
 /** The seed and number of cases with which each of these faults is found. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiFunction, type AbiParameter, encodeFunctionData, type Hex, toHex, zeroAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import type { BlockContext } from '../../../src/evm/engine.ts'
+import type { BlockContext } from '../../../src/evm/blockContext.ts'
 import type { PrecompileResult } from '../../../src/evm/precompile.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'

@@ -1,6 +1,6 @@
 import { type Common, createCustomCommon, Hardfork as EthereumJSHardfork, Mainnet } from '@ethereumjs/common'
 import type { Hardfork } from '../../../chain/hardfork.ts'
-import type { Rules } from '../../rules.ts'
+import type { Rules } from '../../blockContext.ts'
 import { evmCrypto } from './evmCrypto.ts'
 
 /** The chain parameters of `@ethereumjs/common` under `rules`, with our crypto. */

@@ -1,10 +1,11 @@
 import { EVM, EVMError, EVMMockBlockchain, type ExecResult } from '@ethereumjs/evm'
 import { createZeroAddress } from '@ethereumjs/util'
 import { bytesToBigInt } from '../../../primitives/bytes.ts'
+import { OP } from '../../opcodes.ts'
 import { createChainCommon } from './chainCommon.ts'
-import { constantGas } from './constantGas.ts'
 import { evmCrypto } from './evmCrypto.ts'
 import { recordUnpriced } from './failures.ts'
+import { constantGas } from './opcodeGas.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -21,12 +22,10 @@ type InterpreterConstructor = new (
   performanceLogs: EVM['performanceLogger'],
 ) => StockInterpreter
 
-const JUMP = 0x56
-const JUMPI = 0x57
-const JUMPDEST = 0x5b
-const PUSH1 = 0x60
-const PUSH32 = 0x7f
+const { JUMP, JUMPI, JUMPDEST, PUSH1, PUSH32 } = OP
 const STOP = 'stop'
+/** A byte that is no opcode in any fork. */
+const UNUSED_OPCODE = 0x0c
 
 /** Where code may jump to, and what its PUSH opcodes push, by the offset of the pushed bytes. */
 interface Analysis {
@@ -44,7 +43,7 @@ const Stock = await findInterpreter()
  * loop waits twice for each opcode, and it analyses the same code once. Gas, handlers and step events are the same.
  */
 export class FrameInterpreter extends Stock {
-  /** Asked at each JUMPDEST, which every loop has, whether to let other work of the thread run first. */
+  /** Called at each JUMPDEST, which every loop has; what it gives is awaited before the frame goes on. */
   pause: ((frame: FrameState) => Promise<void> | undefined) | undefined
 
   override async run(code: Uint8Array): Promise<RunResult> {
@@ -96,6 +95,7 @@ export class FrameInterpreter extends Stock {
         state.gasLeft = 0n
         throw new EVMError('out of gas')
       }
+      // every opcode is charged here, SSTORE too: `gas` is what its gas handler gave
       state.gasLeft -= gas
       state.programCounter++
       if (pause !== undefined && opcode === JUMPDEST) {
@@ -132,7 +132,7 @@ function analyse(code: Uint8Array): Analysis {
   return { validJumps, pushes }
 }
 
-/** `@ethereumjs/evm` does not export its interpreter: an opcode of our own is shown an instance. */
+/** `@ethereumjs/evm` does not export its interpreter's class: an opcode of our own takes it from the running instance. */
 async function findInterpreter(): Promise<InterpreterConstructor> {
   let found: unknown
   const evm = new EVM({
@@ -143,7 +143,7 @@ async function findInterpreter(): Promise<InterpreterConstructor> {
     bn254: evmCrypto.bn254,
     customOpcodes: [
       {
-        opcode: 0x0c,
+        opcode: UNUSED_OPCODE,
         opcodeName: 'FIND',
         baseFee: 0,
         logicFunction: (frame) => {
@@ -152,7 +152,7 @@ async function findInterpreter(): Promise<InterpreterConstructor> {
       },
     ],
   })
-  await evm.runCode({ code: Uint8Array.of(0x0c), gasLimit: 1n, to: createZeroAddress() })
+  await evm.runCode({ code: Uint8Array.of(UNUSED_OPCODE), gasLimit: 1n, to: createZeroAddress() })
   if (found === undefined) throw new Error('the interpreter of @ethereumjs/evm was not found')
   return found as InterpreterConstructor
 }

@@ -1,12 +1,12 @@
 import { type ExecResult, Message as FrameMessage } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../primitives/bytes.ts'
+import type { Rules } from '../../blockContext.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
-import type { Rules } from '../../rules.ts'
-import { FAILURE_WORDS } from '../failureMessages.ts'
-import { isFatal } from '../fatal.ts'
+import { FAILURE_MESSAGES } from '../failureMessages.ts'
+import { isFatal } from '../fatalErrors.ts'
 import { ChainEVM } from './chainEVM.ts'
-import { failureMessages } from './failures.ts'
+import { failureMessage } from './failures.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
@@ -46,7 +46,7 @@ async function runMessage(
 ): Promise<ExecutionResult> {
   const { world, transaction } = environment
   if (world.getBalance(message.caller) < message.value) {
-    return failed(FAILURE_WORDS.insufficientBalance, 0n)
+    return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
   }
   if (environment.tracer !== undefined) attachTracer(evm, environment)
   let result: ExecResult
@@ -57,14 +57,14 @@ async function runMessage(
     createdAddress = outcome.createdAddress
   } catch (error) {
     if (isFatal(error)) throw error
-    return failed(FAILURE_WORDS.internal, message.gasLimit)
+    return failed(FAILURE_MESSAGES.internal, message.gasLimit)
   }
   const gasUsed = clamp(result.executionGasUsed, message.gasLimit)
   const error = result.exceptionError?.error
   if (error === 'revert') return { status: 'revert', output: result.returnValue, gasUsed, gasRefund: 0n }
   // before Homestead a contract whose code could not be paid for stays, empty
   const keepsEmptyContract = error === 'code store out of gas' && evm.rules.fork === 'frontier'
-  if (error !== undefined && !keepsEmptyContract) return failed(failureMessages(result), gasUsed)
+  if (error !== undefined && !keepsEmptyContract) return failed(failureMessage(result), gasUsed)
   // EIP-6780: from Cancun only what this transaction created is deleted
   const onlyCreated = evm.common.isActivatedEIP(6780)
   for (const key of result.selfdestruct?.keys() ?? []) {

@@ -1,16 +1,16 @@
 import { EVMError, type EVMResult, type ExecResult, type Message as FrameMessage } from '@ethereumjs/evm'
+import { includesFork } from '../../../chain/hardfork.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bigIntToBytes, bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { create2Address, createAddress } from '../../contractAddress.ts'
 import type { ExecutionEnvironment } from '../../engine.ts'
+import { OP } from '../../opcodes.ts'
 import { isStandardPrecompile } from '../../precompileAddresses.ts'
-import { isAtLeast } from '../../rules.ts'
 import type { FrameEnter, FrameType, Tracer } from '../../tracer.ts'
-import { FAILURE_WORDS } from '../failureMessages.ts'
+import { FAILURE_MESSAGES } from '../failureMessages.ts'
 import type { ChainEVM } from './chainEVM.ts'
-import { constantGas } from './constantGas.ts'
-import { failureMessages, frameFailureMessages } from './failures.ts'
-import { MAX_MEMORY_WORDS, OVERFLOWN_WORDS } from './memoryGas.ts'
+import { failureMessage, frameFailureMessage } from './failures.ts'
+import { constantGas, MAX_MEMORY_WORDS, OVERFLOWN_WORDS } from './opcodeGas.ts'
 import { stackFault } from './stackBounds.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
@@ -34,16 +34,21 @@ interface OpenFrame {
   opcode: number
 }
 
-const STOP = 0x00
-const LOG0 = 0xa0
-const CREATE = 0xf0
-const CALL = 0xf1
-const CALLCODE = 0xf2
-const RETURN = 0xf3
-const DELEGATECALL = 0xf4
-const CREATE2 = 0xf5
-const STATICCALL = 0xfa
-const SELFDESTRUCT = 0xff
+const {
+  STOP,
+  LOG0,
+  LOG4,
+  CREATE,
+  CALL,
+  CALLCODE,
+  RETURN,
+  RETURNDATACOPY,
+  DELEGATECALL,
+  CREATE2,
+  STATICCALL,
+  SELFDESTRUCT,
+  TSTORE,
+} = OP
 
 const FRAME_TYPES: Readonly<Record<number, FrameType>> = {
   [CREATE]: 'CREATE',
@@ -53,12 +58,9 @@ const FRAME_TYPES: Readonly<Record<number, FrameType>> = {
   [CREATE2]: 'CREATE2',
   [STATICCALL]: 'STATICCALL',
 }
-const CALLS = [CALL, CALLCODE, DELEGATECALL, STATICCALL]
+const CALLS: readonly number[] = [CALL, CALLCODE, DELEGATECALL, STATICCALL]
 /** After these a frame does not run into the end of its code. */
-const ENDINGS = new Set([STOP, RETURN, SELFDESTRUCT])
-
-const RETURNDATACOPY = 0x3e
-const TSTORE = 0x5d
+const ENDINGS = new Set<number>([STOP, RETURN, SELFDESTRUCT])
 
 const MAX_DEPTH = 1024
 const CALL_STIPEND = 2_300n
@@ -90,7 +92,7 @@ class TracingSession {
     this.#environment = environment
   }
 
-  /** The table with handlers that tell the tracer; opcodes that it does not care for keep theirs. */
+  /** The table with handlers that call the tracer; opcodes that no hook of the tracer is about keep theirs. */
   watch(table: readonly OpcodeEntry[]): OpcodeEntry[] {
     const watched = table.map((entry, opcode) => this.#withFrames(entry, opcode))
     return this.#tracer.onOpcode === undefined ? watched : watched.map((entry) => this.#withSteps(entry))
@@ -126,9 +128,9 @@ class TracingSession {
     const depth = this.#frames.length
     const { exceptionError, executionGasUsed, returnValue } = execResult
     if (exceptionError === undefined) this.#reportEnd(execResult, frame, depth)
-    const error = exceptionError === undefined ? undefined : failureMessages(execResult)
+    const error = exceptionError === undefined ? undefined : failureMessage(execResult)
     const isFrontier = this.#environment.rules.fork === 'frontier'
-    const isKept = error === undefined || error === FAILURE_WORDS.reverted
+    const isKept = error === undefined || error === FAILURE_MESSAGES.reverted
     let spent = executionGasUsed
     if (frame.gas < spent) spent = frame.gas
     this.#tracer.onExit?.({
@@ -136,7 +138,7 @@ class TracingSession {
       output: isKept ? returnValue : EMPTY_BYTES,
       gasUsed: spent,
       error,
-      reverted: error !== undefined && !(isFrontier && error === FAILURE_WORDS.codeStoreOutOfGas),
+      reverted: error !== undefined && !(isFrontier && error === FAILURE_MESSAGES.codeStoreOutOfGas),
     })
   }
 
@@ -167,7 +169,7 @@ class TracingSession {
     const { opcodeInfo, gasHandler } = entry
     const onOpcode = this.#tracer.onOpcode!.bind(this.#tracer)
     const isCall = CALLS.includes(opcodeInfo.code)
-    const hasWarmth = isAtLeast(this.#environment.rules, 'berlin')
+    const hasWarmth = includesFork(this.#environment.rules.fork, 'berlin')
     const base = (fee: bigint): bigint => constantGas(opcodeInfo.code, fee, hasWarmth)
     const report = (frame: FrameState, op: number, gasCost: bigint, words: bigint, error: string | undefined): void => {
       onOpcode({
@@ -195,7 +197,7 @@ class TracingSession {
         this.#frames.at(-1)!.opcode = op
         const fault = stackFault(opcodeInfo.code, frame.stack.length)
         if (fault !== undefined) {
-          report(frame, op, fee, words, frameFailureMessages(fault, frame))
+          report(frame, op, fee, words, frameFailureMessage(fault, frame))
           throw new EVMError(fault)
         }
         let gas = fee
@@ -204,12 +206,12 @@ class TracingSession {
         } catch (error) {
           if (!(error instanceof EVMError)) throw error
           const isLate = failsLate(op, error.error)
-          report(frame, op, base(fee), words, isLate ? undefined : frameFailureMessages(error.error, frame))
+          report(frame, op, base(fee), words, isLate ? undefined : frameFailureMessage(error.error, frame))
           throw error
         }
         if (frame.memoryWordCount > MAX_MEMORY_WORDS) {
           const isCounted = frame.gasLeft < base(fee) || frame.memoryWordCount < OVERFLOWN_WORDS
-          report(frame, op, base(fee), words, isCounted ? FAILURE_WORDS.outOfGas : FAILURE_WORDS.gasOverflow)
+          report(frame, op, base(fee), words, isCounted ? FAILURE_MESSAGES.outOfGas : FAILURE_MESSAGES.gasOverflow)
           return gas
         }
         const cost = isCall ? gas + (frame.messageGasLimit ?? 0n) : gas
@@ -227,11 +229,11 @@ class TracingSession {
     if (FRAME_TYPES[opcode] !== undefined) return this.#calling(entry, opcode)
     if (opcode === RETURN) return this.#returning(entry)
     if (opcode === SELFDESTRUCT) return this.#destructing(entry)
-    if (opcode >= LOG0 && opcode <= LOG0 + 4 && this.#tracer.onLog !== undefined) return this.#logging(entry)
+    if (opcode >= LOG0 && opcode <= LOG4 && this.#tracer.onLog !== undefined) return this.#logging(entry)
     return entry
   }
 
-  /** Notes which opcode calls, and reports the frames that fail before the EVM begins them. */
+  /** Records which opcode calls, and reports the frames that fail before the EVM begins them. */
   #calling(entry: OpcodeEntry, opcode: number): OpcodeEntry {
     const { opcodeInfo, opHandler } = entry
     return {
@@ -243,12 +245,12 @@ class TracingSession {
         const stack = frame.stack.getStack()
         const gas = frame.messageGasLimit ?? 0n
         await opHandler(frame, common)
-        if (this.#entered === entered) this.#reportStillborn(frame, opcode, stack, gas)
+        if (this.#entered === entered) this.#reportUnbegun(frame, opcode, stack, gas)
       },
     }
   }
 
-  #reportStillborn(frame: FrameState, opcode: number, stack: readonly bigint[], gas: bigint): void {
+  #reportUnbegun(frame: FrameState, opcode: number, stack: readonly bigint[], gas: bigint): void {
     const { world } = this.#environment
     const from = frame.env.address.bytes
     const depth = this.#frames.length
@@ -271,9 +273,9 @@ class TracingSession {
       value: opcode === STATICCALL ? undefined : value,
       precompile: false,
     }
-    let error: string = FAILURE_WORDS.nonceOverflow
-    if (depth > MAX_DEPTH) error = FAILURE_WORDS.callDepth
-    else if (value > world.getBalance(from)) error = FAILURE_WORDS.insufficientBalance
+    let error: string = FAILURE_MESSAGES.nonceOverflow
+    if (depth > MAX_DEPTH) error = FAILURE_MESSAGES.callDepth
+    else if (value > world.getBalance(from)) error = FAILURE_MESSAGES.insufficientBalance
     this.#tracer.onEnter?.(enter)
     this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error, reverted: true })
   }
@@ -328,7 +330,7 @@ class TracingSession {
 function failsLate(opcode: number, fault: EVMError['error']): boolean {
   if (fault === EVMError.errorMessages.OUT_OF_RANGE) return opcode === RETURNDATACOPY
   if (fault !== EVMError.errorMessages.STATIC_STATE_CHANGE) return false
-  return opcode === TSTORE || (opcode >= LOG0 && opcode <= LOG0 + 4)
+  return opcode === TSTORE || (opcode >= LOG0 && opcode <= LOG4)
 }
 
 /** The memory that the frame had paid for when it had `words` words. */

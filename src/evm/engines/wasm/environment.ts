@@ -19,8 +19,7 @@ import {
   FORK_PRAGUE,
 } from '../../../../assembly/constants.ts'
 import { includesFork } from '../../../chain/hardfork.ts'
-import type { BlockContext } from '../../engine.ts'
-import type { Rules } from '../../rules.ts'
+import type { BlockContext, Rules } from '../../blockContext.ts'
 import type { RunState } from './runState.ts'
 
 const WORD_BYTES = 32

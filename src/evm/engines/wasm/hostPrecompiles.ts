@@ -4,9 +4,8 @@ import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
 import { watchedWorld } from '../../watchedWorld.ts'
-import { EngineTrapError } from '../engineTrapError.ts'
-import { FAILURE_WORDS } from '../failureMessages.ts'
-import { isFatal } from '../fatal.ts'
+import { FAILURE_MESSAGES } from '../failureMessages.ts'
+import { EngineTrapError, isFatal } from '../fatalErrors.ts'
 import type { RunState } from './runState.ts'
 
 const ADDRESS_BYTES = 20
@@ -40,7 +39,7 @@ export function precompileImports(run: RunState) {
               callStateful(run, stateful, {
                 caller: memory.copy(caller, ADDRESS_BYTES),
                 value: memory.readWord(value),
-                // not a copy, which a call without gas would make of as many bytes as its caller has memory
+                // not a copy: a call with hardly any gas could make the node copy as many bytes as its caller has memory
                 data: memory.bytes.subarray(input, input + length),
                 gasLimit: gas,
                 isStatic: (flags & CALL_STATIC) !== 0,
@@ -48,7 +47,7 @@ export function precompileImports(run: RunState) {
               }),
             )
       if (result.status === 'failure') {
-        run.precompileFailure = result.failure ?? FAILURE_WORDS.internal
+        run.precompileFailure = result.failure ?? FAILURE_MESSAGES.internal
         writeOutput(run, EMPTY_BYTES)
         return FAILED
       }
@@ -59,7 +58,10 @@ export function precompileImports(run: RunState) {
   }
 }
 
-/** Ethereum's never throw. What breaks one is this machine, or a defect: no outcome, as other nodes may have none of it. */
+/**
+ * Ethereum's precompiles never throw. An error is this machine's or a defect, and must not become an outcome: other nodes may not
+ * have it.
+ */
 function unbroken(address: Address, execute: () => PrecompileResult): PrecompileResult {
   try {
     return execute()
@@ -76,9 +78,9 @@ function attempt(gas: bigint, execute: () => PrecompileResult): PrecompileResult
     result = execute()
   } catch (error) {
     if (isFatal(error)) throw error
-    return failure(FAILURE_WORDS.internal, gas)
+    return failure(FAILURE_MESSAGES.internal, gas)
   }
-  return result.gasUsed > gas ? failure(FAILURE_WORDS.outOfGas, gas) : result
+  return result.gasUsed > gas ? failure(FAILURE_MESSAGES.outOfGas, gas) : result
 }
 
 function callStateful(
@@ -103,12 +105,12 @@ function callStateful(
 }
 
 function writeOutput({ memory, engine }: RunState, output: Uint8Array): void {
-  // room for the output may come of memory that grows, and then a view of it has nothing any more
+  // making room for the output can grow the memory, and a view of the memory before that has no bytes any more
   const kept = output.buffer === memory.bytes.buffer ? output.slice() : output
   const at = engine.reserveOutput(kept.length)
   memory.write(at, kept)
 }
 
-function failure(words: string, gasUsed: bigint): PrecompileResult {
-  return { status: 'failure', output: EMPTY_BYTES, gasUsed, failure: words }
+function failure(message: string, gasUsed: bigint): PrecompileResult {
+  return { status: 'failure', output: EMPTY_BYTES, gasUsed, failure: message }
 }

@@ -1,7 +1,22 @@
+import type { Log } from '../../../chain/receipt.ts'
 import type { WorldState } from '../../../state/world.ts'
 import type { ExecutionEnvironment } from '../../engine.ts'
+import type { FrameEnter, FrameExit, OpcodeStep } from '../../tracer.ts'
 import type { LinearMemory } from './linearMemory.ts'
-import type { WasmTracing } from './wasmTracing.ts'
+
+/** What the host's functions work on: an instance, and the run that it is in. */
+export interface RunState {
+  readonly memory: LinearMemory
+  readonly engine: EngineExports
+  readonly world: WorldState
+  readonly environment: ExecutionEnvironment
+  /** set while the run is traced */
+  readonly tracing: WasmTracing | undefined
+  /** checkpoints of the world that the run has open */
+  openCheckpoints: number
+  /** why the last precompile that failed did so */
+  precompileFailure: string
+}
 
 /** What the engine's binary exports to the host, but for its memory and addresses. */
 export interface EngineExports {
@@ -19,16 +34,35 @@ export interface EngineExports {
   run(slice: bigint): number
 }
 
-/** What the host's functions work on: an instance, and the run that it is in. */
-export interface RunState {
-  readonly memory: LinearMemory
-  readonly engine: EngineExports
-  readonly world: WorldState
-  readonly environment: ExecutionEnvironment
-  /** set while the run is traced */
-  readonly tracing: WasmTracing | undefined
-  /** checkpoints of the world that the run has open */
-  openCheckpoints: number
-  /** words of the precompile that failed last */
-  precompileFailure: string
+/** Reports what happens in a run to its tracer; hooks that the tracer does not have cost nothing. */
+export interface WasmTracing {
+  /** trace flags of the environment */
+  readonly flags: number
+  log(log: Log): void
+  enter(frame: FrameEnter): void
+  exit(frame: FrameExit): void
+  step(step: OpcodeStep): void
+}
+
+/** Opens a checkpoint of the world. */
+export function openCheckpoint(run: RunState): void {
+  run.world.checkpoint()
+  run.openCheckpoints++
+}
+
+/** Keeps what was done in the innermost checkpoint. */
+export function commitCheckpoint(run: RunState): void {
+  run.openCheckpoints--
+  run.world.commit()
+}
+
+/** Undoes what was done in the innermost checkpoint. */
+export function revertCheckpoint(run: RunState): void {
+  run.openCheckpoints--
+  run.world.revert()
+}
+
+/** Reverts every checkpoint that a run which broke off has left open. */
+export function unwind(run: RunState): void {
+  while (run.openCheckpoints > 0) revertCheckpoint(run)
 }

@@ -4,16 +4,15 @@ import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { createAddress } from '../../contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
 import type { WasmModule } from '../../webAssembly.ts'
-import { FAILURE_WORDS } from '../failureMessages.ts'
-import { engineFailureMessages } from './engineFailureMessages.ts'
-import { beginContract, isOccupied } from './hostCreation.ts'
-import { closeCheckpoint, openCheckpoint } from './hostJournal.ts'
-import type { RunState } from './runState.ts'
+import { FAILURE_MESSAGES } from '../failureMessages.ts'
+import { engineFailureMessage } from './engineFailureMessage.ts'
+import { beginContract, isOccupied } from './hostWorld.ts'
+import { commitCheckpoint, openCheckpoint, type RunState } from './runState.ts'
 import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: at most about 20 ms. */
 const SLICE_GAS = 5_000_000n
-/** The same while a tracer hears of every step. */
+/** The same while every step is reported to a tracer. */
 const TRACED_SLICE_GAS = 50_000n
 /** All work: the largest i64. */
 const UNLIMITED = (1n << 63n) - 1n
@@ -41,7 +40,7 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
     name: 'wasm',
     async run(message, environment) {
       if (environment.world.getBalance(message.caller) < message.value) {
-        return failed(FAILURE_WORDS.insufficientBalance, 0n)
+        return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
       }
       const instance = idle.pop() ?? new WasmInstance(module, options)
       let result: ExecutionResult
@@ -58,7 +57,7 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
   }
 }
 
-/** Runs the message in a checkpoint of its own, which stays open when the run has no success. */
+/** Runs the message in a checkpoint of its own. Unless the run succeeds it stays open, and {@link WasmInstance.end} reverts it. */
 async function runMessage(
   instance: WasmInstance,
   message: Message,
@@ -83,19 +82,19 @@ async function runMessage(
 
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()
   if (status === FAILED) {
-    return failed(engineFailureMessages(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
+    return failed(engineFailureMessage(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
   }
   const gasUsed = gas - gasLeft
   if (status === REVERTED) return { status: 'revert', output, gasUsed, gasRefund: 0n }
-  closeCheckpoint(run)
+  commitCheckpoint(run)
   return { status: 'success', output, gasUsed, gasRefund, ...(isCreation ? { createdAddress: recipient } : {}) }
 }
 
-/** EIP-684: such a creation takes all gas. The engine never hears of it, but a tracer does. */
+/** EIP-684: such a creation takes all gas. The engine is not called for it, but a tracer is. */
 function collision({ tracing }: RunState, message: Message, to: Address): ExecutionResult {
   const { caller: from, data: input, gasLimit, value } = message
   tracing?.enter({ depth: 0, type: 'CREATE', from, to, input, gas: gasLimit, value, precompile: false })
-  const error = FAILURE_WORDS.addressCollision
+  const error = FAILURE_MESSAGES.addressCollision
   tracing?.exit({ depth: 0, output: EMPTY_BYTES, gasUsed: gasLimit, error, reverted: true })
   return failed(error, gasLimit)
 }

@@ -15,20 +15,16 @@ import {
   START_CREATION,
 } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
-import type { BlockContext, ExecutionEnvironment } from '../../engine.ts'
-import type { Rules } from '../../rules.ts'
+import type { BlockContext, Rules } from '../../blockContext.ts'
+import type { ExecutionEnvironment } from '../../engine.ts'
 import { type WasmMemory, type WasmModule, WebAssembly } from '../../webAssembly.ts'
-import { EngineTrapError } from '../engineTrapError.ts'
-import type { EngineFailure } from './engineFailureMessages.ts'
+import { EngineTrapError } from '../fatalErrors.ts'
+import type { EngineFailure } from './engineFailureMessage.ts'
 import { writeBlock, writeTransaction } from './environment.ts'
-import { accountImports } from './hostAccounts.ts'
-import { codeImports } from './hostCode.ts'
-import { creationImports } from './hostCreation.ts'
-import { journalImports, unwind } from './hostJournal.ts'
 import { precompileImports } from './hostPrecompiles.ts'
-import { storageImports } from './hostStorage.ts'
+import { worldImports } from './hostWorld.ts'
 import { LinearMemory } from './linearMemory.ts'
-import type { EngineExports, RunState } from './runState.ts'
+import { type EngineExports, type RunState, unwind } from './runState.ts'
 import { createTracing, tracingImports } from './wasmTracing.ts'
 
 interface Exports extends EngineExports {
@@ -38,9 +34,9 @@ interface Exports extends EngineExports {
   readonly result: { readonly value: number }
 }
 
-/** What an instance is told once. */
+/** What an instance is created with. */
 export interface InstanceOptions {
-  /** of its hash tables: it moves time, never results */
+  /** of its hash tables: it changes how long a run takes, never its result */
   readonly hashSeed: bigint
   /** a loop that tests force (LOOP_… of the engine's constants) */
   readonly loop?: number
@@ -177,11 +173,7 @@ export class WasmInstance {
 
 function hostImports(run: RunState) {
   return {
-    ...accountImports(run),
-    ...storageImports(run),
-    ...codeImports(run),
-    ...creationImports(run),
-    ...journalImports(run),
+    ...worldImports(run),
     ...precompileImports(run),
     ...tracingImports(run),
   }

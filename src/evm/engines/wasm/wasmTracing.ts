@@ -1,34 +1,36 @@
-import { FAILED, NO_FAILURE, REVERTED, TRACE_FRAMES, TRACE_STEPS } from '../../../../assembly/constants.ts'
-import type { Log } from '../../../chain/receipt.ts'
+import {
+  FAILED,
+  FRAME_ADDRESS,
+  FRAME_CALLER,
+  FRAME_RETURN_DATA,
+  FRAME_RETURN_DATA_LENGTH,
+  NO_FAILURE,
+  REVERTED,
+  TRACE_FRAMES,
+  TRACE_STEPS,
+} from '../../../../assembly/constants.ts'
+import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
-import type { FrameEnter, FrameExit, FrameType, Tracer } from '../../tracer.ts'
-import { FAILURE_WORDS } from '../failureMessages.ts'
-import { engineFailureMessages } from './engineFailureMessages.ts'
-import type { RunState } from './runState.ts'
-import { TracedStep } from './tracedStep.ts'
+import { OP } from '../../opcodes.ts'
+import type { FrameType, OpcodeStep, Tracer } from '../../tracer.ts'
+import { FAILURE_MESSAGES } from '../failureMessages.ts'
+import { engineFailureMessage } from './engineFailureMessage.ts'
+import type { LinearMemory } from './linearMemory.ts'
+import type { RunState, WasmTracing } from './runState.ts'
 
 const ADDRESS_BYTES = 20
 
-const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map([
-  [0xf0, 'CREATE'],
-  [0xf1, 'CALL'],
-  [0xf2, 'CALLCODE'],
-  [0xf4, 'DELEGATECALL'],
-  [0xf5, 'CREATE2'],
-  [0xfa, 'STATICCALL'],
-  [0xff, 'SELFDESTRUCT'],
+const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map<number, FrameType>([
+  [OP.CREATE, 'CREATE'],
+  [OP.CALL, 'CALL'],
+  [OP.CALLCODE, 'CALLCODE'],
+  [OP.DELEGATECALL, 'DELEGATECALL'],
+  [OP.CREATE2, 'CREATE2'],
+  [OP.STATICCALL, 'STATICCALL'],
+  [OP.SELFDESTRUCT, 'SELFDESTRUCT'],
 ])
 
-/** Hands the tracer of a run what happens; its absent hooks cost nothing. */
-export interface WasmTracing {
-  /** trace flags of the environment */
-  readonly flags: number
-  log(log: Log): void
-  enter(frame: FrameEnter): void
-  exit(frame: FrameExit): void
-  step(step: TracedStep): void
-}
-
+/** The hooks of a tracer, and the flags by which the engine knows which of them there are. */
 export function createTracing(tracer: Tracer): WasmTracing {
   const hasFrames = tracer.onEnter !== undefined || tracer.onExit !== undefined
   return {
@@ -40,10 +42,10 @@ export function createTracing(tracer: Tracer): WasmTracing {
   }
 }
 
-/** The engine's imports that tell of steps and frames. It calls them only where the environment's trace flags ask for it. */
+/** The engine's imports that report steps and frames. It calls them only where the environment's trace flags ask for it. */
 export function tracingImports(run: RunState) {
-  const words = (code: number, detail: number, need: number): string | undefined =>
-    code === NO_FAILURE ? undefined : engineFailureMessages({ code, detail, need }, run.precompileFailure)
+  const messageOf = (code: number, detail: number, need: number): string | undefined =>
+    code === NO_FAILURE ? undefined : engineFailureMessage({ code, detail, need }, run.precompileFailure)
 
   return {
     traceStep(
@@ -63,7 +65,7 @@ export function tracingImports(run: RunState) {
       need: number,
     ): void {
       const at = { stack, top, memory, memoryLength, frame }
-      const error = words(failure, detail, need)
+      const error = messageOf(failure, detail, need)
       run.tracing?.step(new TracedStep(run.memory, at, { pc, op, gas, gasCost, depth, refund, error }))
     },
 
@@ -106,9 +108,80 @@ export function tracingImports(run: RunState) {
         depth,
         output: status === FAILED ? EMPTY_BYTES : run.memory.copy(output, length),
         gasUsed,
-        error: status === REVERTED ? FAILURE_WORDS.reverted : words(failure, detail, need),
+        error: status === REVERTED ? FAILURE_MESSAGES.reverted : messageOf(failure, detail, need),
         reverted: status === REVERTED || status === FAILED,
       })
     },
+  }
+}
+
+const WORD_BYTES = 32
+
+/** Where the machine keeps what a step shows. */
+export interface StepPointers {
+  /** lowest word of the stack */
+  readonly stack: number
+  /** top word; one word below `stack` when there is none */
+  readonly top: number
+  readonly memory: number
+  readonly memoryLength: number
+  readonly frame: number
+}
+
+/** A step that reads the machine's memory when a field is asked for. Valid only while the hook runs that it is given to. */
+export class TracedStep implements OpcodeStep {
+  readonly pc: number
+  readonly op: number
+  readonly gas: bigint
+  readonly gasCost: bigint
+  readonly depth: number
+  readonly refund: bigint
+  readonly error: string | undefined
+  readonly #machine: LinearMemory
+  readonly #at: StepPointers
+  #stack: bigint[] | undefined
+
+  constructor(
+    machine: LinearMemory,
+    at: StepPointers,
+    fields: Pick<OpcodeStep, 'pc' | 'op' | 'gas' | 'gasCost' | 'depth' | 'refund' | 'error'>,
+  ) {
+    this.pc = fields.pc
+    this.op = fields.op
+    this.gas = fields.gas
+    this.gasCost = fields.gasCost
+    this.depth = fields.depth
+    this.refund = fields.refund
+    this.error = fields.error
+    this.#machine = machine
+    this.#at = at
+  }
+
+  get stack(): readonly bigint[] {
+    if (this.#stack === undefined) {
+      const { stack, top } = this.#at
+      this.#stack = []
+      for (let word = stack; word <= top; word += WORD_BYTES) this.#stack.push(this.#machine.readWord(word))
+    }
+    return this.#stack
+  }
+
+  get memory(): Uint8Array {
+    const { memory, memoryLength } = this.#at
+    return this.#machine.bytes.subarray(memory, memory + memoryLength)
+  }
+
+  get returnData(): Uint8Array {
+    const { view, bytes } = this.#machine
+    const start = view.getUint32(this.#at.frame + FRAME_RETURN_DATA, true)
+    return bytes.subarray(start, start + view.getUint32(this.#at.frame + FRAME_RETURN_DATA_LENGTH, true))
+  }
+
+  get address(): Address {
+    return this.#machine.copy(this.#at.frame + FRAME_ADDRESS, ADDRESS_BYTES)
+  }
+
+  get caller(): Address {
+    return this.#machine.copy(this.#at.frame + FRAME_CALLER, ADDRESS_BYTES)
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALL_DELEGATED, CALL_STATIC } from '../../../../../assembly/constants.ts'
 import type { Log } from '../../../../../src/chain/receipt.ts'
-import { EngineTrapError } from '../../../../../src/evm/engines/engineTrapError.ts'
+import { EngineTrapError } from '../../../../../src/evm/engines/fatalErrors.ts'
 import { precompileImports } from '../../../../../src/evm/engines/wasm/hostPrecompiles.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, EMPTY_BYTES, equalBytes } from '../../../../../src/primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as constants from '../../../../../assembly/constants.ts'
-import { engineFailureMessages } from '../../../../../src/evm/engines/wasm/engineFailureMessages.ts'
+import { engineFailureMessage } from '../../../../../src/evm/engines/wasm/engineFailureMessage.ts'
 import { createTracing, tracingImports } from '../../../../../src/evm/engines/wasm/wasmTracing.ts'
 import type { FrameEnter, FrameExit, OpcodeStep, Tracer } from '../../../../../src/evm/tracer.ts'
 import { bytesToHex, concatBytes } from '../../../../../src/primitives/bytes.ts'
@@ -114,7 +114,7 @@ describe('traceEnter and traceExit', () => {
   })
 })
 
-describe('engineFailureMessages', () => {
+describe('engineFailureMessage', () => {
   it.each([
     [{ code: STACK_UNDERFLOW, detail: 1, need: 2 }, 'stack underflow (1 <=> 2)'],
     [{ code: STACK_OVERFLOW, detail: 1024, need: 0 }, 'stack limit reached 1024 (1023)'],
@@ -123,14 +123,14 @@ describe('engineFailureMessages', () => {
     [{ code: PRECOMPILE_FAILED, detail: 0, need: 0 }, 'its own words'],
     [{ code: CALL_DEPTH, detail: 0, need: 0 }, 'max call depth exceeded'],
   ])('%o', (failure, words) => {
-    expect(engineFailureMessages(failure, 'its own words')).toBe(words)
+    expect(engineFailureMessage(failure, 'its own words')).toBe(words)
   })
 
   it('has words for every failure of the engine, and for no other', () => {
     const words = Array.from({ length: PRECOMPILE_FAILED }, (_, index) =>
-      engineFailureMessages({ code: index + 1, detail: 0, need: 0 }, 'its own words'),
+      engineFailureMessage({ code: index + 1, detail: 0, need: 0 }, 'its own words'),
     )
     expect(new Set(words).size).toBe(words.length)
-    expect(() => engineFailureMessages({ code: PRECOMPILE_FAILED + 1, detail: 0, need: 0 }, '')).toThrow('no failure')
+    expect(() => engineFailureMessage({ code: PRECOMPILE_FAILED + 1, detail: 0, need: 0 }, '')).toThrow('no failure')
   })
 })

@@ -3,8 +3,8 @@ import {
   describeStepDifference,
   firstDifferingStep,
   type TracedRun,
-} from '../../../../../src/evm/engines/shadow/firstDifferingStep.ts'
-import type { OpcodeStep } from '../../../../../src/evm/tracer.ts'
+} from '../../../../src/evm/engines/firstDifferingStep.ts'
+import type { OpcodeStep } from '../../../../src/evm/tracer.ts'
 
 const STEP: OpcodeStep = {
   pc: 0,

@@ -1,5 +1,5 @@
-import type { OpcodeStep, Tracer } from '../../tracer.ts'
-import { opcodeName } from '../../tracers/opcodeNames.ts'
+import { OP, opcodeName } from '../opcodes.ts'
+import type { OpcodeStep, Tracer } from '../tracer.ts'
 
 /** Runs the same execution, each time from the same state, with the tracer that it is given. */
 export type TracedRun = (tracer: Tracer) => Promise<unknown>
@@ -33,9 +33,22 @@ export interface StepDifference {
 
 /** DUP16 and SWAP16 reach this far. */
 const REACH = 17
-/** KECCAK256, LOG, CREATE, CALL and their kin, RETURN and REVERT: what they read of memory shows in no later stack. */
-const READS_MEMORY: ReadonlySet<number> = new Set([
-  0x20, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xfa, 0xfd,
+/** What these opcodes read of memory shows in no later stack. */
+const READS_MEMORY: ReadonlySet<number> = new Set<number>([
+  OP.KECCAK256,
+  OP.LOG0,
+  OP.LOG1,
+  OP.LOG2,
+  OP.LOG3,
+  OP.LOG4,
+  OP.CREATE,
+  OP.CALL,
+  OP.CALLCODE,
+  OP.RETURN,
+  OP.DELEGATECALL,
+  OP.CREATE2,
+  OP.STATICCALL,
+  OP.REVERT,
 ])
 /** Bytes of memory that are hashed: enough for what contracts hand on, and a bound for what hostile ones hold. */
 const HASHED_MEMORY = 4_096

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { STORE_ENTRY } from '../../../../../assembly/constants.ts'
-import { codeImports } from '../../../../../src/evm/engines/wasm/hostCode.ts'
-import { storageImports } from '../../../../../src/evm/engines/wasm/hostStorage.ts'
+import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { bigIntToBytes, concatBytes, equalBytes, hexToBytes, stripZeros } from '../../../../../src/primitives/bytes.ts'
 import { CONTRACT, OTHER, stateWith } from '../../evmFixture.ts'
 import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
@@ -11,7 +10,7 @@ const KEY = bigIntToBytes(7n, 32)
 
 function load(run: HandMadeRun, address: Uint8Array, key: Uint8Array) {
   const out = run.room(64)
-  const warm = storageImports(run).loadSlot(run.place(address), run.place(key), out)
+  const warm = worldImports(run).loadSlot(run.place(address), run.place(key), out)
   return { warm, value: run.memory.readWord(out), original: run.memory.readWord(out + 32) }
 }
 
@@ -19,7 +18,7 @@ function store(run: HandMadeRun, entries: readonly (readonly [Uint8Array, Uint8A
   const list = entries.map(([address, key, value]) =>
     concatBytes(address, new Uint8Array(12).fill(0xee), key, bigIntToBytes(value, 32)),
   )
-  storageImports(run).storeSlots(run.place(concatBytes(...list)), list.length)
+  worldImports(run).storeSlots(run.place(concatBytes(...list)), list.length)
 }
 
 describe('slots', () => {
@@ -58,7 +57,7 @@ describe('slots', () => {
       throw new Error('read')
     }
     const isWarm = (address: Uint8Array, key: Uint8Array) =>
-      storageImports(run).isWarmSlot(run.place(address), run.place(key))
+      worldImports(run).isWarmSlot(run.place(address), run.place(key))
     expect(isWarm(CONTRACT, KEY)).toBe(1)
     expect(isWarm(CONTRACT, bigIntToBytes(8n, 32))).toBe(0)
     expect(isWarm(OTHER, KEY)).toBe(0)
@@ -79,7 +78,7 @@ describe('code', () => {
     const state = stateWith('0x602a5f52')
     state.setAccount(OTHER, { nonce: 1n, code })
     const run = handMadeRun(state)
-    const imports = codeImports(run)
+    const imports = worldImports(run)
     const entry = imports.loadCode(record(run, CONTRACT))
     expect(bytesOf(run, entry)).toEqual(code)
     expect(imports.loadCode(record(run, OTHER))).toBe(entry)
@@ -94,12 +93,12 @@ describe('code', () => {
     const state = stateWith()
     state.setAccount(OTHER, { nonce: 1n, code: long })
     const run = handMadeRun(state)
-    expect(equalBytes(bytesOf(run, codeImports(run).loadCode(record(run, OTHER))), long)).toBe(true)
+    expect(equalBytes(bytesOf(run, worldImports(run).loadCode(record(run, OTHER))), long)).toBe(true)
   })
 
   it('is set from memory, and found again at once', () => {
     const run = handMadeRun(stateWith())
-    const imports = codeImports(run)
+    const imports = worldImports(run)
     const at = run.place(code)
     imports.setCode(run.place(OTHER), at, code.length)
     run.memory.bytes.fill(0, at, at + code.length)

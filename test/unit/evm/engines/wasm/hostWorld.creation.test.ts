@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { CREATE_COLLISION, CREATE_FINE, CREATE_NONCE_OVERFLOW } from '../../../../../assembly/constants.ts'
-import { recordedBurn } from '../../../../../src/evm/burntBalance.ts'
+import { recordedBurn } from '../../../../../src/evm/coinMovements.ts'
 import { create2Address, createAddress } from '../../../../../src/evm/contractAddress.ts'
-import { creationImports } from '../../../../../src/evm/engines/wasm/hostCreation.ts'
+import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { bytesToHex, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
 import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
@@ -13,13 +13,7 @@ const INIT_CODE = hexToBytes('0x600160025500')
 function prepare(run: HandMadeRun, creator: Uint8Array, salt?: Uint8Array, initCode = INIT_CODE) {
   const out = run.room(20)
   const saltAt = salt === undefined ? 0 : run.place(salt)
-  const answer = creationImports(run).prepareCreate(
-    run.place(creator),
-    saltAt,
-    run.place(initCode),
-    initCode.length,
-    out,
-  )
+  const answer = worldImports(run).prepareCreate(run.place(creator), saltAt, run.place(initCode), initCode.length, out)
   return { answer, address: run.memory.copy(out, 20) }
 }
 
@@ -77,9 +71,9 @@ describe('prepareCreate', () => {
   it('is told in advance without any effect', () => {
     const run = handMadeRun(stateWith('0x00'))
     const out = run.room(20)
-    creationImports(run).creationAddress(run.place(CONTRACT), 0, 0, 0, out)
+    worldImports(run).creationAddress(run.place(CONTRACT), 0, 0, 0, out)
     expect(run.memory.copy(out, 20)).toEqual(createAddress(CONTRACT, 1n))
-    creationImports(run).creationAddress(run.place(CONTRACT), run.place(WORD), run.place(INIT_CODE), 6, out)
+    worldImports(run).creationAddress(run.place(CONTRACT), run.place(WORD), run.place(INIT_CODE), 6, out)
     expect(run.memory.copy(out, 20)).toEqual(create2Address(CONTRACT, WORD, INIT_CODE))
     expect(run.world.getNonce(CONTRACT)).toBe(1n)
   })
@@ -92,7 +86,7 @@ describe('createAccount', () => {
     const run = handMadeRun(state)
     const value = run.room(32)
     run.memory.writeWord(value, 7n)
-    creationImports(run).createAccount(run.place(OTHER), run.place(SENDER), value)
+    worldImports(run).createAccount(run.place(OTHER), run.place(SENDER), value)
     const { world } = run
     expect([world.getNonce(OTHER), world.getBalance(OTHER), world.isCreated(OTHER)]).toEqual([1n, 12n, true])
     expect(world.getBalance(SENDER)).toBe(RICH - 7n)
@@ -104,7 +98,7 @@ describe('selfDestruct', () => {
     const run = handMadeRun(stateWith('0x00'))
     run.world.setBalance(CONTRACT, balance)
     if (isNew) run.world.markCreated(CONTRACT)
-    creationImports(run).selfDestruct(run.place(CONTRACT), run.place(beneficiary))
+    worldImports(run).selfDestruct(run.place(CONTRACT), run.place(beneficiary))
     const { world } = run
     return {
       kept: world.getBalance(CONTRACT),
@@ -132,7 +126,7 @@ describe('selfDestruct', () => {
     const state = stateWith('0x00')
     state.setAccount(OTHER, {})
     const run = handMadeRun(state)
-    creationImports(run).selfDestruct(run.place(CONTRACT), run.place(OTHER))
+    worldImports(run).selfDestruct(run.place(CONTRACT), run.place(OTHER))
     run.world.endTransaction({ clearEmpty: true })
     expect(run.world.exists(OTHER)).toBe(false)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Log } from '../../../../../src/chain/receipt.ts'
-import { journalImports, unwind } from '../../../../../src/evm/engines/wasm/hostJournal.ts'
+import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
+import { unwind } from '../../../../../src/evm/engines/wasm/runState.ts'
 import { concatBytes, EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
 import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
 import { handMadeRun } from './hostFixture.ts'
@@ -13,7 +14,7 @@ describe('emitLog', () => {
     const run = handMadeRun(stateWith(), { tracer: { onLog: (log) => void seen.push(log) } })
     const data = Uint8Array.of(9, 8)
     const topics = run.place(concatBytes(...TOPICS))
-    journalImports(run).emitLog(run.place(CONTRACT), topics, count, run.place(data), data.length)
+    worldImports(run).emitLog(run.place(CONTRACT), topics, count, run.place(data), data.length)
     run.memory.bytes.fill(0xee)
     const expected = [{ address: CONTRACT, topics: TOPICS.slice(0, count), data }]
     expect(run.world.logs()).toEqual(expected)
@@ -22,7 +23,7 @@ describe('emitLog', () => {
 
   it('can be empty', () => {
     const run = handMadeRun(stateWith())
-    journalImports(run).emitLog(run.place(CONTRACT), 0, 0, 0, 0)
+    worldImports(run).emitLog(run.place(CONTRACT), 0, 0, 0, 0)
     expect(run.world.logs()).toEqual([{ address: CONTRACT, topics: [], data: EMPTY_BYTES }])
   })
 })
@@ -42,7 +43,7 @@ describe('blockHash', () => {
     const run = Object.assign(made, { environment: { ...made.environment, block } })
     const out = run.room(32)
     const lookUp = (low: number, high: number) => {
-      journalImports(run).blockHash(low, high, out)
+      worldImports(run).blockHash(low, high, out)
       return run.memory.copy(out, 32).reverse()
     }
     expect(lookUp(99, 0)).toEqual(hash)
@@ -54,7 +55,7 @@ describe('blockHash', () => {
 describe('checkpoints', () => {
   it('nest, and are all gone when a run breaks off', () => {
     const run = handMadeRun(stateWith())
-    const { checkpoint, commit, revert } = journalImports(run)
+    const { checkpoint, commit, revert } = worldImports(run)
     const pay = (amount: bigint) => run.world.subBalance(SENDER, amount)
     checkpoint(1)
     pay(1n)

@@ -10,7 +10,7 @@ import {
   RECORD_CODE_HASH,
   RECORD_FLAGS,
 } from '../../../../../assembly/constants.ts'
-import { accountImports } from '../../../../../src/evm/engines/wasm/hostAccounts.ts'
+import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import type { StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, bytesToBigInt, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, keccak256 } from '../../../../../src/primitives/hash.ts'
@@ -38,7 +38,7 @@ function load(run: HandMadeRun, address: Uint8Array) {
   const record = run.room(96)
   run.memory.bytes.fill(0xee, record, record + 96)
   run.memory.write(record, address)
-  accountImports(run).loadAccount(record)
+  worldImports(run).loadAccount(record)
   return {
     flags: run.memory.view.getUint32(record + RECORD_FLAGS, true),
     balance: run.memory.readWord(record + RECORD_BALANCE),
@@ -80,7 +80,7 @@ describe('isWarmAddress', () => {
     state.getAccount = () => {
       throw new Error('read')
     }
-    const isWarm = (address: Uint8Array) => accountImports(run).isWarmAddress(run.place(address))
+    const isWarm = (address: Uint8Array) => worldImports(run).isWarmAddress(run.place(address))
     expect([SENDER, OTHER, CONTRACT, bigIntToBytes(1n, 20)].map(isWarm)).toEqual([1, 0, 0, 1])
   })
 })
@@ -89,7 +89,7 @@ describe('transfer', () => {
   const transfer = (run: HandMadeRun, from: Uint8Array, to: Uint8Array, value: bigint) => {
     const at = run.room(32)
     run.memory.writeWord(at, value)
-    accountImports(run).transfer(run.place(from), run.place(to), at)
+    worldImports(run).transfer(run.place(from), run.place(to), at)
     return [run.world.getBalance(from), run.world.getBalance(to)]
   }
 
