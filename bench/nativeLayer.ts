@@ -14,7 +14,7 @@ import { type Address, moduleAddress, toBech32 } from '../src/primitives/address
 import type { RpcContext } from '../src/rpc/method.ts'
 import { answerNativeCall } from '../src/rpc/native/nativeCall.ts'
 import { QUERIES } from '../src/rpc/native/queries.ts'
-import { createViewCaches, openView } from '../src/state/openView.ts'
+import { createViewCaches, openView } from '../src/state/view.ts'
 import { prefixEnd } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
 import { networkGenesis, openNetworkNode, proposeBlock, testValidator } from '../test/unit/app/testNetwork.ts'

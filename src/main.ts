@@ -95,7 +95,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('./app/checkInvariants.ts')
   const { copyDatabase } = await import('./app/copyDatabase.ts')
-  const { createViewCaches, openView } = await import('./state/openView.ts')
+  const { createViewCaches, openView } = await import('./state/view.ts')
   const { Database } = await import('./storage/database.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)

@@ -20,7 +20,7 @@ import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts
 import { ZERO_ADDRESS } from '../primitives/address.ts'
 import { parseDecimal } from '../primitives/decimal.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../primitives/hash.ts'
-import { NATIVE_ACCOUNT } from '../state/nativeAccount.ts'
+import { NATIVE_ACCOUNT } from '../state/prepareChanges.ts'
 import type { WorldState } from '../state/world.ts'
 import { nextMixHash } from './blockContext.ts'
 import { EMPTY_REQUESTS_HASH, EXTRA_DATA, ZERO_NONCE } from './blockExecution.ts'

@@ -3,7 +3,7 @@ import { NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
 import { openChainReader } from '../chain/store.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
-import { readHead, writeBlock, writeHead } from '../chain/writeBlock.ts'
+import { readHeadRecord, writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
@@ -39,7 +39,7 @@ export async function openChain(
   const stored = database.get(GENESIS_HASH_KEY)
   if (stored === undefined) {
     // What is left of a damaged database must not become part of the genesis state.
-    if (readHead(database) !== undefined) throw missingBlock(database.location, 0)
+    if (readHeadRecord(database) !== undefined) throw missingBlock(database.location, 0)
     await writeGenesis(database, state, chain, genesis)
   } else if (!equalBytes(stored, chain.genesisHash)) {
     throw new GenesisMismatch(
@@ -48,7 +48,7 @@ export async function openChain(
     )
   }
   checkFormat(database)
-  const record = readHead(database)
+  const record = readHeadRecord(database)
   if (record === undefined) throw new Error(`the database ${database.location} is damaged: it has no head`)
   await checkBlocks(database, record.height)
   return loadChainHead(openChainReader(database), record, chain)
@@ -87,7 +87,7 @@ async function writeGenesis(
   const validators = genesisHeadValidators(genesis.validators)
   writeValidators(batch, database, { height: 1, set: validators.next, isChanged: true })
   writeValidators(batch, database, { height: 2, set: validators.afterNext, isChanged: false })
-  writeHead(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
+  writeHeadRecord(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
   batch.put(GENESIS_HASH_KEY, chain.genesisHash)
   batch.put(FORMAT_KEY, Uint8Array.of(FORMAT))
   await database.write(batch, { sync: true })

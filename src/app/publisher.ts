@@ -1,6 +1,6 @@
 import { encodeBlock } from '../chain/consensus/block.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
-import { writeBlock, writeHead } from '../chain/writeBlock.ts'
+import { writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
@@ -82,7 +82,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const isChanged = executed.validatorUpdates.length > 0
       writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })
       const record = { height, decided, resultsHash: executed.resultsHash }
-      writeHead(batch, record)
+      writeHeadRecord(batch, record)
 
       // 3.
       const beginMs = options.now()

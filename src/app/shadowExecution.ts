@@ -6,7 +6,7 @@ import { describeStepDifference, firstDifferingStep, type TracedRun } from '../e
 import type { Tracer } from '../evm/tracer.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { StateChanges } from '../state/changes.ts'
-import { StateReadError } from '../state/stateReadError.ts'
+import { StateReadError } from '../state/reader.ts'
 import type { BlockExecution } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'

@@ -1,4 +1,5 @@
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { headerLength, writeHeader } from '../primitives/rlp.ts'
 
 /**
  * Root of the Merkle-Patricia trie that holds `values` under rlp(index): the transactions, receipts and withdrawals roots
@@ -96,22 +97,6 @@ function withHeader(out: Uint8Array, end: number): Uint8Array {
   const start = ROOM - headerLength(length)
   writeHeader(out, start, 0xc0, length)
   return out.subarray(start, end)
-}
-
-function headerLength(length: number): number {
-  if (length < 56) return 1
-  return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
-}
-
-function writeHeader(out: Uint8Array, at: number, base: number, length: number): number {
-  if (length < 56) {
-    out[at] = base + length
-    return at + 1
-  }
-  const size = headerLength(length) - 1
-  out[at] = base + 55 + size
-  for (let i = 1; i <= size; i++) out[at + i] = (length / 256 ** (size - i)) & 0xff
-  return at + 1 + size
 }
 
 /** A node inside its parent: itself when shorter than a hash. */

@@ -13,7 +13,7 @@ import type { Receipt } from './receipt.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
-import { consensusHashKey, indexKeys, readHead, transactionKey } from './writeBlock.ts'
+import { consensusHashKey, indexKeys, readHeadRecord, transactionKey } from './writeBlock.ts'
 
 /** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
 const CACHED_BLOCKS = 32
@@ -58,7 +58,7 @@ export function createBlockCache(): BlockCache {
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
-  const head = readHead(db)
+  const head = readHeadRecord(db)
   if (head === undefined) throw new Error('the database holds no chain')
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)

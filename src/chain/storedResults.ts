@@ -1,6 +1,5 @@
-import { decode } from '@ethereumjs/rlp'
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { encodeRLP, type RLPInput } from '../primitives/rlp.ts'
+import { decodeRLP, encodeRLP, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
 import {
   type BlockEvents,
   type NativeEvent,
@@ -31,8 +30,6 @@ interface StoredExecution {
   readonly transfers: readonly ValueTransfer[]
   readonly events: readonly NativeEvent[]
 }
-
-type RlpValue = Uint8Array | readonly RlpValue[]
 
 const text = { encode: new TextEncoder(), decode: new TextDecoder() }
 
@@ -88,9 +85,9 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
 
 /** @throws Error when the bytes are not what {@link encodeResults} made (a damaged database) */
 export function decodeResults(bytes: Uint8Array): StoredResults {
-  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decode(bytes))
+  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decodeRLP(bytes))
   const texts = list(encodedTexts).map((item) => text.decode.decode(bytesOf(item)))
-  const events = (value: RlpValue = []): NativeEvent[] =>
+  const events = (value: RLPItem = []): NativeEvent[] =>
     decodeEvents(
       list(value).map((event) => list(event).map(number)),
       texts,
@@ -128,8 +125,8 @@ export function decodeResults(bytes: Uint8Array): StoredResults {
 }
 
 function decodeExecuted(
-  items: readonly RlpValue[],
-  eventsOf: (value: RlpValue | undefined) => NativeEvent[],
+  items: readonly RLPItem[],
+  eventsOf: (value: RLPItem | undefined) => NativeEvent[],
 ): StoredExecution[] {
   let cumulativeGasUsed = 0n
   return items.map((item) => {
@@ -160,26 +157,26 @@ function decodeExecuted(
   })
 }
 
-function decodeLog(item: RlpValue): Log {
+function decodeLog(item: RLPItem): Log {
   const [address, topics, data] = list(item)
   return { address: bytesOf(address), topics: list(topics).map(bytesOf), data: bytesOf(data) }
 }
 
-function list(value: RlpValue | undefined): readonly RlpValue[] {
+function list(value: RLPItem | undefined): readonly RLPItem[] {
   if (value === undefined || value instanceof Uint8Array) throw new Error('damaged block results: a list was expected')
   return value
 }
 
-function bytesOf(value: RlpValue | undefined): Uint8Array {
+function bytesOf(value: RLPItem | undefined): Uint8Array {
   if (!(value instanceof Uint8Array)) throw new Error('damaged block results: bytes were expected')
   return value
 }
 
-function integer(value: RlpValue | undefined): bigint {
+function integer(value: RLPItem | undefined): bigint {
   return bytesToBigInt(bytesOf(value))
 }
 
-function number(value: RlpValue | undefined): number {
+function number(value: RLPItem | undefined): number {
   return Number(integer(value))
 }
 

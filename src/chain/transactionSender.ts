@@ -1,7 +1,7 @@
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { encodeRLP } from '../primitives/rlp.ts'
+import { encodeRLP, headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
 import {
   publicKeyToAddress,
   recoverPublicKey,
@@ -31,7 +31,7 @@ interface SenderRules {
 /** The hash that the transaction's signature signs. */
 export function signingHash(transaction: Transaction): Hash {
   const { raw, type } = transaction
-  const start = listStart(raw, type === 0 ? 0 : 1)
+  const { start } = itemAt(raw, type === 0 ? 0 : 1)
   const fields = raw.subarray(start, itemsEnd(raw, start, UNSIGNED_ITEMS[type]))
   const suffix = type === 0 && transaction.chainId !== undefined ? protectionSuffix(transaction.chainId) : EMPTY_BYTES
   return keccak256(envelope(type, fields, suffix))
@@ -68,14 +68,11 @@ export function signTransaction(transaction: UnsignedTransaction, privateKey: Ui
 function envelope(type: number, fields: Uint8Array, suffix: Uint8Array): Uint8Array {
   const length = fields.length + suffix.length
   const prefix = type === 0 ? 0 : 1
-  let sizeBytes = 0
-  if (length > 55) for (let rest = length; rest > 0; rest >>= 8) sizeBytes++
-  const out = new Uint8Array(prefix + 1 + sizeBytes + length)
+  const out = new Uint8Array(prefix + headerLength(length) + length)
   if (prefix === 1) out[0] = type
-  out[prefix] = sizeBytes === 0 ? 0xc0 + length : 0xf7 + sizeBytes
-  for (let i = 0, rest = length; i < sizeBytes; i++, rest >>= 8) out[prefix + sizeBytes - i] = rest & 0xff
-  out.set(fields, prefix + 1 + sizeBytes)
-  out.set(suffix, prefix + 1 + sizeBytes + fields.length)
+  const start = writeHeader(out, prefix, 0xc0, length)
+  out.set(fields, start)
+  out.set(suffix, start + fields.length)
   return out
 }
 
@@ -87,29 +84,12 @@ function protectionSuffix(chainId: bigint): Uint8Array {
   return lastSuffix.bytes
 }
 
-/** Offset of the first field behind the header of the list at `offset`. */
-function listStart(raw: Uint8Array, offset: number): number {
-  const first = raw[offset]!
-  return offset + 1 + (first < 0xf8 ? 0 : first - 0xf7)
-}
-
 /** Fields before the signature, by transaction type. */
 const UNSIGNED_ITEMS = [6, 8, 9, 11, 10] as const
 
-/** Offset behind `count` items of canonical RLP from `start` on. */
+/** Offset behind `count` items from `start` on. */
 function itemsEnd(raw: Uint8Array, start: number, count: number): number {
   let at = start
-  for (let i = 0; i < count; i++) {
-    const first = raw[at]!
-    if (first < 0x80) at += 1
-    else if (first < 0xb8) at += 1 + first - 0x80
-    else if (first >= 0xc0 && first < 0xf8) at += 1 + first - 0xc0
-    else {
-      const sizeBytes = first < 0xc0 ? first - 0xb7 : first - 0xf7
-      let length = 0
-      for (let k = 1; k <= sizeBytes; k++) length = length * 256 + raw[at + k]!
-      at += 1 + sizeBytes + length
-    }
-  }
+  for (let i = 0; i < count; i++) at = itemAt(raw, at).end
   return at
 }

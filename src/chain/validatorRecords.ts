@@ -1,9 +1,8 @@
-import { decode } from '@ethereumjs/rlp'
 import { bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
-import { encodeRLP } from '../primitives/rlp.ts'
+import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
+import type { KeyReader } from '../storage/database.ts'
 import { ed25519Address } from './consensus/ed25519.ts'
 import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.ts'
@@ -13,8 +12,6 @@ import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.
  * empty block costs a few bytes of this, and reading any height costs at most this many steps.
  */
 const SEGMENT = 64
-
-type KeyReader = Pick<DatabaseReader, 'get'>
 
 /**
  * Puts the validators of block `height` into the batch of the block that determined them: the whole set when it differs from that of
@@ -34,7 +31,7 @@ export function writeValidators(
   if (!isChanged && height % SEGMENT !== 0) return
   const hash = validatorSetHash(set)
   if (isChanged) batch.put(columnKey(Column.validatorSet, hash), encodeSet(set))
-  batch.put(columnKey(Column.validatorRanks, heightBytes(height)), encodeRanks(hash, set))
+  batch.put(columnKey(Column.proposerPriorities, heightBytes(height)), encodeRanks(hash, set))
   const indexKey = segmentKey(height)
   batch.put(indexKey, concatBytes(db.get(indexKey) ?? new Uint8Array(), Uint8Array.of(height % SEGMENT)))
 }
@@ -71,9 +68,9 @@ function readRanks(db: KeyReader, height: number): StoredRanks | undefined {
   const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % SEGMENT)
   if (offset === undefined) return undefined
   const storedHeight = height - (height % SEGMENT) + offset
-  const bytes = db.get(columnKey(Column.validatorRanks, heightBytes(storedHeight)))
+  const bytes = db.get(columnKey(Column.proposerPriorities, heightBytes(storedHeight)))
   if (bytes === undefined) throw damaged(height)
-  const [hash, proposer, ...priorities] = decode(bytes) as Uint8Array[]
+  const [hash, proposer, ...priorities] = decodeRLP(bytes) as Uint8Array[]
   return {
     height: storedHeight,
     hash: hash!,
@@ -85,7 +82,7 @@ function readRanks(db: KeyReader, height: number): StoredRanks | undefined {
 function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
   if (bytes === undefined) throw new Error('the database is damaged: a validator set is missing')
-  const validators = (decode(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
+  const validators = (decodeRLP(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
     address: ed25519Address(publicKey),
     publicKey,
     power: bytesToBigInt(power),
@@ -111,7 +108,7 @@ function fromZigzag(value: bigint): bigint {
 }
 
 function segmentKey(height: number): Uint8Array {
-  return columnKey(Column.validatorRanksIndex, heightBytes(Math.floor(height / SEGMENT)))
+  return columnKey(Column.proposerPrioritiesIndex, heightBytes(Math.floor(height / SEGMENT)))
 }
 
 function damaged(height: number): Error {

@@ -1,7 +1,6 @@
-import { decode } from '@ethereumjs/rlp'
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { encodeRLP } from '../primitives/rlp.ts'
+import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, writeHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
@@ -81,7 +80,7 @@ export interface HeadRecord {
 
 const HEAD_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('head'))
 
-export function writeHead(batch: WriteBatch, { height, decided, resultsHash }: HeadRecord): void {
+export function writeHeadRecord(batch: WriteBatch, { height, decided, resultsHash }: HeadRecord): void {
   const decision =
     decided === undefined
       ? []
@@ -95,10 +94,10 @@ export function writeHead(batch: WriteBatch, { height, decided, resultsHash }: H
 }
 
 /** undefined in an empty database. */
-export function readHead(db: DatabaseReader): HeadRecord | undefined {
+export function readHeadRecord(db: DatabaseReader): HeadRecord | undefined {
   const bytes = db.get(HEAD_KEY)
   if (bytes === undefined) return undefined
-  const [height, decision, resultsHash] = decode(bytes) as [Uint8Array, Uint8Array[], Uint8Array]
+  const [height, decision, resultsHash] = decodeRLP(bytes) as [Uint8Array, Uint8Array[], Uint8Array]
   const [hash, total, partsHash, commit] = decision
   return {
     height: Number(bytesToBigInt(height)),

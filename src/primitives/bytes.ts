@@ -70,6 +70,11 @@ export function keyBytes(key: string): Uint8Array {
   return new Uint8Array(Buffer.from(key, 'latin1'))
 }
 
+/** Order of strings that {@link bytesKey} made: the lexicographic order of their bytes. */
+export function compareKeys(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
 const LIMB = 64n
 const word = new DataView(new ArrayBuffer(8))
 const wordBytes = new Uint8Array(word.buffer)

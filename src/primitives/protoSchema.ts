@@ -58,7 +58,7 @@ export interface Field<T> {
   readonly zero: T
 }
 
-export interface NamedField extends Field<unknown> {
+interface NamedField extends Field<unknown> {
   readonly name: string
   readonly jsonName: string
 }

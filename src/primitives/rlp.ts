@@ -148,11 +148,59 @@ export function leaveList(cursor: RLPCursor, outerEnd: number, target: RLPTarget
   cursor.end = outerEnd
 }
 
+/** What {@link decodeRLP} gives: a byte string or a list. */
+export type RLPItem = Uint8Array | readonly RLPItem[]
+
+/**
+ * The one value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
+ * @throws DecodingError when `bytes` is not the canonical encoding of one value
+ */
+export function decodeRLP(bytes: Uint8Array): RLPItem {
+  const cursor = openRLP(bytes)
+  const item = readItem(cursor)
+  if (!atEnd(cursor)) throw new DecodingError('rlp: input contains more than one value')
+  return item
+}
+
+const ANY: RLPTarget = { type: 'any value', path: '' }
+
+function readItem(cursor: RLPCursor): RLPItem {
+  if (!isListNext(cursor)) return readBytes(cursor, ANY).slice()
+  const outerEnd = enterList(cursor, ANY)
+  const items: RLPItem[] = []
+  while (!atEnd(cursor)) items.push(readItem(cursor))
+  leaveList(cursor, outerEnd, ANY)
+  return items
+}
+
+/**
+ * Where the content of the item at `at` lies. Made for bytes that were checked when they were stored: it does not look at
+ * whether the encoding is canonical.
+ * @throws DecodingError when the item goes past the end of `rlp`
+ */
+export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: number; end: number } {
+  const first = rlp[at]
+  if (first === undefined) throw new DecodingError('RLP ends too early')
+  if (first < 0x80) return { isList: false, start: at, end: at + 1 }
+  const isList = first >= 0xc0
+  const short = first - (isList ? 0xc0 : 0x80)
+  let start = at + 1
+  let length = short
+  if (short > 55) {
+    start += short - 55
+    length = 0
+    for (let i = at + 1; i < start; i++) length = length * 256 + rlp[i]!
+  }
+  if (!(start + length <= rlp.length)) throw new DecodingError('RLP ends too early')
+  return { isList, start, end: start + length }
+}
+
 /** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */
 export type RLPInput = Uint8Array | bigint | readonly RLPInput[]
 
 /** The canonical RLP of `input`. Integers are written in their minimal big-endian form. */
 export function encodeRLP(input: RLPInput): Uint8Array {
+  if (input instanceof Uint8Array) return encodeString(input)
   const lengths: number[] = []
   const size = measure(input, lengths)
   const out = new Uint8Array(size)
@@ -160,27 +208,48 @@ export function encodeRLP(input: RLPInput): Uint8Array {
   return out
 }
 
-function headerSize(length: number): number {
+function encodeString(bytes: Uint8Array): Uint8Array {
+  const { length } = bytes
+  if (length === 1 && bytes[0]! < 0x80) return bytes.slice()
+  const out = new Uint8Array(headerLength(length) + length)
+  out.set(bytes, writeHeader(out, 0, 0x80, length))
+  return out
+}
+
+/** Bytes of the header of a string or list of `length` bytes. (A single byte below 0x80 has none, which is left to the caller.) */
+export function headerLength(length: number): number {
   if (length < 56) return 1
   return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
 }
 
-/** Encoded size; notes the payload size of each list (pre-order) so that writing needs no second measuring. */
+/** Writes the header of a string (`base` 0x80) or list (0xc0) of `length` bytes, and gives the position after it. */
+export function writeHeader(out: Uint8Array, at: number, base: 0x80 | 0xc0, length: number): number {
+  if (length < 56) {
+    out[at] = base + length
+    return at + 1
+  }
+  const size = headerLength(length) - 1
+  out[at] = base + 55 + size
+  for (let i = size, rest = length; i > 0; i--, rest = Math.floor(rest / 256)) out[at + i] = rest & 0xff
+  return at + 1 + size
+}
+
+/** The encoded size. Stores the payload size of each list in `lengths` (pre-order), so that nothing is measured again for writing. */
 function measure(input: RLPInput, lengths: number[]): number {
   if (input instanceof Uint8Array) {
     const { length } = input
-    return length === 1 && input[0]! < 0x80 ? 1 : headerSize(length) + length
+    return length === 1 && input[0]! < 0x80 ? 1 : headerLength(length) + length
   }
   if (typeof input === 'bigint') {
     if (input < 0x80n) return 1
     const length = integerLength(input)
-    return headerSize(length) + length
+    return headerLength(length) + length
   }
   const index = lengths.push(0) - 1
   let length = 0
   for (const item of input) length += measure(item, lengths)
   lengths[index] = length
-  return headerSize(length) + length
+  return headerLength(length) + length
 }
 
 /** Most integers are gas, nonces and fees; up to here they fit the machine's own. */
@@ -216,43 +285,31 @@ function write(input: RLPInput, lengths: readonly number[], position: Position, 
       position.at += length + 1
       return
     }
-    writeHeader(0x80, integerLength(input), position, out)
-    position.at = writeBigInt(out, position.at, input)
+    position.at = writeBigInt(out, writeHeader(out, position.at, 0x80, integerLength(input)), input)
     return
   }
   if (input instanceof Uint8Array) {
     const { length } = input
-    if (length !== 1 || input[0]! >= 0x80) writeHeader(0x80, length, position, out)
+    if (length !== 1 || input[0]! >= 0x80) position.at = writeHeader(out, position.at, 0x80, length)
     // A call of `set` takes longer than a loop for a few bytes.
     if (length > 64) out.set(input, position.at)
     else for (let i = 0; i < length; i++) out[position.at + i] = input[i]!
     position.at += length
     return
   }
-  writeHeader(0xc0, lengths[position.next++]!, position, out)
+  position.at = writeHeader(out, position.at, 0xc0, lengths[position.next++]!)
   for (const item of input) write(item, lengths, position, out)
-}
-
-function writeHeader(base: number, length: number, position: Position, out: Uint8Array): void {
-  if (length < 56) {
-    out[position.at++] = base + length
-    return
-  }
-  const size = headerSize(length) - 1
-  out[position.at++] = base + 55 + size
-  for (let i = size - 1; i >= 0; i--) out[position.at++] = (length / 256 ** i) & 0xff
 }
 
 /** The RLP list of items that are encoded already. */
 export function encodeRLPList(encodedItems: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const item of encodedItems) length += item.length
-  const out = new Uint8Array(headerSize(length) + length)
-  const position: Position = { at: 0, next: 0 }
-  writeHeader(0xc0, length, position, out)
+  const out = new Uint8Array(headerLength(length) + length)
+  let at = writeHeader(out, 0, 0xc0, length)
   for (const item of encodedItems) {
-    out.set(item, position.at)
-    position.at += item.length
+    out.set(item, at)
+    at += item.length
   }
   return out
 }

@@ -15,7 +15,7 @@ export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03
 export const SECP256K1_HALF_ORDER = SECP256K1_ORDER / 2n
 
 /** Recovers the 64-byte public key (without the 0x04 prefix); undefined when there is none. */
-export type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
+type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
 
 /** With @noble/curves: about 1.4 ms. */
 export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) => {
@@ -72,9 +72,9 @@ function nativeRecovery(): RecoverPublicKey | undefined {
 }
 
 /** Whether a signature of 64 bytes (r, s) over a digest is a key's (33 bytes); a high s is refused. */
-export type VerifySignature = (digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array) => boolean
+type VerifySignature = (digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array) => boolean
 /** The 64 bytes (x, y) of a key of 33 bytes; undefined when it is not a point of the curve. */
-export type DecompressPublicKey = (publicKey: Uint8Array) => Uint8Array | undefined
+type DecompressPublicKey = (publicKey: Uint8Array) => Uint8Array | undefined
 
 /** With @noble/curves. */
 export const verifyWithNoble: VerifySignature = (digest, signature, publicKey) => {

@@ -34,8 +34,3 @@ export interface NativeChange {
   readonly previous: Uint8Array | undefined
   readonly current: Uint8Array | undefined
 }
-
-/** Order of strings made by `bytesKey`: the lexicographic order of their bytes. */
-export function compareKeys(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}

@@ -1,6 +1,7 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
+import type { KeyReader } from '../storage/database.ts'
 
 /** Which heights of the state a database has. */
 export interface StateHead {
@@ -14,7 +15,7 @@ const HEAD_KEY = columnKey(Column.stateMeta, new TextEncoder().encode('head'))
 const OLDEST_KEY = columnKey(Column.stateMeta, new TextEncoder().encode('oldest'))
 
 /** undefined before the first block is written. */
-export function readStateHead(reader: { get(key: Uint8Array): Uint8Array | undefined }): StateHead | undefined {
+export function readStateHead(reader: KeyReader): StateHead | undefined {
   const head = reader.get(HEAD_KEY)
   const oldest = reader.get(OLDEST_KEY)
   if (head === undefined || oldest === undefined) return undefined
@@ -25,10 +26,32 @@ interface Writer {
   put(key: Uint8Array, value: Uint8Array): void
 }
 
-export function writeHead(batch: Writer, height: number, root: Hash): void {
+export function writeStateHead(batch: Writer, height: number, root: Hash): void {
   batch.put(HEAD_KEY, concatBytes(heightBytes(height), root))
 }
 
 export function writeOldestHeight(batch: Writer, height: number): void {
   batch.put(OLDEST_KEY, heightBytes(height))
+}
+
+/** A state older than the pruning window. */
+export class StateUnavailable extends Error {
+  override readonly name = 'StateUnavailable'
+  readonly height: number
+  readonly oldestHeight: number
+
+  constructor(height: number, oldestHeight: number) {
+    super(`historical state of block ${height} is not available: the oldest block with state is ${oldestHeight}`)
+    this.height = height
+    this.oldestHeight = oldestHeight
+  }
+}
+
+/**
+ * @throws StateUnavailable below the window that is kept
+ * @throws RangeError above the head
+ */
+export function checkHeight(head: StateHead, height: number): void {
+  if (height < head.oldestHeight) throw new StateUnavailable(height, head.oldestHeight)
+  if (height > head.height) throw new RangeError(`block ${height} is above the head ${head.height}`)
 }

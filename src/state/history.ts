@@ -1,9 +1,17 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { addChange, dropChange, previousAfter } from './changeIndex.ts'
-import { trieHistoryPrefix } from './triePath.ts'
-import { KeyList, readKeyList } from './varint.ts'
+import type { KeyReader } from '../storage/database.ts'
+import { trieHistoryPrefix } from './trieNode.ts'
+import {
+  ByteWriter,
+  decodeAscending,
+  firstAbove,
+  KeyList,
+  readKeyList,
+  VarintReader,
+  writeAscending,
+} from './varint.ts'
 
 /** A changed flat entry. No bytes: absent. */
 export interface FlatChange {
@@ -11,10 +19,6 @@ export interface FlatChange {
   readonly key: Uint8Array
   readonly previous: Uint8Array
   readonly current: Uint8Array
-}
-
-interface KeyReader {
-  get(key: Uint8Array): Uint8Array | undefined
 }
 
 /**
@@ -94,4 +98,203 @@ function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
 
 function blockChangesKey(height: number): Uint8Array {
   return columnKey(Column.blockChanges, heightBytes(height))
+}
+
+/**
+ * The changes of one flat entry: at which heights, and its value before each; found without seeking. The record of the
+ * entry holds the newest changes. Each time there are 16 of them, or 1 KiB of values, they become a shard named by the last
+ * height, and the record keeps that name; each 256 names become a shard of the next level, which is named likewise, and so
+ * on. A look-up reads the record and at most one shard a level: one for an entry that changed up to 4,096 times.
+ */
+interface IndexRecord {
+  /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */
+  readonly levels: number[][]
+  /** changes that are in no shard yet */
+  open: Change[]
+}
+
+interface Change {
+  readonly height: number
+  /** value before the block of this height; no bytes: absent */
+  readonly previous: Uint8Array
+}
+
+const OPEN_CHANGES = 16
+const OPEN_BYTES = 1024
+/** Names in a shard of level 1 and above. */
+const NAMES = 256
+/** A record that is longer has many names or long values: whether it is time for a shard takes a look at it. */
+const SHORT_RECORD = 2048
+
+function indexKey(flatKey: Uint8Array): Uint8Array {
+  return columnKey(Column.changeIndex, flatKey)
+}
+
+/** The entry's value before its first change above `height`; undefined when there was none since. */
+export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
+  const bytes = reader.get(indexKey(flatKey))
+  if (bytes === undefined) return undefined
+  const record = decodeRecord(bytes)
+  for (let level = record.levels.length - 1; level >= 0; level--) {
+    let names = record.levels[level]!
+    let at = firstAbove(names, height)
+    if (at === names.length) continue
+    for (let below = level; below > 0; below--) {
+      names = readNames(reader, flatKey, below, names[at]!)
+      at = firstAbove(names, height)
+    }
+    return changeAbove(readChanges(reader, flatKey, names[at]!), height)
+  }
+  return changeAbove(record.open, height)
+}
+
+const scratch = new ByteWriter()
+
+/**
+ * Adds a change at `height`, above all that the index holds. Shards that end at or below `oldest` are forgotten.
+ * @param previous value before it; no bytes: absent
+ */
+export function addChange(
+  reader: KeyReader,
+  batch: WriteBatch,
+  flatKey: Uint8Array,
+  { height, previous }: Change,
+  oldest: number,
+): void {
+  const key = indexKey(flatKey)
+  const bytes = reader.get(key)
+  scratch.clear()
+  if (bytes !== undefined && (bytes[0]! + 1 >= OPEN_CHANGES || bytes.length + previous.length > SHORT_RECORD)) {
+    const record = decodeRecord(bytes)
+    record.open.push({ height, previous })
+    seal(batch, flatKey, record, oldest)
+    writeRecord(scratch, record)
+  } else {
+    // The open changes come last, and their number first.
+    if (bytes === undefined) scratch.bytes(NO_CHANGES)
+    else scratch.bytes(bytes)
+    scratch.increment(0)
+    writeChange(scratch, height, previous)
+  }
+  batch.put(key, scratch.view())
+}
+
+/**
+ * Drops what only heights up to `height` need, where `height` is one at which the entry changed and all before are
+ * dropped already.
+ */
+export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8Array, height: number): void {
+  const key = indexKey(flatKey)
+  const bytes = reader.get(key)
+  if (bytes === undefined) return
+  const record = decodeRecord(bytes)
+  // Only the oldest shard of each level can end here.
+  for (let level = record.levels.length - 1; level >= 0; level--) {
+    let names: readonly number[] = record.levels[level]!
+    for (let below = level; ; below--) {
+      const name = names[firstAbove(names, height - 1)]
+      if (name === undefined) break
+      if (name === height) batch.del(shardKey(flatKey, below, name))
+      if (below === 0) break
+      names = readNames(reader, flatKey, below, name)
+    }
+  }
+  if (lastHeight(record) <= height) batch.del(key)
+}
+
+/** Makes shards of what has become too much for the record. */
+function seal(batch: WriteBatch, flatKey: Uint8Array, record: IndexRecord, oldest: number): void {
+  const { levels, open } = record
+  const valueBytes = open.reduce((sum, { previous }) => sum + previous.length, 0)
+  if (open.length < OPEN_CHANGES && valueBytes < OPEN_BYTES) return
+  const shard = new ByteWriter()
+  for (const { height, previous } of open) writeChange(shard, height, previous)
+  name(batch, flatKey, levels, 0, open.at(-1)!.height, shard)
+  record.open = []
+  for (let level = 0; level < levels.length; level++) {
+    const names = levels[level]!
+    if (names.length < NAMES) {
+      levels[level] = names.slice(firstAbove(names, oldest))
+      continue
+    }
+    const shardOfNames = new ByteWriter()
+    writeAscending(shardOfNames, names)
+    name(batch, flatKey, levels, level + 1, names.at(-1)!, shardOfNames)
+    levels[level] = []
+  }
+}
+
+/** Stores a shard and notes its name. */
+function name(
+  batch: WriteBatch,
+  flatKey: Uint8Array,
+  levels: number[][],
+  level: number,
+  last: number,
+  shard: ByteWriter,
+): void {
+  batch.put(shardKey(flatKey, level, last), shard.view())
+  levels[level] = [...(levels[level] ?? []), last]
+}
+
+function shardKey(flatKey: Uint8Array, level: number, last: number): Uint8Array {
+  return columnKey(Column.changeShard, Uint8Array.of(level), flatKey, heightBytes(last))
+}
+
+function readShard(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): VarintReader {
+  const bytes = reader.get(shardKey(flatKey, level, last))
+  if (bytes === undefined) throw new Error('a part of the change index is missing: the database is damaged')
+  return new VarintReader(bytes)
+}
+
+function readNames(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): number[] {
+  return decodeAscending(readShard(reader, flatKey, level, last), NAMES)
+}
+
+function readChanges(reader: KeyReader, flatKey: Uint8Array, last: number): Change[] {
+  return decodeChanges(readShard(reader, flatKey, 0, last))
+}
+
+function changeAbove(changes: readonly Change[], height: number): Uint8Array | undefined {
+  return changes.find((change) => change.height > height)?.previous
+}
+
+function lastHeight({ levels, open }: IndexRecord): number {
+  let last = open.at(-1)?.height ?? -1
+  for (const names of levels) last = Math.max(last, names.at(-1) ?? -1)
+  return last
+}
+
+/** Number of open changes, number of levels; for each level how many names it has, and their differences; the changes. */
+function writeRecord(out: ByteWriter, { levels, open }: IndexRecord): void {
+  out.varint(open.length)
+  out.varint(levels.length)
+  for (const names of levels) {
+    out.varint(names.length)
+    writeAscending(out, names)
+  }
+  for (const { height, previous } of open) writeChange(out, height, previous)
+}
+
+const NO_CHANGES = Uint8Array.of(0, 0)
+
+function decodeRecord(bytes: Uint8Array): IndexRecord {
+  const reader = new VarintReader(bytes, 1)
+  const count = reader.next()
+  const levels: number[][] = []
+  for (let i = 0; i < count; i++) levels.push(decodeAscending(reader, reader.next()))
+  return { levels, open: decodeChanges(reader) }
+}
+
+/** Height, length of the value, value. */
+function writeChange(out: ByteWriter, height: number, previous: Uint8Array): void {
+  out.varint(height)
+  out.varint(previous.length)
+  out.bytes(previous)
+}
+
+function decodeChanges(reader: VarintReader): Change[] {
+  const changes: Change[] = []
+  while (!reader.done) changes.push({ height: reader.next(), previous: reader.take(reader.next()) })
+  return changes
 }

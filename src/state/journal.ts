@@ -1,25 +1,11 @@
 import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES, equalBytes, stripZeros } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
-import type { StateChanges } from './changes.ts'
-import { accountChanges } from './journalChanges.ts'
-import {
-  type AccountEntry,
-  createEntry,
-  createScope,
-  enterTransaction,
-  isEmptyAccount,
-  NEW_ACCOUNT,
-  type Slot,
-  type TransactionScope,
-  withBalance,
-  withNonce,
-} from './journalEntry.ts'
-import * as undo from './journalUndo.ts'
+import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
 import { NativeJournal } from './nativeJournal.ts'
-import type { Account, StateReader } from './reader.ts'
+import { type Account, equalAccounts, isEmptyAccount, NEW_ACCOUNT, type StateReader } from './reader.ts'
 import { UndoLog } from './undoLog.ts'
 import type { SlotState, WorldState } from './world.ts'
 
@@ -149,7 +135,7 @@ export class Journal implements WorldState {
       }
     }
     if (entry.wiped) return
-    this.#undo.record(undo.restoreWiped, entry, { slotDelta: entry.slotDelta, known: entry.slots?.size ?? 0 })
+    this.#undo.record(restoreWiped, entry, { slotDelta: entry.slotDelta, known: entry.slots?.size ?? 0 })
     entry.wiped = true
     entry.slotDelta = 0
   }
@@ -170,7 +156,7 @@ export class Journal implements WorldState {
     scope.transient ??= new Map()
     const { transient } = scope
     const key = bytesKey(address) + bytesKey(slot)
-    this.#undo.record(undo.restoreTransient, transient, { key, previous: transient.get(key) ?? EMPTY_BYTES })
+    this.#undo.record(restoreTransient, transient, { key, previous: transient.get(key) ?? EMPTY_BYTES })
     transient.set(key, new Uint8Array(stripZeros(value)))
   }
 
@@ -278,7 +264,7 @@ export class Journal implements WorldState {
         if (isEmptyAccount(entry.account)) this.deleteAccount(entry.address)
       }
     }
-    this.#undo.record(undo.restoreOpen, scope, undefined)
+    this.#undo.record(restoreOpen, scope, undefined)
     scope.ended = true
     return { burntAcoin }
   }
@@ -341,25 +327,25 @@ export class Journal implements WorldState {
     this.#touch(entry)
     const previous = entry.account
     if (previous === account) return
-    this.#undo.record(undo.restoreAccount, entry, previous)
+    this.#undo.record(restoreAccount, entry, previous)
     entry.account = account
   }
 
   #setSlot(entry: AccountEntry, slot: Slot, value: Uint8Array): void {
     const previous = slot.value
     if (equalBytes(previous, value)) return
-    this.#undo.record(undo.restoreSlot, slot, previous)
+    this.#undo.record(restoreSlot, slot, previous)
     slot.value = value
     const delta = Math.sign(value.length) - Math.sign(previous.length)
     if (delta === 0) return
-    this.#undo.record(undo.restoreSlotDelta, entry, entry.slotDelta)
+    this.#undo.record(restoreSlotDelta, entry, entry.slotDelta)
     entry.slotDelta += delta
   }
 
   #touch(entry: AccountEntry): void {
     const previous = entry.touchedIn
     if (previous === this.#scope.id) return
-    if (!equalBytes(entry.address, RIPEMD_PRECOMPILE)) this.#undo.record(undo.restoreTouched, entry, previous)
+    if (!equalBytes(entry.address, RIPEMD_PRECOMPILE)) this.#undo.record(restoreTouched, entry, previous)
     entry.touchedIn = this.#scope.id
     this.#scope.touched.push(entry)
   }
@@ -367,19 +353,19 @@ export class Journal implements WorldState {
   #warm(item: AccountEntry | Slot): boolean {
     const previous = item.warmIn
     if (previous === this.#scope.id) return true
-    this.#undo.record(undo.restoreWarm, item, previous)
+    this.#undo.record(restoreWarm, item, previous)
     item.warmIn = this.#scope.id
     return false
   }
 
   #mark(set = new Set<AccountEntry>(), entry: AccountEntry): Set<AccountEntry> {
     if (set.has(entry)) return set
-    this.#undo.record(undo.unmark, set, entry)
+    this.#undo.record(unmark, set, entry)
     return set.add(entry)
   }
 
   #append<Item>(list: Item[] = [], item: Item): Item[] {
-    this.#undo.record(undo.dropLast, list, undefined)
+    this.#undo.record(dropLast, list, undefined)
     list.push(item)
     return list
   }
@@ -387,4 +373,190 @@ export class Journal implements WorldState {
   readonly #restoreScope = (_: undefined, previous: TransactionScope): void => {
     this.#scope = previous
   }
+}
+
+/** One slot: its value below the journal, at the transaction's start and now. */
+interface Slot {
+  readonly base: Uint8Array
+  value: Uint8Array
+  original: Uint8Array
+  /** transaction that `original` belongs to */
+  originalOf: number
+  /** last transaction in which the slot was warm */
+  warmIn: number
+}
+
+interface AccountEntry {
+  readonly address: Address
+  readonly base: Account | undefined
+  /** replaced as a whole, so that undoing is putting the old object back */
+  account: Account | undefined
+  /** made when the first slot is looked at */
+  slots: Map<string, Slot> | undefined
+  /** the slots below the journal are gone */
+  wiped: boolean
+  /** slots set now minus slots set below the journal (minus nothing once wiped) */
+  slotDelta: number
+  /** `wiped` at the start of transaction `scopeOf` */
+  wipedBefore: boolean
+  scopeOf: number
+  /** last transaction in which the account was warm */
+  warmIn: number
+  /** last transaction in which the account was touched (EIP-161) */
+  touchedIn: number
+}
+
+/** What lives as long as a transaction; what most transactions do without is made when it is needed. */
+interface TransactionScope {
+  readonly id: number
+  readonly depth: number
+  ended: boolean
+  logs: Log[] | undefined
+  events: NativeEvent[] | undefined
+  transfers: ValueTransfer[] | undefined
+  /** by address and slot in one key */
+  transient: Map<string, Uint8Array> | undefined
+  /** all that were touched; `touchedIn` says whether they still are */
+  readonly touched: AccountEntry[]
+  created: Set<AccountEntry> | undefined
+  selfDestructed: Set<AccountEntry> | undefined
+}
+
+/** Field by field: a spread takes several times as long, and every transfer makes two of these. */
+function withBalance(account: Account, balance: bigint): Account {
+  return { nonce: account.nonce, balance, codeHash: account.codeHash }
+}
+
+function withNonce(account: Account, nonce: bigint): Account {
+  return { nonce, balance: account.balance, codeHash: account.codeHash }
+}
+
+/** A slot that transaction `id` has not looked at yet still has the value of the transaction's start. */
+function enterTransaction(slot: Slot, id: number): void {
+  if (slot.originalOf === id) return
+  slot.original = slot.value
+  slot.originalOf = id
+}
+
+function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
+  const slots: SlotChange[] = []
+  if (entry.slots === undefined) return slots
+  for (const key of [...entry.slots.keys()].sort()) {
+    const { base, value } = entry.slots.get(key)!
+    if (wiped ? value.length > 0 : !equalBytes(base, value)) {
+      slots.push({ slot: keyBytes(key), previous: base, current: value })
+    }
+  }
+  return slots
+}
+
+function createEntry(address: Address, base: Account | undefined): AccountEntry {
+  return {
+    address,
+    base,
+    account: base,
+    slots: undefined,
+    wiped: false,
+    slotDelta: 0,
+    wipedBefore: false,
+    scopeOf: 0,
+    warmIn: 0,
+    touchedIn: 0,
+  }
+}
+
+function createScope(id: number, depth: number): TransactionScope {
+  return {
+    id,
+    depth,
+    ended: false,
+    logs: undefined,
+    events: undefined,
+    transfers: undefined,
+    transient: undefined,
+    touched: [],
+    created: undefined,
+    selfDestructed: undefined,
+  }
+}
+
+/** What undoes each kind of change in a journal, for its undo log. */
+
+function restoreAccount(entry: AccountEntry, previous: Account | undefined): void {
+  entry.account = previous
+}
+
+function restoreSlot(slot: Slot, previous: Uint8Array): void {
+  slot.value = previous
+}
+
+function restoreSlotDelta(entry: AccountEntry, previous: number): void {
+  entry.slotDelta = previous
+}
+
+function restoreTouched(entry: AccountEntry, previous: number): void {
+  entry.touchedIn = previous
+}
+
+function restoreWarm(item: AccountEntry | Slot, previous: number): void {
+  item.warmIn = previous
+}
+
+function restoreOpen(scope: TransactionScope): void {
+  scope.ended = false
+}
+
+function restoreTransient(
+  transient: Map<string, Uint8Array>,
+  { key, previous }: { readonly key: string; readonly previous: Uint8Array },
+): void {
+  transient.set(key, previous)
+}
+
+/** A slot that was first looked at behind the wipe was found empty: it is looked at anew. */
+function restoreWiped(
+  entry: AccountEntry,
+  { slotDelta, known }: { readonly slotDelta: number; readonly known: number },
+): void {
+  entry.wiped = false
+  entry.slotDelta = slotDelta
+  if (entry.slots === undefined) return
+  for (const key of [...entry.slots.keys()].slice(known)) entry.slots.delete(key)
+}
+
+function unmark(set: Set<AccountEntry>, entry: AccountEntry): void {
+  set.delete(entry)
+}
+
+function dropLast(list: unknown[]): void {
+  list.pop()
+}
+
+/**
+ * Which of a journal's accounts differ from the reader's, with the codes that they have of it.
+ * @param entries by address
+ * @param setCodes by hash: those set through the journal
+ */
+function accountChanges(
+  entries: ReadonlyMap<string, AccountEntry>,
+  setCodes: ReadonlyMap<string, Uint8Array>,
+  reader: Pick<StateReader, 'storageCount'>,
+): Pick<StateChanges, 'accounts' | 'codes'> {
+  const accounts: AccountChange[] = []
+  const codeKeys = new Set<string>()
+  // The strings' own order is that of the bytes.
+  for (const key of [...entries.keys()].sort()) {
+    const entry = entries.get(key)!
+    const wiped = entry.wiped && reader.storageCount(entry.address) > 0
+    const slots = changedSlots(entry, wiped)
+    if (!wiped && slots.length === 0 && equalAccounts(entry.base, entry.account)) continue
+    const { address, base: previous, account: current } = entry
+    accounts.push({ address, previous, current, wiped, slots })
+    if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
+  }
+  const codes = [...codeKeys]
+    .filter((key) => setCodes.has(key))
+    .sort()
+    .map((key) => ({ hash: keyBytes(key), code: setCodes.get(key)! }))
+  return { accounts, codes }
 }

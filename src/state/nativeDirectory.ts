@@ -26,7 +26,7 @@ interface Page {
 }
 
 /** Gives the bytes of a page; undefined or no bytes when there is none. */
-export type PageReader = (page: number) => Uint8Array | undefined
+type PageReader = (page: number) => Uint8Array | undefined
 
 /**
  * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down; pages are read as the walk reaches them.
@@ -73,7 +73,7 @@ function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boo
 }
 
 /** A raw key that came into the set or left it. */
-export interface DirectoryChange {
+interface DirectoryChange {
   readonly key: Uint8Array
   readonly present: boolean
 }

@@ -1,5 +1,5 @@
-import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
-import { compareKeys, type NativeChange } from './changes.ts'
+import { bytesKey, compareKeys, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import type { NativeChange } from './changes.ts'
 import type { StateReader } from './reader.ts'
 import { SortedKeys } from './sortedKeys.ts'
 import type { UndoLog } from './undoLog.ts'

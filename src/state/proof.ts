@@ -1,15 +1,41 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
-import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../primitives/hash.ts'
+import { bytesKey, concatBytes, EMPTY_BYTES, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { decodeRLP } from '../primitives/rlp.ts'
+import { HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import { decodeAccountLeaf } from './accountLeaf.ts'
-import type { StateHead } from './head.ts'
-import { checkHeight } from './stateAt.ts'
-import { nodeAt, parseNode } from './trieHistory.ts'
-import { nibbleAt } from './trieNode.ts'
-import { ACCOUNT_TRIE, storageTrie, trieNodeKey } from './triePath.ts'
-import { decodeString } from './trieRlp.ts'
-import type { AccountProof } from './view.ts'
+import { checkHeight, type StateHead } from './head.ts'
+import { decodeAccountLeaf } from './trie.ts'
+import {
+  ACCOUNT_TRIE,
+  createBranch,
+  decodeNode,
+  decodeNodeRecord,
+  encodeNode,
+  joinPath,
+  type NodeRecord,
+  nibbleAt,
+  referenceOf,
+  storageTrie,
+  type TrieNode,
+  trieHistoryPrefix,
+  trieNodeKey,
+} from './trieNode.ts'
+
+/** What `eth_getProof` returns, in bytes. */
+export interface AccountProof {
+  /** RLP nodes from the root */
+  readonly accountProof: readonly Uint8Array[]
+  readonly nonce: bigint
+  readonly balance: bigint
+  readonly codeHash: Hash
+  readonly storageRoot: Hash
+  readonly storageProofs: readonly {
+    readonly slot: Uint8Array
+    readonly value: Uint8Array
+    readonly proof: readonly Uint8Array[]
+  }[]
+}
 
 /** Gives the RLP of a trie's node at the first `depth` nibbles of `path`. */
 type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
@@ -37,8 +63,8 @@ export async function proofAt(
   const storageProofs: AccountProof['storageProofs'][number][] = []
   for (const slot of slots) {
     const found = await prove(read, storageTrie(address), bytesKey(keccak256(slot)))
-    const content = found.value === undefined ? EMPTY_BYTES : decodeString(found.value)
-    storageProofs.push({ slot, value: content, proof: found.nodes })
+    const value = found.value === undefined ? EMPTY_BYTES : decodeValue(found.value)
+    storageProofs.push({ slot, value, proof: found.nodes })
   }
   return {
     accountProof: nodes,
@@ -48,6 +74,13 @@ export async function proofAt(
     storageRoot: leaf?.storageRoot ?? EMPTY_TRIE_ROOT,
     storageProofs,
   }
+}
+
+/** A leaf of a storage trie holds the RLP of the slot's value. */
+function decodeValue(leaf: Uint8Array): Uint8Array {
+  const value = decodeRLP(leaf)
+  if (!(value instanceof Uint8Array)) throw new Error('a storage value is not a string')
+  return value
 }
 
 /** The nodes from the root towards `key` (those shorter than 32 bytes lie within their parents), and its value. */
@@ -76,4 +109,65 @@ async function prove(
     }
     depth += node.segment.length
   }
+}
+
+/*
+ * Former trie nodes. A record says what a path held before a block: no bytes for no node, a branch as the set of its
+ * children and its hash, a leaf or extension as its RLP. A whole branch is put together from its children's references at
+ * the height in question, which their own records (or, where they did not change since, their stored nodes) give.
+ */
+
+/**
+ * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when it
+ * had none there. `reader` is the present or a snapshot of it.
+ * @throws Error when the parts of a branch do not give its recorded hash
+ */
+async function nodeAt(
+  reader: DatabaseReader,
+  owner: Uint8Array,
+  path: string,
+  depth: number,
+  height: number,
+): Promise<Uint8Array | undefined> {
+  const recorded = await recordedAt(reader, owner, path, depth, height)
+  if (recorded === undefined || 'rlp' in recorded) return recorded?.rlp
+  const { mask, hash } = recorded
+  const branch = createBranch(0)
+  await Promise.all(
+    Array.from({ length: 16 }, async (_, nibble) => {
+      if ((mask & (1 << nibble)) === 0) return
+      const childPath = joinPath(path, depth, String.fromCharCode(nibble))
+      const child = await recordedAt(reader, owner, childPath, depth + 1, height)
+      if (child === undefined) throw new Error('a child of a former trie node is missing: the database is damaged')
+      branch.children[nibble] = 'rlp' in child ? referenceOf(child.rlp) : bytesKey(child.hash)
+    }),
+  )
+  const rlp = encodeNode(branch).slice()
+  if (!equalBytes(keccak256(rlp), hash)) throw new Error('a former trie node does not have its hash')
+  return rlp
+}
+
+/** The first record above `height` tells what was there at `height`; without one, what is there now was. */
+async function recordedAt(
+  reader: DatabaseReader,
+  owner: Uint8Array,
+  path: string,
+  depth: number,
+  height: number,
+): Promise<NodeRecord | undefined> {
+  const nodeKey = trieNodeKey(owner, path, depth)
+  const prefix = trieHistoryPrefix(nodeKey)
+  const range = {
+    start: concatBytes(prefix, heightBytes(height + 1)),
+    end: concatBytes(prefix, new Uint8Array(HEIGHT_BYTES).fill(0xff)),
+    limit: 1,
+  }
+  for await (const [, record] of reader.entries(range)) return decodeNodeRecord(record)
+  const rlp = reader.get(nodeKey)
+  return rlp && { rlp }
+}
+
+/** The node at `depth` nibbles of `path` with the references of its children. */
+function parseNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
+  return decodeNode(rlp, path, depth, undefined, 0)
 }

@@ -1,5 +1,6 @@
 import type { Address } from '../primitives/address.ts'
-import type { Hash } from '../primitives/hash.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 
 /** What the flat store holds of an account; the storage root lives in the trie only. */
 export interface Account {
@@ -8,6 +9,22 @@ export interface Account {
   readonly balance: bigint
   /** EMPTY_CODE_HASH for an account without code */
   readonly codeHash: Hash
+}
+
+/** An account that was just created. */
+export const NEW_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+
+/** EIP-161: absent, or nonce 0, balance 0 and no code. */
+export function isEmptyAccount(account: Account | undefined): boolean {
+  if (account === undefined) return true
+  return account.nonce === 0n && account.balance === 0n && equalBytes(account.codeHash, EMPTY_CODE_HASH)
+}
+
+/** Whether two accounts have the same fields, or both are absent. */
+export function equalAccounts(a: Account | undefined, b: Account | undefined): boolean {
+  if (a === b) return true
+  if (a === undefined || b === undefined) return false
+  return a.nonce === b.nonce && a.balance === b.balance && equalBytes(a.codeHash, b.codeHash)
 }
 
 /**
@@ -30,4 +47,16 @@ export interface StateReader {
    * for; see `NativeStore.range`.
    */
   nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse?: boolean): IterableIterator<Uint8Array>
+}
+
+/**
+ * The stored state could not be read: a failing disk, a damaged database, or a reader used after its time. No code that runs
+ * can cause it, so it must never become the outcome of a transaction.
+ */
+export class StateReadError extends Error {
+  override readonly name = 'StateReadError'
+
+  constructor(cause: unknown) {
+    super(`the state cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
 }

@@ -45,7 +45,7 @@ function lastOf(chunk: readonly string[]): string {
 }
 
 /** Index of the first element that is not below `key`. */
-export function lowerBound(sorted: readonly string[], key: string): number {
+function lowerBound(sorted: readonly string[], key: string): number {
   return lowerBoundOf(sorted, key, (element) => element)
 }
 

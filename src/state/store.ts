@@ -3,14 +3,12 @@ import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { DatabaseView, WritableDatabase } from '../storage/database.ts'
-import { BoundedCache } from './boundedCache.ts'
+import { BoundedCache, CodeCache } from './caches.ts'
 import type { StateChanges } from './changes.ts'
-import { CodeCache } from './codeCache.ts'
-import { type PreparedChanges, prepareChanges } from './flatChanges.ts'
-import { accountKey, codeKey, decodeAccount, encodeAccount, nativePageKey } from './flatCodec.ts'
-import { FlatReader } from './flatReader.ts'
-import { readStateHead, writeHead, writeOldestHeight } from './head.ts'
+import { accountKey, codeKey, decodeAccount, encodeAccount, FlatReader, nativePageKey } from './flatState.ts'
+import { readStateHead, writeOldestHeight, writeStateHead } from './head.ts'
 import { BlockHistory, dropBlock } from './history.ts'
+import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
 import { StateTrie, type TrieCommit } from './trie.ts'
 
@@ -188,7 +186,7 @@ export class StateStore {
     }
     if (history === undefined) writeOldestHeight(batch, height)
     else history.finish()
-    writeHead(batch, height, commit.root)
+    writeStateHead(batch, height, commit.root)
     return batch
   }
 

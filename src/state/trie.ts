@@ -1,15 +1,20 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
-import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
-import { encodeAccountLeaf, storageRootIn } from './accountLeaf.ts'
-import { compareKeys } from './changes.ts'
+import { bytesKey, bytesKeyOf, bytesToBigInt, compareKeys, writeBigInt } from '../primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, type Hash, keccak256, toHash } from '../primitives/hash.ts'
+import { decodeRLP, encodeRLP, writeHeader } from '../primitives/rlp.ts'
+import { WriteBatch } from '../storage/batch.ts'
+import { Column, HEIGHT_BYTES, writeHeight } from '../storage/columns.ts'
 import type { Account } from './reader.ts'
-import { countGenerations, evictBelow, generationToKeep } from './trieEviction.ts'
-import { TrieLog } from './trieLog.ts'
-import type { TrieNode } from './trieNode.ts'
-import { ACCOUNT_TRIE, storageTrie } from './triePath.ts'
-import { encodeString } from './trieRlp.ts'
-import { loadRoot, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
+import {
+  ACCOUNT_TRIE,
+  encodeNodeRecord,
+  NODE_KEY_BYTES,
+  storageTrie,
+  type TrieChild,
+  type TrieNode,
+} from './trieNode.ts'
+import { loadRoot, type TrieSink, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
+import { KeyList } from './varint.ts'
 
 /** An account whose leaf or storage changes. */
 export interface TrieAccountChange {
@@ -117,7 +122,7 @@ export class StateTrie {
 }
 
 function slotUpdate({ slot, current }: { slot: Uint8Array; current: Uint8Array }): TrieUpdate {
-  const value = current.length === 0 ? undefined : bytesKey(encodeString(current))
+  const value = current.length === 0 ? undefined : bytesKey(encodeRLP(current))
   return { key: bytesKey(keccak256(slot)), next: () => value }
 }
 
@@ -154,4 +159,122 @@ export function stateRootOf(
     changes.push({ address, current: account, slots: [...slots].map(([slot, current]) => ({ slot, current })) })
   }
   return new StateTrie(NO_NODES, 0).compute(changes).root
+}
+
+/** Nonce of 8 bytes, balance of 32, two hashes, a header of up to 3 bytes each. */
+const scratch = new Uint8Array(160)
+const HASH_ITEM = 33
+
+/**
+ * Value of an account's leaf in the state trie, as a string: RLP of [nonce, balance, storage root, code hash].
+ * @param storageRoot 32 bytes as a string
+ */
+export function encodeAccountLeaf({ nonce, balance, codeHash }: Account, storageRoot: string): string {
+  // The list of an account has more than 55 bytes and less than 256: its header takes two.
+  let at = writeInteger(2, nonce)
+  at = writeInteger(at, balance)
+  if (at > 2 + 9 + 33) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
+  scratch[at++] = 0xa0
+  for (let i = 0; i < 32; i++) scratch[at++] = storageRoot.charCodeAt(i)
+  scratch[at++] = 0xa0
+  for (let i = 0; i < 32; i++) scratch[at++] = codeHash[i]!
+  writeHeader(scratch, 0, 0xc0, at - 2)
+  return bytesKeyOf(scratch, 0, at)
+}
+
+/** Writes an integer's RLP and gives the position after it. */
+function writeInteger(at: number, value: bigint): number {
+  const end = writeBigInt(scratch, at + 1, value)
+  const length = end - at - 1
+  if (length === 1 && scratch[at + 1]! < 0x80) {
+    scratch[at] = scratch[at + 1]!
+    return at + 1
+  }
+  scratch[at] = 0x80 + length
+  return end
+}
+
+/** The storage root, as a string, in a leaf that {@link encodeAccountLeaf} made. */
+export function storageRootIn(leaf: string): string {
+  return leaf.slice(leaf.length - HASH_ITEM - 32, leaf.length - HASH_ITEM)
+}
+
+/** @throws Error when `leaf` is not such a value */
+export function decodeAccountLeaf(leaf: Uint8Array): { account: Account; storageRoot: Hash } {
+  const items = decodeRLP(leaf)
+  if (items instanceof Uint8Array || items.length !== 4 || !items.every((item) => item instanceof Uint8Array)) {
+    throw new Error('not an account leaf')
+  }
+  const [nonce, balance, storageRoot, codeHash] = items as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+  return {
+    account: { nonce: bytesToBigInt(nonce), balance: bytesToBigInt(balance), codeHash: toHash(codeHash) },
+    storageRoot: toHash(storageRoot),
+  }
+}
+
+/** The changes of one block to the stored nodes of all tries, ready for its batch, with the history of them. */
+class TrieLog implements TrieSink {
+  readonly batch = new WriteBatch()
+  /** keys of the nodes that changed; empty without a history */
+  readonly keys = new KeyList()
+  readonly #height: number | undefined
+  readonly #historyKey = new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES)
+
+  /** @param height of the block; undefined when no history is kept of it */
+  constructor(height: number | undefined) {
+    this.#height = height
+  }
+
+  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void {
+    if (current === undefined) this.batch.del(key)
+    else this.batch.put(key, current)
+    if (this.#height === undefined) return
+    const out = this.#historyKey
+    const { length } = key
+    out[0] = Column.trieHistory
+    for (let i = 1; i < length; i++) out[i] = key[i]!
+    writeHeight(out, length, this.#height)
+    this.batch.put(out.subarray(0, length + HEIGHT_BYTES), encodeNodeRecord(previous))
+    this.keys.add(key)
+  }
+}
+
+/** How many nodes of each generation are in memory under `root`. */
+function countGenerations(root: TrieNode, counts: Map<number, number>): void {
+  counts.set(root.usedAt, (counts.get(root.usedAt) ?? 0) + 1)
+  if (root.kind === 'branch') {
+    for (const child of root.children) if (typeof child === 'object') countGenerations(child, counts)
+  } else if (root.kind === 'extension' && typeof root.child === 'object') {
+    countGenerations(root.child, counts)
+  }
+}
+
+/** The lowest generation such that it and the newer ones hold at most `limit` nodes; above all when the newest is too big. */
+function generationToKeep(counts: ReadonlyMap<number, number>, limit: number): number {
+  let kept = 0
+  let lowest = Number.POSITIVE_INFINITY
+  for (const [generation, count] of [...counts].sort((a, b) => b[0] - a[0])) {
+    kept += count
+    if (kept > limit) break
+    lowest = generation
+  }
+  return lowest
+}
+
+/** Lets go of the nodes below `node` that were last used before `generation`; their references remain. */
+function evictBelow(node: TrieNode, generation: number): void {
+  if (node.kind === 'branch') {
+    for (let i = 0; i < 16; i++) node.children[i] = evicted(node.children[i], generation)
+  } else if (node.kind === 'extension') {
+    node.child = evicted(node.child, generation)
+  }
+}
+
+function evicted<Child extends TrieChild | undefined>(child: Child, generation: number): Child | string {
+  if (typeof child !== 'object') return child
+  if (child.usedAt >= generation || child.ref === undefined) {
+    evictBelow(child, generation)
+    return child
+  }
+  return child.ref
 }

@@ -1,6 +1,8 @@
+import type { Address } from '../primitives/address.ts'
 import { bytesKey, bytesKeyOf, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
-import { decodeItem, encodeHeader, headerLength } from './trieRlp.ts'
+import { headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
+import { Column } from '../storage/columns.ts'
 
 /**
  * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its
@@ -69,7 +71,7 @@ export function copyBranch(branch: BranchNode, usedAt: number): BranchNode {
 }
 
 /** Bit i is set when child i exists. */
-export function childMask({ children }: BranchNode): number {
+function childMask({ children }: BranchNode): number {
   let mask = 0
   for (let i = 0; i < 16; i++) if (children[i] !== undefined) mask |= 1 << i
   return mask
@@ -101,11 +103,11 @@ export function decodeNode(
   ref: string | undefined,
   usedAt: number,
 ): TrieNode {
-  const list = decodeItem(rlp, 0)
+  const list = itemAt(rlp, 0)
   if (!list.isList || list.end !== rlp.length) throw new Error('not a trie node')
   const items: string[] = []
   for (let at = list.start; at < list.end; ) {
-    const item = decodeItem(rlp, at)
+    const item = itemAt(rlp, at)
     // Contents of strings, whole RLP of lists (embedded nodes).
     items.push(bytesKeyOf(rlp, item.isList ? at : item.start, item.end))
     at = item.end
@@ -168,7 +170,7 @@ function encodeBranch({ children }: BranchNode): Uint8Array {
   }
   const length = headerLength(payload) + payload
   const out = room(length)
-  let at = encodeHeader(out, 0, payload, 0xc0)
+  let at = writeHeader(out, 0, 0xc0, payload)
   for (let i = 0; i < 16; i++) {
     const child = children[i]
     if (child === undefined) out[at++] = 0x80
@@ -186,11 +188,11 @@ function encodeLeaf({ key, depth, value }: LeafNode): Uint8Array {
   const payload = pathLength + (isByte ? 1 : headerLength(value.length) + value.length)
   const length = headerLength(payload) + payload
   const out = room(length)
-  let at = encodeHeader(out, 0, payload, 0xc0)
+  let at = writeHeader(out, 0, 0xc0, payload)
   if (pathBytes > 1) out[at++] = 0x80 + pathBytes
   out[at++] = depth & 1 ? 0x30 | nibbleAt(key, depth) : 0x20
   for (let i = (depth + 1) >> 1; i < 32; i++) out[at++] = key.charCodeAt(i)
-  if (!isByte) at = encodeHeader(out, at, value.length, 0x80)
+  if (!isByte) at = writeHeader(out, at, 0x80, value.length)
   writeText(out, at, value)
   return out.subarray(0, length)
 }
@@ -202,7 +204,7 @@ function encodeExtension({ segment, child }: ExtensionNode): Uint8Array {
   const payload = pathLength + (ref.length === 32 ? 33 : ref.length)
   const length = headerLength(payload) + payload
   const out = room(length)
-  let at = encodeHeader(out, 0, payload, 0xc0)
+  let at = writeHeader(out, 0, 0xc0, payload)
   if (pathBytes > 1) out[at++] = 0x80 + pathBytes
   const odd = segment.length & 1
   out[at++] = odd ? 0x10 | segment.charCodeAt(0) : 0
@@ -249,4 +251,56 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
   if (record.length === 0) return undefined
   if (record[0] !== BRANCH) return { rlp: record }
   return { mask: (record[1]! << 8) | record[2]!, hash: record.subarray(3) }
+}
+
+/** Owner part of trie keys: the account trie, or the storage trie of one account. */
+export const ACCOUNT_TRIE: Uint8Array = Uint8Array.of(0)
+
+export function storageTrie(address: Address): Uint8Array {
+  const owner = new Uint8Array(21)
+  owner[0] = 1
+  owner.set(address, 1)
+  return owner
+}
+
+/** Bytes of the longest node key. */
+export const NODE_KEY_BYTES = 2 + 21 + 32
+
+/**
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
+ * owner ‖ depth ‖ packed nibbles. The depth in front makes siblings neighbours and no key a prefix of another.
+ */
+export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
+  out[0] = Column.trieNode
+  let at = 1
+  for (let i = 0; i < owner.length; i++) out[at++] = owner[i]!
+  out[at++] = depth
+  const bytes = (depth + 1) >> 1
+  for (let i = 0; i < bytes; i++) out[at++] = path[i]!
+  if (depth & 1) out[at - 1]! &= 0xf0
+  return at
+}
+
+/** The key that {@link writeNodeKey} writes, in its own memory; `path` is 32 bytes as a string. */
+export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uint8Array {
+  const out = new Uint8Array(NODE_KEY_BYTES)
+  return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
+}
+
+/** Writes the bytes of the first `depth` nibbles of a path given as a string (and maybe half a byte more). */
+export function setPath(out: Uint8Array, path: string, depth: number): Uint8Array {
+  for (let i = (depth + 1) >> 1; i-- > 0; ) out[i] = path.charCodeAt(i)
+  return out
+}
+
+export function setNibble(path: Uint8Array, index: number, nibble: number): void {
+  const byte = path[index >> 1]!
+  path[index >> 1] = (index & 1) === 0 ? (byte & 0x0f) | (nibble << 4) : (byte & 0xf0) | nibble
+}
+
+/** Key of a node's history record of block `height`, without the height. */
+export function trieHistoryPrefix(nodeKey: Uint8Array): Uint8Array {
+  const key = new Uint8Array(nodeKey)
+  key[0] = Column.trieHistory
+  return key
 }

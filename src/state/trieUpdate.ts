@@ -1,6 +1,5 @@
-import { bytesKey, keyBytes } from '../primitives/bytes.ts'
+import { bytesKey, compareKeys, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
-import { compareKeys } from './changes.ts'
 import {
   type BranchNode,
   copyBranch,
@@ -12,12 +11,15 @@ import {
   encodeNode,
   joinPath,
   type LeafNode,
+  NODE_KEY_BYTES,
   nibbleAt,
   referenceOf,
   segmentOf,
+  setNibble,
+  setPath,
   type TrieNode,
+  writeNodeKey,
 } from './trieNode.ts'
-import { NODE_KEY_BYTES, setNibble, setPath, writeNodeKey } from './triePath.ts'
 
 /** A changed key of a trie. Keys and values are bytes as strings (`bytesKey`). */
 export interface TrieUpdate {

@@ -1,35 +1,14 @@
-import type { ChainReader } from '../chain/store.ts'
+import { type BlockCache, type ChainReader, createBlockCache, openChainReader } from '../chain/store.ts'
 import type { Address } from '../primitives/address.ts'
-import type { Hash } from '../primitives/hash.ts'
+import { concatBytes } from '../primitives/bytes.ts'
+import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
+import type { DatabaseReader, KeyReader } from '../storage/database.ts'
+import { CodeCache, HeadCache } from './caches.ts'
+import { accountKey, FlatReader } from './flatState.ts'
+import { checkHeight, readStateHead, type StateHead } from './head.ts'
+import { valueAt } from './history.ts'
+import { type AccountProof, proofAt } from './proof.ts'
 import type { StateReader } from './reader.ts'
-
-/** What `eth_getProof` returns, in bytes. */
-export interface AccountProof {
-  /** RLP nodes from the root */
-  readonly accountProof: readonly Uint8Array[]
-  readonly nonce: bigint
-  readonly balance: bigint
-  readonly codeHash: Hash
-  readonly storageRoot: Hash
-  readonly storageProofs: readonly {
-    readonly slot: Uint8Array
-    readonly value: Uint8Array
-    readonly proof: readonly Uint8Array[]
-  }[]
-}
-
-/** A state older than the pruning window. */
-export class StateUnavailable extends Error {
-  override readonly name = 'StateUnavailable'
-  readonly height: number
-  readonly oldestHeight: number
-
-  constructor(height: number, oldestHeight: number) {
-    super(`historical state of block ${height} is not available: the oldest block with state is ${oldestHeight}`)
-    this.height = height
-    this.oldestHeight = oldestHeight
-  }
-}
 
 /** Blocks and state as of one published head: everything that one RPC request reads is consistent. */
 export interface NodeView {
@@ -42,4 +21,69 @@ export interface NodeView {
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /** @throws StateUnavailable below the pruning window */
   proofAt(height: number, address: Address, slots: readonly Uint8Array[]): Promise<AccountProof>
+}
+
+/** What the views of one thread share. */
+export interface ViewCaches extends StateCaches {
+  readonly blocks: BlockCache
+}
+
+export function createViewCaches(): ViewCaches {
+  return { ...createStateCaches(), blocks: createBlockCache() }
+}
+
+/**
+ * Blocks and state as of `snapshot`, which must stay open as long as the view is used.
+ * @throws Error when the database holds no chain
+ */
+export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView {
+  const head = readStateHead(snapshot)
+  if (head === undefined) throw new Error('the database holds no state')
+  return {
+    chain: openChainReader(snapshot, caches.blocks),
+    oldestState: head.oldestHeight,
+    stateAt: (height) => openStateAt(snapshot, caches, head, height),
+    accounts: (options = {}) => walkAccounts(snapshot, options),
+    proofAt: (height, address, slots) => proofAt(snapshot, head, height, address, slots),
+  }
+}
+
+export interface StateCaches {
+  readonly codes: CodeCache
+  /** entries at the head */
+  readonly head: HeadCache
+}
+
+export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20): StateCaches {
+  return { codes: new CodeCache(codeBytes), head: new HeadCache(headBytes) }
+}
+
+/**
+ * The state after block `height`, for any thread. `snapshot` is one of the database with the head record `head` (see
+ * `readStateHead`) and must stay open; `caches` may be shared by all readers of a thread.
+ * @throws StateUnavailable below the window that is kept
+ */
+export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: StateHead, height: number): StateReader {
+  checkHeight(head, height)
+  return new FlatReader({
+    value:
+      height === head.height
+        ? (key) => caches.head.get(snapshot, height, key)
+        : (key) => valueAt(snapshot, key, height),
+    code: (hash) => caches.codes.get(snapshot, hash),
+  })
+}
+
+const ACCOUNTS = columnKey(Column.account)
+
+/** See `NodeView.accounts`. */
+export async function* walkAccounts(
+  db: Pick<DatabaseReader, 'entries'>,
+  { start, reverse = false }: { readonly start?: Address; readonly reverse?: boolean },
+): AsyncIterable<Address> {
+  const from = start && accountKey(start)
+  const range = reverse
+    ? { start: ACCOUNTS, end: from ? concatBytes(from, Uint8Array.of(0)) : prefixEnd(ACCOUNTS), reverse }
+    : { start: from ?? ACCOUNTS, end: prefixEnd(ACCOUNTS) }
+  for await (const [key] of db.entries(range)) yield key.slice(ACCOUNTS.length)
 }

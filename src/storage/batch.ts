@@ -1,5 +1,5 @@
 /** Reads the operations of a batch in the order in which they were added; no value: a delete. */
-export type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
+type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
 /** Arrays that operations are copied into: each of a block's is larger than the one before, up to the last size. */
 const FIRST_SLAB_BYTES = 1 << 12

@@ -1,65 +1,69 @@
 /**
- * Every column of db/: a one-byte prefix of the key, with `key -> value`. Heights in keys are 6 bytes, big-endian, so that
- * ranges sort by height. A prefix is never used again for something else.
+ * All columns of db/, and the only list of them: a column is the first byte of a key, and each line says `rest of the key ->
+ * value`. ‖ joins bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A number is never used
+ * again for something else, not even when its column is gone.
  */
 export const Column = {
-  // State at the head, and codes of all heights (src/state)
-  /** address -> nonce, balance and code hash (src/state/flatCodec.ts) */
+  // The state at the head, and contract codes of all heights (src/state/flatState.ts)
+  /** address -> nonce, balance and code hash */
   account: 0x01,
-  /** address ‖ slot -> value, minimal big-endian bytes */
+  /** address ‖ slot (32 bytes) -> value, minimal big-endian bytes */
   slot: 0x02,
   /** address -> number of slots that are set, minimal big-endian bytes */
   slotCount: 0x03,
   /** raw key of a native module -> value */
   native: 0x04,
-  /** page number (4 bytes) -> page of the directory of native keys */
+  /** page number (4 bytes) -> page of the directory of native keys (src/state/nativeDirectory.ts) */
   nativePage: 0x05,
   /** code hash -> code */
   code: 0x06,
-  /** 0x00 or 0x01 ‖ address, then nibble path -> RLP of the trie node */
+  /** 0x00, or 0x01 ‖ address of a storage trie; ‖ depth (1 byte) ‖ nibbles of the path, packed -> RLP of the trie node */
   trieNode: 0x07,
 
-  // History of the state (src/state/history.ts)
-  /** flat key (with its column) -> newest part of the list of its changes (src/state/changeIndex.ts) */
+  // The history of the state (src/state/history.ts; of trie nodes src/state/proof.ts)
+  /** key of an entry, with its column -> its newest changes, and the names of the shards with older ones */
   changeIndex: 0x11,
-  /** level ‖ flat key (with its column) ‖ last height -> up to 16 changes of that list, or the last heights of 256 parts */
+  /** level ‖ key of an entry, with its column ‖ last height -> up to 16 of its changes, or up to 256 names of shards */
   changeShard: 0x12,
-  /** trie key ‖ height -> node before that block, branches as child mask and hash; no bytes: absent */
+  /** key of a trie node, without its column ‖ height -> the node before that block; no bytes: it was absent */
   trieHistory: 0x13,
-  /** height -> keys in the two histories that the block wrote */
+  /** height -> keys of all entries and trie nodes that the block changed */
   blockChanges: 0x14,
-  /** name -> head and oldest height of the state */
+  /** `head` -> height ‖ state root; `oldest` -> lowest height whose state is kept */
   stateMeta: 0x15,
 
-  // Blocks, receipts and indexes (src/chain/store.ts)
+  // Blocks (src/chain/writeBlock.ts)
   /** height -> RLP of the Ethereum header */
   header: 0x20,
   /** Ethereum block hash -> height */
   blockHash: 0x21,
-  /** height -> consensus block (protobuf): header, data.txs, evidence, last commit */
+  /** height -> consensus block, protobuf: header, data.txs, evidence, last commit */
   consensusBlock: 0x22,
-  /** height -> how the entries of data.txs fared (src/chain/blockRecord.ts); absent for a block without entries and events */
+  /** height -> results of data.txs and events (src/chain/storedResults.ts); absent for a block without entries and events */
   results: 0x23,
-  /** transaction hash -> height, index in the Ethereum block (4 bytes) */
+  /** hash of an EVM transaction -> height ‖ index in the Ethereum block (4 bytes) */
   transaction: 0x24,
-  /** log term (9 bytes; src/chain/logIndex.ts) ‖ height -> no bytes */
+  /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes */
   logTerm: 0x25,
-  /** sha256 of a native transaction that started -> height, position in data.txs (4 bytes) */
-  nativeTransaction: 0x2b,
-  /** event term (7 bytes; src/chain/eventIndex.ts) ‖ height -> no bytes */
-  eventTerm: 0x2c,
-  /** name -> head record, oldest block, genesis hash */
+  /**
+   * `head` -> head record; `oldest` -> lowest height whose transactions and receipts are kept; `genesis` -> genesis hash;
+   * `format` -> version of what this table describes (both src/app/openChain.ts)
+   */
   chainMeta: 0x26,
-  /** first 8 bytes of the consensus header's hash -> height */
+  /** first 8 bytes of a consensus header's hash -> height */
   consensusHash: 0x2a,
+  /** sha256 of a native transaction that started -> height ‖ position in data.txs (4 bytes) */
+  nativeTransaction: 0x2b,
+  /** event term (7 bytes, src/chain/eventIndex.ts) ‖ height -> no bytes */
+  eventTerm: 0x2c,
 
   // Validator sets (src/chain/validatorRecords.ts)
   /** header.validators_hash -> public keys and powers, in the set's order */
   validatorSet: 0x27,
-  /** height -> the set's hash, its proposer and priorities; only where it can't be computed from a height before */
-  validatorRanks: 0x28,
-  /** height / 64 -> which of the 64 heights have an entry in `validatorRanks`, one byte each */
-  validatorRanksIndex: 0x29,
+  /** height -> hash of the set, its proposer and priorities; only where they do not follow from an earlier height */
+  proposerPriorities: 0x28,
+  /** height / 64 -> which of these 64 heights have a record in `proposerPriorities`, one byte each */
+  proposerPrioritiesIndex: 0x29,
 } as const
 
 export type Column = (typeof Column)[keyof typeof Column]

@@ -13,9 +13,13 @@ export interface KeyRange {
   readonly limit?: number
 }
 
-/** What reads need: a database's present or a snapshot of it. */
-export interface DatabaseReader {
+/** Looks up single keys. */
+export interface KeyReader {
   get(key: Uint8Array): Uint8Array | undefined
+}
+
+/** What reads need: a database's present or a snapshot of it. */
+export interface DatabaseReader extends KeyReader {
   /** Entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }

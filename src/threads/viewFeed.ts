@@ -1,6 +1,5 @@
 import { BroadcastChannel } from 'node:worker_threads'
-import { createViewCaches, openView } from '../state/openView.ts'
-import type { NodeView } from '../state/view.ts'
+import { createViewCaches, type NodeView, openView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
 import { getPublishedHeight, type PublishedHeight } from './sharedMemory.ts'
 

@@ -14,8 +14,8 @@ import { type Hash, keccak256 } from '../../src/primitives/hash.ts'
 import { DecodingError, encodeRLP } from '../../src/primitives/rlp.ts'
 import type { StateChanges } from '../../src/state/changes.ts'
 import { Journal } from '../../src/state/journal.ts'
-import { MemoryStateReader } from '../../src/state/memoryReader.ts'
 import { StateTrie, type TrieAccountChange } from '../../src/state/trie.ts'
+import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 import type { StateTest, StateTestCase, StateTestPost, StateTestTransaction } from './stateTestCases.ts'
 
 const CHAIN_ID = 1n

@@ -3,7 +3,7 @@ import type { AccessListItem } from '../../src/chain/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Hash } from '../../src/primitives/hash.ts'
-import { MemoryStateReader } from '../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 
 /** An account of the state before. */
 export interface FuzzAccount {

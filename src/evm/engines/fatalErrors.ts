@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { StateReadError } from '../../state/stateReadError.ts'
+import { StateReadError } from '../../state/reader.ts'
 import { ExecutionTimeout } from '../engine.ts'
 
 /** V8's messages where the memory or the stack of this machine run out; another machine may have enough. */

@@ -9,7 +9,7 @@ import { advanceState, type ConsensusState } from '../../../src/consensus/consen
 import { getEvidence, isCommitted } from '../../../src/modules/evidence/evidence.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
-import { createViewCaches, openView } from '../../../src/state/openView.ts'
+import { createViewCaches, openView } from '../../../src/state/view.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { setPower } from '../modules/staking/setPower.ts'

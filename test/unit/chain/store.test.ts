@@ -8,7 +8,7 @@ import { ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
 import { logsBloom } from '../../../src/chain/receipt.ts'
 import { createBlockCache, openChainReader } from '../../../src/chain/store.ts'
 import { decodeTransaction } from '../../../src/chain/transaction.ts'
-import { writeBlock, writeHead } from '../../../src/chain/writeBlock.ts'
+import { writeBlock, writeHeadRecord } from '../../../src/chain/writeBlock.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
@@ -51,7 +51,7 @@ describe('block cache', () => {
         events: NO_BLOCK_EVENTS,
       })
     }
-    writeHead(batch, { height: blocks - 1, decided: undefined, resultsHash: ZERO_HASH })
+    writeHeadRecord(batch, { height: blocks - 1, decided: undefined, resultsHash: ZERO_HASH })
     await database.write(batch, { sync: false })
   }
 

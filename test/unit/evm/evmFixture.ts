@@ -6,7 +6,7 @@ import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
 import type { CallMessage, TransitionContext } from '../../../src/evm/transition.ts'
 import { bytesKey, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 import { productionEngine } from './productionEngine.ts'
 
 /** Both engines, which must not differ in anything. */

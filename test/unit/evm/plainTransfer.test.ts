@@ -7,7 +7,7 @@ import { applyCall, type CallMessage, type TransitionContext } from '../../../sr
 import type { Address } from '../../../src/primitives/address.ts'
 import { EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Journal } from '../../../src/state/journal.ts'
-import type { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import type { MemoryStateReader } from '../state/memoryReader.ts'
 import { COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from './evmFixture.ts'
 
 const ABSENT = hexToBytes('0x5555555555555555555555555555555555555555')

@@ -3,7 +3,7 @@ import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
 import { applyBlockStart, BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemCalls.ts'
 import { applyCall } from '../../../src/evm/transition.ts'
 import { bigIntToBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 import { BLOCK, contextOn, SENDER, stateWith } from './evmFixture.ts'
 
 const parentHash = new Uint8Array(32).fill(0xaa)

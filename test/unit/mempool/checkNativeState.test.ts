@@ -7,7 +7,6 @@ import { createMessageTable } from '../../../src/modules/message.ts'
 import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../src/modules/tx/decodeNativeTransaction.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -15,6 +14,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../native/signTransaction.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

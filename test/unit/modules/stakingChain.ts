@@ -22,7 +22,7 @@ import { type Decimal, decimalOf, ONE } from '../../../src/primitives/decimal.ts
 import { sha256 } from '../../../src/primitives/hash.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 
 export const COIN = 10n ** 18n
 export const BLOCK_MS = 400

@@ -9,8 +9,8 @@ import { precompileTable } from '../../../src/precompiles/registry.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 
 export const TOKEN: Hex = bytesToHex(NATIVE_TOKEN_ADDRESS)
 export const CHAIN_ID = 76287n

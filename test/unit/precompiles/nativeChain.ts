@@ -28,8 +28,8 @@ import { type Address, BECH32_OPERATOR, toBech32 } from '../../../src/primitives
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 import { hexLogs } from './memoryChain.ts'
 
 export const COIN = 10n ** 18n

@@ -27,7 +27,7 @@ import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { moduleAddress, toAddress } from '../../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 import { nativeTokenAbi as abi } from './nativeTokenAbi.ts'
 
 const TOKEN = getAddress(bytesToHex(NATIVE_TOKEN_ADDRESS))

@@ -1,11 +1,14 @@
 import { RLP } from '@ethereumjs/rlp'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import {
+  DecodingError,
+  decodeRLP,
   encodeRLP,
   encodeRLPList,
   enterList,
+  itemAt,
   leaveList,
   openRLP,
   type RLPInput,
@@ -39,6 +42,101 @@ describe('encodeRLP', () => {
       const input = [new Uint8Array(length).fill(1)]
       expect(encodeRLP(input)).toEqual(RLP.encode(input))
     }
+  })
+
+  it('writes single low bytes as themselves, in an array of their own', () => {
+    const low = Uint8Array.of(0x7f)
+    expect(encodeRLP(low)).toEqual(Uint8Array.of(0x7f))
+    expect(encodeRLP(low)).not.toBe(low)
+    expect(encodeRLP(Uint8Array.of(0x80))).toEqual(Uint8Array.of(0x81, 0x80))
+    expect(encodeRLP(EMPTY_BYTES)).toEqual(Uint8Array.of(0x80))
+  })
+})
+
+describe('decodeRLP', () => {
+  /** What @ethereumjs/rlp makes of the bytes; undefined when it refuses them. */
+  const secondOpinion = (bytes: Uint8Array): unknown => {
+    try {
+      return RLP.decode(bytes)
+    } catch {
+      return undefined
+    }
+  }
+  const ours = (bytes: Uint8Array): unknown => {
+    try {
+      return decodeRLP(bytes)
+    } catch (error) {
+      expect(error).toBeInstanceOf(DecodingError)
+      return undefined
+    }
+  }
+
+  it('reads lists of strings as they were written', () => {
+    const strings = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 })
+    fc.assert(
+      fc.property(strings, (items) => {
+        expect(decodeRLP(encodeRLP(items))).toEqual(items)
+      }),
+    )
+  })
+
+  it('reads what was written as @ethereumjs/rlp does', () => {
+    fc.assert(
+      fc.property(tree, (input) => {
+        const bytes = encodeRLP(input)
+        const decoded = decodeRLP(bytes)
+        expect(decoded).toEqual(RLP.decode(bytes))
+        expect(encodeRLP(decoded)).toEqual(bytes)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('takes and refuses changed bytes as @ethereumjs/rlp does', () => {
+    const change = fc.record({ at: fc.nat(), to: fc.integer({ min: 0, max: 255 }), cut: fc.nat(3) })
+    fc.assert(
+      fc.property(tree, change, (input, { at, to, cut }) => {
+        const bytes = encodeRLP(input)
+        bytes[at % bytes.length] = to
+        const changed = bytes.subarray(0, Math.max(1, bytes.length - cut))
+        expect(ours(changed)).toEqual(secondOpinion(changed))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('takes and refuses any few bytes as @ethereumjs/rlp does', () => {
+    const byte = fc.oneof(fc.constantFrom(0, 1, 0x7f, 0x80, 0x81, 0xb8, 0xb9, 0xc0, 0xc1, 0xf8, 0xf9), fc.nat(255))
+    fc.assert(
+      fc.property(fc.array(byte, { minLength: 1, maxLength: 8 }), (items) => {
+        const bytes = Uint8Array.from(items)
+        expect(ours(bytes)).toEqual(secondOpinion(bytes))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('refuses no bytes, of which @ethereumjs/rlp makes an empty string', () => {
+    expect(() => decodeRLP(EMPTY_BYTES)).toThrow('EOF')
+  })
+
+  it('copies byte strings', () => {
+    const bytes = encodeRLP([Uint8Array.of(1, 2, 3)])
+    const [item] = decodeRLP(bytes) as [Uint8Array]
+    bytes.fill(0)
+    expect(item).toEqual(Uint8Array.of(1, 2, 3))
+    expect(item.buffer.byteLength).toBe(3)
+  })
+})
+
+describe('itemAt', () => {
+  it.each([
+    ['no bytes', []],
+    ['a string beyond the end', [0x83, 1, 2]],
+    ['a long length beyond the end', [0xb8]],
+    ['a length of many bytes', [0xbf, 255, 255, 255, 255, 255, 255, 255, 255]],
+  ])('refuses %s', (_, bytes) => {
+    expect(() => itemAt(Uint8Array.from(bytes), 0)).toThrow('too early')
   })
 })
 

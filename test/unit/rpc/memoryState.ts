@@ -4,8 +4,8 @@ import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../../../src/primitives/hash.ts'
 import { encodeRLP } from '../../../src/primitives/rlp.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
-import type { AccountProof } from '../../../src/state/view.ts'
+import type { AccountProof } from '../../../src/state/proof.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 
 /** The state after `changes` were applied in order, from nothing. */
 export function stateAfter(changes: readonly StateChanges[]): MemoryStateReader {

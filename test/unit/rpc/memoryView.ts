@@ -1,6 +1,7 @@
 import { compareBytes } from '../../../src/primitives/bytes.ts'
-import type { MemoryStateReader } from '../../../src/state/memoryReader.ts'
-import { type NodeView, StateUnavailable } from '../../../src/state/view.ts'
+import { StateUnavailable } from '../../../src/state/head.ts'
+import type { NodeView } from '../../../src/state/view.ts'
+import type { MemoryStateReader } from '../state/memoryReader.ts'
 import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
 import { memoryProof } from './memoryState.ts'
 

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
+import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, keccak256 } from '../../../src/primitives/hash.ts'
-import { decodeAccountLeaf, encodeAccountLeaf, storageRootIn } from '../../../src/state/accountLeaf.ts'
-import { BoundedCache } from '../../../src/state/boundedCache.ts'
-import { decodeAccount, encodeAccount } from '../../../src/state/flatCodec.ts'
-import { decodeItem, decodeList, encodeList, encodeString } from '../../../src/state/trieRlp.ts'
+import { BoundedCache } from '../../../src/state/caches.ts'
+import { decodeAccount, encodeAccount } from '../../../src/state/flatState.ts'
+import { decodeAccountLeaf, encodeAccountLeaf, storageRootIn } from '../../../src/state/trie.ts'
 import { ByteWriter, decodeAscending, VarintReader, writeAscending } from '../../../src/state/varint.ts'
 
 const account = fc.record({
@@ -27,30 +26,6 @@ describe('codecs', () => {
     )
     expect(decodeAccount(encodeAccount(undefined))).toBeUndefined()
     expect(encodeAccount({ nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }).length).toBe(1)
-  })
-
-  it('read RLP lists of strings as they were written', () => {
-    const strings = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 })
-    fc.assert(
-      fc.property(strings, (items) => {
-        expect(decodeList(encodeList(items))).toEqual(items)
-      }),
-    )
-  })
-
-  it.each([
-    ['no bytes', []],
-    ['a string beyond the end', [0x83, 1, 2]],
-    ['a long length beyond the end', [0xb8]],
-    ['a length of many bytes', [0xbf, 255, 255, 255, 255, 255, 255, 255, 255]],
-  ])('refuse %s', (_, bytes) => {
-    expect(() => decodeItem(Uint8Array.from(bytes), 0)).toThrow('too early')
-  })
-
-  it('write single low bytes as themselves', () => {
-    expect(encodeString(Uint8Array.of(0x7f))).toEqual(Uint8Array.of(0x7f))
-    expect(encodeString(Uint8Array.of(0x80))).toEqual(Uint8Array.of(0x81, 0x80))
-    expect(encodeString(EMPTY_BYTES)).toEqual(Uint8Array.of(0x80))
   })
 
   it('read ascending numbers as they were written', () => {

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { bytesKey, compareKeys, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
-import { compareKeys } from '../../../src/state/changes.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from './memoryReader.ts'
 import { ModelWorld, slotKey } from './modelWorld.ts'
 
 const addresses = [1, 2, 9, 200, 201].map((last) => new Uint8Array(20).fill(last))

@@ -1,5 +1,5 @@
 import { bytesKey, EMPTY_BYTES, keyBytes, stripZeros } from '../../../src/primitives/bytes.ts'
-import type { MemoryStateReader } from '../../../src/state/memoryReader.ts'
+import type { MemoryStateReader } from './memoryReader.ts'
 
 interface ModelState {
   accounts: Map<string, { nonce: bigint; balance: bigint; code: string }>

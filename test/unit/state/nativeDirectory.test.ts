@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
-import { compareKeys } from '../../../src/state/changes.ts'
+import { bytesKey, compareKeys, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
 import { updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
 import { createRandom } from './randomChain.ts'
 

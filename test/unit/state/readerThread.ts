@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readStateHead } from '../../../src/state/head.ts'
-import { createStateCaches, openStateAt } from '../../../src/state/stateAt.ts'
+import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { describeState } from './randomChain.ts'
 

@@ -1,10 +1,8 @@
 import { createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
-import { compareKeys } from '../../../src/state/changes.ts'
-import type { TrieNode } from '../../../src/state/trieNode.ts'
-import { ACCOUNT_TRIE } from '../../../src/state/triePath.ts'
+import { bytesKey, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
+import { ACCOUNT_TRIE, type TrieNode } from '../../../src/state/trieNode.ts'
 import { loadRoot, type TrieResult, type TrieSink, updateTrie } from '../../../src/state/trieUpdate.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */

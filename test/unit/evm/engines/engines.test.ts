@@ -4,8 +4,8 @@ import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../src/evm/precompile.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../../src/evm/transition.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import type { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
-import { StateReadError } from '../../../../src/state/stateReadError.ts'
+import { StateReadError } from '../../../../src/state/reader.ts'
+import type { MemoryStateReader } from '../../state/memoryReader.ts'
 import { BLOCK, CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from '../evmFixture.ts'
 
 const NATIVE = hexToBytes('0x0000000000000000000000000000000000000900')

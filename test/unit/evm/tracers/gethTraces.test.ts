@@ -14,7 +14,7 @@ import { tracerByName } from '../../../../src/evm/tracers/tracerByName.ts'
 import { applyTransaction } from '../../../../src/evm/transition.ts'
 import { hexToBytes, padLeft, stripZeros } from '../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { ENGINES } from '../evmFixture.ts'
 
 interface VectorFile {

@@ -11,8 +11,8 @@ import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { count, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 const alice = testAccount(1)

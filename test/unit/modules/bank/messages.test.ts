@@ -25,8 +25,8 @@ import { toBech32 } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { coin, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 const [alice, bob, carol] = [testAccount(1), testAccount(2), testAccount(3)]

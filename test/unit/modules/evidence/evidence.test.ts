@@ -6,7 +6,7 @@ import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, getValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const A = account(1)

@@ -14,7 +14,7 @@ import { isSdkError, type Outcome, type SdkError } from '../../../../src/modules
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import type { AnyValue, MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 export const COIN = 10n ** 18n
 export const GENESIS_MS = Date.UTC(2026, 0, 1)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { DUE_PER_BLOCK, enqueue, queued, takeDue } from '../../../../src/modules/staking/queue.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const NOW_MS = 1_767_225_600_000
 

@@ -29,7 +29,7 @@ import { takeValidatorUpdates } from '../../../../src/modules/staking/validatorU
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { ok } from '../stakingChain.ts'
 import { setPower } from './setPower.ts'
 

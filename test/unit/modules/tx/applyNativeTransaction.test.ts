@@ -19,8 +19,7 @@ import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { ExtensionOptionDynamicFeeTx, TxMsgData, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
-import { StateReadError } from '../../../../src/state/stateReadError.ts'
+import { StateReadError } from '../../../../src/state/reader.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -28,6 +27,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../../native/signTransaction.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

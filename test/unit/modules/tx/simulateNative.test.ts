@@ -15,8 +15,8 @@ import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { simulateNative } from '../../../../src/modules/tx/simulateNative.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

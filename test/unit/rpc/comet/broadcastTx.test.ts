@@ -25,7 +25,6 @@ import { createEventLoopQuota } from '../../../../src/rpc/eventLoopQuota.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createVerifier } from '../../../../src/rpc/submitTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
 import { createSenderRecovery, recoverPackedSenders } from '../../../../src/threads/viewPool.ts'
 import {
@@ -36,6 +35,7 @@ import {
   testAccount,
 } from '../../../native/signTransaction.ts'
 import { createPool, GWEI } from '../../mempool/poolFixture.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

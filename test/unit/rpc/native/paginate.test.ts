@@ -3,7 +3,7 @@ import type { PageRequest } from '../../../../src/modules/pagination.ts'
 import { EMPTY_BYTES } from '../../../../src/primitives/bytes.ts'
 import { addressWalk, listWalk, paginate, positionWalk, storeWalk } from '../../../../src/rpc/native/paginate.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const RPC = { now: () => 0, limits: { callTimeoutMs: 1_000 } } as never
 

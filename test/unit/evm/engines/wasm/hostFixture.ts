@@ -8,7 +8,7 @@ import type { Tracer } from '../../../../../src/evm/tracer.ts'
 import { WebAssembly } from '../../../../../src/evm/webAssembly.ts'
 import { bytesKey } from '../../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
-import type { MemoryStateReader } from '../../../../../src/state/memoryReader.ts'
+import type { MemoryStateReader } from '../../../state/memoryReader.ts'
 import { BLOCK, SENDER } from '../../evmFixture.ts'
 
 const PAGE = 65_536

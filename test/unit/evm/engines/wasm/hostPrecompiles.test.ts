@@ -5,7 +5,7 @@ import { EngineTrapError } from '../../../../../src/evm/engines/fatalErrors.ts'
 import { precompileImports } from '../../../../../src/evm/engines/wasm/hostPrecompiles.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, EMPTY_BYTES, equalBytes } from '../../../../../src/primitives/bytes.ts'
-import { StateReadError } from '../../../../../src/state/stateReadError.ts'
+import { StateReadError } from '../../../../../src/state/reader.ts'
 import { BLOCK, SENDER, stateWith } from '../../evmFixture.ts'
 import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
 

@@ -14,7 +14,7 @@ import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import type { StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, bytesToBigInt, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, keccak256 } from '../../../../../src/primitives/hash.ts'
-import { MemoryStateReader } from '../../../../../src/state/memoryReader.ts'
+import { MemoryStateReader } from '../../../state/memoryReader.ts'
 import { CONTRACT, OTHER, RICH, SENDER } from '../../evmFixture.ts'
 import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
 

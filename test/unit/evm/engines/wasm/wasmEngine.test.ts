@@ -6,8 +6,8 @@ import { createWasmEngine } from '../../../../../src/evm/engines/wasm/wasmEngine
 import type { FrameEnter, FrameExit } from '../../../../../src/evm/tracer.ts'
 import { EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
-import type { MemoryStateReader } from '../../../../../src/state/memoryReader.ts'
-import { StateReadError } from '../../../../../src/state/stateReadError.ts'
+import { StateReadError } from '../../../../../src/state/reader.ts'
+import type { MemoryStateReader } from '../../../state/memoryReader.ts'
 import { BLOCK, CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
 import { compileStandIn, FAIL, GROW, LEAVE, LOAD, PAUSE, REVERT, SUCCEED, TRAP, TRAP_LATE } from './standInModule.ts'
 

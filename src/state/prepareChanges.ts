@@ -1,13 +1,13 @@
+import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { keccak256 } from '../primitives/hash.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
-import { encodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatCodec.ts'
+import { encodeCount, nativeKey, nativePageKey, slotCountKey, slotKey } from './flatState.ts'
 import type { FlatChange } from './history.ts'
-import { equalAccounts } from './journalEntry.ts'
-import { NATIVE_ACCOUNT, nativeSlot, withNativeAccount } from './nativeAccount.ts'
 import { updateDirectory } from './nativeDirectory.ts'
-import type { StateReader } from './reader.ts'
+import { type Account, equalAccounts, NEW_ACCOUNT, type StateReader } from './reader.ts'
 import type { TrieAccountChange } from './trie.ts'
 
 /** A block's changes as the flat store and the trie take them. */
@@ -91,4 +91,33 @@ function addNative(
   for (const [page, current] of updateDirectory(readPage, moved)) {
     flat.push({ key: nativePageKey(page), previous: readPage(page) ?? EMPTY_BYTES, current })
   }
+}
+
+/** The reserved account whose storage trie commits to the native modules' state: "native", right-aligned. */
+export const NATIVE_ACCOUNT: Address = Uint8Array.of(...new Uint8Array(14), ...new TextEncoder().encode('native'))
+
+/** Slot of a native entry in the reserved account's storage, as `eth_getProof` takes it. */
+export function nativeSlot(rawKey: Uint8Array): Uint8Array {
+  return keccak256(rawKey)
+}
+
+/**
+ * The account changes with one of the reserved account when native entries change: its nonce is at least 1, so that
+ * EIP-161 never clears it.
+ * @throws Error (a bug) when EVM storage of the reserved account changed
+ */
+function withNativeAccount(reader: StateReader, changes: StateChanges): readonly AccountChange[] {
+  const own = changes.accounts.find(({ address }) => Buffer.compare(address, NATIVE_ACCOUNT) === 0)
+  if (own !== undefined && (own.wiped || own.slots.length > 0 || own.current === undefined)) {
+    throw new Error('the storage of the native account is written through native entries only')
+  }
+  if (changes.native.length === 0) return changes.accounts
+  const previous = own === undefined ? reader.getAccount(NATIVE_ACCOUNT) : own.previous
+  const current = withNonce(own?.current ?? previous ?? NEW_ACCOUNT)
+  const others = changes.accounts.filter((change) => change !== own)
+  return [...others, { address: NATIVE_ACCOUNT, previous, current, wiped: false, slots: [] }]
+}
+
+function withNonce(account: Account): Account {
+  return account.nonce === 0n ? { ...account, nonce: 1n } : account
 }

@@ -2,7 +2,8 @@ import type { Address } from '../primitives/address.ts'
 import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeBigInt } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 import { Column, columnKey } from '../storage/columns.ts'
-import type { Account } from './reader.ts'
+import { walkKeys } from './nativeDirectory.ts'
+import { type Account, StateReadError, type StateReader } from './reader.ts'
 
 /** Keys and values of the flat store: the state at the head, one entry each. */
 
@@ -78,6 +79,70 @@ export function encodeCount(count: number): Uint8Array {
   return bigIntToMinimalBytes(BigInt(count))
 }
 
-export function decodeCount(bytes: Uint8Array): number {
+function decodeCount(bytes: Uint8Array): number {
   return Number(bytesToBigInt(bytes))
+}
+
+/** How a `FlatReader` gets at entries. */
+interface FlatSource {
+  /** value of a flat entry at the height in question; undefined or no bytes when absent */
+  value(key: Uint8Array): Uint8Array | undefined
+  /** an account, where there is a faster way to it than its entry */
+  account?(address: Address): Account | undefined
+  code(hash: Hash): Uint8Array
+}
+
+/** The state as flat entries, at the head or at a height of the history. What its source throws becomes a `StateReadError`. */
+export class FlatReader implements StateReader {
+  readonly #source: FlatSource
+
+  constructor(source: FlatSource) {
+    this.#source = source
+  }
+
+  getAccount(address: Address): Account | undefined {
+    if (this.#source.account === undefined) return decodeAccount(this.#value(accountKey(address)))
+    try {
+      return this.#source.account(address)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
+  }
+
+  getStorage(address: Address, slot: Uint8Array): Uint8Array {
+    return this.#value(slotKey(address, slot))
+  }
+
+  storageCount(address: Address): number {
+    return decodeCount(this.#value(slotCountKey(address)))
+  }
+
+  getCode(codeHash: Hash): Uint8Array {
+    try {
+      return this.#source.code(codeHash)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
+  }
+
+  getNative(key: Uint8Array): Uint8Array | undefined {
+    const value = this.#value(nativeKey(key))
+    return value.length === 0 ? undefined : value
+  }
+
+  *nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse = false): Generator<Uint8Array, void, void> {
+    try {
+      yield* walkKeys((page) => this.#source.value(nativePageKey(page)), prefix, start, reverse)
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
+  }
+
+  #value(key: Uint8Array): Uint8Array {
+    try {
+      return this.#source.value(key) ?? EMPTY_BYTES
+    } catch (cause) {
+      throw new StateReadError(cause)
+    }
+  }
 }

@@ -1,9 +1,9 @@
-import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
-import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
-import { compareKeys, type StateChanges } from './changes.ts'
-import type { Account, StateReader } from './reader.ts'
-import { walkStart } from './sortedKeys.ts'
+import type { Address } from '../../../src/primitives/address.ts'
+import { bytesKey, compareKeys, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../../../src/primitives/hash.ts'
+import type { StateChanges } from '../../../src/state/changes.ts'
+import type { Account, StateReader } from '../../../src/state/reader.ts'
+import { walkStart } from '../../../src/state/sortedKeys.ts'
 
 /** A whole state in maps: for tests and harnesses that need no database. */
 export class MemoryStateReader implements StateReader {

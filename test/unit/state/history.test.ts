@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
-import { addChange, dropChange, previousAfter } from '../../../src/state/changeIndex.ts'
+import { addChange, dropChange, previousAfter } from '../../../src/state/history.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { createRandom } from './randomChain.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { FlatReader } from '../../../src/state/flatReader.ts'
-import { StateReadError } from '../../../src/state/stateReadError.ts'
+import { FlatReader } from '../../../src/state/flatState.ts'
+import { StateReadError } from '../../../src/state/reader.ts'
 
 const ADDRESS = new Uint8Array(20).fill(1)
 const WORD = new Uint8Array(32)

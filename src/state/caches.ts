@@ -1,0 +1,140 @@
+import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
+import type { KeyReader } from '../storage/database.ts'
+import { codeKey } from './flatState.ts'
+import { changedKeysOf } from './history.ts'
+
+/**
+ * A map that forgets what was not used lately once the costs of its entries exceed a limit. Two generations: an entry
+ * that is found in the older one moves to the newer one; when that has half of the limit, the older one is let go.
+ */
+export class BoundedCache<Value> {
+  readonly #half: number
+  readonly #costOf: (key: string, value: Value) => number
+  #recent = new Map<string, Value>()
+  #older = new Map<string, Value>()
+  #cost = 0
+
+  constructor(limit: number, costOf: (key: string, value: Value) => number) {
+    this.#half = limit / 2
+    this.#costOf = costOf
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#recent.get(key)
+    if (value !== undefined) return value
+    const old = this.#older.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  delete(key: string): void {
+    const value = this.#recent.get(key)
+    if (value !== undefined) this.#cost -= this.#costOf(key, value)
+    this.#recent.delete(key)
+    this.#older.delete(key)
+  }
+
+  clear(): void {
+    this.#recent = new Map()
+    this.#older = new Map()
+    this.#cost = 0
+  }
+
+  set(key: string, value: Value): void {
+    const replaced = this.#recent.get(key)
+    if (replaced !== undefined) this.#cost -= this.#costOf(key, replaced)
+    this.#recent.set(key, value)
+    this.#older.delete(key)
+    this.#cost += this.#costOf(key, value)
+    if (this.#cost > this.#half) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#cost = 0
+    }
+  }
+}
+
+/**
+ * Contract codes by hash, one array object for each hash as long as it stays cached. Codes never change and are never
+ * deleted, so one cache serves all heights of a thread.
+ */
+export class CodeCache {
+  readonly #codes: BoundedCache<Uint8Array>
+
+  constructor(limitBytes: number) {
+    this.#codes = new BoundedCache(limitBytes, (_, code) => code.length + 200)
+  }
+
+  /** @throws Error when the store has no such code */
+  get(reader: KeyReader, hash: Hash): Uint8Array {
+    if (equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
+    const key = bytesKey(hash)
+    const cached = this.#codes.get(key)
+    if (cached !== undefined) return cached
+    const code = reader.get(codeKey(hash))
+    if (code === undefined) throw new Error('a contract code is missing: the database is damaged')
+    this.#codes.set(key, code)
+    return code
+  }
+
+  /** Takes up a code that was just written, unless its hash is there already. */
+  keep(hash: Hash, code: Uint8Array): void {
+    const key = bytesKey(hash)
+    if (this.#codes.get(key) === undefined) this.#codes.set(key, code)
+  }
+}
+
+/** What an entry takes beside its key and value. */
+const ENTRY_BYTES = 250
+/** More blocks than this between two looks at the cache, or a longer list of changes, and it begins anew. */
+const MOST_BLOCKS = 32
+const LONGEST_LIST = 1 << 16
+
+/**
+ * Flat entries at the head, for the views of one thread. A block's list of changed keys, which is in the database for the
+ * history's sake, says what it made stale. A view of an older head reads past it.
+ */
+export class HeadCache {
+  readonly #values: BoundedCache<Uint8Array>
+  #height = 0
+  #isEmpty = true
+
+  constructor(limitBytes: number) {
+    this.#values = new BoundedCache(limitBytes, (key, value) => key.length + value.length + ENTRY_BYTES)
+  }
+
+  /** The value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent. */
+  get(snapshot: KeyReader, height: number, key: Uint8Array): Uint8Array {
+    if (height !== this.#height && !this.#advance(snapshot, height)) return snapshot.get(key) ?? EMPTY_BYTES
+    const name = bytesKey(key)
+    const known = this.#values.get(name)
+    if (known !== undefined) return known
+    const value = snapshot.get(key) ?? EMPTY_BYTES
+    this.#values.set(name, value)
+    this.#isEmpty = false
+    return value
+  }
+
+  /** Moves on to a newer head; false when `height` is an older one. */
+  #advance(snapshot: KeyReader, height: number): boolean {
+    if (height < this.#height) return false
+    if (!this.#isEmpty && !this.#dropChanged(snapshot, height)) {
+      this.#values.clear()
+      this.#isEmpty = true
+    }
+    this.#height = height
+    return true
+  }
+
+  /** Drops what the blocks up to `height` changed; false when that is more work than reading it again. */
+  #dropChanged(snapshot: KeyReader, height: number): boolean {
+    if (height - this.#height > MOST_BLOCKS) return false
+    for (let block = this.#height + 1; block <= height; block++) {
+      const keys = changedKeysOf(snapshot, block, LONGEST_LIST)
+      if (keys === undefined) return false
+      for (const key of keys) this.#values.delete(bytesKey(key))
+    }
+    return true
+  }
+}
