@@ -1,7 +1,7 @@
 import { getSupply } from '../modules/bank/ledger.ts'
 import type { ReadContext } from '../modules/context.ts'
 import { distributionInvariants } from '../modules/distribution/invariants.ts'
-import { govInvariants } from '../modules/gov/invariants.ts'
+import { govInvariants } from '../modules/gov/state.ts'
 import { slashingInvariants } from '../modules/slashing/invariants.ts'
 import { stakingInvariants } from '../modules/staking/invariants.ts'
 import { getValidator, lastPowers } from '../modules/staking/validators.ts'

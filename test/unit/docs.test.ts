@@ -1,14 +1,14 @@
+import manifest from '../../package.json' with { type: 'json' }
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import manifest from '../../package.json' with { type: 'json' }
 import { MESSAGE_COMMANDS } from '../../src/cli/commands/tx.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
 import { BANK_GAS } from '../../src/modules/bank/messages.ts'
 import { DISTRIBUTION_GAS } from '../../src/modules/distribution/gas.ts'
 import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
-import { GOV_GAS } from '../../src/modules/gov/gas.ts'
+import { GOV_GAS } from '../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../src/modules/staking/gas.ts'
 import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeTokenGas.ts'

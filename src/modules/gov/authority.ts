@@ -4,14 +4,14 @@ import { GOVERNANCE } from '../moduleAccounts.ts'
 import type { SdkError } from '../sdkError.ts'
 import { govError } from './errors.ts'
 
-/** What messages that only governance may send name as their authority. */
+/** The authority that messages name which only governance may send. */
 export const GOV_AUTHORITY: string = toBech32(GOVERNANCE)
 
 /**
- * Refuses a message (MsgUpdateParams and its like) whose authority is not governance, as each SDK module's msg_server does.
- * No key belongs to that account, so that only passed proposals get here.
+ * Refuses a message (such as MsgUpdateParams) whose authority is not governance, as each SDK module's msg_server does.
+ * No key belongs to that account: only passed proposals can send such a message.
  * @param authority as the message has it, in either encoding
- * @throws AddressError when it is no address; the message's `signers` found that before
+ * @throws AddressError when it is no address; the message's `signers` has parsed it before
  */
 export function requireAuthority(authority: string): SdkError | undefined {
   if (equalBytes(parseAddress(authority), GOVERNANCE)) return undefined

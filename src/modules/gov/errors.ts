@@ -1,11 +1,9 @@
 import { SdkError } from '../sdkError.ts'
 
 /** Errors of the codespace `gov` (x/gov/types/errors.go): code and text. */
-export const GOV_ERRORS = {
+const GOV_ERRORS = {
   inactiveProposal: [3, 'inactive proposal'],
-  alreadyActive: [4, 'proposal already active'],
   invalidContent: [5, 'invalid proposal content'],
-  invalidProposalType: [6, 'invalid proposal type'],
   invalidVote: [7, 'invalid vote option'],
   noHandler: [9, 'no handler exists for proposal type'],
   unroutableMessage: [10, 'proposal message not recognized by router'],

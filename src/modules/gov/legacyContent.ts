@@ -7,25 +7,25 @@ import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
 import { checkPlan } from '../upgrade/plan.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../upgrade/types.ts'
 import { GOV_AUTHORITY } from './authority.ts'
+import { govError } from './errors.ts'
+import { messagesOfChanges } from './parameterChange.ts'
 import {
   CancelSoftwareUpgradeProposal,
   CommunityPoolSpendProposal,
   ParameterChangeProposal,
   SoftwareUpgradeProposal,
   TextProposal,
-} from './contents.ts'
-import { govError } from './errors.ts'
-import { messagesOfChanges } from './parameterChange.ts'
+} from './typesV1beta1.ts'
 
-/** What a v1beta1 proposal is shown and executed as. */
-export interface LegacyContent {
+/** The content of a v1beta1 proposal: its texts, and the messages of today that do what it says. */
+interface LegacyContent {
   readonly title: string
   readonly description: string
-  /** Messages of today that do what the content says; they read the parameters that a change leaves alone. */
+  /** @param native for the current values of parameters that the content does not change */
   messages(native: Pick<ReadContext['world']['native'], 'get'>, messages: MessageTable): Outcome<readonly AnyValue[]>
 }
 
-/** Longest texts (x/gov/types/v1beta1/content.go), bytes. */
+/** The longest texts (x/gov/types/v1beta1/content.go), bytes. */
 const MAX_TITLE = 140
 const MAX_DESCRIPTION = 10_000
 
@@ -38,7 +38,7 @@ export function readContent(content: AnyValue | undefined): Outcome<LegacyConten
   if (read === undefined) return sdkError('txDecode', `unable to resolve type URL ${content.typeUrl}`)
   try {
     const { content: legacy, problem } = read(content.value)
-    return checkAbstract(legacy) ?? problem ?? legacy
+    return checkTexts(legacy) ?? problem ?? legacy
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', `${content.typeUrl}: ${error.message}`)
@@ -101,7 +101,7 @@ function messageOf(
   return [{ typeUrl, value: type.encode({ authority: GOV_AUTHORITY, ...fields }) }]
 }
 
-function checkAbstract({ title, description }: LegacyContent): SdkError | undefined {
+function checkTexts({ title, description }: LegacyContent): SdkError | undefined {
   if (title.trim() === '') return govError('invalidContent', 'proposal title cannot be blank')
   if (Buffer.byteLength(title) > MAX_TITLE) {
     return govError('invalidContent', `proposal title is longer than max length of ${MAX_TITLE}`)
@@ -126,7 +126,7 @@ function checkChanges(
   return undefined
 }
 
-/** For callers that need nothing but the check. */
+/** What is wrong with a content. */
 export function checkContent(content: AnyValue | undefined): SdkError | undefined {
   const read = readContent(content)
   return isSdkError(read) ? read : undefined

@@ -1,20 +1,18 @@
 import { parseAddress } from '../../primitives/address.ts'
+import { formatDecimal } from '../../primitives/decimal.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { checkNesting } from '../authz/nesting.ts'
+import type { Coin } from '../coin.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested } from '../nestedMessages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { requireAuthority } from './authority.ts'
-import { cancelProposal } from './cancelProposal.ts'
+import { GOV_AUTHORITY, requireAuthority } from './authority.ts'
 import { checkAmount, checkInitialAmount, deposit } from './deposits.ts'
-import { executeProposal } from './executeProposal.ts'
-import { GOV_GAS } from './gas.ts'
 import { checkContent, readContent } from './legacyContent.ts'
-import { govMessagesV1beta1 } from './messagesV1beta1.ts'
 import { GOV_PARAMS, validateGovParams } from './params.ts'
-import { nanosOf } from './proposals.ts'
-import { checkForm, submitProposal } from './submitProposal.ts'
+import { cancelProposal, checkForm, executeProposal, submitProposal } from './proposals.ts'
+import { nanosOf } from './state.ts'
 import {
   MsgCancelProposal,
   MsgCancelProposalResponse,
@@ -30,14 +28,39 @@ import {
   MsgVoteResponse,
   MsgVoteWeighted,
   MsgVoteWeightedResponse,
+  type WeightedVoteOption,
 } from './types.ts'
+import {
+  MsgDepositResponseV1beta1,
+  MsgDepositV1beta1,
+  MsgSubmitProposalResponseV1beta1,
+  MsgSubmitProposalV1beta1,
+  MsgVoteResponseV1beta1,
+  MsgVoteV1beta1,
+  MsgVoteWeightedResponseV1beta1,
+  MsgVoteWeightedV1beta1,
+} from './typesV1beta1.ts'
 import { checkVoteOption, checkWeightedOptions, vote, voteWeighted } from './votes.ts'
+
+/**
+ * Gas of governance messages: about 20 ns of work or a tenth of a byte written for one gas. A vote also pays for the part
+ * of the tally that reads and removes it, a deposit for its refund.
+ */
+export const GOV_GAS = {
+  /** besides the gas of the proposal's own messages, which run later without a meter */
+  submitProposal: 150_000n,
+  deposit: 60_000n,
+  vote: 40_000n,
+  cancelProposal: 80_000n,
+  updateParams: 20_000n,
+  execLegacyContent: 30_000n,
+} as const
 
 const EMPTY_ANSWER = new Uint8Array(0)
 
 /**
  * The messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
- * @param messages the table that these are part of: proposals hold messages of all modules
+ * @param messages the table of all modules' messages, these included: a proposal can hold any of them
  */
 export function govMessages(messages: () => MessageTable): readonly MessageHandler[] {
   return [
@@ -85,7 +108,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
     defineHandler({
       type: MsgCancelProposal,
       response: MsgCancelProposalResponse,
-      // The SDK names it in no other way than by its type.
+      // The SDK has no amino name for it and falls back to the type URL.
       aminoName: '/cosmos.gov.v1.MsgCancelProposal',
       module: 'gov',
       signers: ({ proposer }) => [parseAddress(proposer)],
@@ -152,7 +175,7 @@ function cancel(
   })
 }
 
-/** Does what the content of a v1beta1 proposal says. */
+/** Executes the messages that do what the content of a v1beta1 proposal says. */
 function execContent(
   context: ModuleContext,
   messages: MessageTable,
@@ -160,6 +183,93 @@ function execContent(
 ): SdkError | undefined {
   const read = readContent(content)
   if (isSdkError(read)) return read
-  const todo = read.messages(context.world.native, messages)
-  return isSdkError(todo) ? todo : executeProposal(context, messages, todo)?.error
+  const equivalent = read.messages(context.world.native, messages)
+  return isSdkError(equivalent) ? equivalent : executeProposal(context, messages, equivalent)?.error
+}
+
+/** The messages of older wallets do what those of v1 do (legacyMsgServer of x/gov/keeper/msg_server.go). */
+function govMessagesV1beta1(messages: () => MessageTable): readonly MessageHandler[] {
+  return [
+    defineHandler({
+      type: MsgSubmitProposalV1beta1,
+      response: MsgSubmitProposalResponseV1beta1,
+      aminoName: 'cosmos-sdk/MsgSubmitProposal',
+      module: 'gov',
+      signers: ({ proposer }) => [parseAddress(proposer)],
+      validate: ({ content, initialDeposit }) => checkContent(content) ?? checkInitialAmount(initialDeposit),
+      gas: ({ content }) =>
+        GOV_GAS.submitProposal + (content === undefined ? 0n : nestedGas([legacyMessage(content)], messages())),
+      run: (context, message) => submitContent(context, messages(), message),
+    }),
+    defineHandler({
+      type: MsgVoteV1beta1,
+      response: MsgVoteResponseV1beta1,
+      aminoName: 'cosmos-sdk/MsgVote',
+      module: 'gov',
+      signers: ({ voter }) => [parseAddress(voter)],
+      validate: ({ option }) => checkVoteOption(option),
+      gas: () => GOV_GAS.vote,
+      run: (context, { proposalId, voter, option }) =>
+        vote(context, { proposalId, voter: parseAddress(voter), option, metadata: '' }) ?? EMPTY_ANSWER,
+    }),
+    defineHandler({
+      type: MsgVoteWeightedV1beta1,
+      response: MsgVoteWeightedResponseV1beta1,
+      aminoName: 'cosmos-sdk/MsgVoteWeighted',
+      module: 'gov',
+      signers: ({ voter }) => [parseAddress(voter)],
+      validate: ({ options }) => checkWeightedOptions(options.map(optionOf)),
+      gas: () => GOV_GAS.vote,
+      run: (context, { proposalId, voter, options }) => {
+        const input = { proposalId, voter: parseAddress(voter), options: options.map(optionOf), metadata: '' }
+        return voteWeighted(context, input) ?? EMPTY_ANSWER
+      },
+    }),
+    defineHandler({
+      type: MsgDepositV1beta1,
+      response: MsgDepositResponseV1beta1,
+      aminoName: 'cosmos-sdk/MsgDeposit',
+      module: 'gov',
+      signers: ({ depositor }) => [parseAddress(depositor)],
+      validate: ({ amount }) => checkAmount(amount),
+      gas: () => GOV_GAS.deposit,
+      run: (context, { proposalId, depositor, amount }) =>
+        deposit(context, { proposalId, depositor: parseAddress(depositor), amount }) ?? EMPTY_ANSWER,
+    }),
+  ]
+}
+
+function submitContent(
+  context: ModuleContext,
+  messages: MessageTable,
+  message: {
+    readonly content: AnyValue | undefined
+    readonly proposer: string
+    readonly initialDeposit: readonly Coin[]
+  },
+): Outcome<Uint8Array> {
+  const read = readContent(message.content)
+  if (isSdkError(read)) return read
+  const proposalId = submitProposal(context, messages, {
+    proposer: parseAddress(message.proposer),
+    messages: [legacyMessage(message.content!)],
+    initialDeposit: message.initialDeposit,
+    metadata: '',
+    title: read.title,
+    summary: read.description,
+    expedited: false,
+  })
+  return isSdkError(proposalId) ? proposalId : MsgSubmitProposalResponseV1beta1.encode({ proposalId })
+}
+
+/** The message by which a v1 proposal carries the content of a v1beta1 one. */
+function legacyMessage(content: AnyValue): AnyValue {
+  return {
+    typeUrl: MsgExecLegacyContent.typeUrl,
+    value: MsgExecLegacyContent.encode({ content, authority: GOV_AUTHORITY }),
+  }
+}
+
+function optionOf({ option, weight }: { readonly option: number; readonly weight: bigint }): WeightedVoteOption {
+  return { option, weight: formatDecimal(weight) }
 }

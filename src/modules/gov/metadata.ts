@@ -1,11 +1,11 @@
 import type { SdkError } from '../sdkError.ts'
 import { govError } from './errors.ts'
 
-/** Bytes of metadata and titles, and of summaries (x/gov/types/config.go, x/gov/keeper/keeper.go). */
+/** Most bytes of metadata and titles, and of summaries (x/gov/types/config.go, x/gov/keeper/keeper.go). */
 const MAX_METADATA = 255
 const MAX_SUMMARY = 40 * MAX_METADATA
 
-/** Texts of the recommended form (x/gov/types/metadata.go); `authors` is a list of them. */
+/** Members of the recommended form that are texts (x/gov/types/metadata.go); `authors` is a list of texts. */
 const TEXTS: readonly string[] = ['title', 'summary', 'details', 'proposal_forum_url', 'vote_option_context']
 
 export function checkMetadata(text: string): SdkError | undefined {
@@ -20,7 +20,7 @@ export function checkSummary(text: string): SdkError | undefined {
 
 /**
  * Metadata that is JSON of the recommended form must repeat the proposal's title and summary (x/gov/keeper/msg_server.go);
- * other metadata may be anything.
+ * other metadata may be any text.
  */
 export function checkMetadataForm(metadata: string, title: string, summary: string): SdkError | undefined {
   const form = metadata === '' ? undefined : metadataForm(metadata)
@@ -45,7 +45,7 @@ function metadataForm(metadata: string): { readonly title: string; readonly summ
   if (typeof json !== 'object' || Array.isArray(json)) return undefined
   const form = new Map(TEXTS.map((name) => [name, '']))
   for (const [key, value] of Object.entries(json ?? {})) {
-    // As Go reads it: names in any case, null for nothing, and no form at all where a member is of another kind.
+    // As Go reads it: names in any case; null is an absent member; a member of another type makes it no form at all.
     const name = key.toLowerCase()
     if (value === null) continue
     if (name === 'authors' && !isTextList(value)) return undefined

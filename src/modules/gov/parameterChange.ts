@@ -17,7 +17,7 @@ import { govError } from './errors.ts'
 import { GOV_PARAMS } from './params.ts'
 
 /** cosmos.params.v1beta1.ParamChange */
-export interface ParameterChange {
+interface ParameterChange {
   /** a module's name, or `baseapp` for consensus parameters */
   readonly subspace: string
   /** as x/params knew it (`UnbondingTime`, `communitytax`) or as it is now (`unbonding_time`) */

@@ -3,15 +3,15 @@ import { type Decimal, decimalOf, multiply, ONE, parseDecimal, round, truncate }
 import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsText } from '../coin.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { PARAMS_KEY } from './keys.ts'
 import { Params } from './types.ts'
 
-/** Times that follow from it still have four digits in their year. */
+/** The longest period: ends of periods still have a year of four digits. */
 const MAX_PERIOD_NS = 100n * 31_557_600n * 1_000_000_000n
 
-export const GOV_PARAMS: ParamsStore<Params> = defineParams('gov', PARAMS_KEY, Params)
+/** Under the SDK's ParamsKey 0x30 (x/gov/types/keys.go). */
+export const GOV_PARAMS: ParamsStore<Params> = defineParams('gov', Uint8Array.of(0x30), Params)
 
-/** A duration that parameters must have; `params` were validated. Milliseconds. */
+/** Milliseconds of a period of validated parameters. */
 export function periodMs(duration: bigint | undefined): number {
   if (duration === undefined) throw new Error('a period of governance is missing')
   return Number(duration / 1_000_000n)
@@ -31,19 +31,19 @@ export function minDepositAcoin(params: Params, isExpedited: boolean): bigint {
   return amount
 }
 
-/** What the proposer must put down at least. */
+/** The least that the proposer must deposit, acoin. */
 export function minInitialDepositAcoin(params: Params, isExpedited: boolean): bigint {
   return round(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minInitialDepositRatio)))
 }
 
-/** The least that one deposit may be; 0 when anything may. */
+/** The least that one deposit must be, acoin; 0 when there is no minimum. */
 export function minSingleDepositAcoin(params: Params, isExpedited: boolean): bigint {
   return truncate(multiply(decimalOf(minDepositAcoin(params, isExpedited)), ratio(params.minDepositRatio)))
 }
 
 /**
- * Whether parameters can stand (Params.ValidateBasic of x/gov/types/v1/params.go); besides, deposits are in the base
- * denomination, since there is no other, and periods have whole milliseconds, as block times have.
+ * What is wrong with parameters (Params.ValidateBasic of x/gov/types/v1/params.go). Besides the SDK's rules, deposits are in
+ * the base denomination, since there is no other, and periods have whole milliseconds, as block times have.
  */
 export function validateGovParams(params: Params): SdkError | undefined {
   const problem =

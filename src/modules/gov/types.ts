@@ -108,7 +108,7 @@ export const Params = defineMessage('cosmos.gov.v1.Params', {
 })
 export type Params = ValueOf<typeof Params>
 
-/** The three older forms of the parameters, which queries still give. */
+/** The three older groups of parameters, which queries still return. */
 export const DepositParams = defineMessage('cosmos.gov.v1.DepositParams', {
   minDeposit: repeated(message(1, Coin)),
   maxDepositPeriod: optionalDuration(2),

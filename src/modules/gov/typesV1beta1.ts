@@ -13,6 +13,7 @@ import {
   uint64,
 } from '../../primitives/protoSchema.ts'
 import { Coin } from '../coin.ts'
+import { Plan } from '../upgrade/types.ts'
 import { PROPOSAL_STATUS, VOTE_OPTIONS } from './types.ts'
 
 /** cosmos.gov.v1beta1: what older wallets send and ask for. */
@@ -93,3 +94,50 @@ export const MsgDepositV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDeposit', 
   amount: repeated(message(3, Coin)),
 })
 export const MsgDepositResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDepositResponse', {})
+
+/** What a v1beta1 proposal says: the contents of x/{gov,params,distribution,upgrade} of SDK 0.50. */
+
+export const TextProposal = defineMessage('cosmos.gov.v1beta1.TextProposal', {
+  title: string(1),
+  description: string(2),
+})
+
+export const ParamChange = defineMessage('cosmos.params.v1beta1.ParamChange', {
+  /** a module's name, or baseapp for consensus parameters */
+  subspace: string(1),
+  key: string(2),
+  /** JSON */
+  value: string(3),
+})
+export const ParameterChangeProposal = defineMessage('cosmos.params.v1beta1.ParameterChangeProposal', {
+  title: string(1),
+  description: string(2),
+  changes: repeated(message(3, ParamChange)),
+})
+
+export const CommunityPoolSpendProposal = defineMessage('cosmos.distribution.v1beta1.CommunityPoolSpendProposal', {
+  title: string(1),
+  description: string(2),
+  recipient: string(3),
+  amount: repeated(message(4, Coin)),
+})
+
+export const SoftwareUpgradeProposal = defineMessage('cosmos.upgrade.v1beta1.SoftwareUpgradeProposal', {
+  title: string(1),
+  description: string(2),
+  plan: embedded(3, Plan),
+})
+
+export const CancelSoftwareUpgradeProposal = defineMessage('cosmos.upgrade.v1beta1.CancelSoftwareUpgradeProposal', {
+  title: string(1),
+  description: string(2),
+})
+
+/** Contents with their names in amino JSON. */
+export const CONTENT_TYPES = [
+  { type: TextProposal, aminoName: 'cosmos-sdk/TextProposal' },
+  { type: ParameterChangeProposal, aminoName: 'cosmos-sdk/ParameterChangeProposal' },
+  { type: CommunityPoolSpendProposal, aminoName: CommunityPoolSpendProposal.typeUrl },
+  { type: SoftwareUpgradeProposal, aminoName: 'cosmos-sdk/SoftwareUpgradeProposal' },
+  { type: CancelSoftwareUpgradeProposal, aminoName: 'cosmos-sdk/CancelSoftwareUpgradeProposal' },
+] as const

@@ -7,7 +7,7 @@ import {
   beforeDelegationCreated,
   beforeDelegationSharesModified,
 } from '../distribution/hooks.ts'
-import { beforeStakeChanges } from '../gov/stakeHooks.ts'
+import { beforeStakeChanges } from '../gov/votes.ts'
 import type { Outcome } from '../sdkError.ts'
 import { getDelegation, putDelegation } from './delegations.ts'
 import { stakingError } from './errors.ts'

@@ -4,7 +4,7 @@ import { type Decimal, formatDecimal, truncate } from '../../primitives/decimal.
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterDelegationModified, beforeDelegationSharesModified } from '../distribution/hooks.ts'
-import { beforeStakeChanges } from '../gov/stakeHooks.ts'
+import { beforeStakeChanges } from '../gov/votes.ts'
 import { type Outcome, sdkError } from '../sdkError.ts'
 import { deleteDelegation, getDelegation, putDelegation } from './delegations.ts'
 import { stakingError } from './errors.ts'

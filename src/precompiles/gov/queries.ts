@@ -1,38 +1,17 @@
-import { depositsOf, getDeposit } from '../../modules/gov/deposits.ts'
-import { getConstitution } from '../../modules/gov/initGov.ts'
-import { PROPOSALS_PREFIX, proposalKey } from '../../modules/gov/keys.ts'
+import { depositsOf, getDeposit, getConstitution, PROPOSALS_PREFIX, proposalKey, getVote, votesOf } from '../../modules/gov/state.ts'
 import { GOV_PARAMS } from '../../modules/gov/params.ts'
-import { runningTally } from '../../modules/gov/runningTally.ts'
+import { runningTally } from '../../modules/gov/votes.ts'
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
-import { getVote, votesOf } from '../../modules/gov/votes.ts'
 import { lastPowers } from '../../modules/staking/validators.ts'
 import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
-import type { AbiValue } from '../abi/type.ts'
+import { type AbiValue } from '../abi/type.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
-import {
-  defineFunction,
-  type FunctionContext,
-  type FunctionFailure,
-  isFailure,
-  OUT_OF_GAS,
-  type PrecompileFunction,
-} from '../dispatch.ts'
+import { defineFunction, type FunctionContext, type FunctionFailure, isFailure, OUT_OF_GAS, type PrecompileFunction } from '../dispatch.ts'
 import { moduleContext, queryError } from '../nativeCall.ts'
 import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
-import {
-  DepositData,
-  depositTuple,
-  Params,
-  ProposalData,
-  paramsTuple,
-  proposalTuple,
-  TallyResultData,
-  tallyTuple,
-  voteTuple,
-  WeightedVote,
-} from './types.ts'
+import { DepositData, depositTuple, Params, ProposalData, paramsTuple, proposalTuple, TallyResultData, tallyTuple, voteTuple, WeightedVote } from './types.ts'
 
 /** One small record. */
 const READ_GAS = 3_000n

@@ -1,6 +1,6 @@
 import { getAddress, type Hex, toHex, zeroAddress } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { GOV_GAS } from '../../../src/modules/gov/gas.ts'
+import { GOV_GAS } from '../../../src/modules/gov/messages.ts'
 import { GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ALICE, accountOf, BOB, COIN, NativeChain, OPERATORS, operatorOf } from './nativeChain.ts'

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { type Coin, coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { TextProposal } from '../../../../src/modules/gov/contents.ts'
-import { getDeposit } from '../../../../src/modules/gov/deposits.ts'
+import { getDeposit, getVote } from '../../../../src/modules/gov/state.ts'
 import {
   DEPOSIT_PERIOD,
   MsgDeposit,
@@ -19,8 +18,8 @@ import {
   MsgSubmitProposalV1beta1,
   MsgVoteV1beta1,
   MsgVoteWeightedV1beta1,
+  TextProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { getVote } from '../../../../src/modules/gov/votes.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/types.ts'

@@ -4,7 +4,7 @@ import { coinsOf } from '../../../../src/modules/coin.ts'
 import { addToCommunityPool, communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { MsgCommunityPoolSpend } from '../../../../src/modules/distribution/messageTypes.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { getProposal } from '../../../../src/modules/gov/proposals.ts'
+import { getProposal, votesOf } from '../../../../src/modules/gov/state.ts'
 import {
   FAILED,
   MsgCancelProposal,
@@ -17,7 +17,6 @@ import {
   VOTE_OPTIONS,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
-import { votesOf } from '../../../../src/modules/gov/votes.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'

@@ -7,10 +7,13 @@ import { CONSENSUS_PARAMS, maxBlockGas } from '../../../../src/modules/consensus
 import { DISTRIBUTION_PARAMS } from '../../../../src/modules/distribution/params.ts'
 import { FEEMARKET_PARAMS, feeMarketOf } from '../../../../src/modules/feemarket/params.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { ParameterChangeProposal } from '../../../../src/modules/gov/contents.ts'
 import { GOV_PARAMS } from '../../../../src/modules/gov/params.ts'
 import { FAILED, MsgVote, PASSED, VOTE_OPTIONS } from '../../../../src/modules/gov/types.ts'
-import { MsgSubmitProposalResponseV1beta1, MsgSubmitProposalV1beta1 } from '../../../../src/modules/gov/typesV1beta1.ts'
+import {
+  MsgSubmitProposalResponseV1beta1,
+  MsgSubmitProposalV1beta1,
+  ParameterChangeProposal,
+} from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { MINT_PARAMS } from '../../../../src/modules/mint/params.ts'
 import type { ParamsStore } from '../../../../src/modules/params.ts'

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { endGov } from '../../../../src/modules/gov/endGov.ts'
-import { runningTally } from '../../../../src/modules/gov/runningTally.ts'
-import { getTally } from '../../../../src/modules/gov/tallyState.ts'
+import { getTally, votesOf } from '../../../../src/modules/gov/state.ts'
 import {
   MsgCancelProposal,
   MsgDeposit,
@@ -13,7 +12,7 @@ import {
   type TallyResult,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
-import { votesOf } from '../../../../src/modules/gov/votes.ts'
+import { runningTally } from '../../../../src/modules/gov/votes.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'

@@ -3,9 +3,12 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
-import { CancelSoftwareUpgradeProposal, SoftwareUpgradeProposal } from '../../../../src/modules/gov/contents.ts'
 import { MsgVote, PASSED, VOTE_OPTIONS } from '../../../../src/modules/gov/types.ts'
-import { MsgSubmitProposalV1beta1 } from '../../../../src/modules/gov/typesV1beta1.ts'
+import {
+  CancelSoftwareUpgradeProposal,
+  MsgSubmitProposalV1beta1,
+  SoftwareUpgradeProposal,
+} from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { beginUpgrade } from '../../../../src/modules/upgrade/beginUpgrade.ts'
 import { doneHeight, getPlan, upgradesDone } from '../../../../src/modules/upgrade/plan.ts'

@@ -1,16 +1,16 @@
+import { type Coin, parseCoins } from '../../modules/coin.ts'
+import { isSdkError, type Outcome, sdkError } from '../../modules/sdkError.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
-import { type Coin, parseCoins } from '../coin.ts'
-import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 
-/** A proposal as `coind tx gov submit-proposal` and the governance precompile take it. */
-export interface ProposalJson {
+/** What a proposal in JSON says. */
+interface ProposalJson {
   readonly messages: readonly AnyValue[]
   readonly metadata: string
   readonly title: string
   readonly summary: string
   readonly expedited: boolean
-  /** none when the text names none */
+  /** empty when the text names none */
   readonly deposit: readonly Coin[]
 }
 
@@ -18,7 +18,7 @@ export interface ProposalJson {
  * Reads the proposal form of the SDK (x/gov/client/cli): `{"messages": [{"@type": …, …}], "metadata", "deposit": "10acoin",
  * "title", "summary", "expedited"}`. Members may be left out, and others are ignored, as Go does.
  * @param text UTF-8
- * @param types those that messages, and what is inside of them, may be of
+ * @param types finds the types that messages, and the Anys inside them, may have
  */
 export function readProposalJson(text: string, types: JsonContext): Outcome<ProposalJson> {
   let json: Json
@@ -46,15 +46,15 @@ function readMessages(json: Json, { typeOf }: JsonContext): Outcome<readonly Any
   if (!Array.isArray(json)) return sdkError('invalidRequest', 'messages: expected an array')
   const messages: AnyValue[] = []
   for (const [index, message] of (json as readonly Json[]).entries()) {
-    const place = `messages[${index}]`
+    const path = `messages[${index}]`
     const typeUrl = isJsonObject(message) ? message['@type'] : undefined
     const type = typeof typeUrl === 'string' ? typeOf(typeUrl) : undefined
     if (!isJsonObject(message) || type === undefined) {
-      return sdkError('invalidRequest', `${place}: expected an object with the @type of a message`)
+      return sdkError('invalidRequest', `${path}: expected an object with the @type of a message`)
     }
     const { '@type': _, ...members } = message
     try {
-      messages.push({ typeUrl: type.typeUrl, value: type.encode(type.fromJson(members, { typeOf }, place) as never) })
+      messages.push({ typeUrl: type.typeUrl, value: type.encode(type.fromJson(members, { typeOf }, path) as never) })
     } catch (error) {
       if (!(error instanceof JsonFormError)) throw error
       return sdkError('invalidRequest', error.message)
@@ -67,4 +67,28 @@ function readMessages(json: Json, { typeOf }: JsonContext): Outcome<readonly Any
 function readText(json: Json | undefined): string | undefined {
   if (json === undefined || json === null) return ''
   return typeof json === 'string' ? json : undefined
+}
+
+/** Open brackets; no message that can be proposed has as many. */
+const MAX_DEPTH = 32
+
+/**
+ * Whether a JSON text has nowhere more than {@link MAX_DEPTH} open brackets. Messages are read recursively, so a text of
+ * brackets alone could exhaust the stack of a node.
+ */
+export function isShallowJson(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (inString) {
+      if (character === '\\') at++
+      else if (character === '"') inString = false
+    } else if (character === '"') inString = true
+    else if (character === '{' || character === '[') {
+      depth++
+      if (depth > MAX_DEPTH) return false
+    } else if (character === '}' || character === ']') depth--
+  }
+  return true
 }
