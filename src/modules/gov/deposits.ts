@@ -1,20 +1,34 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
-import { sendCoins } from '../bank/send.ts'
-import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
-import { type ModuleContext } from '../context.ts'
-import { GOVERNANCE, DISTRIBUTION } from '../moduleAccounts.ts'
-import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { govError } from './errors.ts'
-import { activeQueueKey, inactiveQueueKey, getProposal, nanosOf, proposalTimeMs, putProposal, getTally, changeDepositsHeld, deleteDeposit, deleteVote, depositsOf, getDeposit, putDeposit, totalOf, votesOf } from './state.ts'
-import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
-import { DEPOSIT_PERIOD, type Proposal, VOTING_PERIOD } from './types.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, multiply, truncate } from '../../primitives/decimal.ts'
 import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSchema.ts'
-import { event } from '../bank/bankEvents.ts'
-import { burnCoins } from '../bank/coins.ts'
+import { burnCoins, sendCoins } from '../bank/send.ts'
+import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
+import { event, type ModuleContext } from '../context.ts'
 import { fundCommunityPool } from '../distribution/communityPool.ts'
-import { type Budget } from './votes.ts'
+import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { govError } from './errors.ts'
+import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
+import {
+  activeQueueKey,
+  changeDepositsHeld,
+  deleteDeposit,
+  deleteVote,
+  depositsOf,
+  getDeposit,
+  getProposal,
+  getTally,
+  inactiveQueueKey,
+  nanosOf,
+  proposalTimeMs,
+  putDeposit,
+  putProposal,
+  totalOf,
+  votesOf,
+} from './state.ts'
+import { DEPOSIT_PERIOD, type Proposal, VOTING_PERIOD } from './types.ts'
+import type { Budget } from './votes.ts'
 
 interface DepositInput {
   readonly proposalId: bigint

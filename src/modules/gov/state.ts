@@ -12,8 +12,7 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { BASE_DENOM } from '../bank/supply.ts'
-import type { Coin } from '../coin.ts'
+import { BASE_DENOM, type Coin } from '../coin.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
 import { GOVERNANCE } from '../moduleAccounts.ts'
 import { addressesKey, moduleStoreKey } from '../storeKey.ts'

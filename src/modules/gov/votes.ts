@@ -10,12 +10,10 @@ import {
   parseDecimal,
   truncate,
 } from '../../primitives/decimal.ts'
-import { event } from '../bank/bankEvents.ts'
-import type { ModuleContext, ReadContext } from '../context.ts'
+import { event, type ModuleContext, type ReadContext } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { delegationsOf } from '../staking/delegations.ts'
-import { lastPowers } from '../staking/lastPowers.ts'
-import { getValidator } from '../staking/validators.ts'
+import { getValidator, lastPowers } from '../staking/validators.ts'
 import { govError } from './errors.ts'
 import { checkMetadata } from './metadata.ts'
 import { ratio } from './params.ts'

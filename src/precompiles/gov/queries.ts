@@ -1,17 +1,43 @@
-import { depositsOf, getDeposit, getConstitution, PROPOSALS_PREFIX, proposalKey, getVote, votesOf } from '../../modules/gov/state.ts'
 import { GOV_PARAMS } from '../../modules/gov/params.ts'
-import { runningTally } from '../../modules/gov/votes.ts'
+import {
+  depositsOf,
+  getConstitution,
+  getDeposit,
+  getVote,
+  PROPOSALS_PREFIX,
+  proposalKey,
+  votesOf,
+} from '../../modules/gov/state.ts'
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
+import { runningTally } from '../../modules/gov/votes.ts'
 import { lastPowers } from '../../modules/staking/validators.ts'
 import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
-import { type AbiValue } from '../abi/type.ts'
+import type { AbiValue } from '../abi/type.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
-import { defineFunction, type FunctionContext, type FunctionFailure, isFailure, OUT_OF_GAS, type PrecompileFunction } from '../dispatch.ts'
+import {
+  defineFunction,
+  type FunctionContext,
+  type FunctionFailure,
+  isFailure,
+  OUT_OF_GAS,
+  type PrecompileFunction,
+} from '../dispatch.ts'
 import { moduleContext, queryError } from '../nativeCall.ts'
 import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
-import { DepositData, depositTuple, Params, ProposalData, paramsTuple, proposalTuple, TallyResultData, tallyTuple, voteTuple, WeightedVote } from './types.ts'
+import {
+  DepositData,
+  depositTuple,
+  Params,
+  ProposalData,
+  paramsTuple,
+  proposalTuple,
+  TallyResultData,
+  tallyTuple,
+  voteTuple,
+  WeightedVote,
+} from './types.ts'
 
 /** One small record. */
 const READ_GAS = 3_000n

@@ -1,14 +1,22 @@
 import * as messages from '../../modules/gov/types.ts'
-import * as events from './events.ts'
-import { readProposalJson, isShallowJson } from './proposalJson.ts'
 import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { address, bool, bytes, string, uint8, uint64 } from '../abi/types.ts'
 import { GOVERNANCE_ADDRESS } from '../addresses.ts'
 import { Coins, sortedCoins } from '../coinTypes.ts'
-import { defineFunction, type FunctionContext, isFailure, OUT_OF_GAS, type PrecompileFunction, type Revert, revertWith } from '../dispatch.ts'
+import {
+  defineFunction,
+  type FunctionContext,
+  isFailure,
+  OUT_OF_GAS,
+  type PrecompileFunction,
+  type Revert,
+  revertWith,
+} from '../dispatch.ts'
 import { refuseZero, requireCaller, runMessage, WRITE_GAS } from '../nativeCall.ts'
+import * as events from './events.ts'
+import { isShallowJson, readProposalJson } from './proposalJson.ts'
 import { WeightedVoteOptions } from './types.ts'
 
 const SUCCESS = { success: true } as const

@@ -1,20 +1,60 @@
-import { depositsOf, getDeposit } from '../../modules/gov/deposits.ts'
-import { getConstitution } from '../../modules/gov/state.ts'
-import { PROPOSALS_PREFIX } from '../../modules/gov/keys.ts'
 import { GOV_PARAMS, ratio } from '../../modules/gov/params.ts'
-import { getProposal } from '../../modules/gov/proposals.ts'
+import {
+  depositsOf,
+  getConstitution,
+  getDeposit,
+  getProposal,
+  getTally,
+  getVote,
+  PROPOSALS_PREFIX,
+  votesOf,
+} from '../../modules/gov/state.ts'
+import {
+  DEPOSIT_PERIOD,
+  Deposit,
+  DepositParams,
+  MsgExecLegacyContent,
+  Params,
+  PROPOSAL_STATUS,
+  Proposal,
+  TallyParams,
+  TallyResult,
+  VOTING_PERIOD,
+  Vote,
+  VotingParams,
+} from '../../modules/gov/types.ts'
+import {
+  DepositParamsV1beta1,
+  DepositV1beta1,
+  ProposalV1beta1,
+  TallyParamsV1beta1,
+  TallyResultV1beta1,
+  VoteV1beta1,
+  VotingParamsV1beta1,
+} from '../../modules/gov/typesV1beta1.ts'
 import { beginTally, countVotes, tallyOutcome } from '../../modules/gov/votes.ts'
-import { getTally } from '../../modules/gov/tallyState.ts'
-import { DEPOSIT_PERIOD, Deposit, DepositParams, MsgExecLegacyContent, Params, PROPOSAL_STATUS, Proposal, TallyParams, TallyResult, VOTING_PERIOD, Vote, VotingParams } from '../../modules/gov/types.ts'
-import { DepositParamsV1beta1, DepositV1beta1, ProposalV1beta1, TallyParamsV1beta1, TallyResultV1beta1, VoteV1beta1, VotingParamsV1beta1 } from '../../modules/gov/typesV1beta1.ts'
-import { getVote, votesOf } from '../../modules/gov/votes.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { parseAddress } from '../../primitives/address.ts'
 import { ONE } from '../../primitives/decimal.ts'
-import { embedded, enumeration, type Field, message, string, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import {
+  embedded,
+  enumeration,
+  type Field,
+  message,
+  string,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
 import { addressWalk, paginate, storeWalk } from './paginate.ts'
-import { definePagedQuery, defineQuery, type NativeQuery, type Page, pauseUntilDeadline, type QueryContext } from './query.ts'
+import {
+  definePagedQuery,
+  defineQuery,
+  type NativeQuery,
+  type Page,
+  pauseUntilDeadline,
+  type QueryContext,
+} from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
 
 const PROPOSAL_ID = { proposalId: uint64(1) }

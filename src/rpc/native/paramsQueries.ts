@@ -1,6 +1,6 @@
 import { CONSENSUS_PARAMS } from '../../modules/consensus/params.ts'
-import { ParamChange } from '../../modules/gov/typesV1beta1.ts'
 import { parameterNames, parameterValue, SUBSPACE_NAMES } from '../../modules/gov/parameterChange.ts'
+import { ParamChange } from '../../modules/gov/typesV1beta1.ts'
 import { defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
 import { defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
 import { invalidArgument } from './queryError.ts'

@@ -1,14 +1,22 @@
-import { type Abi, decodeErrorResult, decodeFunctionResult, encodeDeployData, encodeFunctionData, type Hex, parseEventLogs } from 'viem'
+import {
+  type Abi,
+  decodeErrorResult,
+  decodeFunctionResult,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  parseEventLogs,
+} from 'viem'
 import { compileContract } from '../../../contracts/compile.ts'
 import { applyGenesis, genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import { createGenesis } from '../../../src/chain/createGenesis.ts'
-import { type NativeEvent } from '../../../src/chain/entries.ts'
-import { type Genesis } from '../../../src/chain/genesisSchema.ts'
-import { type Engine } from '../../../src/evm/engine.ts'
+import type { NativeEvent } from '../../../src/chain/entries.ts'
+import type { Genesis } from '../../../src/chain/genesisSchema.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { getSupply, mint, recordBurn } from '../../../src/modules/bank/ledger.ts'
 import { beginBlock, endBlock } from '../../../src/modules/block.ts'
-import { type CommitVote, type Misbehaviour, type ModuleContext } from '../../../src/modules/context.ts'
+import type { CommitVote, Misbehaviour, ModuleContext } from '../../../src/modules/context.ts'
 import { distributionInvariants } from '../../../src/modules/distribution/invariants.ts'
 import { govInvariants } from '../../../src/modules/gov/state.ts'
 import { FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'

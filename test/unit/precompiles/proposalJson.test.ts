@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ANY_TYPES } from '../../../../src/modules/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../src/modules/gov/authority.ts'
-import { TextProposal } from '../../../src/modules/gov/typesV1beta1.ts'
-import { readProposalJson } from '../../../src/precompiles/gov/proposalJson.ts'
 import { MsgExecLegacyContent } from '../../../src/modules/gov/types.ts'
-import { ANY_TYPES } from '../../../../src/modules/messages.ts'
+import { TextProposal } from '../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../src/modules/messages.ts'
 import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { MsgSoftwareUpgrade, Plan } from '../../../src/modules/upgrade/types.ts'
+import { readProposalJson } from '../../../src/precompiles/gov/proposalJson.ts'
 import { anyOf, codeOf } from '../modules/gov/govChain.ts'
 
 const TYPES = { typeOf: (url: string) => MESSAGES.get(url)?.type ?? ANY_TYPES.get(url)?.type }
