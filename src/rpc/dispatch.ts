@@ -1,7 +1,6 @@
 import type { RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { type BatchCall, runBatch } from './batch.ts'
-import { before } from './deadline.ts'
 import {
   errorResponse,
   invalidRequest,
@@ -14,8 +13,7 @@ import {
 } from './errors.ts'
 import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
 import { type Message, parseRequest } from './message.ts'
-import { positionalParams } from './method.ts'
-import { ORDERED_METHODS, PIPELINED_METHOD } from './methodTable.ts'
+import { ORDERED_METHODS, PIPELINED_METHOD, positionalParams } from './method.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type Session } from './runMethod.ts'
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'turn'> {
@@ -137,4 +135,32 @@ function withinSize(message: Message, response: string | undefined, maxBytes: nu
 
 function idOf(message: Message | undefined): string {
   return message !== undefined && 'id' in message ? message.id : 'null'
+}
+
+/**
+ * The outcome of `work`, or of `onTimeout` when `work` takes longer than until `deadlineMs` (on the clock of
+ * `performance.now`). The work itself goes on: nothing waits for it any more.
+ */
+export function before<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout
+    const wait = (): void => {
+      const leftMs = deadlineMs - performance.now()
+      // A timer may fire early; who is told of the timeout should find the deadline passed.
+      if (leftMs > 0) timer = setTimeout(wait, leftMs + 1)
+      else reject(onTimeout())
+    }
+    timer = setTimeout(wait, Math.max(0, deadlineMs - performance.now()) + 1)
+    // A late outcome, failures too, has nobody to tell: the promise is settled.
+    work.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
 }

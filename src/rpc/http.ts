@@ -10,9 +10,9 @@ import { addCometRoutes } from './comet/routes.ts'
 import { createCometSocket } from './comet/socket.ts'
 import type { Dispatcher } from './dispatch.ts'
 import type { RpcLog } from './errors.ts'
-import { createEthereumSocket } from './ethereumSocket.ts'
 import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import {
+  type AllowedOrigins,
   acceptsGzip,
   bodyTooLarge,
   corsHeaders,
@@ -20,12 +20,10 @@ import {
   preflightHeaders,
   type Refusal,
   refusePost,
-} from './httpChecks.ts'
-import type { AllowedOrigins } from './origins.ts'
+} from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
-import type { RestOptions } from './rest/answerRest.ts'
-import { addRestRoutes } from './rest/routes.ts'
-import type { SubscriptionHub } from './subscriptions.ts'
+import { addRestRoutes, type RestOptions } from './rest/routes.ts'
+import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
 
 export interface RpcServerOptions {

@@ -8,16 +8,50 @@ import type { NodeView } from '../state/view.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 
 /**
+ * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
+ * `undefined` when they are absent or null. The result is JSON-ready (hex strings, no bigint).
+ */
+export interface RpcMethod {
+  readonly name: string
+  readonly queue: MethodQueue
+  readonly params: readonly ParamReader<unknown>[]
+  readonly required: number
+  run(context: RpcContext, args: readonly unknown[]): unknown
+}
+
+/**
  * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `quick` there too as
  * long as the turn of its event loop has time left (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
  * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
  */
 export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy'
 
-export interface SyncStatus {
-  readonly startingBlock: number
-  readonly currentBlock: number
-  readonly highestBlock: number
+/** Reads one parameter from JSON. @throws InvalidArgument with the reason in geth's words */
+export type ParamReader<T> = (json: unknown) => T
+
+type ArgsOf<P extends readonly ParamReader<unknown>[], R extends number> = {
+  [I in keyof P]: P[I] extends ParamReader<infer T> ? (IsBelow<I, R> extends true ? T : T | undefined) : never
+}
+type IsBelow<I, R extends number> = I extends `${infer N extends number}` ? Below<N, R> : true
+type Below<N extends number, R extends number, Count extends unknown[] = []> = Count['length'] extends R
+  ? false
+  : Count['length'] extends N
+    ? true
+    : Below<N, R, [...Count, unknown]>
+
+/** Declares a method with typed arguments. By default it has no parameters, and those that it has are required. */
+export function defineMethod<
+  const P extends readonly ParamReader<unknown>[] = readonly [],
+  const R extends number = P['length'],
+>(method: {
+  readonly name: string
+  readonly queue: MethodQueue
+  readonly params?: P
+  readonly required?: R
+  readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
+}): RpcMethod {
+  const { name, queue, params = [], required = params.length, run } = method
+  return { name, queue, params, required, run: (context, args) => run(context, ...(args as ArgsOf<P, R>)) }
 }
 
 /** What a method may use. One context serves one request; `view` does not move while it runs. */
@@ -47,44 +81,23 @@ export interface ExecutionHost {
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
 
-/** Reads one parameter from JSON. @throws InvalidArgument with the reason in geth's words */
-export type ParamReader<T> = (json: unknown) => T
-
-/**
- * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
- * `undefined` when they are absent or null. The result is JSON-ready (hex strings, no bigint).
- */
-export interface RpcMethod {
-  readonly name: string
-  readonly queue: MethodQueue
-  readonly params: readonly ParamReader<unknown>[]
-  readonly required: number
-  run(context: RpcContext, args: readonly unknown[]): unknown
+export interface SyncStatus {
+  readonly startingBlock: number
+  readonly currentBlock: number
+  readonly highestBlock: number
 }
 
-type ArgsOf<P extends readonly ParamReader<unknown>[], R extends number> = {
-  [I in keyof P]: P[I] extends ParamReader<infer T> ? (IsBelow<I, R> extends true ? T : T | undefined) : never
-}
-type IsBelow<I, R extends number> = I extends `${infer N extends number}` ? Below<N, R> : true
-type Below<N extends number, R extends number, Count extends unknown[] = []> = Count['length'] extends R
-  ? false
-  : Count['length'] extends N
-    ? true
-    : Below<N, R, [...Count, unknown]>
+/** Methods by name. A `Map`, so that no name finds what objects inherit. */
+export type MethodTable = ReadonlyMap<string, RpcMethod>
 
-/** Declares a method with typed arguments. By default it has no parameters, and those that it has are required. */
-export function defineMethod<
-  const P extends readonly ParamReader<unknown>[] = readonly [],
-  const R extends number = P['length'],
->(method: {
-  readonly name: string
-  readonly queue: MethodQueue
-  readonly params?: P
-  readonly required?: R
-  readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
-}): RpcMethod {
-  const { name, queue, params = [], required = params.length, run } = method
-  return { name, queue, params, required, run: (context, args) => run(context, ...(args as ArgsOf<P, R>)) }
+/** @throws Error when two methods have one name */
+export function createMethodTable(methods: Iterable<RpcMethod>): MethodTable {
+  const table = new Map<string, RpcMethod>()
+  for (const method of methods) {
+    if (table.has(method.name)) throw new Error(`there are two methods ${method.name}`)
+    table.set(method.name, method)
+  }
+  return table
 }
 
 /** The list in a request's `params`, which may be absent or null. @throws RpcError for anything but a list */
@@ -142,3 +155,26 @@ export function resultText(result: unknown): string {
   if (result instanceof RawJson) return result.text
   return JSON.stringify(result) ?? 'null'
 }
+
+/**
+ * The one ordered method that keeps its order by itself: calls in a row may be under way together, since they reach the
+ * pool one after the other.
+ */
+export const PIPELINED_METHOD = 'eth_sendRawTransaction'
+
+/**
+ * Methods that change something, in the node or in what later methods of the same batch see: a batch runs them in their turn,
+ * apart from others.
+ */
+export const ORDERED_METHODS: ReadonlySet<string> = new Set([
+  PIPELINED_METHOD,
+  'eth_sendRawTransactionSync',
+  'eth_newFilter',
+  'eth_newBlockFilter',
+  'eth_newPendingTransactionFilter',
+  'eth_getFilterChanges',
+  'eth_getFilterLogs',
+  'eth_uninstallFilter',
+  'eth_subscribe',
+  'eth_unsubscribe',
+])

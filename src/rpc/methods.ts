@@ -2,11 +2,9 @@ import { rawMethods } from './debug/rawBlocks.ts'
 import { traceMethods } from './debug/traces.ts'
 import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMethods.ts'
 import { ethMethods } from './eth/methods.ts'
-import { createMethodTable, type MethodTable } from './methodTable.ts'
-import { rpcModules } from './modules.ts'
-import { netMethods } from './net/methods.ts'
-import { txpoolMethods } from './txpool/methods.ts'
-import { web3Methods } from './web3/methods.ts'
+import { createMethodTable, type MethodTable } from './method.ts'
+import { netMethods, rpcModules, web3Methods } from './nodeMethods.ts'
+import { txpoolMethods } from './txpool.ts'
 
 const viewMethods = [
   ...ethMethods,

@@ -10,14 +10,28 @@ import {
   toRpcError,
 } from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
-import { type MethodQueue, type ParamReader, type RpcContext, readArguments, resultText } from './method.ts'
-import type { MethodTable } from './methodTable.ts'
+import {
+  type MethodQueue,
+  type MethodTable,
+  type ParamReader,
+  type RpcContext,
+  readArguments,
+  resultText,
+} from './method.ts'
 import { TypeMismatch } from './params/values.ts'
 
-/** A context that may be used until it is released. */
-export interface ContextLease {
-  readonly context: RpcContext
-  release(): void
+/**
+ * Runs a method in this thread or in a view thread. Gives the result's JSON text, at once where nothing waits.
+ * @throws RpcError, or rejects, with what `toRpcError` understands
+ */
+export type MethodRunner = (call: MethodCall, session: Session | undefined) => string | Promise<string>
+
+export interface MethodCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly isNotification: boolean
+  /** a batch sees to it itself that the turn has time, and to the order of its calls */
+  readonly isInBatch: boolean
 }
 
 export interface MethodRunnerOptions {
@@ -29,19 +43,23 @@ export interface MethodRunnerOptions {
   readonly turn: EventLoopQuota | undefined
 }
 
-export interface MethodCall {
-  readonly method: string
-  readonly params: readonly unknown[]
-  readonly isNotification: boolean
-  /** a batch sees to it itself that the turn has time, and to the order of its calls */
-  readonly isInBatch: boolean
+/** A context that may be used until it is released. */
+export interface ContextLease {
+  readonly context: RpcContext
+  release(): void
 }
 
-/**
- * Runs a method in this thread or in a view thread. Gives the result's JSON text, at once where nothing waits.
- * @throws RpcError, or rejects, with what `toRpcError` understands
- */
-export type MethodRunner = (call: MethodCall, session: Session | undefined) => string | Promise<string>
+/** View threads, as a socket thread sees them. */
+export interface ViewPool {
+  /**
+   * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
+   * an error that has the name, code, message and data of an `RpcError`.
+   */
+  call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
+}
+
+/** The queues that view threads have. */
+export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
@@ -73,63 +91,6 @@ export function createMethodRunner({ methods, lease, views, turn }: MethodRunner
   }
 }
 
-/** geth: handler.handleSubscribe. */
-function subscribe(
-  name: string,
-  params: readonly unknown[],
-  isNotification: boolean,
-  session: Session | undefined,
-): string {
-  if (session === undefined) throw new RpcError(RPC_CODES.methodNotFound, 'notifications not supported')
-  const topic = params[0]
-  if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
-  const namespace = name.slice(0, name.indexOf('_'))
-  if (namespace !== 'eth') throw noSuchSubscription(topic, namespace)
-  // Nobody would learn the ID.
-  if (isNotification) throw invalidRequest()
-  return JSON.stringify(session.subscribe(params))
-}
-
-export function noSuchSubscription(topic: string, namespace: string): RpcError {
-  const shown = JSON.stringify(topic.slice(0, MAX_NAME_LENGTH))
-  return new RpcError(RPC_CODES.methodNotFound, `no ${shown} subscription in ${namespace} namespace`)
-}
-
-const readSubscriptionId: ParamReader<string> = (json) => {
-  if (typeof json !== 'string') throw new TypeMismatch(Array.isArray(json) ? 'array' : typeof json, 'rpc.ID')
-  return json
-}
-
-function unsubscribe(params: readonly unknown[], session: Session | undefined): string {
-  const [id] = readArguments({ params: [readSubscriptionId], required: 1 }, params)
-  if (session?.unsubscribe(id as string) !== true) throw serverError('subscription not found')
-  return 'true'
-}
-
-/** A connection that notifications can be sent on, as the dispatcher sees it. */
-export interface Session {
-  /**
-   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Gives its ID. No
-   * notification is sent before the answer to the request.
-   * @throws RpcError
-   */
-  subscribe(params: readonly unknown[]): string
-  /** Whether there was such a subscription. */
-  unsubscribe(id: string): boolean
-}
-
-/** The queues that view threads have. */
-export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
-
-/** View threads, as a socket thread sees them. */
-export interface ViewPool {
-  /**
-   * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
-   * an error that has the name, code, message and data of an `RpcError`.
-   */
-  call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
-}
-
 export interface ViewCall {
   readonly method: string
   readonly params: readonly unknown[]
@@ -155,4 +116,49 @@ export async function serveViewCall(
   } catch (error) {
     throw toRpcError(error, log, { method: name })
   }
+}
+
+/** A connection that notifications can be sent on, as the dispatcher sees it. */
+export interface Session {
+  /**
+   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Gives its ID. No
+   * notification is sent before the answer to the request.
+   * @throws RpcError
+   */
+  subscribe(params: readonly unknown[]): string
+  /** Whether there was such a subscription. */
+  unsubscribe(id: string): boolean
+}
+
+/** geth: handler.handleSubscribe. */
+function subscribe(
+  name: string,
+  params: readonly unknown[],
+  isNotification: boolean,
+  session: Session | undefined,
+): string {
+  if (session === undefined) throw new RpcError(RPC_CODES.methodNotFound, 'notifications not supported')
+  const topic = params[0]
+  if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
+  const namespace = name.slice(0, name.indexOf('_'))
+  if (namespace !== 'eth') throw noSuchSubscription(topic, namespace)
+  // Nobody would learn the ID.
+  if (isNotification) throw invalidRequest()
+  return JSON.stringify(session.subscribe(params))
+}
+
+function unsubscribe(params: readonly unknown[], session: Session | undefined): string {
+  const [id] = readArguments({ params: [readSubscriptionId], required: 1 }, params)
+  if (session?.unsubscribe(id as string) !== true) throw serverError('subscription not found')
+  return 'true'
+}
+
+const readSubscriptionId: ParamReader<string> = (json) => {
+  if (typeof json !== 'string') throw new TypeMismatch(Array.isArray(json) ? 'array' : typeof json, 'rpc.ID')
+  return json
+}
+
+export function noSuchSubscription(topic: string, namespace: string): RpcError {
+  const shown = JSON.stringify(topic.slice(0, MAX_NAME_LENGTH))
+  return new RpcError(RPC_CODES.methodNotFound, `no ${shown} subscription in ${namespace} namespace`)
 }

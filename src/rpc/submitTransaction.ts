@@ -60,6 +60,30 @@ export function checkedTransaction(verified: VerifiedTransaction, admission: Adm
   return { hash, codespace, code, log: admission.reason, gasWanted, gasUsed }
 }
 
+export interface VerifierOptions extends VerifyContext {
+  /** for signatures that are checked here; undefined: none are */
+  readonly turn: EventLoopQuota | undefined
+  /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
+  readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
+}
+
+/** See {@link verifyTransaction}. */
+export type Verifier = (raw: Uint8Array) => Promise<VerifiedTransaction | CheckedTransaction>
+
+/**
+ * Checks transactions in a thread with sockets: the signatures there as long as the turn of the event loop has time left, else in
+ * another thread. What is wrong with a transaction is found out here, when there is time for it.
+ */
+export function createVerifier({ turn, recoverSenders, ...context }: VerifierOptions): Verifier {
+  return async (raw) => {
+    if (turn?.take() === true) return verifyTransaction(context, raw)
+    const [sender] = await recoverSenders([raw])
+    if (sender !== undefined) return verifyTransaction(context, raw, sender)
+    while (turn?.take() === false) await nextTurn()
+    return verifyTransaction(context, raw)
+  }
+}
+
 /**
  * Decodes a transaction of either kind and checks what needs no state, its signatures above all (about 60 µs with the native
  * library); what is wrong with it otherwise.
@@ -106,28 +130,4 @@ function verifyEvm(
 
 function refused(raw: Uint8Array, { codespace, code }: ErrorCode, log: string): CheckedTransaction {
   return { hash: entryHash(raw), codespace, code, log, gasWanted: 0n, gasUsed: 0n }
-}
-
-export interface VerifierOptions extends VerifyContext {
-  /** for signatures that are checked here; undefined: none are */
-  readonly turn: EventLoopQuota | undefined
-  /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
-  readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
-}
-
-/** See {@link verifyTransaction}. */
-export type Verifier = (raw: Uint8Array) => Promise<VerifiedTransaction | CheckedTransaction>
-
-/**
- * Checks transactions in a thread with sockets: the signatures there as long as the turn of the event loop has time left, else in
- * another thread. What is wrong with a transaction is found out here, when there is time for it.
- */
-export function createVerifier({ turn, recoverSenders, ...context }: VerifierOptions): Verifier {
-  return async (raw) => {
-    if (turn?.take() === true) return verifyTransaction(context, raw)
-    const [sender] = await recoverSenders([raw])
-    if (sender !== undefined) return verifyTransaction(context, raw, sender)
-    while (turn?.take() === false) await nextTurn()
-    return verifyTransaction(context, raw)
-  }
 }

@@ -1,24 +1,44 @@
+import { randomBytes } from 'node:crypto'
 import type { ChainReader } from '../chain/store.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
-import type { RpcLog } from './errors.ts'
+import type { NodeView } from '../state/view.ts'
+import type { Dispatcher } from './dispatch.ts'
+import { invalidParams, RPC_CODES, RpcError, type RpcLog } from './errors.ts'
 import { createBlockLogs } from './eth/logs.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
-import type { HeadFeed } from './headFeed.ts'
-import type { SyncStatus } from './method.ts'
-import type { Topic } from './subscriptionRequest.ts'
+import { type ParamReader, readArguments, type SyncStatus } from './method.ts'
+import { type LogFilter, readLogFilter } from './params/logFilter.ts'
+import { readBool } from './params/values.ts'
+import { noSuchSubscription } from './runMethod.ts'
+import type { SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
-/** Takes the JSON text of one notification's result. */
-export type Deliver = (result: string) => void
+/** What a client wants to be told of. */
+export type Topic =
+  | { readonly kind: 'newHeads' }
+  | { readonly kind: 'logs'; readonly filter: LogFilter }
+  | { readonly kind: 'newPendingTransactions'; readonly full: boolean }
+  | { readonly kind: 'syncing' }
+
+/** What a socket thread learns from the others. Several blocks may have been published between two heads. */
+export interface HeadFeed {
+  /** `view` may be read while the listener runs. */
+  onHead(listener: (view: NodeView) => void): void
+  /** transactions that became executable */
+  onPendingTransactions(listener: (transactions: readonly PooledTransaction[]) => void): void
+}
 
 /** All subscriptions of one socket thread. */
 export interface SubscriptionHub {
   /** Starts a subscription; the function that it gives ends it. */
   add(topic: Topic, deliver: Deliver): () => void
 }
+
+/** Takes the JSON text of one notification's result. */
+export type Deliver = (result: string) => void
 
 export interface SubscriptionHubOptions {
   readonly feed: HeadFeed
@@ -136,4 +156,75 @@ function syncingText(status: SyncStatus | undefined): string {
       highestBlock: toQuantity(highestBlock),
     },
   })
+}
+
+/** JSON-RPC with `eth_subscribe` (geth: rpc/subscription.go). @param maxSubscriptions of one socket */
+export function createEthereumSocket(
+  dispatcher: Dispatcher,
+  hub: SubscriptionHub,
+  maxSubscriptions: number,
+): SocketProtocol {
+  const subscribe = (subscriptions: SocketSubscriptions, params: readonly unknown[]): string => {
+    const topic = readTopic(params)
+    if (subscriptions.count >= maxSubscriptions) {
+      throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
+    }
+    const id = `0x${randomBytes(16).toString('hex')}`
+    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+    subscriptions.start(id, (deliver) => hub.add(topic, (result) => deliver(`${start}${result}}}`)))
+    return id
+  }
+  return {
+    answer: (text, subscriptions) =>
+      dispatcher.answer(text, {
+        subscribe: (params) => subscribe(subscriptions, params),
+        unsubscribe: (id) => subscriptions.end(id),
+      }),
+    // Without an answer nobody has the ID.
+    tells: (answer, id) => answer?.includes(id) === true,
+  }
+}
+
+interface TopicReader {
+  /** after the name */
+  readonly params: readonly ParamReader<unknown>[]
+  /** the name included */
+  readonly required: number
+  topic(args: readonly unknown[]): Topic
+}
+
+const readName: ParamReader<unknown> = (json) => json
+
+const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
+  ['newHeads', { params: [], required: 1, topic: () => ({ kind: 'newHeads' }) }],
+  ['logs', { params: [readLogFilter], required: 2, topic: ([filter]) => logsTopic(filter as LogFilter) }],
+  [
+    'newPendingTransactions',
+    {
+      params: [readBool],
+      required: 1,
+      topic: ([full]) => ({ kind: 'newPendingTransactions', full: full === true }),
+    },
+  ],
+  ['syncing', { params: [], required: 1, topic: () => ({ kind: 'syncing' }) }],
+])
+
+/**
+ * Reads the parameters of eth_subscribe; the first, which the caller has checked to be a string, is the name.
+ * @throws RpcError in geth's words
+ */
+export function readTopic(params: readonly unknown[]): Topic {
+  const name = String(params[0])
+  const reader = TOPICS.get(name)
+  if (reader === undefined) throw noSuchSubscription(name, 'eth')
+  const args = readArguments({ params: [readName, ...reader.params], required: reader.required }, params)
+  return reader.topic(args.slice(1))
+}
+
+/** New logs only: a range of blocks is not looked at. */
+function logsTopic(filter: LogFilter): Topic {
+  if (filter.fromBlock === 'pending' || filter.toBlock === 'pending') {
+    throw invalidParams('pending logs are not supported')
+  }
+  return { kind: 'logs', filter }
 }

@@ -1,9 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
-import { type AllowedOrigins, isOriginAllowed } from './origins.ts'
-import { CLOSE_CODES, type SocketProtocol, type WebSocketLimits, WebSocketSession } from './websocketSession.ts'
+import { type AllowedOrigins, isOriginAllowed } from './httpMessages.ts'
+
+export interface WebSocketEndpoint {
+  /** Takes over a connection that asks to become a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  close(): void
+}
 
 export interface WebSocketEndpointOptions {
   /** what is spoken at each path; takes how many subscriptions a socket may have */
@@ -15,16 +20,24 @@ export interface WebSocketEndpointOptions {
   readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions'> | undefined
 }
 
+export interface WebSocketLimits {
+  readonly subscriptions: number
+  /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
+  readonly requestsInFlight: number
+  readonly requestBytesInFlight: number
+  /** bytes that may wait for a client that does not read; beyond, it is dropped */
+  readonly bufferedBytes: number
+  /** milliseconds for which a client may read nothing of what waits for it */
+  readonly stalledMs: number
+  /** milliseconds without a sign of life after which the client is pinged, and within which it has to answer */
+  readonly pingMs: number
+  readonly pongMs: number
+}
+
 export interface WebSocketEndpointLimits extends WebSocketLimits {
   readonly sockets: number
   /** bytes that may wait for all clients together */
   readonly totalBufferedBytes: number
-}
-
-export interface WebSocketEndpoint {
-  /** Takes over a connection that asks to become a WebSocket. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  close(): void
 }
 
 const MEBIBYTE = 1_048_576
@@ -104,4 +117,215 @@ function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number):
     session.drop()
     if (total <= maxBytes) return
   }
+}
+
+/** What is spoken over a socket. */
+export interface SocketProtocol {
+  /** Answers a message; undefined: there is nothing to answer. */
+  answer(text: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  /** Whether an answer tells the client of a subscription that it started; one that nobody knows of is ended. */
+  tells(answer: string | undefined, id: string): boolean
+}
+
+/** The subscriptions of one socket. */
+export interface SocketSubscriptions {
+  readonly count: number
+  has(id: string): boolean
+  /**
+   * Starts a subscription. What it delivers is held back until the answer to the message that started it is on its way.
+   * @param begin takes what delivers the text of a notification; the function that it gives ends it
+   */
+  start(id: string, begin: (deliver: (text: string) => void) => () => void): void
+  /** false: there was none */
+  end(id: string): boolean
+  endAll(): void
+}
+
+/** RFC 6455, section 7.4.1 and the IANA registry. */
+export const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
+
+/** Milliseconds for the closing handshake; what waits for the client is freed then. */
+const CLOSING_MS = 2_000
+
+interface Subscription {
+  readonly end: () => void
+  /** notifications that came up before the client got the ID; undefined once it has */
+  held: string[] | undefined
+}
+
+/** One WebSocket connection: its requests, its subscriptions and its health. */
+export class WebSocketSession {
+  readonly #socket: WebSocket
+  readonly #protocol: SocketProtocol
+  readonly #limits: WebSocketLimits
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #waiting: string[] = []
+  #inFlight = 0
+  #inFlightLength = 0
+  #heldLength = 0
+  #lastSignMs: number
+  #pingedMs: number | undefined
+  #flushedMs: number
+
+  constructor(socket: WebSocket, protocol: SocketProtocol, limits: WebSocketLimits) {
+    this.#socket = socket
+    this.#protocol = protocol
+    this.#limits = limits
+    this.#lastSignMs = performance.now()
+    this.#flushedMs = this.#lastSignMs
+    socket.on('message', (data) => this.#received(toText(data)))
+    socket.on('pong', () => this.#live())
+    socket.on('ping', () => this.#live())
+    socket.on('close', () => this.#endAll())
+    // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
+    socket.on('error', () => this.#endAll())
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  /** To be called every second or so: pings an idle client, drops one that is dead or does not read. */
+  check(nowMs: number): void {
+    const { stalledMs, pingMs, pongMs } = this.#limits
+    if (this.#socket.bufferedAmount === 0) this.#flushedMs = nowMs
+    if (nowMs - this.#flushedMs > stalledMs) this.drop()
+    else if (this.#pingedMs !== undefined && nowMs - this.#pingedMs > pongMs) this.#socket.terminate()
+    else if (this.#pingedMs === undefined && nowMs - this.#lastSignMs > pingMs) {
+      this.#pingedMs = nowMs
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+    }
+  }
+
+  /** Gives up a client that reads too slowly, so that what waits for it does not fill the memory. */
+  drop(): void {
+    this.close(CLOSE_CODES.tryAgainLater, 'the client reads too slowly')
+  }
+
+  close(code: number, reason: string): void {
+    this.#endAll()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // The client's part of the closing handshake has to be read.
+    this.#socket.resume()
+    this.#socket.close(code, reason)
+    const timer = setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  #received(text: string): void {
+    this.#live()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // Messages that were in the same network packet arrive although reading is paused.
+    if (this.#isBusy) this.#waiting.push(text)
+    else void this.#answer(text)
+  }
+
+  get #isBusy(): boolean {
+    const { requestsInFlight, requestBytesInFlight } = this.#limits
+    return this.#inFlight >= requestsInFlight || this.#inFlightLength >= requestBytesInFlight
+  }
+
+  async #answer(text: string): Promise<void> {
+    this.#inFlight++
+    this.#inFlightLength += text.length
+    if (this.#isBusy) this.#socket.pause()
+    const started: string[] = []
+    const answer = await this.#protocol.answer(text, this.#subscriptionsFor(started))
+    this.#inFlight--
+    this.#inFlightLength -= text.length
+    if (answer !== undefined) this.#send(answer)
+    for (const id of started) this.#confirm(id, this.#protocol.tells(answer, id))
+    while (!this.#isBusy) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      void this.#answer(next)
+    }
+    if (!this.#isBusy && this.#socket.isPaused) this.#socket.resume()
+  }
+
+  /** As one message sees them: it collects the IDs of those that it starts. */
+  #subscriptionsFor(started: string[]): SocketSubscriptions {
+    const subscriptions = this.#subscriptions
+    return {
+      get count() {
+        return subscriptions.size
+      },
+      has: (id) => subscriptions.has(id),
+      start: (id, begin) => {
+        started.push(id)
+        const end = begin((text) => this.#notify(id, text))
+        subscriptions.set(id, { end, held: [] })
+      },
+      end: (id) => this.#unsubscribe(id),
+      endAll: () => {
+        for (const id of [...subscriptions.keys()]) this.#unsubscribe(id)
+      },
+    }
+  }
+
+  #unsubscribe(id: string): boolean {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return false
+    subscription.end()
+    this.#release(subscription)
+    return this.#subscriptions.delete(id)
+  }
+
+  #notify(id: string, text: string): void {
+    const held = this.#subscriptions.get(id)?.held
+    if (held === undefined) {
+      this.#send(text)
+      return
+    }
+    held.push(text)
+    this.#heldLength += text.length
+    if (this.#heldLength > this.#limits.bufferedBytes) this.drop()
+  }
+
+  /** The answer with a subscription's ID is on its way: notifications may follow. Without an answer nobody has the ID. */
+  #confirm(id: string, isKnown: boolean): void {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return
+    if (!isKnown) this.#unsubscribe(id)
+    else for (const text of this.#release(subscription)) this.#send(text)
+  }
+
+  #release(subscription: Subscription): readonly string[] {
+    const { held = [] } = subscription
+    subscription.held = undefined
+    for (const text of held) this.#heldLength -= text.length
+    return held
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) {
+      this.drop()
+      return
+    }
+    this.#socket.send(text, (error) => {
+      if (!error) this.#flushedMs = performance.now()
+    })
+  }
+
+  #live(): void {
+    this.#lastSignMs = performance.now()
+    this.#pingedMs = undefined
+  }
+
+  #endAll(): void {
+    for (const { end } of this.#subscriptions.values()) end()
+    this.#subscriptions.clear()
+    this.#heldLength = 0
+    this.#waiting.length = 0
+  }
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
 }

@@ -15,7 +15,7 @@ import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterS
 import { createRpcServer } from '../rpc/http.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
-import { createRestRouter } from '../rpc/rest/pathTemplate.ts'
+import { createRestRouter } from '../rpc/rest/router.ts'
 import { createVerifier } from '../rpc/submitTransaction.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
 import type { NodeView } from '../state/view.ts'

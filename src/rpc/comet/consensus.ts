@@ -3,6 +3,61 @@ import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJs
 import { validatorJson, validatorSetJson } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, int, int64 } from './method.ts'
 
+/** Runs `read` on the newest published blocks and their state. */
+export type WithView = <T>(read: (view: ConsensusParamsView) => T) => T
+
+/**
+ * `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. By default those of the block that is being
+ * decided; of the newest one while the node catches up.
+ */
+export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () => boolean): CometMethod {
+  return defineCometMethod({
+    name: 'validators',
+    params: [
+      { name: 'height', type: int64 },
+      { name: 'page', type: int },
+      { name: 'per_page', type: int },
+    ],
+    run: (asked, askedPage, askedPerPage) =>
+      withChain((chain) => {
+        const height = readHeight(asked, latestHeight(chain.headHeight, isCatchingUp()), 1)
+        const set = chain.validatorsAt(height)
+        if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
+        const total = set.validators.length
+        const { start, end } = readPage(askedPage, askedPerPage, total)
+        const page = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
+        return {
+          block_height: String(height),
+          validators: page,
+          count: String(page.length),
+          total: String(total),
+        }
+      }),
+  })
+}
+
+/** `consensus_params` (rpc/core/consensus.go), up to those of the block that is being decided. */
+export function createConsensusParamsMethod(
+  config: ConsensusParamsConfig,
+  withView: WithView,
+  isCatchingUp: () => boolean,
+): CometMethod {
+  return defineCometMethod({
+    name: 'consensus_params',
+    params: [{ name: 'height', type: int64 }],
+    run: (asked) =>
+      withView((view) => {
+        const height = readHeight(asked, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
+        return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
+      }),
+  })
+}
+
+/** Of the newest height whose validators and parameters matter to clients. */
+export function latestHeight(headHeight: number, isCatchingUp: boolean): number {
+  return isCatchingUp ? headHeight : headHeight + 1
+}
+
 /** Milliseconds for which an answer about the present round is given again: consensus is not asked for every client. */
 const KEPT_MS = 100
 
@@ -53,59 +108,4 @@ function remembered<T>(read: () => Promise<T>, nowMs: () => number): () => Promi
     if (known === undefined || now >= known.untilMs) known = { untilMs: now + KEPT_MS, value: read() }
     return known.value
   }
-}
-
-/**
- * `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. By default those of the block that is being
- * decided; of the newest one while the node catches up.
- */
-export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () => boolean): CometMethod {
-  return defineCometMethod({
-    name: 'validators',
-    params: [
-      { name: 'height', type: int64 },
-      { name: 'page', type: int },
-      { name: 'per_page', type: int },
-    ],
-    run: (asked, askedPage, askedPerPage) =>
-      withChain((chain) => {
-        const height = readHeight(asked, latestHeight(chain.headHeight, isCatchingUp()), 1)
-        const set = chain.validatorsAt(height)
-        if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
-        const total = set.validators.length
-        const { start, end } = readPage(askedPage, askedPerPage, total)
-        const page = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
-        return {
-          block_height: String(height),
-          validators: page,
-          count: String(page.length),
-          total: String(total),
-        }
-      }),
-  })
-}
-
-/** Of the newest height whose validators and parameters matter to clients. */
-export function latestHeight(headHeight: number, isCatchingUp: boolean): number {
-  return isCatchingUp ? headHeight : headHeight + 1
-}
-
-/** Runs `read` on the newest published blocks and their state. */
-export type WithView = <T>(read: (view: ConsensusParamsView) => T) => T
-
-/** `consensus_params` (rpc/core/consensus.go), up to those of the block that is being decided. */
-export function createConsensusParamsMethod(
-  config: ConsensusParamsConfig,
-  withView: WithView,
-  isCatchingUp: () => boolean,
-): CometMethod {
-  return defineCometMethod({
-    name: 'consensus_params',
-    params: [{ name: 'height', type: int64 }],
-    run: (asked) =>
-      withView((view) => {
-        const height = readHeight(asked, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
-        return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
-      }),
-  })
 }

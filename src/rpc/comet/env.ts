@@ -23,6 +23,28 @@ export type CometChain = Pick<
 /** Runs `read` on the newest published blocks. */
 export type WithChain = <T>(read: (chain: CometChain) => T) => T
 
+/** What the methods that take and show transactions need of the node. */
+export interface CometMempool {
+  readonly verify: Verifier
+  readonly pool: MempoolPort
+  /** on the newest head */
+  readonly lease: () => ContextLease
+  /** told of what nobody waits for */
+  readonly onError: (error: unknown) => void
+}
+
+/** What the methods ask of the threads that consensus and the network run in. */
+export interface CometNode {
+  /** The present height as JSON (roundStateJson.ts), made where consensus runs; undefined while it does not. */
+  roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
+  network(): Promise<NetInfo>
+  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; it is evidence against a validator, new or not */
+  submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
+}
+
+/** What became of evidence that a client sent; `reason` says why it was not taken. */
+export type EvidenceReport = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
+
 /** Lowest block that is kept with its transactions. */
 export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): number {
   return Math.max(1, oldestBlock)
@@ -67,26 +89,4 @@ export function readPage(
 function readPerPage(asked: bigint | undefined): number {
   if (asked === undefined || asked < 1n) return DEFAULT_PER_PAGE
   return asked > MAX_PER_PAGE ? MAX_PER_PAGE : Number(asked)
-}
-
-/** What became of evidence that a client sent; `reason` says why it was not taken. */
-export type EvidenceReport = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
-
-/** What the methods ask of the threads that consensus and the network run in. */
-export interface CometNode {
-  /** The present height as JSON (roundStateJson.ts), made where consensus runs; undefined while it does not. */
-  roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
-  network(): Promise<NetInfo>
-  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; it is evidence against a validator, new or not */
-  submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
-}
-
-/** What the methods that take and show transactions need of the node. */
-export interface CometMempool {
-  readonly verify: Verifier
-  readonly pool: MempoolPort
-  /** on the newest head */
-  readonly lease: () => ContextLease
-  /** told of what nobody waits for */
-  readonly onError: (error: unknown) => void
 }

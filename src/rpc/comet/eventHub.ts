@@ -111,6 +111,14 @@ function mayMatch({ conditions }: EventQuery, kind: BlockEventKind): boolean {
   )
 }
 
+/** Something that clients can subscribe to. */
+export interface CometEvent {
+  /** what queries look at */
+  readonly values: EventValues
+  /** made when it is needed: `{type, value}` */
+  data(): { readonly type: string; readonly value: unknown }
+}
+
 /** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for each transaction, `NewEvidence` for each evidence. */
 export const BLOCK_EVENT_KINDS = [
   'NewBlock',
@@ -121,14 +129,6 @@ export const BLOCK_EVENT_KINDS = [
   'ValidatorSetUpdates',
 ] as const
 export type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
-
-/** Something that clients can subscribe to. */
-export interface CometEvent {
-  /** what queries look at */
-  readonly values: EventValues
-  /** made when it is needed: `{type, value}` */
-  data(): { readonly type: string; readonly value: unknown }
-}
 
 /** What events are read from. */
 export type BlockEventsContext = Pick<RpcContext, 'view' | 'chain'>

@@ -1,11 +1,5 @@
 import { RPC_CODES } from '../errors.ts'
 
-/** One parameter of a method: every one may be left out. */
-export interface CometParam<T = unknown> {
-  readonly name: string
-  readonly type: CometType<T>
-}
-
 /** One method of CometBFT's RPC, under GET /rpc/<name> and POST /rpc. The result is JSON-ready, or {@link RawJson}. */
 export interface CometMethod {
   readonly name: string
@@ -15,6 +9,12 @@ export interface CometMethod {
    * @throws CometFailure
    */
   run(args: readonly unknown[]): unknown
+}
+
+/** One parameter of a method: every one may be left out. */
+export interface CometParam<T = unknown> {
+  readonly name: string
+  readonly type: CometType<T>
 }
 
 export type CometTable = ReadonlyMap<string, CometMethod>
@@ -54,6 +54,10 @@ export function cometFailure(reason: string): CometError {
   return new CometError(RPC_CODES.internal, 'Internal error', reason)
 }
 
+export class CometParamError extends Error {
+  override readonly name = 'CometParamError'
+}
+
 /**
  * How a parameter is written, in a query and in JSON (rpc/jsonrpc/server/http_uri_handler.go and http_json_handler.go, libs/json).
  * Both readers throw {@link CometParamError} with CometBFT's words.
@@ -62,10 +66,6 @@ export interface CometType<T> {
   /** @param text not empty */
   fromQuery(text: string): T | undefined
   fromJson(value: unknown): T | undefined
-}
-
-export class CometParamError extends Error {
-  override readonly name = 'CometParamError'
 }
 
 const MIN_INT64 = -(2n ** 63n)

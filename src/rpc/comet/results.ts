@@ -2,8 +2,14 @@ import { RpcError } from '../errors.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks, findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
-import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
-import { createMethodTable, type MethodTable } from '../methodTable.ts'
+import {
+  createMethodTable,
+  type MethodQueue,
+  type MethodTable,
+  RawJson,
+  type RpcContext,
+  type RpcMethod,
+} from '../method.ts'
 import type { ViewPool, ViewQueue } from '../runMethod.ts'
 import { lowestBlock, notKept, readHeight, readPage } from './env.ts'
 import { blockJson } from './json/block.ts'

@@ -1,6 +1,6 @@
 import type { RpcLog } from '../errors.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
-import type { SocketProtocol, SocketSubscriptions } from '../websocketSession.ts'
+import type { SocketProtocol, SocketSubscriptions } from '../websocket.ts'
 import { answerCometPost, invalidParams, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'

@@ -37,10 +37,29 @@ export class EventQueryError extends Error {
 /** Values by `type.key`. */
 export type EventValues = ReadonlyMap<string, readonly string[]>
 
+/** The attributes of events by `type.key`, with those that CometBFT adds itself, like `tm.event`. */
+export function eventValues(
+  events: readonly NativeEvent[],
+  own: Readonly<Record<string, string>> = {},
+): Map<string, string[]> {
+  const values = new Map<string, string[]>(Object.entries(own).map(([key, value]) => [key, [value]]))
+  for (const { type, attributes } of events) {
+    for (const { key, value } of attributes) {
+      const name = `${type}.${key}`
+      const known = values.get(name)
+      if (known === undefined) values.set(name, [value])
+      else known.push(value)
+    }
+  }
+  return values
+}
+
 /** Longer queries are refused, and so are more conditions. */
 const MAX_LENGTH = 2_048
 const MAX_CONDITIONS = 32
 const DECIMALS = 18
+
+const ONE = 10n ** BigInt(DECIMALS)
 
 const TOKENS =
   /\s*(?:(AND|CONTAINS|EXISTS|TIME|DATE)(?![\w.])|([a-zA-Z_][\w.-]*)|('(?:[^'\\]|\\.)*')|(-?\d[\w.:+-]*)|(<=|>=|=|<|>))/y
@@ -111,8 +130,6 @@ export function heightRange({ conditions }: EventQuery, key: string, low: number
   }
   return first > last ? [1, 0] : [Number(first), Number(last)]
 }
-
-const ONE = 10n ** BigInt(DECIMALS)
 
 function largest(a: bigint, b: bigint): bigint {
   return a > b ? a : b
@@ -214,21 +231,4 @@ function unquoted(text: string): string {
 function wrong(text: string, token: Token | undefined, expected: string): EventQueryError {
   const where = token === undefined ? 'at its end' : `at position ${token.at}, ${token.text}`
   return new EventQueryError(`failed to parse the query ${text} ${where}: expected ${expected}`)
-}
-
-/** The attributes of events by `type.key`, with those that CometBFT adds itself, like `tm.event`. */
-export function eventValues(
-  events: readonly NativeEvent[],
-  own: Readonly<Record<string, string>> = {},
-): Map<string, string[]> {
-  const values = new Map<string, string[]>(Object.entries(own).map(([key, value]) => [key, [value]]))
-  for (const { type, attributes } of events) {
-    for (const { key, value } of attributes) {
-      const name = `${type}.${key}`
-      const known = values.get(name)
-      if (known === undefined) values.set(name, [value])
-      else known.push(value)
-    }
-  }
-  return values
 }

@@ -13,19 +13,6 @@ import {
   matchesEvents,
 } from './eventQuery.ts'
 
-/** A search over so much that it has no useful answer. The message tells the client what to do. */
-export class SearchError extends Error {
-  override readonly name = 'SearchError'
-}
-
-/** Found entries that one answer is chosen from, at most. */
-export const MAX_FOUND = 100_000
-
-export interface SearchOptions {
-  /** called between blocks: it may let others work, and throws when the time is over */
-  readonly pause: () => Promise<void>
-}
-
 /** What searches read of the chain. */
 export type SearchChain = Pick<
   ChainReader,
@@ -39,57 +26,18 @@ export type SearchChain = Pick<
   | 'locateNative'
 >
 
-/** Lowest block that a search can look into. */
-export function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
-  return Math.max(1, oldestBlock)
+export interface SearchOptions {
+  /** called between blocks: it may let others work, and throws when the time is over */
+  readonly pause: () => Promise<void>
 }
 
-export function tooMany(): SearchError {
-  return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
+/** A search over so much that it has no useful answer. The message tells the client what to do. */
+export class SearchError extends Error {
+  override readonly name = 'SearchError'
 }
 
-/** Heights that a search found, ascending. */
-export interface FoundBlocks {
-  readonly count: number
-  /** @param index from 0 to `count` - 1 */
-  heightAt(index: number): number
-}
-
-const BLOCK_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height'])
-
-/**
- * Heights of blocks whose own events (of begin and end, not of transactions) meet a query, ascending (state/indexer/block/kv of CometBFT).
- * @throws SearchError when there are too many
- */
-export async function findBlocks(
-  chain: SearchChain,
-  query: EventQuery,
-  { pause }: SearchOptions,
-): Promise<FoundBlocks> {
-  const [low, high] = heightRange(query, 'block.height', lowestSearched(chain), chain.headHeight)
-  if (low > high) return { count: 0, heightAt: () => Number.NaN }
-  // Every block of the chain may be asked for: the range says it all.
-  if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
-  const found: number[] = []
-  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high)) {
-    await pause()
-    const events = chain.blockEvents(height)
-    if (events === undefined) continue
-    const own = { 'tm.event': 'NewBlock', 'block.height': String(height) }
-    if (!matchesSearch(query, [...events.begin, ...events.end], own)) continue
-    if (found.length >= MAX_FOUND) throw tooMany()
-    found.push(height)
-  }
-  return { count: found.length, heightAt: (index) => found[index]! }
-}
-
-/** Whether a condition holds for every block within the range of heights. */
-function isOfEveryBlock(condition: EventCondition): boolean {
-  if (condition.operator === 'EXISTS') return BLOCK_OWN_KEYS.has(condition.key)
-  const { key, operator, operand } = condition
-  if (typeof operand === 'string') return key === 'tm.event' && operator === '=' && operand === 'NewBlock'
-  return key === 'block.height' && operand.kind === 'number'
-}
+/** Found entries that one answer is chosen from, at most. */
+export const MAX_FOUND = 100_000
 
 /** Where a transaction is: its position is that in data.txs. */
 export interface FoundTransaction {
@@ -156,6 +104,58 @@ async function locateEnvelope(chain: SearchChain, hash: Uint8Array): Promise<Fou
     if (position !== undefined && position >= 0) return { height, position }
   }
   return undefined
+}
+
+/** Heights that a search found, ascending. */
+export interface FoundBlocks {
+  readonly count: number
+  /** @param index from 0 to `count` - 1 */
+  heightAt(index: number): number
+}
+
+const BLOCK_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height'])
+
+/**
+ * Heights of blocks whose own events (of begin and end, not of transactions) meet a query, ascending (state/indexer/block/kv of CometBFT).
+ * @throws SearchError when there are too many
+ */
+export async function findBlocks(
+  chain: SearchChain,
+  query: EventQuery,
+  { pause }: SearchOptions,
+): Promise<FoundBlocks> {
+  const [low, high] = heightRange(query, 'block.height', lowestSearched(chain), chain.headHeight)
+  if (low > high) return { count: 0, heightAt: () => Number.NaN }
+  // Every block of the chain may be asked for: the range says it all.
+  if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
+  const found: number[] = []
+  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high)) {
+    await pause()
+    const events = chain.blockEvents(height)
+    if (events === undefined) continue
+    const own = { 'tm.event': 'NewBlock', 'block.height': String(height) }
+    if (!matchesSearch(query, [...events.begin, ...events.end], own)) continue
+    if (found.length >= MAX_FOUND) throw tooMany()
+    found.push(height)
+  }
+  return { count: found.length, heightAt: (index) => found[index]! }
+}
+
+/** Whether a condition holds for every block within the range of heights. */
+function isOfEveryBlock(condition: EventCondition): boolean {
+  if (condition.operator === 'EXISTS') return BLOCK_OWN_KEYS.has(condition.key)
+  const { key, operator, operand } = condition
+  if (typeof operand === 'string') return key === 'tm.event' && operator === '=' && operand === 'NewBlock'
+  return key === 'block.height' && operand.kind === 'number'
+}
+
+/** Lowest block that a search can look into. */
+export function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
+  return Math.max(1, oldestBlock)
+}
+
+export function tooMany(): SearchError {
+  return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
 }
 
 function isMatch(chain: SearchChain, { height, position }: FoundTransaction, query: EventQuery): boolean {

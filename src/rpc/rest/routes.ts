@@ -1,6 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SocketMetrics } from '../../telemetry/metrics/socketMetrics.ts'
 import type { HttpBodies } from '../comet/routes.ts'
-import { answerRest, type RestOptions } from './answerRest.ts'
+import type { NativeAnswer, NativePort } from '../native/query.ts'
+import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
+import { requestJson } from './requestFields.ts'
+import type { RestRouter, RouteMatch } from './router.ts'
 
 const HEIGHT_HEADER = 'x-cosmos-block-height'
 /** Paths of Cosmos SDK services; of what is not offered clients are told in the gateway's own way. */
@@ -24,4 +28,85 @@ export function addRestRoutes(app: FastifyInstance, options: RestOptions, { body
     return sendJson(reply.code(status), json)
   }
   for (const prefix of PREFIXES) app.route({ method: ['GET', 'POST'], url: `${prefix}/*`, handler: answer })
+}
+
+export interface RestOptions {
+  readonly router: RestRouter
+  readonly port: NativePort
+  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'>
+}
+
+export interface RestRequest {
+  readonly method: string
+  /** with the query string, as it was sent */
+  readonly url: string
+  /** the header x-cosmos-block-height */
+  readonly height: string | undefined
+  readonly body: string
+}
+
+export interface RestAnswer {
+  readonly status: number
+  readonly json: string
+  /** height of the state that was read */
+  readonly height: number | undefined
+}
+
+/** A longer one has no meaning for any query. */
+const MAX_URL = 16_384
+
+/** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads are gone. */
+export async function answerRest(options: RestOptions, request: RestRequest): Promise<RestAnswer> {
+  const startMs = performance.now()
+  const [path = '', search = ''] = splitOnce(request.url, '?')
+  const match = options.router.match(request.method === 'HEAD' ? 'GET' : request.method, path)
+  const method = match?.query.path ?? 'unknown'
+  const answer = await answerMatch(options.port, match, request, search)
+  options.metrics?.requestsTotal.inc({ method, outcome: answer.kind === 'error' ? String(answer.code) : 'ok' })
+  options.metrics?.requestSeconds.observe({ method }, (performance.now() - startMs) / 1000)
+  if (answer.kind === 'error') return { ...restError(answer), height: undefined }
+  if (answer.kind === 'json') return { status: 200, json: answer.json, height: answer.height }
+  throw new Error('a view thread answered in another form than it was asked')
+}
+
+async function answerMatch(
+  port: NativePort,
+  match: RouteMatch | undefined,
+  { url, height, body }: RestRequest,
+  search: string,
+): Promise<NativeAnswer> {
+  try {
+    if (url.length > MAX_URL) throw invalidArgument('the request is too long')
+    if (match === undefined) throw new QueryError(GRPC_CODES.unimplemented, 'Not Implemented')
+    const json = match.method === 'POST' ? bodyJson(body) : getJson(match, search)
+    const call = { path: match.query.path, request: { json }, height: readHeight(height) }
+    return await port.query(match.query.queue, call)
+  } catch (error) {
+    if (error instanceof QueryError)
+      return { kind: 'error', code: error.code, message: error.message, abci: error.abci }
+    throw error
+  }
+}
+
+function getJson({ query, captures }: RouteMatch, search: string): string {
+  return JSON.stringify(requestJson(query.request, captures, new URLSearchParams(search)))
+}
+
+/** The view thread reads it. An empty body is an empty message. */
+function bodyJson(body: string): string {
+  return body.trim() === '' ? '{}' : body
+}
+
+/** @throws QueryError */
+function readHeight(header: string | undefined): number {
+  if (header === undefined || header === '') return 0
+  const value = /^[+-]?\d{1,19}$/.test(header) ? Number(header) : Number.NaN
+  if (Number.isNaN(value)) throw invalidArgument(`invalid height header ${JSON.stringify(header.slice(0, 40))}`)
+  if (value < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')
+  return Math.min(value, Number.MAX_SAFE_INTEGER)
+}
+
+function splitOnce(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }

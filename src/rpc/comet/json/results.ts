@@ -11,14 +11,95 @@ import type { CheckedTransaction } from '../../submitTransaction.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParams.ts'
 import { base64, upperHex } from './values.ts'
 
-type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
-
-/** A voting power that a block changed. */
-interface PowerChange {
-  readonly publicKey: Uint8Array
-  /** 0: removed */
-  readonly power: bigint
+/** abci.ExecTxResult as CometBFT writes it in JSON; ResponseCheckTx has the same fields. */
+export interface TxResult {
+  readonly code: number
+  readonly data: Uint8Array
+  readonly log: string
+  readonly gasWanted: bigint
+  readonly gasUsed: bigint
+  readonly events: readonly NativeEvent[]
+  readonly codespace: string
 }
+
+const NOTHING = new Uint8Array(0)
+
+export const NO_TX_RESULT: TxResult = {
+  code: 0,
+  data: NOTHING,
+  log: '',
+  gasWanted: 0n,
+  gasUsed: 0n,
+  events: [],
+  codespace: '',
+}
+
+export function txResultJson({ code, data, log, gasWanted, gasUsed, events, codespace }: TxResult): JsonObject {
+  return {
+    code,
+    data: base64(data),
+    log,
+    info: '',
+    gas_wanted: String(gasWanted),
+    gas_used: String(gasUsed),
+    events: events.map(eventJson),
+    codespace,
+  }
+}
+
+/** abci.ResponseCheckTx */
+export function checkTxJson(checked: CheckedTransaction): JsonObject {
+  return txResultJson({ ...checked, data: NOTHING, events: [] })
+}
+
+/** Every attribute is indexed. */
+export function eventJson({ type, attributes }: NativeEvent): JsonObject {
+  return { type, attributes: attributes.map(({ key, value }) => ({ key, value, index: true })) }
+}
+
+/** How an entry of a block's data.txs fared, as CometBFT shows it. The codes are those under last_results_hash. */
+export function entryTxResult(entry: StoredEntry): TxResult {
+  switch (entry.kind) {
+    case 'native':
+      return entry.result
+    case 'skipped': {
+      const { code, codespace, reason, gasWanted } = entry
+      return { ...NO_TX_RESULT, code, codespace, log: reason, gasWanted }
+    }
+    case 'evm': {
+      const { signed, receipt } = entry
+      const ran = { gasWanted: signed.transaction.gasLimit, gasUsed: receipt.gasUsed, events: eventsOfEntry(entry) }
+      if (receipt.status === 1) return { ...NO_TX_RESULT, ...ran }
+      return { ...NO_TX_RESULT, ...ran, code: 1, codespace: 'evm', log: 'execution failed' }
+    }
+  }
+}
+
+/** coretypes.ResultTx. `found` is of a block that is kept. */
+export function txJson(chain: SearchChain, { height, position }: FoundTransaction, prove: boolean): JsonObject {
+  const { txs } = chain.consensusBlock(height)!
+  const tx = txs[position]!
+  return {
+    hash: upperHex(entryHash(tx)),
+    height: String(height),
+    index: position,
+    tx_result: txResultJson(entryTxResult(chain.entryResults(height)![position]!)),
+    tx: base64(tx),
+    ...(prove ? { proof: proofJson(txs, position) } : {}),
+  }
+}
+
+/** types.TxProof: that a transaction is under the header's data_hash. */
+function proofJson(txs: readonly Uint8Array[], position: number): JsonObject {
+  const { root, proofs } = merkleProofs(txs.map((tx) => sha256(tx)))
+  return { root_hash: upperHex(root), data: base64(txs[position]!), proof: merkleProofJson(proofs[position]!) }
+}
+
+function merkleProofJson({ total, index, leafHash, aunts }: MerkleProof): JsonObject {
+  return { total: String(total), index: String(index), leaf_hash: base64(leafHash), aunts: aunts.map(base64) }
+}
+
+type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
 
 /** What block results are read from. */
 export interface BlockResultsView extends ConsensusParamsView {
@@ -38,6 +119,13 @@ export function blockResultsJson(view: BlockResultsView, config: ConsensusParams
     consensus_param_updates: paramUpdatesJson(view, config, height),
     app_hash: base64(chain.hash(height) ?? new Uint8Array(0)),
   }
+}
+
+/** A voting power that a block changed. */
+interface PowerChange {
+  readonly publicKey: Uint8Array
+  /** 0: removed */
+  readonly power: bigint
 }
 
 /** Events of begin and end, told apart by the attribute that SDK 0.50 adds. */
@@ -75,92 +163,4 @@ function powersOf({ validators }: ValidatorSet): ReadonlyMap<string, bigint> {
 function withMode(event: NativeEvent, mode: string): JsonObject {
   const { type, attributes } = eventJson(event) as { readonly type: string; readonly attributes: readonly JsonObject[] }
   return { type, attributes: [...attributes, { key: 'mode', value: mode, index: false }] }
-}
-
-/** How an entry of a block's data.txs fared, as CometBFT shows it. The codes are those under last_results_hash. */
-export function entryTxResult(entry: StoredEntry): TxResult {
-  switch (entry.kind) {
-    case 'native':
-      return entry.result
-    case 'skipped': {
-      const { code, codespace, reason, gasWanted } = entry
-      return { ...NO_TX_RESULT, code, codespace, log: reason, gasWanted }
-    }
-    case 'evm': {
-      const { signed, receipt } = entry
-      const ran = { gasWanted: signed.transaction.gasLimit, gasUsed: receipt.gasUsed, events: eventsOfEntry(entry) }
-      if (receipt.status === 1) return { ...NO_TX_RESULT, ...ran }
-      return { ...NO_TX_RESULT, ...ran, code: 1, codespace: 'evm', log: 'execution failed' }
-    }
-  }
-}
-
-/** abci.ExecTxResult as CometBFT writes it in JSON; ResponseCheckTx has the same fields. */
-export interface TxResult {
-  readonly code: number
-  readonly data: Uint8Array
-  readonly log: string
-  readonly gasWanted: bigint
-  readonly gasUsed: bigint
-  readonly events: readonly NativeEvent[]
-  readonly codespace: string
-}
-
-const NOTHING = new Uint8Array(0)
-
-export const NO_TX_RESULT: TxResult = {
-  code: 0,
-  data: NOTHING,
-  log: '',
-  gasWanted: 0n,
-  gasUsed: 0n,
-  events: [],
-  codespace: '',
-}
-
-/** Every attribute is indexed. */
-export function eventJson({ type, attributes }: NativeEvent): JsonObject {
-  return { type, attributes: attributes.map(({ key, value }) => ({ key, value, index: true })) }
-}
-
-export function txResultJson({ code, data, log, gasWanted, gasUsed, events, codespace }: TxResult): JsonObject {
-  return {
-    code,
-    data: base64(data),
-    log,
-    info: '',
-    gas_wanted: String(gasWanted),
-    gas_used: String(gasUsed),
-    events: events.map(eventJson),
-    codespace,
-  }
-}
-
-/** abci.ResponseCheckTx */
-export function checkTxJson(checked: CheckedTransaction): JsonObject {
-  return txResultJson({ ...checked, data: NOTHING, events: [] })
-}
-
-/** coretypes.ResultTx. `found` is of a block that is kept. */
-export function txJson(chain: SearchChain, { height, position }: FoundTransaction, prove: boolean): JsonObject {
-  const { txs } = chain.consensusBlock(height)!
-  const tx = txs[position]!
-  return {
-    hash: upperHex(entryHash(tx)),
-    height: String(height),
-    index: position,
-    tx_result: txResultJson(entryTxResult(chain.entryResults(height)![position]!)),
-    tx: base64(tx),
-    ...(prove ? { proof: proofJson(txs, position) } : {}),
-  }
-}
-
-/** types.TxProof: that a transaction is under the header's data_hash. */
-function proofJson(txs: readonly Uint8Array[], position: number): JsonObject {
-  const { root, proofs } = merkleProofs(txs.map((tx) => sha256(tx)))
-  return { root_hash: upperHex(root), data: base64(txs[position]!), proof: merkleProofJson(proofs[position]!) }
-}
-
-function merkleProofJson({ total, index, leafHash, aunts }: MerkleProof): JsonObject {
-  return { total: String(total), index: String(index), leaf_hash: base64(leafHash), aunts: aunts.map(base64) }
 }

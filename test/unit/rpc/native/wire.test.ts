@@ -20,7 +20,7 @@ import {
 } from '../../../../src/primitives/protoScalars.ts'
 import { anyCodec, type MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
-import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
+import { createRestRouter } from '../../../../src/rpc/rest/router.ts'
 import { count, decimals, expectSameWire, type TheirMessage, text } from '../../modules/wireCases.ts'
 
 const require = createRequire(import.meta.url)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { string } from '../../../../src/primitives/protoSchema.ts'
 import { createQueryTable, defineQuery, type NativeCall, type NativePort } from '../../../../src/rpc/native/query.ts'
-import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
+import { createRestRouter } from '../../../../src/rpc/rest/router.ts'
 import { createMemoryNode } from '../memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer } from '../rpcTestServer.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
-import type { SocketSubscriptions } from '../../../../src/rpc/websocketSession.ts'
+import type { SocketSubscriptions } from '../../../../src/rpc/websocket.ts'
 import { createIndexedChain, type IndexedChain, receiver } from './indexedChain.ts'
 
 let indexed: IndexedChain

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type AllowedOrigins, isOriginAllowed } from './origins.ts'
 
-/** A refusal at the level of HTTP. */
-export interface Refusal {
-  readonly status: 405 | 413 | 415
-  readonly text: string
+/** Web origins that may use the node; `*` alone allows every origin. */
+export type AllowedOrigins = readonly string[]
+
+/** Whether pages of `origin` may call; requests without an Origin header do not come from a web page. */
+export function isOriginAllowed(allowed: AllowedOrigins, origin: string | undefined): boolean {
+  return origin === undefined || allowed.includes('*') || allowed.includes(origin.toLowerCase())
 }
 
 /** Media types that a request may have. */
@@ -13,6 +14,17 @@ export const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/json-rpc',
   'application/jsonrequest',
 ])
+
+/** The media type in a Content-Type header, without its parameters. */
+export function mediaType(contentType: string | undefined): string {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** A refusal at the level of HTTP. */
+export interface Refusal {
+  readonly status: 405 | 413 | 415
+  readonly text: string
+}
 
 export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
 
@@ -52,9 +64,4 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
     'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
     'access-control-max-age': PREFLIGHT_SECONDS,
   }
-}
-
-/** The media type in a Content-Type header, without its parameters. */
-export function mediaType(contentType: string | undefined): string {
-  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }

@@ -3,11 +3,8 @@ import type { PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { RawJson, type RpcContext, type RpcMethod, readArguments } from '../../../src/rpc/method.ts'
-import { rpcModules } from '../../../src/rpc/modules.ts'
-import { listening, peerCount, version } from '../../../src/rpc/net/methods.ts'
-import { content, contentFrom, inspect, status } from '../../../src/rpc/txpool/methods.ts'
-import { clientVersion, sha3 } from '../../../src/rpc/web3/methods.ts'
-import { invoke, invokeError } from './invoke.ts'
+import { content, contentFrom, inspect, status } from '../../../src/rpc/txpool.ts'
+import { invokeError } from './invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 import { testAccount } from './testAccount.ts'
 
@@ -15,21 +12,6 @@ let node: MemoryNode
 
 beforeAll(async () => {
   node = await createMemoryNode()
-})
-
-describe('net, web3 and rpc', () => {
-  const cases: readonly (readonly [RpcMethod, unknown[], unknown])[] = [
-    [version, [], '7628'],
-    [listening, [], true],
-    [peerCount, [], '0x1a'],
-    [clientVersion, [], 'coind/v0.0.0-test'],
-    [sha3, ['0x'], '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'],
-    [sha3, ['0x68656c6c6f20776f726c64'], '0x47173285a8d7341e5e972fc677286384f802f8ef42a5ec5f03bbfa254cb01fad'],
-    [rpcModules, [], { debug: '1.0', eth: '1.0', net: '1.0', rpc: '1.0', txpool: '1.0', web3: '1.0' }],
-  ]
-  test.each(cases)('$name', async (method, params, expected) => {
-    expect(await invoke(method, node.context({ peerCount: () => 26 }), ...params)).toEqual(expected)
-  })
 })
 
 describe('txpool', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { string } from '../../../../src/primitives/protoSchema.ts'
 import { createQueryTable, defineQuery } from '../../../../src/rpc/native/query.ts'
-import { createRestRouter } from '../../../../src/rpc/rest/pathTemplate.ts'
+import { createRestRouter } from '../../../../src/rpc/rest/router.ts'
 
 function query(name: string, get: readonly string[], post: readonly string[] = []) {
   const response = { text: string(1) }

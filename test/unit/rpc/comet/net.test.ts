@@ -8,6 +8,48 @@ import { createSignedChain } from './signedChain.ts'
 const GENESIS = parseGenesis(exampleGenesis())
 const chain = createSignedChain([])
 
+describe('net_info', () => {
+  it('shows the peers, with whole totals', async () => {
+    const peer = {
+      node: {
+        id: 'ab'.repeat(20),
+        listenAddress: '192.0.2.7:26656',
+        network: 'coin_76287-1',
+        version: '0.1.0',
+        moniker: 'seven',
+        rpcAddress: '',
+      },
+      isOutbound: true,
+      remoteIp: '192.0.2.7',
+      connectedMs: 60_000,
+      receivedBytes: 600,
+      sentBytes: 1_200,
+      queuedBytes: 0,
+      validatorAddress: undefined,
+    }
+    const { get } = createCometTest(createSignedChain([]), {
+      node: {
+        roundState: async () => undefined,
+        network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [peer, peer] }),
+        submitEvidence: async () => ({ accepted: true }),
+      },
+      nowMs: () => 1_767_225_660_000,
+    })
+    const { listening, listeners, n_peers, peers } = await get('net_info')
+    expect([listening, listeners, n_peers]).toEqual([true, ['Listener(@0.0.0.0:26656)'], '2'])
+    expect(peers[0]).toMatchObject({
+      node_info: { id: 'ab'.repeat(20), moniker: 'seven', network: 'coin_76287-1' },
+      is_outbound: true,
+      remote_ip: '192.0.2.7',
+      connection_status: {
+        Duration: '60000000000',
+        SendMonitor: { Start: '2026-01-01T00:00:00Z', Bytes: '1200', AvgRate: '20' },
+        RecvMonitor: { Bytes: '600', AvgRate: '10' },
+      },
+    })
+  })
+})
+
 describe('genesis', () => {
   it('has the genesis hash without what CometBFT repeats', async () => {
     const { genesis } = await createCometTest(chain).get('genesis')

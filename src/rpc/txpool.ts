@@ -1,0 +1,117 @@
+import { decodeTransaction, type Transaction } from '../chain/transaction.ts'
+import type { PooledTransaction } from '../mempool/types.ts'
+import { type Address, toChecksumAddress } from '../primitives/address.ts'
+import { bytesKey } from '../primitives/bytes.ts'
+import { responseTooLarge } from './errors.ts'
+import { toQuantity } from './format/json.ts'
+import { formatPendingTransaction } from './format/transaction.ts'
+import { defineMethod, RawJson, type RpcContext, type RpcMethod } from './method.ts'
+import { readAddress } from './params/values.ts'
+
+export const status = defineMethod({
+  name: 'txpool_status',
+  queue: 'socket',
+  run: async ({ txs }) => {
+    const { pending, queued } = await txs.status()
+    return { pending: toQuantity(pending), queued: toQuantity(queued) }
+  },
+})
+
+/** No object or summary of a transaction is shorter in JSON. */
+const SHORTEST_OBJECT = 400
+const SHORTEST_SUMMARY = 40
+
+export const content = defineMethod({
+  name: 'txpool_content',
+  queue: 'heavy',
+  run: (context) => wholePool(context, formatPendingTransaction, SHORTEST_OBJECT),
+})
+
+export const inspect = defineMethod({
+  name: 'txpool_inspect',
+  queue: 'heavy',
+  run: (context) => wholePool(context, summarize, SHORTEST_SUMMARY),
+})
+
+export const contentFrom = defineMethod({
+  name: 'txpool_contentFrom',
+  queue: 'cheap',
+  params: [readAddress],
+  run: async (context, sender) => {
+    const { pending, queued } = await context.txs.contentFrom(sender)
+    const writer = writerFor(context, formatPendingTransaction)
+    return new RawJson(`{"pending":${await writer.byNonce(pending)},"queued":${await writer.byNonce(queued)}}`)
+  },
+})
+
+/** The `txpool` namespace. */
+export const txpoolMethods: readonly RpcMethod[] = [status, content, contentFrom, inspect]
+
+async function wholePool(context: RpcContext, write: WriteTransaction, shortest: number): Promise<RawJson> {
+  const counts = await context.txs.status()
+  // A pool that does not fit the answer is not copied from its thread at all.
+  if ((counts.pending + counts.queued) * shortest > context.limits.responseBytes) throw responseTooLarge()
+  const { pending, queued } = await context.txs.content()
+  const writer = writerFor(context, write)
+  return new RawJson(`{"pending":${await writer.bySender(pending)},"queued":${await writer.bySender(queued)}}`)
+}
+
+function writerFor({ limits, execution, now }: RpcContext, write: WriteTransaction): PoolWriter {
+  const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
+  return createPoolWriter({ write, maxBytes: limits.responseBytes, pause })
+}
+
+/** geth: TxPoolAPI.Inspect. */
+function summarize({ to, value, gasLimit, maxFeePerGas }: Transaction): string {
+  const target = to === undefined ? 'contract creation' : toChecksumAddress(to)
+  return `${target}: ${value} wei + ${gasLimit} gas × ${maxFeePerGas} wei`
+}
+
+/** Writes the value of one transaction as JSON. */
+export type WriteTransaction = (transaction: Transaction, sender: Address) => unknown
+
+export interface PoolWriterOptions {
+  readonly write: WriteTransaction
+  /** @throws RpcError beyond */
+  readonly maxBytes: number
+  /** awaited between transactions, so that a long list holds nothing up */
+  readonly pause: (() => Promise<void>) | undefined
+}
+
+/** Writes parts of one answer, whose size they share. */
+export interface PoolWriter {
+  /** JSON object of transactions of one sender by decimal nonce. */
+  byNonce(transactions: readonly PooledTransaction[]): Promise<string>
+  /** JSON object of {@link byNonce} by checksummed sender. */
+  bySender(transactions: readonly PooledTransaction[]): Promise<string>
+}
+
+/** Quotes, colon and comma around a nonce. */
+const PUNCTUATION = 6
+
+export function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
+  let bytes = 0
+  const byNonce = async (transactions: readonly PooledTransaction[]): Promise<string> => {
+    const entries: string[] = []
+    for (const { raw, sender } of transactions) {
+      await pause?.()
+      const transaction = decodeTransaction(raw)
+      const entry = `"${transaction.nonce}":${JSON.stringify(write(transaction, sender))}`
+      bytes += entry.length + PUNCTUATION
+      if (bytes > maxBytes) throw responseTooLarge()
+      entries.push(entry)
+    }
+    return `{${entries.join(',')}}`
+  }
+  return {
+    byNonce,
+    bySender: async (transactions) => {
+      const senders = Map.groupBy(transactions, ({ sender }) => bytesKey(sender))
+      const entries: string[] = []
+      for (const own of senders.values()) {
+        entries.push(`"${toChecksumAddress(own[0]!.sender)}":${await byNonce(own)}`)
+      }
+      return `{${entries.join(',')}}`
+    },
+  }
+}
