@@ -2,40 +2,44 @@ import type { Validator } from '../chain/consensus/types.ts'
 import { validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import type { GossipPeer } from './gossipPeer.ts'
+import { exceedsThird } from './quorum.ts'
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
-/** This far behind, blocks are synced in ranges instead of one by one. */
-export const MAX_LAG = 16
+/** A node that is behind by this many heights reports it (`onBehind`): block sync is faster than single blocks. */
+const MAX_LAG = 16
 
 /** `onBehind` is not repeated within this time. */
 const REPEAT_MS = 10_000
 
-/** Gets blocks that others have decided, one by one, while this node is slightly behind. */
+/**
+ * Gets blocks that others have decided, one by one, while this node is a few blocks behind. {@link CatchUpPeerSelector} chooses the
+ * peer; what the peer sends is verified as a `decision` input of the reducer.
+ */
 export class CatchUp {
   readonly #environment: Pick<ConsensusEnvironment, 'fetchDecided' | 'onBehind' | 'monotonicMs'>
   #fetching: { readonly peer: PeerId; readonly height: number } | undefined
   #reportedMs: number | undefined
-  /** the last height was decided by a block of a peer: the next one probably will be, too */
-  #pulls = false
+  /** a peer's block decided the last height: so it probably will be with the next one */
+  #isFetching = false
 
   constructor(environment: Pick<ConsensusEnvironment, 'fetchDecided' | 'onBehind' | 'monotonicMs'>) {
     this.#environment = environment
   }
 
   /**
-   * Asks for the present height's block if a peer has it. Its votes may be on their way, so without haste (`isSweep`) only a
-   * node that lags already asks.
+   * Asks for the present height's block if a peer has it. Its votes may be on their way, so a node that was not fetching blocks
+   * before asks only in a periodic sweep (`isSweep`).
    */
   check(view: Pick<RoundStateView, 'height'>, behind: Behind | undefined, isSweep: boolean): void {
     if (behind === undefined) {
-      this.#pulls = false
+      this.#isFetching = false
       return
     }
     const { height } = view
     const { peer, networkHeight } = behind
     if (networkHeight - height >= MAX_LAG) this.#report(height, networkHeight)
-    if (!isSweep && !this.#pulls) return
+    if (!isSweep && !this.#isFetching) return
     if (this.#fetching?.peer === peer && this.#fetching.height === height) return
     this.#fetching = { peer, height }
     this.#environment.fetchDecided(peer, height)
@@ -48,18 +52,18 @@ export class CatchUp {
     this.#environment.onBehind(height, networkHeight)
   }
 
-  /** An answer came, or none will. */
+  /** The peer has answered, or will not answer. */
   answered(peer: PeerId, height: number): void {
     if (this.#fetching?.peer === peer && this.#fetching.height === height) this.#fetching = undefined
   }
 
-  /** @param byPull the height was decided by a block of a peer */
-  decided(byPull: boolean): void {
-    this.#pulls = byPull
+  /** @param isFetched the height was decided by a block of a peer */
+  decided(isFetched: boolean): void {
+    this.#isFetching = isFetched
   }
 }
 
-/** Without a block after that long, another peer is asked. */
+/** After this time without a block, another peer is asked. */
 const ANSWER_TICKS = 5
 
 const MAX_BACKOFF_TICKS = 64
@@ -67,26 +71,26 @@ const MAX_BACKOFF_TICKS = 64
 /** Whom to ask for the decided block of the present height. */
 export interface Behind {
   readonly peer: PeerId
-  /** that it says it is at; nobody has checked that */
+  /** where the peer says that it is; nobody has checked that */
   readonly height: number
   /**
-   * That validators with more than a third of the power say they are at, at least: one of them is honest. Without so many among
-   * the peers, what half of the peers say.
+   * The height that validators with more than a third of the power claim to have reached: one of them is honest. When the peers have
+   * less power than that: the height that half of the peers claim.
    */
   readonly networkHeight: number
 }
 
-interface Record {
+interface PeerRecord {
   failures: number
-  /** not asked before */
+  /** the peer is not asked before */
   retryTick: number
   /** order in which peers were chosen */
   chosen: number
 }
 
-/** Chooses among peers that are ahead, in turns, and for ever longer times without those that did not help. */
+/** Chooses among the peers that are ahead, in turns. A peer that did not help is left out, longer after each failure. */
 export class CatchUpPeerSelector {
-  readonly #records = new Map<PeerId, Record>()
+  readonly #records = new Map<PeerId, PeerRecord>()
   #choice: { readonly peer: PeerId; readonly height: number; readonly sinceTick: number } | undefined
   #choices = 0
 
@@ -113,7 +117,7 @@ export class CatchUpPeerSelector {
     this.#choice = undefined
   }
 
-  /** Stays the same until the height is decided, the peer failed, left, or took too long. */
+  /** The choice stays until the height is decided, or the peer fails, leaves or takes too long. */
   choose(peers: Iterable<GossipPeer>, view: RoundStateView, tick: number): PeerId | undefined {
     if (isDecided(view)) return undefined
     const choice = this.#choice
@@ -122,7 +126,7 @@ export class CatchUpPeerSelector {
       this.failed(choice.peer, choice.height, tick)
     }
     let best: PeerId | undefined
-    let bestRecord: Record | undefined
+    let bestRecord: PeerRecord | undefined
     for (const peer of peers) {
       if (!peer.isAhead(tick)) continue
       const record = this.#record(peer.id)
@@ -138,7 +142,7 @@ export class CatchUpPeerSelector {
     return best
   }
 
-  #record(peer: PeerId): Record {
+  #record(peer: PeerId): PeerRecord {
     let record = this.#records.get(peer)
     if (record === undefined) {
       record = { failures: 0, retryTick: 0, chosen: 0 }
@@ -148,20 +152,20 @@ export class CatchUpPeerSelector {
   }
 }
 
-function isBefore(a: Record, b: Record): boolean {
+function isBefore(a: PeerRecord, b: PeerRecord): boolean {
   return a.failures !== b.failures ? a.failures < b.failures : a.chosen < b.chosen
 }
 
-/** Whether nothing is needed of others: the block is decided and here. */
+/** Whether no peer is needed: the block is decided and all its parts are here. */
 function isDecided({ step, parts }: RoundStateView): boolean {
   if (step !== STEPS.commit || parts === undefined) return false
   for (let index = 0; index < parts.header.total; index++) if (!parts.has(index)) return false
   return true
 }
 
-/** See {@link Behind}; that of `view` at least. */
+/** See {@link Behind}; never below the height of `view`. */
 export function networkHeight(peers: Iterable<GossipPeer>, view: RoundStateView): number {
-  const { validators, totalPower } = view.validators
+  const { validators } = view.validators
   const claims: { readonly height: number; readonly power: bigint }[] = []
   for (const { status, validatorAddress } of peers) {
     if (status !== undefined) claims.push({ height: status.height, power: powerOf(validators, validatorAddress) })
@@ -170,7 +174,7 @@ export function networkHeight(peers: Iterable<GossipPeer>, view: RoundStateView)
   let power = 0n
   for (const claim of claims) {
     power += claim.power
-    if (power * 3n > totalPower) return Math.max(claim.height, view.height)
+    if (exceedsThird(power, view.validators)) return Math.max(claim.height, view.height)
   }
   return Math.max(claims[claims.length >> 1]?.height ?? 0, view.height)
 }

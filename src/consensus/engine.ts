@@ -36,9 +36,9 @@ export interface EngineOptions {
 type EffectOf<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>
 
 /**
- * One node's part in consensus, synchronous and without a clock, disk or network of its own: inputs go to the log and to the
- * reducer, its effects are carried out in order, and whatever leaves the node waits until the log is on stable storage.
- * Calls may come at any time, also out of the environment's own functions.
+ * One node's part in consensus: gives inputs to the log and the reducer and carries out the reducer's effects in their order.
+ * Synchronous, without a clock, disk or network of its own. Its functions may be called at any time, also by the functions of the
+ * environment while the engine calls them. What is synced before a message leaves the node: see {@link Outbox}.
  */
 export class ConsensusEngine {
   readonly #options: EngineOptions
@@ -71,7 +71,7 @@ export class ConsensusEngine {
     this.#catchUp = new CatchUp(environment)
   }
 
-  /** The present height, for gossip and RPC; it changes under whoever keeps it. */
+  /** The present height, for gossip and RPC. The object is live: it changes with each input. */
   get roundState(): RoundStateView {
     return this.#rounds
   }
@@ -90,38 +90,39 @@ export class ConsensusEngine {
     return this.#phase === 'running'
   }
 
-  /** It waits for what the application was asked about this height. */
+  /** Whether an answer of the application about this height is still of use. */
   isOpen(height: number): boolean {
     return this.#phase === 'running' && this.#rounds.height === height && !this.#decision.isPending
   }
 
-  /** Replays the log's entries of the open height, then does what they leave to do. */
+  /** Replays the log's entries of the open height, then carries out what they leave undone. */
   start(): void {
     if (this.#phase !== 'new') throw new Error('the engine was started already')
     this.#phase = 'running'
     this.#guarded(() => {
-      // The sync of what an engine before this one signed may be under way.
+      // An earlier engine of this process may have appended signatures whose sync is not over.
       if (this.#options.replay.length > 0) this.#outbox.hold()
       for (const effect of replayHeight(this.#rounds, this.#options.replay)) this.#carryOut(effect)
     })
     this.#scheduleSweep()
   }
 
-  /** Nothing is signed or sent afterwards. A decision that is in the log already is still handed to `finalize`. */
+  /** Nothing is signed or sent afterwards. A decision that is in the log already is still executed. */
   stop(): void {
     if (this.#phase !== 'running') return
     this.#phase = 'stopped'
     this.#outbox.stop()
-    this.#rest()
+    this.#clear()
   }
 
-  #rest(): void {
+  #clear(): void {
     this.#timers.clear()
     this.#proposer?.reset()
     this.#cancelSweep?.()
     this.#inbox.clear()
   }
 
+  /** A message of a peer, decoded and not verified. */
   receive(from: PeerId, message: ConsensusMessage): void {
     if (this.#phase !== 'running') return
     if (message.kind === 'status') {
@@ -178,22 +179,29 @@ export class ConsensusEngine {
     this.#input({ kind: 'validated', height, blockHash, reason })
   }
 
-  /** The answer to `environment.finalize`. */
+  /**
+   * The answer to `environment.finalize`: the block is executed. The order:
+   * 1. The new state: all that follows belongs to the next height.
+   * 2. The evidence pool learns the block's time: votes that contradict each other become evidence, which goes to the peers.
+   * 3. The owner learns of the block.
+   * 4. The log may drop blocks that the database has on stable storage.
+   * 5. The reducer begins the next height. Last, because it may propose a block at once, with that state and evidence.
+   */
   finalized(height: number, result: FinalizeResult): void {
     if (this.#phase === 'halted') return
     const decided = this.#decision.take(height)
     if (decided === undefined) return
     this.#guarded(() => {
-      this.#state = advanceState(this.#state, decided, result)
+      this.#state = advanceState(this.#state, decided, result) // 1.
       const { header, evidence } = decided.block
-      this.#publish(this.#options.evidence.decided({ height, timeMs: header.timeMs }, evidence))
-      this.#environment.onDecided(decided, result)
-      this.#environment.wal.prune(result.durableHeight)
-      if (this.#phase === 'running') this.#inbox.push({ kind: 'finalized', height, result })
+      this.#publish(this.#options.evidence.decided({ height, timeMs: header.timeMs }, evidence)) // 2.
+      this.#environment.onDecided(decided, result) // 3.
+      this.#environment.wal.prune(result.durableHeight) // 4.
+      if (this.#phase === 'running') this.#inbox.push({ kind: 'finalized', height, result }) // 5.
     })
   }
 
-  /** The signer does not abstain any more: what it left out in the present round is signed. */
+  /** The signer does not abstain any more: it signs what it left out in the present round. */
   resumeSigning(): void {
     if (this.#phase !== 'running') return
     this.#guarded(() => {
@@ -201,7 +209,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** What the engine needs does not work: nothing is signed or sent any more. */
+  /** Something that the engine needs has failed: nothing is signed or sent any more. */
   fail(error: unknown): void {
     this.#halt(error)
   }
@@ -218,7 +226,7 @@ export class ConsensusEngine {
     this.#input({ kind: 'timeout', timeout })
   }
 
-  /** Runs `work` and all that follows from it; an error ends the engine. */
+  /** Runs `work` and then all inputs that wait; an error halts the engine. */
   #guarded(work: () => void): void {
     if (this.#phase === 'halted' || this.#phase === 'new') return
     try {
@@ -231,9 +239,9 @@ export class ConsensusEngine {
 
   #drain(): void {
     try {
-      // What leaves at once may bring new inputs.
       this.#inbox.drain(
         (input) => this.#apply(input),
+        // One sync of the log for all of them. It may cause new inputs, which are worked off too.
         () => this.#outbox.flush(),
       )
     } catch (cause) {
@@ -246,7 +254,7 @@ export class ConsensusEngine {
     if (isLogged && this.#rounds.isValidator) this.#environment.wal.append(input)
     const effects = step(this.#rounds, input)
     if (input.kind === 'built' && this.#rounds.isAlone && !effects.some(({ kind }) => kind === 'signProposal')) {
-      // Nobody else will propose another one.
+      // No other validator can propose another block.
       throw new Error('the application made a block that cannot be proposed: it is too large')
     }
     for (const effect of effects) {
@@ -301,13 +309,13 @@ export class ConsensusEngine {
 
   #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
     if (timeout.step === 'newHeight') {
-      // One liar's word does not take the pace away.
+      // `networkHeight`, and not one peer's claim: a single liar could make this node propose without any pause.
       const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > timeout.height
       this.#timers.scheduleHeight(timeout, delayMs, this.#rounds, isBehind)
       this.#checkBehind(false)
       return
     }
-    // Nobody else could propose: a slow block is better than one that is begun again and again.
+    // The only validator: with a timeout, a block that takes longer to build would be begun again and again.
     if (timeout.step === 'propose' && this.#rounds.isAlone) return
     this.#timers.schedule(timeout, delayMs)
   }
@@ -324,20 +332,31 @@ export class ConsensusEngine {
     this.#inbox.pushOwn(messages)
   }
 
-  /** Order: log the decision → wait for the disk → execute → tell. */
+  /**
+   * A block is decided. The order:
+   * 1. Nothing more is done for the height's rounds.
+   * 2. The decision goes to the log: after a crash the node comes back to the same block.
+   * 3. The outbox waits for the log's next sync, which also covers this node's own precommit for the block.
+   * 4. Then the application executes the block, so the database never has a block whose decision the log may forget.
+   * {@link finalized} goes on from there.
+   */
   #finalize(effect: EffectOf<'finalize'>): void {
+    // 1.
     this.#timers.clear()
     this.#proposer?.reset()
+    // 2.
     const isFetched = this.#decision.log(effect)
     this.#catchUp.decided(isFetched)
+    // 3.
     this.#outbox.hold()
+    // 4.
     this.#outbox.push(() => this.#environment.finalize(effect.decided), true)
   }
 
-  /** A peer's message is logged when it has proved to matter, so that a flood of others never reaches the disk. */
+  /** A peer's message is logged only now that it was new and valid, so that a flood of other messages never reaches the disk. */
   #accepted(input: EffectOf<'accepted'>['input']): void {
     if (input.from !== undefined) {
-      // Whoever does not vote has nothing to come back to, but will execute the block.
+      // A node without a vote needs no votes after a restart, only the parts of the block that it has to execute.
       if (input.kind === 'part' || this.#rounds.isValidator) this.#environment.wal.append(entryOf(input))
       if (input.kind === 'vote' && this.#isOwn(input.vote.validatorAddress)) {
         this.#environment.onUnknownSignature(input.vote)
@@ -358,6 +377,7 @@ export class ConsensusEngine {
     for (const item of evidence) this.#outbox.push(() => this.#environment.publishEvidence(item))
   }
 
+  /** A peer sent what no honest peer sends: the transport punishes it, and for a while it is not asked for blocks. */
   #misbehaviour({ peer, what, reason }: EffectOf<'misbehaviour'>): void {
     this.#gossip.fetchFailed(peer, this.#rounds.height)
     this.#outbox.push(() => this.#environment.punish(peer, what, reason))
@@ -389,49 +409,49 @@ export class ConsensusEngine {
     if (this.#phase === 'halted') return
     this.#phase = 'halted'
     this.#outbox.kill()
-    this.#rest()
+    this.#clear()
     this.#environment.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
   }
 }
 
-/** The decision of the present height, from the log's point of view. */
+/** The decision of the present height: writes it to the log and keeps it until the application has executed the block. */
 export class Decision {
-  readonly #log: Pick<ConsensusWal, 'append'>
+  readonly #wal: Pick<ConsensusWal, 'append'>
   /** header hashes of the decided blocks that peers gave for the present height */
   readonly #fetched = new Set<string>()
   #pending: DecidedBlock | undefined
 
-  constructor(log: Pick<ConsensusWal, 'append'>) {
-    this.#log = log
+  constructor(wal: Pick<ConsensusWal, 'append'>) {
+    this.#wal = wal
   }
 
-  /** A height is decided, and not yet finalized. */
+  /** The height is decided and not yet finalized. */
   get isPending(): boolean {
     return this.#pending !== undefined
   }
 
-  /** A peer gave this block as decided: its parts do not come one by one. */
+  /** A peer sent this block as a whole, as decided: then its parts are not in the log yet. */
   fetched(block: ConsensusBlock): void {
     this.#fetched.add(bytesKey(headerHash(block.header)))
   }
 
   /**
-   * Appends what a restart needs to execute the block.
-   * @returns whether a peer gave the block as a whole
+   * Appends what a restart needs to execute the block. The mark `endHeight` is last: it says that the rest is complete.
+   * @returns whether a peer sent the block as a whole
    */
   log({ decided, parts }: Extract<Effect, { readonly kind: 'finalize' }>): boolean {
     const { height } = decided.block.header
     const { round } = decided.seenCommit
     const isFetched = this.#fetched.has(bytesKey(decided.blockId.hash))
-    // Parts that came one by one are in the log.
-    if (isFetched) for (const part of parts) this.#log.append({ kind: 'part', height, round, part })
-    this.#log.append({ kind: 'commit', commit: decided.seenCommit })
-    this.#log.append({ kind: 'endHeight', height })
+    // Parts that came one by one are in the log already.
+    if (isFetched) for (const part of parts) this.#wal.append({ kind: 'part', height, round, part })
+    this.#wal.append({ kind: 'commit', commit: decided.seenCommit })
+    this.#wal.append({ kind: 'endHeight', height })
     this.#pending = decided
     return isFetched
   }
 
-  /** The block of this height, if it waits to be finalized; it does not any more. */
+  /** Ends the wait. @returns the block that waited; undefined when it was of another height, or none waited */
   take(height: number): DecidedBlock | undefined {
     const decided = this.#pending
     if (decided?.block.header.height !== height) return undefined
@@ -441,7 +461,7 @@ export class Decision {
   }
 }
 
-/** What the reducer is to be told, one after the other, also when telling it brings more. */
+/** Inputs for the reducer, one after the other, also when an input causes further ones. */
 export class Inbox {
   readonly #waiting: Input[] = []
   readonly #own: Input[] = []
@@ -451,7 +471,7 @@ export class Inbox {
     this.#waiting.push(input)
   }
 
-  /** What this node said itself: it comes before all others, since in the log it stands before them. */
+  /** This node's own messages: they come before all others, because they are in the log before them. */
   pushOwn(inputs: readonly Input[]): void {
     this.#own.push(...inputs)
   }
@@ -462,8 +482,8 @@ export class Inbox {
   }
 
   /**
-   * Gives every input to `apply`. Called out of `apply` or `done` it leaves them to the drain that is under way.
-   * @param done when there is none left; what it brings is worked off too
+   * Gives every input to `apply`. A call from within `apply` or `done` does nothing: the drain under way takes the new inputs.
+   * @param done called when no input is left; if it causes further inputs, they are worked off too
    */
   drain(apply: (input: Input) => void, done: () => void): void {
     if (this.#isDraining) return

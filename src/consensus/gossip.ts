@@ -10,11 +10,13 @@ import { type ConsensusMessage, encodeStatus, type StatusMessage } from './messa
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
-/** How often `sweep` is to be called: the tick of all that gossip waits for. */
+/** How often `sweep` is to be called. Gossip counts time in these ticks. */
 export const SWEEP_MS = 300
 
-/** A height that lasts gets a status in each sweep in which something changed, and in one of so many if nothing did. */
+/** While a height lasts, a status is sent in each sweep in which something changed, and in every second one otherwise. */
 const STATUS_TICKS = 2
+
+const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 
 export interface Send {
   readonly to: readonly PeerId[]
@@ -25,16 +27,16 @@ export interface Send {
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
 /**
- * Who is told what. Own messages go to all peers, new ones of others to those peers who do not get them from their author, so
- * that in a full mesh nothing travels twice. Everything else is anti-entropy: nodes tell what they have, and are sent what
- * they have lacked for a while, again and again until they show that it arrived. Deterministic; no clock but the argument
- * of `sweep`.
+ * Decides who is sent what. Own messages go to all peers. New messages of others go to the peers that do not get them from their
+ * author, so that in a full mesh no message travels twice. The rest is anti-entropy: nodes announce what they have (a status), and
+ * are sent what they have lacked for a while, again and again until their status shows it. Deterministic; its only clock is the
+ * argument of `sweep`.
  */
 export class Gossip {
   readonly #ownAddress: Uint8Array | undefined
   readonly #peers = new Map<PeerId, GossipPeer>()
   readonly #arrivals = new Arrivals()
-  readonly #pull = new CatchUpPeerSelector()
+  readonly #catchUp = new CatchUpPeerSelector()
   #tick = 0
   #startMs: number | undefined
   #height = 0
@@ -44,11 +46,11 @@ export class Gossip {
   /** from this height on they have been the same */
   #validatorsSince = 0
   #proposer: (round: number) => Validator = noProposer
-  /** of `#validators` */
+  /** which of `#validators` this node exchanges messages with directly */
   #direct: BitSet = createBitSet(0)
-  /** that the arrivals of parts belong to */
+  /** of the block whose parts' arrivals are recorded */
   #partsHash: Uint8Array | undefined
-  /** what peers know of this node */
+  /** of the last status sent to all peers */
   #announced: { readonly height: number; readonly round: number; readonly step: number } | undefined
   #statusBytes: Uint8Array | undefined
   #statusTick = 0
@@ -62,7 +64,7 @@ export class Gossip {
   /** @param validatorAddress of the validator that the peer has proved to be */
   peerJoined(peer: PeerId, validatorAddress: Uint8Array | undefined, view: RoundStateView): readonly Send[] {
     this.#enter(view)
-    this.#pull.left(peer)
+    this.#catchUp.left(peer)
     const joined = new GossipPeer(peer, validatorAddress)
     joined.statusTick = this.#tick
     joined.heardTick = this.#tick
@@ -74,11 +76,11 @@ export class Gossip {
 
   peerLeft(peer: PeerId): void {
     this.#peers.delete(peer)
-    this.#pull.left(peer)
+    this.#catchUp.left(peer)
     this.#updateDirect()
   }
 
-  /** Remembers where a peer stands, and gives what it lacks though it should have had it by now. */
+  /** Remembers where a peer stands. @returns what the peer lacks although it should have it by now */
   onStatus(from: PeerId, status: StatusMessage, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     const peer = this.#peers.get(from)
@@ -89,7 +91,7 @@ export class Gossip {
     return this.#serve(peer, view)
   }
 
-  /** Passes on what is new. Own messages: in the order in which peers need them. */
+  /** Passes a new message on. Own messages have to come in the order in which peers need them. */
   onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     this.#recordArrival(input, view)
@@ -101,8 +103,8 @@ export class Gossip {
   }
 
   /**
-   * Tells all peers about a new height or round, and about a quorum that does not come together. Other steps follow in the
-   * next sweep if they last: of 50 validators they would be most of all messages.
+   * Announces a new height or round to all peers, and a step that waits for a quorum. Other steps are announced in the next sweep if
+   * they last: among 50 validators those messages would be most of the traffic.
    */
   onEntered(view: RoundStateView): readonly Send[] {
     this.#enter(view)
@@ -113,14 +115,14 @@ export class Gossip {
     return this.#announce(view, true)
   }
 
-  /** Remembers that a peer has what it sends. Status messages go to `onStatus`. */
+  /** Remembers that a peer has the message that it sent. Status messages go to `onStatus`. */
   onMessage(from: PeerId, message: ConsensusMessage, view: RoundStateView): void {
     this.#enter(view)
     this.#peers.get(from)?.remember(message, view, this.#tick)
   }
 
   /**
-   * What is to be sent because time has passed. To be called every {@link SWEEP_MS}.
+   * Messages that are due because time has passed. To be called every {@link SWEEP_MS}.
    * @param nowMs of a clock that does not go back
    */
   sweep(nowMs: number, view: RoundStateView): readonly Send[] {
@@ -143,20 +145,20 @@ export class Gossip {
   }
 
   /**
-   * Whether the present height is decided elsewhere, and which peer to ask for its block. The answer stays the same until the
-   * height passes, the peer fails, leaves, or has had time enough. Undefined too while all peers that are ahead have failed.
+   * The peer to ask for the block of the present height; undefined when no peer has decided it, or all that have are left out after
+   * failures. The answer stays the same until the height is decided, or the peer fails, leaves or takes too long.
    */
   behind(view: RoundStateView): Behind | undefined {
     this.#enter(view)
-    const id = this.#pull.choose(this.#peers.values(), view, this.#tick)
+    const id = this.#catchUp.choose(this.#peers.values(), view, this.#tick)
     const status = id === undefined ? undefined : this.#peers.get(id)?.status
     if (id === undefined || status === undefined) return undefined
     return { peer: id, height: status.height, networkHeight: networkHeight(this.#peers.values(), view) }
   }
 
-  /** A peer did not give the decided block of `height`, or a wrong one: others are asked first for a while. */
+  /** A peer did not send the decided block of `height`, or sent a wrong one: for a while, others are asked. */
   fetchFailed(peer: PeerId, height: number): void {
-    this.#pull.failed(peer, height, this.#tick)
+    this.#catchUp.failed(peer, height, this.#tick)
   }
 
   #serve(peer: GossipPeer, view: RoundStateView): Send[] {
@@ -184,7 +186,7 @@ export class Gossip {
     return this.#peers.size === 0 ? [] : [{ to: [...this.#peers.keys()], message: status }]
   }
 
-  /** Adds those peers that need an accepted message and do not get it from its author. */
+  /** Adds the peers that need an accepted message and do not get it from its author. */
   #addRelays(to: PeerId[], input: AcceptedInput, view: RoundStateView): void {
     const author = this.#authorOf(input, view)
     const height = inputHeight(input)
@@ -192,22 +194,22 @@ export class Gossip {
     for (const peer of this.#peers.values()) {
       if (peer.id === input.from || peer.status === undefined || peer.isDirect(author)) continue
       const lead = peer.status.height - height
-      if (lead > (isPrecommit ? 1 : 0) || lead < -1 || this.#isHeldBy(peer, input, view)) continue
+      if (lead > (isPrecommit ? 1 : 0) || lead < -1 || this.#hasAlready(peer, input, view)) continue
       to.push(peer.id)
     }
   }
 
-  /** Index, among the present validators, of who made a message; −1 if none of them did. */
+  /** Index of the validator that made a message, among the present ones; −1: none of them. */
   #authorOf(input: AcceptedInput, view: RoundStateView): number {
     if (input.kind === 'vote') {
       const { height, validatorIndex, validatorAddress } = input.vote
       return height === view.height ? validatorIndex : validatorIndexOf(view.validators, validatorAddress)
     }
-    // The round of a part is what a peer says; the proposer of the round that we are in is who sends parts now.
+    // The round in a part is only the peer's claim. The parts that come now are those of our round's proposer.
     return validatorIndexOf(view.validators, this.#proposer(view.round).address)
   }
 
-  #isHeldBy(peer: GossipPeer, input: AcceptedInput, view: RoundStateView): boolean {
+  #hasAlready(peer: GossipPeer, input: AcceptedInput, view: RoundStateView): boolean {
     switch (input.kind) {
       case 'proposal':
         return peer.has(input.proposal.round, PROPOSAL, 0)
@@ -224,22 +226,22 @@ export class Gossip {
   #recordArrival(input: AcceptedInput, view: RoundStateView): void {
     const tick = this.#tick
     if (input.kind === 'proposal') {
-      this.#arrivals.note(setKey(input.proposal.round, PROPOSAL), 0, 1, tick)
+      this.#arrivals.record(setKey(input.proposal.round, PROPOSAL), 0, 1, tick)
     } else if (input.kind === 'part') {
       if (view.parts === undefined) return
       const { hash, total } = view.parts.header
       if (this.#partsHash === undefined || !equalBytes(hash, this.#partsHash)) this.#arrivals.forget(PARTS)
       this.#partsHash = hash
-      this.#arrivals.note(PARTS, input.part.index, total, tick)
+      this.#arrivals.record(PARTS, input.part.index, total, tick)
     } else {
       const { height, round, type, validatorIndex } = input.vote
       const key = height === view.height ? setKey(round, type) : LAST_PRECOMMITS
       const size = height === view.height ? this.#validators.length : (view.lastPrecommits?.bits().size ?? 0)
-      this.#arrivals.note(key, validatorIndex, size, tick)
+      this.#arrivals.record(key, validatorIndex, size, tick)
     }
   }
 
-  /** Turns to the height in `view` if it is another one. */
+  /** Goes to the height in `view` if it is a new one. */
   #enter(view: RoundStateView): void {
     if (view.height === this.#height) return
     const isNext = view.height === this.#height + 1
@@ -249,14 +251,14 @@ export class Gossip {
     this.#height = view.height
     this.#heightTick = this.#tick
     this.#proposer = createProposerLookup(view.validators)
-    this.#pull.entered(view.height)
+    this.#catchUp.entered(view.height)
     for (const peer of this.#peers.values()) {
       peer.enterHeight(view.height, isNext ? view.lastPrecommits?.round : undefined)
       peer.absorb(view, this.#tick, this.#validatorsSince)
     }
   }
 
-  /** Moves what is known of who is connected to whom to the indices of another validator set. */
+  /** With another validator set the indices change: those in the peers' sets of direct validators follow. */
   #changeValidators(view: RoundStateView): void {
     const before = this.#validators
     const { validators } = view.validators
@@ -267,10 +269,12 @@ export class Gossip {
         before.every(({ address }, index) => equalBytes(address, validators[index]!.address)))
     if (isSame) return
     this.#validatorsSince = view.height
-    const places = before.map(({ address }) => validatorIndexOf(view.validators, address))
+    const newIndices = before.map(({ address }) => validatorIndexOf(view.validators, address))
     for (const peer of this.#peers.values()) {
       const direct = createBitSet(validators.length)
-      for (const [index, place] of places.entries()) if (place >= 0 && hasBit(peer.direct, index)) addBit(direct, place)
+      for (const [index, newIndex] of newIndices.entries()) {
+        if (newIndex >= 0 && hasBit(peer.direct, index)) addBit(direct, newIndex)
+      }
       peer.direct = direct
     }
     this.#updateDirect()
@@ -314,10 +318,8 @@ function inputHeight(input: AcceptedInput): number {
   }
 }
 
-const { prevote, precommit } = SIGNED_MESSAGE_TYPES
-
 /** The status of the node whose state this is, as of now. `directValidators`: see {@link StatusMessage}. */
-export function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage {
+function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage {
   const { height, round, step, proposal, parts, lastPrecommits: last } = view
   const size = view.validators.validators.length
   const bits = (ofRound: number, type: typeof prevote | typeof precommit): BitSet => {
@@ -340,7 +342,7 @@ export function statusOf(view: RoundStateView, directValidators: BitSet): Status
   }
 }
 
-/** Only those that count for the proof of lock: a validator may have given others to other nodes. */
+/** Only the prevotes for the block of the proof of lock: a faulty validator may have sent another one to other nodes. */
 function prevotesFor(view: RoundStateView, round: number, blockId: BlockId): BitSet {
   const votes = view.votes(round, prevote)
   return votes === undefined ? createBitSet(view.validators.validators.length) : copyBitSet(votes.bitsFor(blockId))

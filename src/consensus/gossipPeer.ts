@@ -6,45 +6,45 @@ import type { ConsensusMessage, StatusMessage } from './messages.ts'
 import type { RoundStateView } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
-/** What of one round is delivered apart: votes by their type's number (1 and 2), and besides: */
+/** The deliveries of one round, by number: the votes by their type (1 and 2), the proposal, */
 export const PROPOSAL = 0
-/** those prevotes of an earlier round that are for the block of a proposal */
+/** and the prevotes of a proof of lock: those of an earlier round for the block of a proposal. */
 export const PROOF_OF_LOCK = 3
 
-export type DeliveryKind = typeof PROPOSAL | VoteType | typeof PROOF_OF_LOCK
+type DeliveryKind = typeof PROPOSAL | VoteType | typeof PROOF_OF_LOCK
 
-/** Key of the things of one kind (0 to 3) and round. */
+/** Key of the messages of one kind and round. */
 export function setKey(round: number, kind: number): number {
   return round * 4 + kind
 }
 
-/** Rounds matter by threes at most: the peer's, ours, and that of a proof of lock; the rest is room for the past. */
+/** At most three rounds matter at a time (the peer's, ours and that of a proof of lock); the rest is room for past ones. */
 const MAX_DELIVERIES = 24
 
-/** Sent to a peer within one tick at most, beyond what is new to everybody. */
+/** The most that is sent to one peer again within one tick. New messages do not count. */
 const MESSAGES_PER_TICK = 256
 const BYTES_PER_TICK = 512 * 1024
 
-/** A live peer says something more often than that. */
+/** A peer that sent nothing for this long is taken as dead. */
 const DEAD_TICKS = 5
 
-/** What is decided usually comes as votes, not much later than to others. */
+/** A peer that is one height ahead counts as ahead after this time only: usually the votes come a moment later. */
 const LEAD_TICKS = 2
 
-/** A peer that was silent for so long may have been out of reach. */
+/** A peer without a status for this long may have been unreachable. */
 const SILENCE_TICKS = 8
 
-/** What is known of one peer; takes constant memory, whatever it sends. */
+/** What gossip knows of one peer. Its memory is bounded, whatever the peer sends. */
 export class GossipPeer {
   readonly id: PeerId
-  /** of the validator that it has proved to be */
+  /** of the validator that the peer has proved to be */
   readonly validatorAddress: Uint8Array | undefined
   status: StatusMessage | undefined
   /** when its last status came */
   statusTick = 0
-  /** when it last sent anything, or joined */
+  /** when it last sent any message, or joined */
   heardTick = 0
-  /** since when it has been ahead of us; undefined: it is not */
+  /** since when it has been ahead of us; undefined: it is not ahead */
   #aheadTick: number | undefined
   /** validators of the present set that it exchanges messages with directly */
   direct: BitSet = createBitSet(0)
@@ -60,7 +60,7 @@ export class GossipPeer {
     this.validatorAddress = validatorAddress
   }
 
-  /** A new height begins; `lastRound` is that of the last one's commit if it was the height before. */
+  /** A new height begins. `lastRound`: the round of the last height's commit; undefined when heights were skipped. */
   enterHeight(height: number, lastRound: number | undefined): void {
     this.#last = lastRound === undefined ? undefined : this.#deliveries.get(setKey(lastRound, 2))
     this.#deliveries.clear()
@@ -68,7 +68,7 @@ export class GossipPeer {
     if (this.status !== undefined && this.status.height <= height) this.#aheadTick = undefined
   }
 
-  /** How it stands to things of one kind and round, of which there can be `size`. */
+  /** The delivery of the messages of one kind and round. `size`: how many there can be. */
   delivery(round: number, kind: DeliveryKind, size: number, tick: number): Delivery {
     const key = setKey(round, kind)
     let delivery = this.#deliveries.get(key)
@@ -80,12 +80,12 @@ export class GossipPeer {
     return delivery
   }
 
-  /** Whether it is known to have one of those; makes no room for them. */
+  /** Whether it is known to have one of those messages. Opens no delivery. */
   has(round: number, kind: DeliveryKind, index: number): boolean {
     return this.#deliveries.get(setKey(round, kind))?.has(index) ?? false
   }
 
-  /** How it stands to the parts of the block that this node collects. */
+  /** The delivery of the parts of the block that this node collects. */
   partsDelivery({ hash, total }: PartSetHeader, tick: number): Delivery {
     if (this.#parts === undefined || this.#parts.delivery.size !== total || !equalBytes(this.#parts.hash, hash)) {
       this.#parts = { hash, delivery: new Delivery(total, tick) }
@@ -101,13 +101,13 @@ export class GossipPeer {
     }
   }
 
-  /** How it stands to the precommits of the height before. */
+  /** The delivery of the precommits of the height before. */
   lastDelivery(size: number, tick: number): Delivery {
     if (this.#last?.size !== size) this.#last = new Delivery(size, tick)
     return this.#last
   }
 
-  /** Whether messages come from it: a dead connection may take long to break. */
+  /** Whether messages come from it: it may take long until a dead connection is closed. */
   isHeard(tick: number): boolean {
     return tick - this.heardTick < DEAD_TICKS
   }
@@ -115,24 +115,24 @@ export class GossipPeer {
   receiveStatus(status: StatusMessage, tick: number): void {
     this.heardTick = tick
     this.status = status
-    if (tick - this.statusTick >= SILENCE_TICKS) this.#forgive(tick)
+    if (tick - this.statusTick >= SILENCE_TICKS) this.#resetWaits(tick)
     this.statusTick = tick
   }
 
-  /** @param heights that it is ahead of us, or less than one */
+  /** @param heights by which it is ahead of us; 0 or less: it is not */
   recordLead(heights: number, tick: number): void {
     if (heights < 1) this.#aheadTick = undefined
     else if (heights === 1) this.#aheadTick ??= tick
     else this.#aheadTick = Number.NEGATIVE_INFINITY
   }
 
-  /** Whether it is ahead, and not only by the moment that votes take: since some ticks, or by two heights at some time. */
+  /** Whether it is really ahead: since some ticks, or by two heights at some time. Otherwise the votes may be on their way. */
   isAhead(tick: number): boolean {
     return this.#aheadTick !== undefined && tick - this.#aheadTick >= LEAD_TICKS
   }
 
   /**
-   * Takes in what its status says about the height in `view` or the one before.
+   * Uses what its status says about the height in `view` or the one before.
    * @param sameValidatorsSince from this height on the validators have been those of `view`
    */
   absorb(view: RoundStateView, tick: number, sameValidatorsSince: number): void {
@@ -158,13 +158,13 @@ export class GossipPeer {
     this.#absorbParts()
   }
 
-  #forgive(tick: number): void {
-    for (const delivery of this.#deliveries.values()) delivery.forgive(tick)
-    this.#parts?.delivery.forgive(tick)
-    this.#last?.forgive(tick)
+  #resetWaits(tick: number): void {
+    for (const delivery of this.#deliveries.values()) delivery.resetWaits(tick)
+    this.#parts?.delivery.resetWaits(tick)
+    this.#last?.resetWaits(tick)
   }
 
-  /** Remembers that it has what it has sent. */
+  /** Remembers that the peer has the message that it sent. */
   remember(message: ConsensusMessage, view: RoundStateView, tick: number): void {
     this.heardTick = tick
     const size = view.validators.validators.length
@@ -186,7 +186,7 @@ export class GossipPeer {
     }
   }
 
-  /** Whether it gets messages of a validator, by index, from that validator itself. */
+  /** Whether it gets the messages of the validator with this index from that validator itself. */
   isDirect(index: number): boolean {
     return hasBit(this.direct, index)
   }
@@ -196,7 +196,7 @@ export class GossipPeer {
     this.#bytesLeft = BYTES_PER_TICK
   }
 
-  /** Takes a message off what may still be sent in this tick; false: no more. */
+  /** Counts a message to the peer. @returns false when it would exceed the limit of this tick */
   spend(bytes: number): boolean {
     if (this.#messagesLeft < 1 || this.#bytesLeft < bytes) return false
     this.#messagesLeft--
@@ -205,23 +205,23 @@ export class GossipPeer {
   }
 }
 
-/** Ticks in which a peer shows that it got something. */
+/** A peer's status shows within these ticks that a message arrived. */
 const RESEND_TICKS = 2
 
-/** The longest wait before something is sent once more. */
+/** The longest wait before a message is sent again. */
 const MAX_RETRY_TICKS = 16
 
 /**
- * How one peer stands to numbered things that belong together: the votes of a round and type, the parts of a block. What was
- * sent is sent again, ever more seldom, until the peer shows that it has it.
+ * Which messages of a numbered set (the votes of a round and type, the parts of a block) one peer has, and which were sent to it.
+ * What was sent is sent again, after longer and longer waits, until the peer shows that it has it.
  */
 export class Delivery {
   readonly size: number
-  /** since when the peer could have been sent them */
+  /** since when they could be sent to the peer */
   #sinceTick: number
   #have: BitSet
   readonly #sent: BitSet
-  /** the most that the peer ever had */
+  /** the largest number that the peer ever had */
   #most = 0
   #failures = 0
   #sentTick = 0
@@ -243,7 +243,7 @@ export class Delivery {
     if (index >= 0 && index < this.size) addBit(this.#have, index)
   }
 
-  /** The peer says what it has. A set of another size is not about these things. */
+  /** The peer says which it has. A set of another size is about other messages, and ignored. */
   replace(have: BitSet): void {
     if (have.size !== this.size) return
     this.#have = copyBitSet(have)
@@ -258,20 +258,20 @@ export class Delivery {
     return this.#sinceTick
   }
 
-  /** Forgets that sending did not help: the peer was out of reach until now. */
-  forgive(tick: number): void {
+  /** Begins anew with short waits: the peer was unreachable until now. */
+  resetWaits(tick: number): void {
     this.#sinceTick = tick
     this.#failures = 0
     this.#retryTick = 0
   }
 
   /**
-   * What of `ours` to send now, ascending: what the peer lacks and `mine` (a first time is shared among many senders) accepts,
-   * and, when it is time for it, what was sent before without effect.
+   * Which of `ours` to send now, ascending: those that the peer lacks and that were not sent yet, if `isMine` accepts them (several
+   * nodes share the work); and, when their wait is over, those that were sent before without effect.
    */
-  due(ours: BitSet, tick: number, mine: (index: number) => boolean): number[] {
+  due(ours: BitSet, tick: number, isMine: (index: number) => boolean): number[] {
     const retries = tick >= this.#retryTick
-    return bitDifference(ours, this.#have).filter((index) => (hasBit(this.#sent, index) ? retries : mine(index)))
+    return bitDifference(ours, this.#have).filter((index) => (hasBit(this.#sent, index) ? retries : isMine(index)))
   }
 
   markSent(index: number, tick: number): void {

@@ -2,23 +2,24 @@ import { type BlockId, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '..
 import { type BitSet, bitIndices, createBitSet } from './bitSet.ts'
 import { type Delivery, type GossipPeer, PROOF_OF_LOCK, PROPOSAL, setKey } from './gossipPeer.ts'
 import type { ConsensusMessage, StatusMessage } from './messages.ts'
+import { exceedsThird } from './quorum.ts'
 import { type PartsView, type RoundStateView, STEPS } from './roundStateView.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 
-/** How long, in ticks, others have to deliver something before it counts as missing. */
+/** A message counts as missing at a peer when others had this many ticks to deliver it. */
 const PATIENCE_TICKS = 2
 
-/** What a peer said so long ago may have changed without its word having reached us. */
+/** A status that is older than this may be out of date: newer ones may have been lost. */
 const STALE_TICKS = 3
 
-/** About as many nodes as send one missing thing to a validator that is connected to all of them. */
+/** About this many nodes send a missing message to a validator that is connected to all of them. */
 const COPIES = 3
 
-/** Bytes of a message beside those of a part. */
+/** Estimate of a message's bytes, without those of a part. */
 const MESSAGE_BYTES = 256
 
-export interface ServeContext {
+interface ServeContext {
   readonly view: RoundStateView
   readonly peer: GossipPeer
   readonly tick: number
@@ -30,8 +31,8 @@ export interface ServeContext {
 }
 
 /**
- * What a peer lacks although this node has had it for a while: it did not get there by the usual way. Counts as sent.
- * Bounded by what the peer may still be sent in this tick.
+ * Messages that a peer lacks although this node has had them for a while: the usual way did not work. They count as sent. Limited
+ * by what the peer may still be sent in this tick.
  */
 export function missingMessages(context: ServeContext): ConsensusMessage[] {
   const { view, peer, tick, heightTick } = context
@@ -45,7 +46,7 @@ export function missingMessages(context: ServeContext): ConsensusMessage[] {
   return server.messages
 }
 
-/** What helps most comes first: a decision, the peer's round, its proof of lock, a later round. */
+/** The most useful messages come first: those of a decision, of the peer's round, of its proof of lock, of a later round. */
 function serveHeight(server: Server, status: StatusMessage, view: RoundStateView): void {
   const { round } = status
   if (view.commitRound >= 0) server.votes(view.commitRound, precommit)
@@ -70,14 +71,14 @@ function serveHeight(server: Server, status: StatusMessage, view: RoundStateView
     if (view.round !== view.commitRound) server.votes(view.round, precommit)
     server.votes(view.round, prevote)
   } else if (view.round > round) {
-    // While a proposer is waited for, a round has no votes yet; what ended the round before leads to it as well.
+    // Our round may have no votes yet, while it waits for its proposal. The precommits that ended the round before lead to it too.
     server.votes(view.round - 1, precommit)
   }
 }
 
-/** Whether our votes of the present round are of more than a third of the power: whoever sees them enters the round [L55]. */
+/** Whether our votes of the present round have more than a third of the power: a node that sees them enters the round [L55]. */
 function isRoundCertificate(view: RoundStateView): boolean {
-  const { validators, totalPower } = view.validators
+  const { validators } = view.validators
   const voted = new Set<number>()
   for (const type of [prevote, precommit]) {
     const votes = view.votes(view.round, type)
@@ -85,16 +86,16 @@ function isRoundCertificate(view: RoundStateView): boolean {
   }
   let power = 0n
   for (const index of voted) power += validators[index]?.power ?? 0n
-  return power * 3n > totalPower
+  return exceedsThird(power, view.validators)
 }
 
 const ONE: BitSet = createBitSet(1, [0])
 
-/** Collects what one peer is sent at one time. */
+/** Collects the messages for one peer in one tick. */
 class Server {
   readonly messages: ConsensusMessage[] = []
   readonly #context: ServeContext
-  /** things that came later are left out */
+  /** messages that came after this tick are left out */
   readonly #until: number
   readonly #share: { readonly rank: number; readonly count: number }
 
@@ -118,7 +119,7 @@ class Server {
     const { height, parts } = view
     if (parts === undefined) return
     const delivery = peer.partsDelivery(parts.header, tick)
-    // Each is taken to be as long as the first one; only the last is shorter.
+    // An estimate: all parts but the last one are as long as the first one.
     const bytes = MESSAGE_BYTES + (parts.part(0)?.bytes.length ?? 65_536)
     this.#send(delivery, partBits(parts), PARTS, bytes, (index) => {
       const part = parts.part(index)
@@ -137,7 +138,7 @@ class Server {
     )
   }
 
-  /** Prevotes of a proof of lock. A validator may have given others to the peer, so only those for its block count. */
+  /** Prevotes of a proof of lock: only those for its block, because a faulty validator may have sent another one to the peer. */
   proofOfLock(round: number, blockId: BlockId): void {
     const { view, peer, tick } = this.#context
     const set = view.votes(round, prevote)
@@ -187,8 +188,8 @@ function voteMessage(vote: Vote | undefined): ConsensusMessage | undefined {
 }
 
 /**
- * All who are connected to a validator see what it lacks. They take turns at sending it, each thing a few of them at a time,
- * more of them the longer it is missing. Others than validators do not know of one another and always send.
+ * All validators connected to a peer see what it lacks. They share the work: each message is sent by a few of them at a time, and by
+ * more of them the longer it is missing. Nodes that are no validators do not know of one another and always send.
  */
 function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; readonly count: number } {
   const direct = bitIndices(peer.direct)
@@ -196,14 +197,14 @@ function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; rea
   return rank < 0 ? { rank: 0, count: 1 } : { rank, count: direct.length }
 }
 
-/** More sets of one height than anybody is still interested in. */
+/** A limit on memory; nobody is interested in so many sets of one height. */
 const MAX_SETS = 64
 
-/** Keys of sets that are not of a round. */
+/** Keys of sets that belong to no round. */
 export const PARTS = -1
 export const LAST_PRECOMMITS = -2
 
-/** When things of the present height came, in ticks. What is not remembered came long ago. */
+/** When the messages of the present height came, in ticks. One that is not remembered counts as very old. */
 export class Arrivals {
   readonly #sets = new Map<number, Uint32Array>()
 
@@ -216,7 +217,7 @@ export class Arrivals {
   }
 
   /** @param size of the set */
-  note(key: number, index: number, size: number, tick: number): void {
+  record(key: number, index: number, size: number, tick: number): void {
     let set = this.#sets.get(key)
     if (set === undefined) {
       if (this.#sets.size >= MAX_SETS) this.#sets.delete(this.#sets.keys().next().value!)

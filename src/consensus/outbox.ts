@@ -1,17 +1,22 @@
 import type { ConsensusWal } from './environment.ts'
+import type { Signer } from './signer.ts'
 
 interface Outgoing {
   readonly run: () => void
-  /** done even after a stop: the log says already that it happened */
+  /** done even after a stop: the log says that it happened */
   readonly essential: boolean
 }
 
 /**
- * What leaves the engine, in order. Nothing does while a signature or a decision is in the log that is not on stable
- * storage: a node that forgot in a crash what it had told others might say the opposite. One sync serves all that piled up.
+ * What is synced before a vote leaves: everything in the write-ahead log. A node that sent a vote and forgot it in a crash could
+ * sign the opposite vote afterwards. The way of a vote, proposal or decision:
+ * 1. The signer appends it to the log, in memory ({@link Signer}, `Decision`), and the engine calls `hold`.
+ * 2. `push`: from now on, messages and the execution of a decided block wait in their order; otherwise they leave at once.
+ * 3. `flush`, when the engine has worked off all its inputs: one sync (fdatasync) for all that piled up.
+ * 4. When the disk has answered, `#release` sends what waited. If it fails, nothing leaves any more.
  */
 export class Outbox {
-  readonly #log: Pick<ConsensusWal, 'sync'>
+  readonly #wal: Pick<ConsensusWal, 'sync'>
   readonly #failed: (error: Error) => void
   #waiting: Outgoing[] = []
   #needsSync = false
@@ -20,31 +25,31 @@ export class Outbox {
   #releasing = false
   #state: 'open' | 'stopped' | 'dead' = 'open'
 
-  /** @param failed the log cannot be written: nothing leaves any more */
-  constructor(log: Pick<ConsensusWal, 'sync'>, failed: (error: Error) => void) {
-    this.#log = log
+  /** @param failed called when the log cannot be written */
+  constructor(wal: Pick<ConsensusWal, 'sync'>, failed: (error: Error) => void) {
+    this.#wal = wal
     this.#failed = failed
   }
 
-  /** Something was appended to the log that has to be durable before anything leaves. */
+  /** 1. Something was appended to the log that must be on stable storage before anything leaves. */
   hold(): void {
     this.#needsSync = true
   }
 
-  /** Does `run` at once, or after the log's next sync. */
+  /** 2. Does `run` at once, or after the log's next sync. */
   push(run: () => void, essential = false): void {
     if (this.#state !== 'open' && !(essential && this.#state === 'stopped')) return
     this.#waiting.push({ run, essential })
     if (!this.#needsSync && this.#syncs === 0) this.#release(this.#take())
   }
 
-  /** Starts the sync that is needed; to be called when an input and all that follows from it is worked off. */
+  /** 3. Starts the sync if one is needed. To be called when all inputs are worked off. */
   flush(): void {
     if (!this.#needsSync || this.#state === 'dead') return
     this.#needsSync = false
     const released = this.#take()
     this.#syncs++
-    this.#log.sync((error) => {
+    this.#wal.sync((error) => {
       this.#syncs--
       if (this.#state === 'dead') return
       if (error !== undefined) return this.#failed(error)
@@ -69,7 +74,7 @@ export class Outbox {
     return all
   }
 
-  /** What `run` causes to leave takes its place behind what is ready already. */
+  /** 4. Sends a batch. What its functions push meanwhile goes behind the batches that are ready already. */
   #release(batch: readonly Outgoing[]): void {
     this.#ready.push(...batch)
     if (this.#releasing) return

@@ -4,15 +4,19 @@ import type { ProposalRequest, ProposedData } from './application.ts'
 import { type ConsensusState, makeBlock } from './consensusState.ts'
 import type { ConsensusEnvironment, ConsensusSigner } from './environment.ts'
 import type { Effect, Input } from './inputsAndEffects.ts'
+import type { Outbox } from './outbox.ts'
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
 
-/** Signs what the reducer asks for; the signer and this put it into the log. */
+/**
+ * This node's own proposals and votes: has the reducer's requests signed, which also puts them into the log. What is signed here
+ * leaves the node after the log's next sync ({@link Outbox}).
+ */
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
   readonly #environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>
-  /** what the signer abstained from in the present round */
+  /** requests of the present round that the signer did not sign */
   #abstained: SignEffect[] = []
 
   constructor(signer: ConsensusSigner | undefined, environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>) {
@@ -21,7 +25,7 @@ export class OwnMessages {
   }
 
   /**
-   * @returns the messages, for the reducer; they must not leave before the log's next sync. None when nothing was signed.
+   * @returns the messages as inputs of the reducer; none when the signer abstained
    * @throws DoubleSignError, WalError
    */
   sign(effect: SignEffect): readonly Input[] {
@@ -32,7 +36,7 @@ export class OwnMessages {
     return inputs
   }
 
-  /** Parts first: a log that holds the proposal then holds its block, wherever a crash cut it. */
+  /** The parts go to the log first: so a log that has the proposal has its block too, wherever a crash cut it. */
   #propose(signer: ConsensusSigner, { proposal, parts }: Extract<SignEffect, { kind: 'signProposal' }>): Input[] {
     const { height, round } = proposal
     const environment = this.#environment
@@ -51,12 +55,12 @@ export class OwnMessages {
     return signed === undefined ? [] : [{ kind: 'vote', vote: signed, from: undefined }]
   }
 
-  /** The signer was asked in vain for what this gives, and the round is still the same. */
+  /** Requests of the present round that were not signed. The caller may sign them now; they are given once. */
   takeAbstained(): readonly SignEffect[] {
     return this.#abstained.splice(0)
   }
 
-  /** What was left out in other rounds is not signed any more. */
+  /** A round begins: requests of other rounds are dropped. */
   entered(height: number, round: number): void {
     this.#abstained = this.#abstained.filter((effect) => {
       const signed = effect.kind === 'signProposal' ? effect.proposal : effect.vote
@@ -92,8 +96,8 @@ export class BlockProposer {
   }
 
   /**
-   * PBTS: a block's time is its proposer's clock and later than that of the block before, so a proposer whose clock is behind
-   * waits. Alone nobody would have to judge the time: then the chain goes on, a millisecond a block.
+   * PBTS: a block's time is its proposer's clock and later than the time of the block before, so a proposer whose clock is behind
+   * waits. The only validator does not wait, since nobody judges its time: its block is one millisecond later than the last one.
    */
   build(effect: Build, view: RoundStateView, state: ConsensusState, evidence: () => readonly Evidence[]): void {
     this.reset()
@@ -131,7 +135,7 @@ export class BlockProposer {
     return makeBlock(state, { ...data, timeMs, proposerAddress, lastCommit })
   }
 
-  /** Waits for nothing more. */
+  /** Drops the request and the wait. */
   reset(): void {
     this.#cancelWait?.()
     this.#cancelWait = undefined

@@ -3,7 +3,7 @@ import type { ConsensusEnvironment } from './environment.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 import type { RoundStateView } from './roundStateView.ts'
 
-/** One timer for each step; a new one takes the place of the old, and a new height of all. */
+/** The timers of the steps, one for each step: a new one replaces the old one, and a new height replaces all. */
 export class StepTimers {
   readonly #environment: Pick<ConsensusEnvironment, 'setTimer' | 'nowMs' | 'monotonicMs'>
   readonly #expired: (timeout: Timeout) => void
@@ -21,7 +21,7 @@ export class StepTimers {
   }
 
   /**
-   * The wait before round 0, which is the pace of blocks.
+   * The wait before round 0: it keeps the pace of blocks ({@link BlockPacer}).
    * @param isBehind others have decided this height already
    */
   scheduleHeight(timeout: Timeout, delayMs: number, view: RoundStateView, isBehind: boolean): void {
@@ -33,7 +33,7 @@ export class StepTimers {
     const { step, height } = timeout
     this.#cancel.get(step)?.()
     const cancel = this.#environment.setTimer(delayMs, () => {
-      // A clock that does not honour a cancellation must not cancel its successor's.
+      // The clock may call a timer that was cancelled: it must not end the timer that replaced it.
       if (this.#cancel.get(step) !== cancel) return
       this.#cancel.delete(step)
       const untilGenesisMs = this.#pace.untilGenesisMs(height)
@@ -49,17 +49,17 @@ export class StepTimers {
   }
 }
 
-/** A schedule that is this far behind begins anew (the machine slept, the disk stalled, validators were away). */
+/** A schedule that is late by more than this begins anew (the machine slept, the disk stalled, validators were away). */
 const MAX_LAG_MS = 10_000
 
-/** For late precommits, which earn their validators the reward of the block. */
+/** Leaves time for late precommits: a validator is rewarded for a block only if its precommit is in the next block. */
 const MIN_GAP_MS = 10
 
-/** Longer waits for the genesis are cut into such pieces, so that a clock that is set meanwhile is noticed. */
+/** A long wait for the genesis time is cut into pieces of this length, because somebody may set the clock meanwhile. */
 const MAX_WAIT_MS = 60_000
 
-/** How long a height waits before its first round. */
-export class BlockPacer {
+/** How long a height waits before its first round, so that blocks come at the chain's interval on average. */
+class BlockPacer {
   readonly #chain: EngineChain
   readonly #environment: Pick<ConsensusEnvironment, 'nowMs' | 'monotonicMs'>
   #anchor: PaceAnchor | undefined
@@ -69,7 +69,7 @@ export class BlockPacer {
     this.#environment = environment
   }
 
-  /** Milliseconds until the genesis time is past, or a part of them; 0 afterwards. No block's time may be before it. */
+  /** Milliseconds to wait for the genesis time, at most {@link MAX_WAIT_MS}; 0 when it is past. No block's time may be before it. */
   untilGenesisMs(height: number): number {
     if (height > 1) return 0
     const waitMs = this.#chain.genesisTimeMs + 1 - this.#environment.nowMs()
@@ -90,30 +90,30 @@ export class BlockPacer {
   }
 }
 
-/** A moment that the schedule of blocks counts from. */
+/** The moment from which the schedule of blocks counts. */
 export interface PaceAnchor {
   readonly height: number
-  /** monotonic milliseconds at which that height was begun */
+  /** monotonic milliseconds at which that height began */
   readonly atMs: number
 }
 
-export interface PaceRules {
-  /** aim for the average distance between blocks */
+interface PaceRules {
+  /** wanted average time between blocks */
   readonly intervalMs: number
-  /** a chain that is further behind its schedule than this does not catch up: the schedule begins anew */
+  /** a chain that is late by more than this does not catch up: the schedule begins anew */
   readonly maxLagMs: number
-  /** others propose too: their schedules and this one draw near to each other */
+  /** there are other proposers: their schedules and this one adapt to each other */
   readonly followsOthers: boolean
 }
 
-/** Share of its lag that a schedule gives up at each height, so that it meets those of other validators. */
+/** Share of its lag that a schedule gives up at each height, so that it comes closer to those of other validators. */
 const FOLLOWED_SHARE = 1 / 8
 
 /**
- * When to begin `height`: the schedule is anchor + interval × heights since, so that a late block is made up for and the
- * average, not the gap, is the interval. Each validator has a schedule of its own, and they draw near to each other: who is
- * behind the others waits no longer than the interval, and who is ahead of them gives way. Otherwise some would propose right
- * after the block before and others late, for good.
+ * When to begin `height`. The schedule is anchor + interval × number of heights since, so a late block is followed by shorter waits
+ * and the average is the interval. Each validator has its own schedule, and they adapt to each other: one whose schedule is later
+ * than the blocks come waits no longer than one interval, and one whose schedule is earlier shifts it. Otherwise some
+ * validators would always propose at once and others always late.
  * @returns milliseconds to wait from `nowMs` on, and the anchor for the next call
  */
 export function paceHeight(

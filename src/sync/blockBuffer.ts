@@ -1,14 +1,14 @@
 import type { ValidatorSet } from '../chain/consensus/types.ts'
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
+import type { DecidedBlock } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { type CommitCheck, isCovered } from './commitCheck.ts'
+import { type CommitCheck, isCovered } from './commitChecks.ts'
 import type { ReadBlock } from './readBlock.ts'
-import type { SyncEffect } from './syncEffect.ts'
 
 /** A block that waits for its turn. */
-export interface Slot {
+interface Slot {
   readonly peer: PeerId
   readonly read: ReadBlock
   commit: 'unchecked' | 'checking' | 'valid'
@@ -24,12 +24,14 @@ interface PendingCheck {
   readonly what: 'commit' | 'lastCommit'
 }
 
-/** What block sync does when blocks turn out to be right or wrong. */
-export interface HeldBlocksEvents {
-  readonly emit: (effect: SyncEffect) => void
+/** What the buffer asks of block sync. */
+interface BlockBufferEvents {
+  /** Have these commits checked; answered by `verified` with this number. */
+  readonly verify: (id: number, checks: readonly CommitCheck[]) => void
+  /** The block's commit is valid: it was decided, and will be applied when its turn comes. */
+  readonly decided: (peer: PeerId, block: DecidedBlock) => void
+  /** The peer sent a block that no honest peer sends. */
   readonly ban: (peer: PeerId, what: Misbehaviour, reason: string) => void
-  /** a block of the peer was decided */
-  readonly delivered: (peer: PeerId) => void
   readonly nextId: () => number
 }
 
@@ -42,7 +44,7 @@ const LEAST_BLOCK_BYTES = 256
  * decided; what both have in common is verified once.
  */
 export class BlockBuffer {
-  readonly #events: HeldBlocksEvents
+  readonly #events: BlockBufferEvents
   readonly #slots = new Map<number, Slot>()
   readonly #checks = new Map<number, readonly PendingCheck[]>()
   /** heights of slots with a commit or last commit that waits for its check */
@@ -53,7 +55,7 @@ export class BlockBuffer {
   #bytes = 0
   #blockBytes = FIRST_BLOCK_BYTES
 
-  constructor(state: ConsensusState, events: HeldBlocksEvents) {
+  constructor(state: ConsensusState, events: BlockBufferEvents) {
     this.#state = state
     this.#events = events
     this.#learnSets()
@@ -154,7 +156,7 @@ export class BlockBuffer {
     if (checks.length === 0) return
     const id = this.#events.nextId()
     this.#checks.set(id, pending)
-    this.#events.emit({ kind: 'verify', id, checks })
+    this.#events.verify(id, checks)
   }
 
   /** The validators of the next two blocks are certain: whoever names others made the block up. */
@@ -225,8 +227,7 @@ export class BlockBuffer {
     slot.commit = 'valid'
     this.#unchecked.add(height)
     if (this.#slots.has(height + 1)) this.#unchecked.add(height + 1)
-    this.#events.delivered(slot.peer)
-    this.#events.emit({ kind: 'prepare', decided: { block, blockId, seenCommit: commit } })
+    this.#events.decided(slot.peer, { block, blockId, seenCommit: commit })
   }
 
   #drop(height: number, slot: Slot): void {

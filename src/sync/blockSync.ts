@@ -1,9 +1,10 @@
+import type { DecidedBlock } from '../consensus/application.ts'
 import { type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
-import type { FetchedBlocks, Misbehaviour, PeerId } from '../consensus/transport.ts'
+import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { BlockBuffer } from './blockBuffer.ts'
-import { HEIGHT_SLACK, type SyncLimits } from './limits.ts'
+import type { CommitCheck } from './commitChecks.ts'
 import { readBlock } from './readBlock.ts'
-import type { SyncEffect } from './syncEffect.ts'
+import { HEIGHT_SLACK, type SyncLimits } from './syncLimits.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
 
 /** Requests in all; with what each may bring, a bound on memory. */
@@ -43,12 +44,13 @@ export class BlockSync {
     this.#peers = new SyncPeers(limits)
     this.#progressMs = nowMs
     this.#held = new BlockBuffer(state, {
-      emit: (effect) => this.#effects.push(effect),
-      ban: (peer, what, reason) => this.#ban(peer, what, reason),
-      delivered: (id) => {
+      verify: (id, checks) => this.#effects.push({ kind: 'verify', id, checks }),
+      decided: (id, decided) => {
         const peer = this.#peers.get(id)
         if (peer !== undefined) peer.delivered++
+        this.#effects.push({ kind: 'prepare', decided })
       },
+      ban: (peer, what, reason) => this.#ban(peer, what, reason),
       nextId,
     })
   }
@@ -364,3 +366,17 @@ function lieIn(
   if (answer.base > answer.height + 1) return ['malformed', `base ${answer.base} over height ${answer.height}`]
   return undefined
 }
+
+/** What block sync wants done; answers come back through its functions. */
+export type SyncEffect =
+  /** answered by `answered` or `failed` */
+  | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
+  /** answered by `verified` */
+  | { readonly kind: 'verify'; readonly id: number; readonly checks: readonly CommitCheck[] }
+  /** the block was decided; it will be applied when its turn comes */
+  | { readonly kind: 'prepare'; readonly decided: DecidedBlock }
+  /** answered by `applied` */
+  | { readonly kind: 'apply'; readonly decided: DecidedBlock }
+  | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
+  /** the network decided a block that cannot follow on this node's chain */
+  | { readonly kind: 'halt'; readonly reason: string }

@@ -1,14 +1,12 @@
 import type { VerifySignature } from '../chain/consensus/commit.ts'
+import type { DecidedBlock } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
-import type { FetchedBlocks, PeerDescription, PeerId } from '../consensus/transport.ts'
+import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { BlockSync } from './blockSync.ts'
-import type { FollowEnvironment } from './followEnvironment.ts'
-import { PROOF_DISTANCE } from './lagProof.ts'
-import { LagSearch } from './lagSearch.ts'
-import { SYNC_LIMITS, type SyncLimits } from './limits.ts'
-import type { SyncEffect } from './syncEffect.ts'
-import { SyncProgress } from './syncProgress.ts'
+import { BlockSync, type SyncEffect } from './blockSync.ts'
+import type { CommitCheck } from './commitChecks.ts'
+import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
+import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
 export interface FollowerOptions {
@@ -388,4 +386,85 @@ export class Follower {
   #publish(): void {
     this.#environment.publish(this.status)
   }
+}
+
+/** Everything that the follower does outside of itself; answers come back through its functions, at once or later. */
+export interface FollowEnvironment {
+  /** milliseconds, never going back */
+  nowMs(): number
+  /** @returns how to cancel it */
+  setTimer(delayMs: number, run: () => void): () => void
+  /** answered by `answered` or `failed` */
+  request(id: number, peer: PeerId, request: BlockRequest): void
+  /** answered by `verified` */
+  verify(id: number, checks: readonly CommitCheck[]): void
+  /** The block was decided and will be applied soon: what can be computed ahead may be. */
+  prepare(decided: DecidedBlock): void
+  /** answered by `applied` */
+  apply(decided: DecidedBlock): void
+  /** From the state after the newest block on; the node votes from now on. */
+  startEngine(): void
+  /** answered by `engineStopped` */
+  stopEngine(): void
+  punish(peer: PeerId, what: Misbehaviour, reason: string): void
+  publish(status: SyncStatus): void
+  /** The node cannot go on. */
+  halt(reason: string): void
+  log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+const REPORT_MS = 5_000
+
+/** Rates of a sync, for the log. */
+export class SyncProgress {
+  readonly #beganMs: number
+  readonly #beganHeight: number
+  #transactions = 0
+  #reportedMs: number
+  #reportedHeight: number
+  #reportedTransactions = 0
+
+  constructor(height: number, nowMs: number) {
+    this.#beganMs = nowMs
+    this.#beganHeight = height
+    this.#reportedMs = nowMs
+    this.#reportedHeight = height
+  }
+
+  /** A block with this many transactions was applied. */
+  count(transactions: number): void {
+    this.#transactions += transactions
+  }
+
+  /** Fields of a log line every few seconds; undefined in between. */
+  report(height: number, target: number, nowMs: number): Readonly<Record<string, number>> | undefined {
+    const elapsedMs = nowMs - this.#reportedMs
+    if (elapsedMs < REPORT_MS) return undefined
+    const report = {
+      height,
+      target,
+      remaining: Math.max(0, target - height),
+      blocksPerSecond: perSecond(height - this.#reportedHeight, elapsedMs),
+      transactionsPerSecond: perSecond(this.#transactions - this.#reportedTransactions, elapsedMs),
+    }
+    this.#reportedMs = nowMs
+    this.#reportedHeight = height
+    this.#reportedTransactions = this.#transactions
+    return report
+  }
+
+  /** Averages of the whole sync. */
+  total(height: number, nowMs: number): Readonly<Record<string, number>> {
+    const elapsedMs = nowMs - this.#beganMs
+    return {
+      seconds: Math.round(elapsedMs / 100) / 10,
+      transactions: this.#transactions,
+      blocksPerSecond: perSecond(height - this.#beganHeight, elapsedMs),
+      transactionsPerSecond: perSecond(this.#transactions, elapsedMs),
+    }
+  }
+}
+
+function perSecond(count: number, elapsedMs: number): number {
+  return elapsedMs <= 0 ? 0 : Math.round((count * 1000) / elapsedMs)
 }

@@ -1,5 +1,5 @@
 import type { PeerId } from '../consensus/transport.ts'
-import type { SyncLimits } from './limits.ts'
+import type { SyncLimits } from './syncLimits.ts'
 
 /** A request that a peer has not answered. */
 export interface OpenRequest {

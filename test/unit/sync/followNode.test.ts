@@ -3,7 +3,7 @@ import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { StatusMessage } from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
-import { checkCommits } from '../../../src/sync/commitCheck.ts'
+import { checkCommits } from '../../../src/sync/commitChecks.ts'
 import { type FollowedConsensus, type FollowNodeOptions, followNode, SyncError } from '../../../src/sync/followNode.ts'
 import { servedChain, verifyFake } from './servedChain.ts'
 

@@ -1,10 +1,9 @@
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
-import { checkCommits } from '../../../src/sync/commitCheck.ts'
-import type { FollowEnvironment } from '../../../src/sync/followEnvironment.ts'
-import { Follower } from '../../../src/sync/follower.ts'
-import { SYNC_LIMITS, type SyncLimits } from '../../../src/sync/limits.ts'
+import { checkCommits } from '../../../src/sync/commitChecks.ts'
+import { type FollowEnvironment, Follower } from '../../../src/sync/follower.ts'
+import { SYNC_LIMITS, type SyncLimits } from '../../../src/sync/syncLimits.ts'
 import type { SyncStatus } from '../../../src/sync/syncStatus.ts'
 import { type ServedChain, verifyFake } from './servedChain.ts'
 

@@ -1,9 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ABSENT_COMMIT_SIG, type Commit, type CommitSig } from '../../../src/chain/consensus/types.ts'
-import { type CommitCheck, checkCommits, isCovered, trustedPower } from '../../../src/sync/commitCheck.ts'
-import { createCommitVerifier } from '../../../src/sync/commitVerifier.ts'
-import { checkPackedCommits } from '../../../src/sync/packedCommitChecks.ts'
+import {
+  type CommitCheck,
+  checkCommits,
+  checkPackedCommits,
+  createCommitVerifier,
+  isCovered,
+  trustedPower,
+} from '../../../src/sync/commitChecks.ts'
 import { servedChain, verifyFake } from './servedChain.ts'
 
 const chain = servedChain({ blocks: 40, powers: [4n, 3n, 2n, 1n] })

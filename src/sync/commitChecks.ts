@@ -1,0 +1,222 @@
+import {
+  commitSignBytes,
+  decodeCommit,
+  encodeCommit,
+  type VerifySignature,
+  verifyCommit,
+} from '../chain/consensus/commit.ts'
+import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import {
+  BLOCK_ID_FLAGS,
+  type BlockId,
+  type Commit,
+  equalBlockId,
+  type Validator,
+  type ValidatorSet,
+} from '../chain/consensus/types.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+
+/** A commit to check, with all that the check needs, so that any thread can do it. */
+export interface CommitCheck {
+  readonly chainId: string
+  readonly height: number
+  readonly blockId: BlockId
+  /** of that height */
+  readonly validators: ValidatorSet
+  readonly commit: Commit
+  /** A commit for the same block that was checked before: signatures that are in it too are not checked again. */
+  readonly known: Commit | undefined
+}
+
+/**
+ * Checks commits by the rule for a block's last commit: more than two thirds of the power signed the block, and every
+ * other signature is valid too (CometBFT VerifyCommit).
+ * @returns for each, why it is invalid; undefined for a valid one
+ */
+export function checkCommits(
+  checks: readonly CommitCheck[],
+  verify: VerifySignature = verifyEd25519,
+): readonly (string | undefined)[] {
+  return checks.map((check) => {
+    const known = knownSignatures(check)
+    const verifyNew: VerifySignature = (publicKey, message, signature) =>
+      known.has(signature) || verify(publicKey, message, signature)
+    const verdict = verifyCommit(check, check.commit, verifyNew)
+    return verdict.valid ? undefined : verdict.reason
+  })
+}
+
+/** Whether the check would verify no signature at all. */
+export function isCovered(check: CommitCheck): boolean {
+  const known = knownSignatures(check)
+  return check.commit.signatures.every(({ signature }) => signature.length === 0 || known.has(signature))
+}
+
+/** The signatures of `commit`, by identity, that `known` holds at the same place for the same message. */
+function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array> {
+  const same = new Set<Uint8Array>()
+  if (known === undefined || known.height !== commit.height || known.round !== commit.round) return same
+  if (!equalBlockId(known.blockId, commit.blockId)) return same
+  for (const [index, sig] of commit.signatures.entries()) {
+    const other = known.signatures[index]
+    if (
+      other !== undefined &&
+      other.flag === sig.flag &&
+      other.timestampMs === sig.timestampMs &&
+      equalBytes(other.signature, sig.signature)
+    ) {
+      same.add(sig.signature)
+    }
+  }
+  return same
+}
+
+/**
+ * Voting power of the validators of `trusted` that signed this commit for its block, whatever the commit's own
+ * validator set is (as CometBFT VerifyCommitLightTrusting): if it is more than a third of theirs, an honest one of them did.
+ */
+export function trustedPower(
+  chainId: string,
+  commit: Commit,
+  trusted: ValidatorSet,
+  verify: VerifySignature = verifyEd25519,
+): bigint {
+  let power = 0n
+  const counted = new Set<number>()
+  for (const [index, sig] of commit.signatures.entries()) {
+    if (sig.flag !== BLOCK_ID_FLAGS.commit) continue
+    const at = trusted.validators.findIndex(({ address }) => equalBytes(address, sig.validatorAddress))
+    if (at === -1 || counted.has(at)) continue
+    const validator = trusted.validators[at]!
+    if (!verify(validator.publicKey, commitSignBytes(chainId, commit, index), sig.signature)) continue
+    counted.add(at)
+    power += validator.power
+  }
+  return power
+}
+
+/** A thread that checks commits: `checkPackedCommits` at its other end. */
+export type CommitWorker = (packed: PackedCommitChecks) => Promise<readonly (string | undefined)[]>
+
+/** Signatures that are worth a message to another thread. */
+const SIGNATURES_A_MESSAGE = 64
+
+/**
+ * Checks commits in several threads at once, in turn.
+ * @param workers at least one
+ * @returns for each check, why it is invalid; rejects when a thread fails
+ */
+export function createCommitVerifier(
+  workers: readonly CommitWorker[],
+): (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]> {
+  let turn = 0
+  const checkPortion = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> => {
+    const { packed, reasons, places } = packCommitChecks(checks)
+    if (places.length === 0) return reasons
+    const answers = await workers[turn++ % workers.length]!(packed)
+    for (const [index, place] of places.entries()) reasons[place] = answers[index]
+    return reasons
+  }
+  return async (checks) => (await Promise.all(portions(checks).map(checkPortion))).flat()
+}
+
+function portions(checks: readonly CommitCheck[]): readonly (readonly CommitCheck[])[] {
+  const all: CommitCheck[][] = []
+  let signatures = SIGNATURES_A_MESSAGE
+  for (const check of checks) {
+    if (signatures >= SIGNATURES_A_MESSAGE) {
+      all.push([])
+      signatures = 0
+    }
+    all.at(-1)!.push(check)
+    signatures += check.commit.signatures.length
+  }
+  return all
+}
+
+/** Checks of commits as they travel to another thread: a clone of the objects would take longer than the checks. */
+export interface PackedCommitChecks {
+  readonly chainId: string
+  /** each set once */
+  readonly sets: readonly { readonly validators: readonly Validator[]; readonly totalPower: bigint }[]
+  /** for each check: height, index of its set, bytes of the commit, bytes of the known commit (0: none) */
+  readonly items: Float64Array
+  /** the encoded commits, one after the other */
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+const FIELDS = 4
+
+/**
+ * Packs checks; those that need no other thread are answered at once.
+ * @returns `reasons` with a place for each check: why it is invalid, for those that are not of their block; and which places the
+ * packed checks have
+ */
+export function packCommitChecks(checks: readonly CommitCheck[]): {
+  readonly packed: PackedCommitChecks
+  readonly reasons: (string | undefined)[]
+  readonly places: readonly number[]
+} {
+  const sets = new Map<ValidatorSet['validators'], number>()
+  const packedSets: ValidatorSet[] = []
+  const items: number[] = []
+  const commits: Uint8Array[] = []
+  const reasons = new Array<string | undefined>(checks.length).fill(undefined)
+  const places: number[] = []
+  for (const [place, { height, blockId, validators, commit, known }] of checks.entries()) {
+    if (!equalBlockId(commit.blockId, blockId)) {
+      reasons[place] = 'the commit is for another block'
+      continue
+    }
+    let set = sets.get(validators.validators)
+    if (set === undefined) {
+      set = packedSets.length
+      sets.set(validators.validators, set)
+      packedSets.push({ validators: validators.validators.map(copyValidator), totalPower: validators.totalPower })
+    }
+    const encoded = encodeCommit(commit)
+    const encodedKnown = known === undefined ? new Uint8Array(0) : encodeCommit(known)
+    items.push(height, set, encoded.length, encodedKnown.length)
+    commits.push(encoded, encodedKnown)
+    places.push(place)
+  }
+  const bytes = new Uint8Array(commits.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const commit of commits) {
+    bytes.set(commit, at)
+    at += commit.length
+  }
+  const packed = { chainId: checks[0]?.chainId ?? '', sets: packedSets, items: Float64Array.from(items), bytes }
+  return { packed, reasons, places }
+}
+
+/** What a thread does with packed checks. @returns for each, why it is invalid */
+export function checkPackedCommits(
+  { chainId, sets, items, bytes }: PackedCommitChecks,
+  verify?: VerifySignature,
+): readonly (string | undefined)[] {
+  const checks: CommitCheck[] = []
+  let at = 0
+  const take = (length: number): Uint8Array => {
+    at += length
+    return bytes.subarray(at - length, at)
+  }
+  for (let index = 0; index < items.length; index += FIELDS) {
+    const commit = decodeCommit(take(items[index + 2]!))
+    const knownLength = items[index + 3]!
+    checks.push({
+      chainId,
+      height: items[index]!,
+      blockId: commit.blockId,
+      validators: sets[items[index + 1]!]!,
+      commit,
+      known: knownLength === 0 ? undefined : decodeCommit(take(knownLength)),
+    })
+  }
+  return checkCommits(checks, verify)
+}
+
+/** With memory of its own: a view would take along all that it is a view on. */
+function copyValidator({ address, publicKey, power }: Validator): Validator {
+  return { address: address.slice(), publicKey: publicKey.slice(), power }
+}
