@@ -56,7 +56,7 @@ function repeated(count: number, item: (seed: number) => Uint8Array): Uint8Array
   return concatBytes(...range(count).map((i) => items[i % items.length]!))
 }
 
-export function modexpInput(base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array): Uint8Array {
+function modexpInput(base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array): Uint8Array {
   const lengths = [base, exponent, modulus].map((part) => BigInt(part.length))
   return concatBytes(words(32, ...lengths), base, exponent, modulus)
 }
@@ -79,7 +79,7 @@ const SHAPES: Readonly<Record<string, (bytes: Uint8Array) => void>> = {
 }
 
 /** MODEXP with moduli of all shapes, and exponents of set bits only, as long as 32 bytes or as the modulus. */
-export function modexpInputs(sizes: readonly number[]): PrecompileInput[] {
+function modexpInputs(sizes: readonly number[]): PrecompileInput[] {
   const inputs: PrecompileInput[] = []
   for (const size of sizes) {
     for (const [shape, apply] of Object.entries(SHAPES)) {

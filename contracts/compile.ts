@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 /** A compiled contract; byte codes are 0x-prefixed hex. */
-export interface CompiledContract {
+interface CompiledContract {
   readonly abi: readonly Record<string, unknown>[]
   /** runs the constructor and returns the deployed code */
   readonly bytecode: `0x${string}`
@@ -48,7 +48,7 @@ const SETTINGS = {
  * @param file path relative to `contracts/`, or to `node_modules/` when it starts with `@`
  * @throws Error with the compiler's message
  */
-export function compile(file: string): ReadonlyMap<string, CompiledContract> {
+function compile(file: string): ReadonlyMap<string, CompiledContract> {
   const path = file.startsWith('@') ? join(MODULES_DIR, file) : join(CONTRACTS_DIR, file)
   const content = readFileSync(path, 'utf8')
   const key = createHash('sha256')

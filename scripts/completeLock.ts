@@ -16,7 +16,9 @@ interface Lock {
 }
 
 const FILE = 'package-lock.json'
-const PLATFORM = /-(android|darwin|linux|win32)-(arm64|x64|amd64)(-musl)?$/
+/** The end of such a package's name: system, processor, C library or binary interface. */
+const PLATFORM =
+  /-(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|x64|amd64|ia32|ppc64|riscv64|s390x)(?:-(\w+))?$|-(wasm32)-wasi$/
 
 const lock = JSON.parse(readFileSync(FILE, 'utf8')) as Lock
 const added: string[] = []
@@ -25,13 +27,14 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     const platform = PLATFORM.exec(name)
     const place = `node_modules/${name}`
     if (path === '' || platform === null || lock.packages[place] !== undefined) continue
+    const [, system, processor = platform[4]!, library] = platform
     lock.packages[place] = {
       version,
-      cpu: [platform[2]!.replace('amd64', 'x64')],
+      cpu: [processor.replace('amd64', 'x64')],
       ...(entry.dev === true ? { dev: true } : {}),
-      ...(platform[3] === undefined ? {} : { libc: ['musl'] }),
+      ...(library === 'musl' ? { libc: ['musl'] } : {}),
       optional: true,
-      os: [platform[1]!],
+      ...(system === undefined ? {} : { os: [system] }),
     }
     added.push(`${name}@${version}`)
   }

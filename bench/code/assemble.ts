@@ -46,7 +46,7 @@ export function assemble(program: string): Uint8Array {
 }
 
 /** The opcode with this name. @throws Error when there is none */
-export function opcodeOf(name: string): number {
+function opcodeOf(name: string): number {
   const opcode = name === 'PREVRANDAO' ? OPCODES.get('DIFFICULTY') : OPCODES.get(name)
   if (opcode === undefined) throw new Error(`no opcode ${name}`)
   return opcode

@@ -31,7 +31,7 @@ export function word(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }
 
-export function addressWord(address: Address): string {
+function addressWord(address: Address): string {
   return bytesToHex(address).slice(2).padStart(64, '0')
 }
 

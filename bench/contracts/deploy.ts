@@ -10,7 +10,7 @@ import { type Argument, encodeArguments } from './abi.ts'
 
 const DEPLOY_GAS = 6_000_000n
 
-export interface Deployed {
+interface Deployed {
   readonly address: Address
   /** of the creation, as RPC writes it */
   readonly block: string

@@ -9,7 +9,7 @@ import { deploy, uniswapFactoryCode } from './deploy.ts'
 import { deployToken, transferData } from './token.ts'
 
 /** A Uniswap v2 pair; the tokens in the pair's order. */
-export interface Market {
+interface Market {
   readonly pair: Address
   readonly tokens: readonly [Address, Address]
 }

@@ -10,7 +10,7 @@ export interface LoopParts {
 }
 
 /** Bytes of memory at 0 that belong to the loop. */
-export const LOOP_MEMORY = 32
+const LOOP_MEMORY = 32
 
 /**
  * A contract that takes the number of rounds (at least 1) as its whole call data and returns the gas that they took.

@@ -2,7 +2,7 @@ import type { Address } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { type LoopParts, measuredLoop } from './loop.ts'
 
-export interface Workload {
+interface Workload {
   readonly name: string
   readonly code: Uint8Array
   /** slots that are filled before */

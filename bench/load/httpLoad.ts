@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly port: number
   /** where they are posted; / by default */
   readonly path?: string

@@ -35,7 +35,7 @@ export function accountOf(name: string): Account {
   return accountWithKey(keccak256(new TextEncoder().encode(name)))
 }
 
-export function accountWithKey(key: Uint8Array): Account {
+function accountWithKey(key: Uint8Array): Account {
   return { key, address: publicKeyToAddress(native.publicKeyCreate(key, false).subarray(1)) }
 }
 

@@ -6,7 +6,7 @@ import { keccak256 } from '../../src/primitives/hash.ts'
 import type { AnyValue } from '../../src/primitives/protoSchema.ts'
 import { type Account, CHAIN_ID, publicKeyOf, signDigest } from './sign.ts'
 
-export interface NativeFields {
+interface NativeFields {
   readonly sequence: bigint
   readonly message: AnyValue
   readonly gasLimit: bigint

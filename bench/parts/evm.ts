@@ -12,7 +12,7 @@ import type { Report } from '../report.ts'
 import type { Target } from '../targets/target.ts'
 import { sendCalls } from './accounts.ts'
 
-export interface EvmOptions {
+interface EvmOptions {
   /** gas that one measured call should take, about */
   readonly gas: number
   /** measured calls of each workload, after two that are not */

@@ -18,7 +18,7 @@ import type { Program } from '../worstCase/program.ts'
 import { statePrograms } from '../worstCase/statePrograms.ts'
 import { noncesOf } from './accounts.ts'
 
-export interface WorstBlocksOptions {
+interface WorstBlocksOptions {
   /** gas of a block of the target's chain */
   readonly blockGas: number
   /** names of programs of the worst-case search */

@@ -10,7 +10,7 @@ function anvilPath(): string {
   return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`)
 }
 
-export interface AnvilOptions {
+interface AnvilOptions {
   readonly gasLimit: number
   /** undefined: a block for every transaction that arrives (anvil's default) */
   readonly blockSeconds: number | undefined

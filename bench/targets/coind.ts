@@ -9,7 +9,7 @@ import type { BlockTiming, Target } from './target.ts'
 
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 
-export interface CoindOptions {
+interface CoindOptions {
   /** gas of one block */
   readonly gasLimit: number
   /** for Node.js, before the program (a profiler) */

@@ -3,7 +3,7 @@ import { endless, type Program } from './program.ts'
 import { createRandom, type Random } from './random.ts'
 import type { Measure } from './testBed.ts'
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly measure: Measure
   readonly seed: number
   readonly seconds: number

@@ -13,7 +13,7 @@ import { HOARDER } from './testState.ts'
 /** EIP-7825, less the intrinsic gas of the transaction. */
 export const TRANSACTION_GAS = 2 ** 24 - 21_000
 
-export interface Measurement {
+interface Measurement {
   /** that the run used */
   readonly gas: number
   /** of this thread's processor; the system counts in ticks of some milliseconds */

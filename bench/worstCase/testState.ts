@@ -22,7 +22,7 @@ export const MAX_CODE = 24_576
 const BLOCK = 20_000
 const CODES_IN_BLOCK = 500
 
-export interface StateSize {
+interface StateSize {
   /** with a balance and no code */
   readonly accounts: number
   /** of {@link HOARDER} */
@@ -31,7 +31,7 @@ export interface StateSize {
   readonly contracts: number
 }
 
-export interface TestState {
+interface TestState {
   readonly store: StateStore
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function openTestState(size: StateSize, home: string | undefined): 
 }
 
 /** Address of account, contract or delegation `index` by its factor. */
-export function addressAt(factor: string, index: number): Address {
+function addressAt(factor: string, index: number): Address {
   return bigIntToBytes(BigInt.asUintN(160, BigInt(factor) * BigInt(index)), 20)
 }
 
@@ -74,7 +74,7 @@ function slotAt(index: number): Uint8Array {
 }
 
 /** STOP, then jump destinations to the end but for the index that makes it different from the others. */
-export function bigCode(index: number): Uint8Array {
+function bigCode(index: number): Uint8Array {
   const code = new Uint8Array(MAX_CODE).fill(0x5b)
   code[0] = 0
   new DataView(code.buffer).setUint32(MAX_CODE - 4, index)

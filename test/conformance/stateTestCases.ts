@@ -20,7 +20,7 @@ export interface StateTestPost {
   readonly expectException?: string
 }
 
-export interface StateTestAccount {
+interface StateTestAccount {
   readonly balance: string
   readonly nonce: string
   readonly code: string

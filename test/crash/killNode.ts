@@ -21,7 +21,7 @@ const NEXT_BLOCK_TIMEOUT_MS = 20_000
 /** Milliseconds that the last load may go on until clients were shown enough. */
 const ENOUGH_TIMEOUT_MS = 60_000
 
-export interface KillOptions {
+interface KillOptions {
   readonly kills: number
   readonly seed: number
   readonly environment?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ interface Shown {
 }
 
 /** One kill and the start after it. */
-export interface Restart {
+interface Restart {
   readonly kill: number
   readonly phase: 'load' | 'start'
   /** from the start of the process until it serves */
@@ -50,7 +50,7 @@ export interface Restart {
   readonly receipts: number
 }
 
-export interface KillReport extends Shown {
+interface KillReport extends Shown {
   readonly restarts: readonly Restart[]
   readonly signedMessages: number
   /** what was lost or changed; empty when all is well */
@@ -58,7 +58,7 @@ export interface KillReport extends Shown {
 }
 
 /** Ends the node's own process, whether the launcher runs it as a child or is it. */
-export async function killHard(node: Pick<TestNode, 'homedir' | 'kill' | 'process'>): Promise<void> {
+async function killHard(node: Pick<TestNode, 'homedir' | 'kill' | 'process'>): Promise<void> {
   const pid = Number(readFileSync(dataPaths(node.homedir).pid, 'utf8'))
   if (pid === node.process.pid) {
     await node.kill('SIGKILL')

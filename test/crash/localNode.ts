@@ -45,7 +45,7 @@ export interface LocalNodeOptions {
 }
 
 /** A node without threads and sockets whose time passes as fast as it can work. */
-export interface LocalNode {
+interface LocalNode {
   readonly executor: Executor
   readonly consensus: ConsensusService
   /** application hash by height, of the blocks that were replayed or decided here */

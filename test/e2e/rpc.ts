@@ -1,5 +1,5 @@
 /** What a JSON-RPC server answers. */
-export interface RpcResponse {
+interface RpcResponse {
   readonly jsonrpc: string
   readonly id: unknown
   readonly result?: unknown

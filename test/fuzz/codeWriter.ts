@@ -1,7 +1,7 @@
 import { OP } from '../../src/evm/opcodes.ts'
 
 /** A place in the code that is known when the code is finished. */
-export type Label = { at: number }
+type Label = { at: number }
 
 /** Writes EVM code: opcodes, pushes, labels, and data behind the code. */
 export interface CodeWriter {

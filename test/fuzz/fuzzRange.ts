@@ -27,7 +27,7 @@ export interface Finding {
   readonly smallest: string | undefined
 }
 
-export interface RangeEvents {
+interface RangeEvents {
   /** runs since the last call */
   readonly onProgress: (runs: number) => void
   readonly onFinding: (finding: Finding) => void

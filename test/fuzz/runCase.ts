@@ -33,7 +33,7 @@ export const BLOCK: BlockContext = {
       : undefined,
 }
 
-export const PRECOMPILES: PrecompileTable = new Map(
+const PRECOMPILES: PrecompileTable = new Map(
   [nativeToken, probePrecompile].map((precompile) => [bytesKey(precompile.address), precompile]),
 )
 

@@ -28,12 +28,12 @@ export interface ValidatorsAnswer {
   readonly total: string
 }
 
-export interface BlockIdJson {
+interface BlockIdJson {
   readonly hash: string
   readonly parts: { readonly total: number; readonly hash: string }
 }
 
-export interface HeaderJson {
+interface HeaderJson {
   readonly version: { readonly block: string; readonly app?: string }
   readonly chain_id: string
   readonly height: string
@@ -100,7 +100,7 @@ export function verifySkipping(trusted: LightBlock, later: LightBlock): void {
 }
 
 /** Types header hash: the Merkle root over its fields as protobuf. */
-export function headerHash(header: HeaderJson): Uint8Array {
+function headerHash(header: HeaderJson): Uint8Array {
   // google.protobuf.{BytesValue,StringValue,Int64Value}
   const bytes = (text: string): Uint8Array => (text === '' ? new Uint8Array() : field(1, 2).bytes(unhex(text)).finish())
   return merkleRoot([

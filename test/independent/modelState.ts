@@ -54,7 +54,7 @@ export interface ModelRedelegation {
   readonly shares: bigint
 }
 
-export interface Signing {
+interface Signing {
   startHeight: number
   readonly missed: Set<number>
   jailedUntilNs: bigint

@@ -9,7 +9,7 @@ import { burnTokens, giveUp, newSigning } from './stakeModel.ts'
 /** 9999-12-31T23:59:59Z */
 const FOREVER_NS = 253_402_300_799n * 10n ** 9n
 
-export interface Fault {
+interface Fault {
   readonly fraction: bigint
   readonly power: bigint
   readonly height: number
@@ -20,7 +20,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-export function slash(state: ModelState, modules: ModuleNames, validator: ModelValidator, fault: Fault): void {
+function slash(state: ModelState, modules: ModuleNames, validator: ModelValidator, fault: Fault): void {
   const { fraction, power, height } = fault
   let owed = power * fraction
   const isSlashed = (entry: ModelUnbonding | ModelRedelegation) =>

@@ -15,7 +15,7 @@ import { endPeriod, findDelegation, leaveRewards, makeRecord, payDelegation } fr
 
 /** "Stake, exactly" of docs/native-layer.md. */
 
-export function powerOf(validator: ModelValidator): bigint {
+function powerOf(validator: ModelValidator): bigint {
   return validator.tokens / UNIT
 }
 

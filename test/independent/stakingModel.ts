@@ -17,7 +17,7 @@ import * as stake from './stakeModel.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
-export interface ModelGenesis {
+interface ModelGenesis {
   readonly modules: ModuleNames
   readonly params: ModelParams
   readonly timeMs: number
@@ -25,7 +25,7 @@ export interface ModelGenesis {
   readonly validators: readonly { operator: Name; key: Name; stake: bigint; rate: bigint }[]
 }
 
-export interface ModelBlock {
+interface ModelBlock {
   readonly timeMs: number
   /** consensus addresses that are not in the last commit */
   readonly absent: ReadonlySet<Name>

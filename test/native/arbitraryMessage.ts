@@ -98,7 +98,7 @@ function arbitraryValue(
 }
 
 /** An Any of one of the types, of none that exists, or with bytes that are no message. */
-export function arbitraryAny(types: readonly AnyMessageType[], depth = 0): fc.Arbitrary<AnyValue> {
+function arbitraryAny(types: readonly AnyMessageType[], depth = 0): fc.Arbitrary<AnyValue> {
   const garbage = fc.record({
     typeUrl: fc.constantFrom('', '/cosmos.nowhere.v1.Msg', ...types.map(({ typeUrl }) => typeUrl)),
     value: fc.uint8Array({ maxLength: 10 }),

@@ -8,7 +8,7 @@ import type { AnyValue, MessageType } from '../../src/primitives/protoSchema.ts'
 export const TEST_CHAIN = { chainId: 'coin_76287-1', evmChainId: 76_287n } as const
 
 /** An account of tests. */
-export interface TestAccount {
+interface TestAccount {
   readonly privateKey: Uint8Array
   readonly address: Address
   /** `coin1…` */

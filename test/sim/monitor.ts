@@ -27,7 +27,7 @@ export interface Violation {
   readonly details: string
 }
 
-export interface MonitorOptions {
+interface MonitorOptions {
   readonly chain: SimChain
   readonly verify: VerifySignature
   readonly nowMs: () => number

@@ -12,7 +12,7 @@ import { validatorScript } from './validatorScript.ts'
  */
 export type Mode = 'safety' | 'liveness'
 
-export interface RandomRunOptions {
+interface RandomRunOptions {
   readonly seed: number
   readonly validators: number
   readonly mode: Mode

@@ -28,7 +28,7 @@ export interface ExecutedBlock extends DecidedBlock {
   readonly result: FinalizeResult
 }
 
-export interface SimApplicationOptions {
+interface SimApplicationOptions {
   readonly chain: SimChain
   readonly verify: VerifySignature
   /** validator changes that block `height` makes: a function of the height alone */
@@ -220,6 +220,6 @@ function advanceSet(next: RankedValidatorSet, updates: readonly ValidatorUpdate[
 }
 
 /** Names an offence: who voted twice, and at which height. */
-export function offenceKey({ voteA }: Evidence): string {
+function offenceKey({ voteA }: Evidence): string {
   return `${bytesKey(voteA.validatorAddress)}/${voteA.height}`
 }

@@ -2,7 +2,7 @@ import type { Random } from '../fuzz/random.ts'
 import type { EventQueue } from './eventQueue.ts'
 
 /** What a disk does wrong, changeable at any time. */
-export interface DiskFaults {
+interface DiskFaults {
   /** least and most time of a sync */
   syncMs: readonly [least: number, most: number]
   /** one sync in that many takes `stallMs`; 0: none */

@@ -11,7 +11,7 @@ import { bytesKey, concatBytes } from '../../src/primitives/bytes.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { SimDisk } from './simDisk.ts'
 
-export interface SimLogOptions {
+interface SimLogOptions {
   readonly disk: SimDisk
   readonly genesisHash: Uint8Array
   readonly random: Random

@@ -20,7 +20,7 @@ export interface Link {
   bandwidth: number
 }
 
-export const GOOD_LINK: Link = {
+const GOOD_LINK: Link = {
   latencyMs: 20,
   jitterMs: 5,
   loss: 0,
@@ -35,7 +35,7 @@ export const GOOD_LINK: Link = {
 const MAX_BACKLOG_MS = 3_000
 
 /** What a node is told. */
-export interface NetworkNode {
+interface NetworkNode {
   joined(peer: number): void
   left(peer: number): void
 }

@@ -14,7 +14,7 @@ import { type CrashKind, SimDisk } from './simDisk.ts'
 import { SimProcess } from './simProcess.ts'
 import type { Simulation } from './simulation.ts'
 
-export interface SimNodeOptions {
+interface SimNodeOptions {
   readonly index: number
   readonly simulation: Simulation
   /** undefined: a full node */
@@ -24,14 +24,14 @@ export interface SimNodeOptions {
 }
 
 /** Virtual durations of the application's work, milliseconds. */
-export interface WorkTimes {
+interface WorkTimes {
   buildMs: number
   validateMs: number
   finalizeMs: number
 }
 
 /** A node's data directory. */
-export interface Backup {
+interface Backup {
   readonly disk: SimDisk
   readonly application: SimApplication
   readonly evidenceTexts: ReadonlyMap<string, string>

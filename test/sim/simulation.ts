@@ -49,8 +49,8 @@ export interface SimulationOptions {
   readonly expectsHalt?: (node: SimNode, error: Error) => boolean
 }
 
-export const GENESIS_TIME_MS = 1_800_000_000_000
-export const CHAIN_ID = 'sim_76287-1'
+const GENESIS_TIME_MS = 1_800_000_000_000
+const CHAIN_ID = 'sim_76287-1'
 
 const DEFAULT_EVIDENCE: EvidenceParams = { maxAgeBlocks: 100_000, maxAgeMs: 172_800_000, maxBytes: 65_536 }
 

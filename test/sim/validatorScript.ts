@@ -2,7 +2,7 @@ import type { ValidatorUpdate } from '../../src/consensus/application.ts'
 import { createRandom } from '../fuzz/random.ts'
 import type { SimKey } from './signatureScheme.ts'
 
-export interface ValidatorScriptOptions {
+interface ValidatorScriptOptions {
   readonly seed: number
   /** of the first set, by index of the key; 0: not in it */
   readonly powers: readonly number[]

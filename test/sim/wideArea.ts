@@ -1,7 +1,7 @@
 import { createRandom } from '../fuzz/random.ts'
 import { Simulation } from './simulation.ts'
 
-export interface WideAreaOptions {
+interface WideAreaOptions {
   readonly seed: number
   readonly validators: number
   readonly heights: number

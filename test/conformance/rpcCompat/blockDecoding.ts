@@ -24,7 +24,7 @@ export interface DecodedBlock {
   readonly size: number
 }
 
-export interface Withdrawal {
+interface Withdrawal {
   readonly address: Address
   readonly amountGwei: bigint
 }

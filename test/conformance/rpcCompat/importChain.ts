@@ -27,7 +27,7 @@ const REQUEST_CONTRACTS = [
   hexToBytes('0x0000bbddc7ce488642fb579f8b00f3a590007251'),
 ]
 
-export interface ImportedChain {
+interface ImportedChain {
   readonly blocks: readonly MemoryBlock[]
   /** by height */
   readonly states: readonly MemoryStateReader[]

@@ -1,7 +1,7 @@
 import type { TestNode } from '../startNode.ts'
 
 /** What became of a native transaction. */
-export interface Broadcast {
+interface Broadcast {
   /** upper-case hex */
   readonly hash: string
   /** of the block that has it; 0 when it was refused */
@@ -39,7 +39,7 @@ export async function broadcastSync(node: Pick<TestNode, 'url'>, raw: Uint8Array
 }
 
 /** The result of a method of CometBFT's RPC. @throws Error with the server's error */
-export async function cometCall<T>(
+async function cometCall<T>(
   node: Pick<TestNode, 'url'>,
   method: string,
   params: Readonly<Record<string, unknown>>,

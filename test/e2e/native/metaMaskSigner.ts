@@ -7,13 +7,13 @@ interface Field {
   readonly name: string
   readonly type: string
 }
-export type Types = Readonly<Record<string, readonly Field[]>>
-export interface TypedMessage {
+type Types = Readonly<Record<string, readonly Field[]>>
+interface TypedMessage {
   readonly types: Types
   readonly message: Readonly<Record<string, unknown>>
 }
 
-export const strings = (...names: string[]): readonly Field[] => names.map((name) => ({ name, type: 'string' }))
+const strings = (...names: string[]): readonly Field[] => names.map((name) => ({ name, type: 'string' }))
 const COIN = strings('denom', 'amount')
 const DOMAIN_TYPE = [
   ...strings('name', 'version'),

@@ -15,7 +15,7 @@ import { startNode, type TestNode } from '../startNode.ts'
 const LAUNCHER = new URL('../../../bin/coind.js', import.meta.url).pathname
 
 /** Changes of a genesis, in place. */
-export type GenesisChange = (appState: Genesis['app_state']) => void
+type GenesisChange = (appState: Genesis['app_state']) => void
 
 /** A node of a new chain whose genesis wallet is the first devnet account, with other parameters than a devnet. */
 export async function startNativeChain(change: GenesisChange): Promise<TestNode> {

@@ -10,7 +10,7 @@ import { parseAddress } from '../../../src/primitives/address.ts'
 import { JsonRpcError, rpc } from '../rpc.ts'
 import { startNode, type TestNode } from '../startNode.ts'
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly validators: number
   /** nodes with the same genesis and no vote */
   readonly fullNodes?: number

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface LinkQuality {
+interface LinkQuality {
   /** milliseconds that each chunk takes, give or take up to `jitterMs` */
   readonly delayMs: number
   readonly jitterMs: number
@@ -9,7 +9,7 @@ export interface LinkQuality {
   readonly stallMs: number
 }
 
-export const PERFECT_LINK: LinkQuality = { delayMs: 0, jitterMs: 0, stallShare: 0, stallMs: 0 }
+const PERFECT_LINK: LinkQuality = { delayMs: 0, jitterMs: 0, stallShare: 0, stallMs: 0 }
 
 /** A way to a port that behaves like a long or broken line. */
 export interface TcpProxy {

@@ -9,7 +9,7 @@ const EVM_CHAIN_ID = 76287
 const RECEIVER = '0x00000000000000000000000000000000000000bb'
 
 /** Accounts that send coins, each through another node. */
-export interface Transfers {
+interface Transfers {
   /** hashes that a node took, in order */
   readonly sent: readonly string[]
   /** Ends it; throws what a node answered that it should not have. */

@@ -3,7 +3,7 @@ import type { SimNode } from '../simNode.ts'
 import type { Byzantine, ServedBlock } from './byzantine.ts'
 import { forgeVote, inventedBlockId, NIL, ownIndex, PRECOMMIT, PREVOTE, variantOf } from './forge.ts'
 
-export interface FloodOptions {
+interface FloodOptions {
   /** messages a second to each peer */
   readonly rate: number
   /** milliseconds between bursts */

@@ -5,7 +5,7 @@ import { BLOCK_FAULTS, type BlockFault, invalidProposer, twoFacedProposer, withh
 import { amnesiac, contrarian, equivocatingVoter, silent, slow } from './voters.ts'
 
 /** Another of these strategies at every height. */
-export function mixed(strategies: readonly Byzantine[]): Byzantine {
+function mixed(strategies: readonly Byzantine[]): Byzantine {
   return {
     name: `mixed(${strategies.map(({ name }) => name).join(',')})`,
     send(node, to, message) {

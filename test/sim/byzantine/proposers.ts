@@ -236,7 +236,7 @@ function damagedBlock(
 }
 
 /** Wraps `send` of another strategy for the proposals of chosen heights only. */
-export function atHeights(strategy: Byzantine, which: (height: number) => boolean): Byzantine {
+function atHeights(strategy: Byzantine, which: (height: number) => boolean): Byzantine {
   const send: Send = (node, to, message) => {
     if (strategy.send !== undefined && which(node.engine!.roundState.height)) strategy.send(node, to, message)
     else node.transmit(to, message)

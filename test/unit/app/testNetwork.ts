@@ -44,7 +44,7 @@ import { productionEngine } from '../evm/productionEngine.ts'
 import { GENESIS_TIME_MS, pooled, WALLET } from './testChain.ts'
 
 /** Validators that tests know the keys of, the genesis ones first. */
-export interface TestValidator {
+interface TestValidator {
   readonly key: Ed25519Key
   readonly address: Uint8Array
   readonly operator: Uint8Array
@@ -56,11 +56,11 @@ export function testValidator(index: number): TestValidator {
   return { key, address: ed25519Address(key.publicKey), operator }
 }
 
-export const KEYS: ReadonlyMap<string, Ed25519Key> = new Map(
+const KEYS: ReadonlyMap<string, Ed25519Key> = new Map(
   Array.from({ length: 64 }, (_, index) => testValidator(index)).map(({ key, address }) => [bytesToHex(address), key]),
 )
 
-export const APP_VERSION = 0
+const APP_VERSION = 0
 
 /** A genesis of `count` validators of 100, 101, … COIN. */
 export function networkGenesis(count: number, input: Partial<GenesisInput> = {}) {

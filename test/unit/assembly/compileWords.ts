@@ -11,7 +11,7 @@ const ENTRY = 'assembly/entry.ts'
 const OPTIONS = ['--config', 'assembly/asconfig.json']
 
 /** An instance's exports: the memory and functions of numbers. */
-export interface WordExports {
+interface WordExports {
   readonly memory: WasmMemory
   readonly call: (name: string, ...operands: number[]) => number
 }

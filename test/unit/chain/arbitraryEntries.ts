@@ -12,7 +12,7 @@ const party = fc.constantFrom(...PARTIES)
 const amount = fc.bigInt({ min: 1n, max: 2n ** 90n })
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 
-export const arbitraryEvent: fc.Arbitrary<NativeEvent> = fc.record({
+const arbitraryEvent: fc.Arbitrary<NativeEvent> = fc.record({
   type: fc.constantFrom('transfer', 'coin_spent', 'message', 'delegate', 'tx', ''),
   attributes: fc.array(
     fc.record({

@@ -16,7 +16,7 @@ const blockId: fc.Arbitrary<BlockId> = fc.record({
   partSetHeader: fc.record({ total: fc.integer({ min: 1, max: 0xffffffff }), hash: sized(32) }),
 })
 
-export const votes: fc.Arbitrary<Vote> = fc.record({
+const votes: fc.Arbitrary<Vote> = fc.record({
   type: fc.constantFrom(1 as const, 2 as const),
   height,
   round,
@@ -31,7 +31,7 @@ const proposals: fc.Arbitrary<Proposal> = fc
   .record({ height, round, back: fc.integer({ min: 1, max: 5 }), blockId, timestampMs: timeMs, signature: sized(64) })
   .map(({ back, ...rest }) => ({ ...rest, polRound: Math.max(-1, rest.round - back) }))
 
-export const bitSets = (size: number): fc.Arbitrary<BitSet> =>
+const bitSets = (size: number): fc.Arbitrary<BitSet> =>
   fc.subarray(Array.from({ length: size }, (_, index) => index)).map((indices) => createBitSet(size, indices))
 
 export const statuses: fc.Arbitrary<StatusMessage> = fc

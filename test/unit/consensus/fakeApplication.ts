@@ -26,7 +26,7 @@ interface Stored {
 }
 
 /** What a test may have happen at. */
-export type ApplicationStep = 'prepareProposal' | 'processProposal' | 'finalizeBlock'
+type ApplicationStep = 'prepareProposal' | 'processProposal' | 'finalizeBlock'
 
 /** A state machine whose state is the hash of all transactions so far; it survives "restarts" of consensus. */
 export class FakeApplication implements Application {

@@ -39,7 +39,7 @@ export function createValidators(count: number): RankedValidatorSet {
 }
 
 /** Votes of one round and type, the first of each validator, without rules. */
-export class FakeVotes implements VoteSetView {
+class FakeVotes implements VoteSetView {
   readonly round: number
   readonly type: VoteType
   readonly byIndex: (Vote | undefined)[]
@@ -202,7 +202,7 @@ export function voteOf(
 }
 
 /** Numbers from 0 to 1, the same for the same seed. */
-export function createRandom(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -324,7 +324,7 @@ export class GossipWorld {
   }
 }
 
-export class WorldNode {
+class WorldNode {
   readonly index: number
   readonly id: string
   readonly world: GossipWorld

@@ -8,7 +8,7 @@ interface MemoryFile {
 }
 
 /** What an operation of the disk is; a test may have it fail. */
-export type DiskOperation = 'write' | 'datasync' | 'sync' | 'rename' | 'truncate' | 'remove' | 'open' | 'syncDirectory'
+type DiskOperation = 'write' | 'datasync' | 'sync' | 'rename' | 'truncate' | 'remove' | 'open' | 'syncDirectory'
 
 /**
  * A disk in memory: what was not synced is lost when the power fails. One directory; names are durable after

@@ -96,7 +96,7 @@ export function finalizeResult(height: number, validatorUpdates: readonly Valida
   }
 }
 
-export interface SceneOptions {
+interface SceneOptions {
   readonly state?: ConsensusState
   readonly chain?: EngineChain
   /** position of the validator under test; `none`: it follows without voting */
@@ -319,7 +319,7 @@ export class Scene {
   }
 }
 
-export interface ProposalChange {
+interface ProposalChange {
   readonly polRound?: number
   readonly timestampMs?: number
   readonly receivedMs?: number

@@ -15,8 +15,8 @@ import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
 
 export const GWEI = 10n ** 9n
 export const COIN = 10n ** 18n
-export const CHAIN_ID = 76287n
-export const RECIPIENT: Address = new Uint8Array(20).fill(0xaa)
+const CHAIN_ID = 76287n
+const RECIPIENT: Address = new Uint8Array(20).fill(0xaa)
 
 /** The sender number `index`; nothing is signed in these tests. */
 export function senderOf(index: number): Address {
@@ -41,7 +41,7 @@ export function makeTransaction(
   return decodeTransaction(encodeTransaction(unsigned, { v, r: 1n, s: 1n }))
 }
 
-export interface NativeFields extends Partial<NativeTransaction> {
+interface NativeFields extends Partial<NativeTransaction> {
   /** of a signer who signs first */
   readonly from?: Address
   /** acoin per gas in place of the fee */

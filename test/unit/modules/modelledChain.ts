@@ -29,7 +29,7 @@ import { endAndEarn, settle } from '../../independent/rewardsModel.ts'
 import { StakingModel } from '../../independent/stakingModel.ts'
 import { account, BLOCK_MS, ok, PAYER, StakingChain } from './stakingChain.ts'
 
-export const MODULES: ModuleNames = {
+const MODULES: ModuleNames = {
   feeCollector: bytesToHex(FEE_COLLECTOR),
   bonded: bytesToHex(BONDED_POOL),
   notBonded: bytesToHex(NOT_BONDED_POOL),
@@ -43,7 +43,7 @@ export interface ModelledSetup {
   readonly unbondingNs: bigint
 }
 
-export interface ModelledBlock {
+interface ModelledBlock {
   readonly fees: bigint
   readonly absent: readonly Address[]
   readonly evidence: readonly { readonly key: string; readonly height: number }[]

@@ -35,14 +35,14 @@ export function account(number: number): Address {
   return new Uint8Array(20).fill(number)
 }
 
-export interface GenesisValidator {
+interface GenesisValidator {
   readonly operator: Address
   /** acoin that it delegates to itself */
   readonly stake: bigint
   readonly rate?: Decimal
 }
 
-export interface ChainOptions {
+interface ChainOptions {
   readonly validators: readonly GenesisValidator[]
   /** who has a million coins */
   readonly holders?: readonly Address[]
@@ -53,7 +53,7 @@ export interface ChainOptions {
 }
 
 /** How a block begins. */
-export interface BlockBeginning {
+interface BlockBeginning {
   /** operators that did not sign the block before */
   readonly absent?: readonly Address[]
   /** acoin that transactions of the block before paid */

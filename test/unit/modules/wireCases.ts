@@ -10,7 +10,7 @@ export interface TheirMessage {
 }
 
 /** One of our message types, the same of cosmjs-types, and values of ours in which no field is zero. */
-export interface WireCase {
+interface WireCase {
   readonly ours: MessageType<never>
   readonly theirs: TheirMessage
   readonly values: fc.Arbitrary<unknown>

@@ -16,7 +16,7 @@ import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetr
 export const GENESIS_HASH = new Uint8Array(32).fill(7)
 
 /** A log line that a node wrote. */
-export interface LogLine {
+interface LogLine {
   readonly msg: string
   readonly [field: string]: unknown
 }

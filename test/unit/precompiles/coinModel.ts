@@ -105,7 +105,7 @@ function encodeSteps(steps: readonly Step[], depth: number): readonly unknown[] 
   }))
 }
 
-export interface ModelLog {
+interface ModelLog {
   readonly address: Hex
   readonly topics: readonly Hex[]
   readonly data: Hex

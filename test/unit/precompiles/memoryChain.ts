@@ -14,7 +14,7 @@ import { MemoryStateReader } from '../state/memoryReader.ts'
 
 export const TOKEN: Hex = bytesToHex(NATIVE_TOKEN_ADDRESS)
 export const CHAIN_ID = 76287n
-export const BASE_FEE = 7n
+const BASE_FEE = 7n
 /** base fee and a tip of 2 */
 export const GAS_PRICE = BASE_FEE + 2n
 
@@ -28,7 +28,7 @@ export interface MemoryChainOptions {
   readonly coinbase?: Address
 }
 
-export interface SentTransaction {
+interface SentTransaction {
   readonly from: Hex
   readonly to?: Hex | undefined
   readonly data?: Hex

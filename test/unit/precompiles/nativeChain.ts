@@ -33,7 +33,7 @@ import { MemoryStateReader } from '../state/memoryReader.ts'
 import { hexLogs } from './memoryChain.ts'
 
 export const COIN = 10n ** 18n
-export const GENESIS_MS = 1_767_225_600_000
+const GENESIS_MS = 1_767_225_600_000
 export const BLOCK_MS = 400
 /** Operators of the validators, with 100, 200 and 300 COIN of their own. */
 export const OPERATORS: readonly Hex[] = [1, 2, 3].map((number) => bytesToHex(new Uint8Array(20).fill(number)))
@@ -63,13 +63,13 @@ export const ABIS = {
 
 export type PrecompileName = keyof typeof ADDRESSES
 
-export interface NativeChainOptions {
+interface NativeChainOptions {
   readonly engine?: Engine
   /** changes of the genesis */
   readonly modules?: (modules: Genesis['app_state']) => Genesis['app_state']
 }
 
-export interface Call {
+interface Call {
   readonly from: Hex
   readonly to?: Hex | undefined
   readonly data?: Hex
@@ -79,7 +79,7 @@ export interface Call {
 }
 
 /** What a call did. */
-export interface Outcome {
+interface Outcome {
   readonly status: AppliedTransaction['status']
   /** decoded outputs; one value or an array of them */
   readonly result: unknown

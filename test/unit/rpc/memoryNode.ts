@@ -62,7 +62,7 @@ export const TEST_LIMITS: RpcLimits = {
   requestBytes: 5 * 2 ** 20,
 }
 
-export interface GenesisAccount {
+interface GenesisAccount {
   readonly address: Address
   readonly nonce?: bigint
   readonly balance?: bigint
@@ -71,7 +71,7 @@ export interface GenesisAccount {
   readonly storage?: Readonly<Record<number, bigint>>
 }
 
-export interface MemoryNodeOptions {
+interface MemoryNodeOptions {
   readonly accounts?: readonly GenesisAccount[]
   readonly chain?: Partial<ChainConfig>
   readonly precompiles?: PrecompileTable

@@ -14,12 +14,12 @@ import type { NodeView } from '../../../src/state/view.ts'
 import { type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 
 /** Publishes by hand what the node would. */
-export interface TestFeed extends HeadFeed {
+interface TestFeed extends HeadFeed {
   head(view: NodeView): void
   pending(transactions: readonly PooledTransaction[]): void
 }
 
-export function createTestFeed(): TestFeed {
+function createTestFeed(): TestFeed {
   const heads: ((view: NodeView) => void)[] = []
   const pools: ((transactions: readonly PooledTransaction[]) => void)[] = []
   return {
@@ -49,7 +49,7 @@ export interface TestThread {
   ask(request: unknown): Promise<unknown>
 }
 
-export interface TestThreadOptions {
+interface TestThreadOptions {
   readonly extraMethods?: readonly RpcMethod[]
   readonly limits?: Partial<typeof TEST_LIMITS>
   readonly requestTimeoutMs?: number

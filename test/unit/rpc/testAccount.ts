@@ -6,7 +6,7 @@ import { keccak256 } from '../../../src/primitives/hash.ts'
 import { TEST_CHAIN } from './memoryNode.ts'
 
 /** An account whose key derives from its name. */
-export interface TestAccount {
+interface TestAccount {
   readonly address: Address
   readonly hex: `0x${string}`
   readonly privateKey: Uint8Array

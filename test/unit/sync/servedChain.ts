@@ -34,7 +34,7 @@ export function keyOf(index: number): Uint8Array {
   return sha256(new Uint8Array([index >> 8, index & 255]))
 }
 
-export interface ServedChainOptions {
+interface ServedChainOptions {
   readonly blocks: number
   /** powers of the validators of the first block */
   readonly powers?: readonly bigint[]

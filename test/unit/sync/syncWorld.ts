@@ -27,7 +27,7 @@ interface Timed {
   readonly run: () => void
 }
 
-export interface SyncWorldOptions {
+interface SyncWorldOptions {
   readonly chain: ServedChain
   readonly state?: ConsensusState
   readonly ownAddress?: Uint8Array

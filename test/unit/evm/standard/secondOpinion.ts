@@ -6,12 +6,12 @@ import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardP
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 
 /** What both implementations can be compared by. */
-export interface Outcome {
+interface Outcome {
   readonly output: string | undefined
   readonly gasUsed: bigint
 }
 
-export const GAS_LIMIT = 30_000_000n
+const GAS_LIMIT = 30_000_000n
 
 export function precompileAddress(number: number): Uint8Array {
   const address = new Uint8Array(20)

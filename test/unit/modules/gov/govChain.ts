@@ -17,7 +17,7 @@ import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 export const COIN = 10n ** 18n
 export const GENESIS_MS = Date.UTC(2026, 0, 1)
-export const DAY_MS = 86_400_000
+const DAY_MS = 86_400_000
 /** of the genesis: 172800s and 86400s */
 export const VOTING_MS = 2 * DAY_MS
 export const EXPEDITED_MS = DAY_MS

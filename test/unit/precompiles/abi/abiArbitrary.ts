@@ -4,7 +4,7 @@ import type { AbiType } from '../../../../src/precompiles/abi/type.ts'
 import * as types from '../../../../src/precompiles/abi/types.ts'
 
 /** A type, as viem names it, with values and the forms that the two codecs have of one. */
-export interface TypeCase {
+interface TypeCase {
   readonly type: AbiType<unknown>
   readonly parameter: AbiParameter
   readonly values: fc.Arbitrary<unknown>

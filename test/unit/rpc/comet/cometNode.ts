@@ -26,7 +26,7 @@ export const IDLE_NODE: CometNode = {
 
 const unexpected = () => Promise.reject(new Error('nothing sends transactions here'))
 
-export const NO_MEMPOOL: CometMempool = {
+const NO_MEMPOOL: CometMempool = {
   verify: unexpected,
   pool: { add: unexpected, check: unexpected, unconfirmed: unexpected },
   lease: () => {
@@ -35,13 +35,13 @@ export const NO_MEMPOOL: CometMempool = {
   onError: () => undefined,
 }
 
-export const NO_ABCI: AbciQueryOptions = {
+const NO_ABCI: AbciQueryOptions = {
   queries: new Map(),
   port: { query: () => Promise.reject(new Error('there are no native queries here')) },
   version: IDENTITY.version,
 }
 
-export const NO_VIEWS: ViewPool = { call: () => Promise.reject(new Error('there are no view threads here')) }
+const NO_VIEWS: ViewPool = { call: () => Promise.reject(new Error('there are no view threads here')) }
 
 /** The methods under /rpc on blocks in memory, and ways to ask them. */
 export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {

@@ -25,7 +25,7 @@ import type { CometChain } from '../../../../src/rpc/comet/env.ts'
 const GENESIS_LIMITS = { gasLimit: 30_000_000n } as EthereumHeader
 
 /** What is special about one height. */
-export interface HeightPlan {
+interface HeightPlan {
   readonly txs?: readonly Uint8Array[]
   readonly evidence?: readonly Evidence[]
   readonly updates?: readonly ValidatorUpdate[]
@@ -41,7 +41,7 @@ export interface SignedChain extends CometChain {
 }
 
 export const CHAIN_ID = 'coin_76287-1'
-export const GENESIS_TIME_MS = Date.UTC(2026, 0, 1)
+const GENESIS_TIME_MS = Date.UTC(2026, 0, 1)
 
 /** The key of validator `index`. */
 export function testKey(index: number): Ed25519Key {

@@ -16,7 +16,7 @@ import { productionEngine } from '../../evm/productionEngine.ts'
 import { IDENTITY } from '../comet/cometNode.ts'
 import { TEST_LIMITS } from '../memoryNode.ts'
 
-export interface RestAnswerOf {
+interface RestAnswerOf {
   readonly status: number
   readonly json: Json
   readonly height: number | undefined
