@@ -79,7 +79,7 @@ const SHAPES: Readonly<Record<string, (bytes: Uint8Array) => void>> = {
 }
 
 /** MODEXP with moduli of all shapes, and exponents of set bits only, as long as 32 bytes or as the modulus. */
-function modexpInputs(sizes: readonly number[]): PrecompileInput[] {
+export function modexpInputs(sizes: readonly number[]): PrecompileInput[] {
   const inputs: PrecompileInput[] = []
   for (const size of sizes) {
     for (const [shape, apply] of Object.entries(SHAPES)) {

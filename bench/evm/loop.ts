@@ -9,9 +9,6 @@ export interface LoopParts {
   readonly unroll?: number
 }
 
-/** Bytes of memory at 0 that belong to the loop. */
-const LOOP_MEMORY = 32
-
 /**
  * A contract that takes the number of rounds (at least 1) as its whole call data and returns the gas that they took.
  * A call with two words of data stores its own key in each slot from the first to before the second.

@@ -234,12 +234,3 @@ function damagedBlock(
       return cutBlock(BLOCK_FAULTS[fault](own.block, node))
   }
 }
-
-/** Wraps `send` of another strategy for the proposals of chosen heights only. */
-function atHeights(strategy: Byzantine, which: (height: number) => boolean): Byzantine {
-  const send: Send = (node, to, message) => {
-    if (strategy.send !== undefined && which(node.engine!.roundState.height)) strategy.send(node, to, message)
-    else node.transmit(to, message)
-  }
-  return { ...strategy, send }
-}
