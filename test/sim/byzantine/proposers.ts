@@ -18,8 +18,6 @@ import {
   joinParts,
 } from './forge.ts'
 
-type Send = (node: SimNode, to: readonly number[], message: ConsensusMessage) => void
-
 /** Parts of the proposal under way are held back until the block can be seen whole. */
 interface OwnProposal {
   readonly key: string
