@@ -1,6 +1,6 @@
 import { beginAuthz } from './authz/grants.ts'
 import type { LastCommitInfo, Misbehaviour, ModuleContext } from './context.ts'
-import { beginDistribution } from './distribution/beginDistribution.ts'
+import { beginDistribution } from './distribution/rewards.ts'
 import { handleEvidence } from './evidence/evidence.ts'
 import { endFeegrant } from './feegrant/grants.ts'
 import { endGov } from './gov/endGov.ts'

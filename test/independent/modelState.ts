@@ -93,7 +93,7 @@ export interface ModelState {
   communityPool: bigint
   /** acoin per unit of power since the genesis, 36 places */
   accumulator: bigint
-  /** counted shares by consensus address */
+  /** reward shares by consensus address */
   readonly counted: Map<Name, { power: bigint; from: bigint }>
   readonly signing: Map<Name, Signing>
   readonly evidence: Set<string>

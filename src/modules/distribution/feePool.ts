@@ -1,13 +1,18 @@
-import type { Decimal } from '../../primitives/decimal.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { type Decimal, decimalOf } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { FEE_POOL_KEY } from './keys.ts'
-import { packIntegers, unpackIntegers } from './packedIntegers.ts'
+import { isBlockedAddress, sendCoins } from '../bank/send.ts'
+import type { ModuleContext } from '../context.ts'
+import { DISTRIBUTION } from '../moduleAccounts.ts'
+import { type SdkError, sdkError } from '../sdkError.ts'
+import { distributionError } from './errors.ts'
+import { FEE_POOL_KEY, packIntegers, unpackIntegers } from './keys.ts'
 
 /** What all validators share: a block with fees writes this one record. */
-export interface FeePool {
+interface FeePool {
   /** acoin that belong to the community */
   readonly communityPool: Decimal
-  /** what one unit of voting power that is in every last commit earned since the genesis, 10^-36 acoin */
+  /** what one unit of voting power that is in every last commit earned since the genesis, 10^-36 acoin; see rewards.ts */
   readonly accumulator: bigint
 }
 
@@ -30,4 +35,23 @@ export function addToCommunityPool(native: Pick<NativeStore, 'get' | 'set'>, amo
   if (amount === 0n) return
   const pool = getFeePool(native)
   putFeePool(native, { ...pool, communityPool: pool.communityPool + amount })
+}
+
+/** MsgFundCommunityPool: gives the community `amount` acoin. */
+export function fundCommunityPool(context: ModuleContext, from: Address, amount: bigint): SdkError | undefined {
+  const failure = sendCoins(context, from, DISTRIBUTION, amount)
+  if (failure !== undefined) return failure
+  addToCommunityPool(context.world.native, decimalOf(amount))
+  return undefined
+}
+
+/** MsgCommunityPoolSpend, when governance has decided it: pays `amount` acoin of the community's to `to`. */
+export function communityPoolSpend(context: ModuleContext, to: Address, amount: bigint): SdkError | undefined {
+  if (isBlockedAddress(to)) {
+    return sdkError('unauthorized', `${toBech32(to)} is not allowed to receive external funds`)
+  }
+  const { native } = context.world
+  if (communityPool(native) < decimalOf(amount)) return distributionError('badDistribution')
+  addToCommunityPool(native, -decimalOf(amount))
+  return sendCoins(context, DISTRIBUTION, to, amount)
 }

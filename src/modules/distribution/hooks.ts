@@ -6,20 +6,23 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { getValidator, type Validator } from '../staking/validators.ts'
-import { accrueRewards } from './accrueRewards.ts'
-import { startEarning } from './delegationRewards.ts'
 import { addToCommunityPool } from './feePool.ts'
-import { forfeitShare } from './forfeitShare.ts'
-import { deleteHistoricalOf } from './historicalRewards.ts'
-import { beginFirstPeriod, endPeriod } from './periods.ts'
+import {
+  accrueRewards,
+  beginFirstPeriod,
+  deleteRewards,
+  endPeriod,
+  forfeitRewardShare,
+  getRewards,
+  payDelegation,
+  startEarning,
+  withdrawAddressOf,
+} from './rewards.ts'
 import { deleteSlashEvents, putSlashEvent } from './slashEvents.ts'
-import { deleteRewards, getRewards } from './validatorRewards.ts'
-import { payDelegation } from './withdraw.ts'
-import { withdrawAddressOf } from './withdrawAddress.ts'
 
-/**
- * What staking calls, at the points at which the SDK does (x/distribution/keeper/hooks.go). In all of them but the last one
- * the validator's record is there, as it was before the change that a `before…` announces.
+/*
+ * Hooks that staking calls, at the same points as in the SDK (x/distribution/keeper/hooks.go). In all of them but the last one the
+ * validator's record exists; in a `before…` hook it is as it was before the change.
  */
 
 export function afterValidatorCreated(context: ModuleContext, operator: Address): void {
@@ -47,18 +50,18 @@ export function beforeDelegationSharesModified(
   return isSdkError(paid) ? paid : undefined
 }
 
-/** When the delegation has its new shares; the next `before…` must find the validator's, too. */
+/** After the delegation has its new shares. The validator must have its own new shares before the next `before…` hook. */
 export function afterDelegationModified(context: ModuleContext, delegator: Address, operator: Address): void {
   startEarning(context, operator, delegator)
 }
 
-/** Before a validator's commission rate changes: what came in until now is under the old one. */
+/** Before a validator's commission rate changes: rewards until now accrue under the old one. */
 export function beforeCommissionChanged(context: ModuleContext, operator: Address): void {
   accrueRewards(context, validatorOf(context, operator))
 }
 
 /**
- * Before a validator's tokens are burnt. Its delegators' parts of its rewards stay as they are, as their shares do.
+ * Before a validator's tokens are burnt. Its delegators' parts of its rewards stay the same, since their shares do.
  * @param fraction of its tokens, above 0 and at most 1, rounded up
  */
 export function beforeValidatorSlashed(context: ModuleContext, operator: Address, fraction: Decimal): void {
@@ -68,8 +71,8 @@ export function beforeValidatorSlashed(context: ModuleContext, operator: Address
 }
 
 /**
- * When a validator without delegations was removed: its commission is paid, what delegators left becomes the community's, and all
- * its records go. What it earned since it was last settled is the community's, too.
+ * After a validator without delegations was removed: its commission is paid, and all its records are deleted. What delegators left
+ * becomes the community's, and so does what it earned since the last accrual.
  */
 export function afterValidatorRemoved(context: ModuleContext, operator: Address, consensusAddress: Uint8Array): void {
   const { native } = context.world
@@ -81,9 +84,8 @@ export function afterValidatorRemoved(context: ModuleContext, operator: Address,
     if (failure !== undefined) throw new Error(`the distribution module cannot pay: ${failure.message}`)
   }
   addToCommunityPool(native, rewards.outstanding - decimalOf(amount))
-  forfeitShare(context, consensusAddress)
+  forfeitRewardShare(context, consensusAddress)
   deleteRewards(native, operator)
-  deleteHistoricalOf(native, operator)
   deleteSlashEvents(native, operator)
 }
 

@@ -5,13 +5,16 @@ import { DISTRIBUTION } from '../moduleAccounts.ts'
 import { isSdkError } from '../sdkError.ts'
 import { delegationsTo } from '../staking/delegations.ts'
 import { getValidatorByConsensus, type Validator, validators } from '../staking/validators.ts'
-import { accruedRewards } from './accrueRewards.ts'
-import { delegationRewards } from './delegationRewards.ts'
 import { getFeePool } from './feePool.ts'
-import { historicalOf } from './historicalRewards.ts'
-import { earnedBy, rewardShares } from './rewardShares.ts'
-import { startingInfosOf } from './startingInfo.ts'
-import { allRewards } from './validatorRewards.ts'
+import {
+  accruedRewards,
+  allRewards,
+  delegationRewards,
+  earnedBy,
+  historicalOf,
+  rewardShares,
+  startingInfosOf,
+} from './rewards.ts'
 
 /**
  * What always holds of rewards (x/distribution/keeper/invariants.go), over the whole state.
@@ -64,7 +67,7 @@ function* canWithdraw(context: ReadContext, validator: Validator): Iterable<stri
   }
 }
 
-/** Historical rewards are there for exactly who refers to them. */
+/** There are historical rewards exactly for the periods that somebody refers to, with the right number of references. */
 function* references(context: ReadContext, validator: Validator): Iterable<string> {
   const { native } = context.world
   const { operator } = validator

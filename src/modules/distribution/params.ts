@@ -2,7 +2,6 @@ import { ONE } from '../../primitives/decimal.ts'
 import { bool, decimal, defineMessage, type ValueOf } from '../../primitives/protoSchema.ts'
 import { defineParams } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { PARAMS_KEY } from './keys.ts'
 
 /** cosmos.distribution.v1beta1.Params */
 export const DistributionParams = defineMessage('cosmos.distribution.v1beta1.Params', {
@@ -14,7 +13,8 @@ export const DistributionParams = defineMessage('cosmos.distribution.v1beta1.Par
 })
 export type DistributionParams = ValueOf<typeof DistributionParams>
 
-export const DISTRIBUTION_PARAMS = defineParams('distribution', PARAMS_KEY, DistributionParams)
+/** Under the SDK's ParamsKey (x/distribution/types/keys.go). */
+export const DISTRIBUTION_PARAMS = defineParams('distribution', Uint8Array.of(0x09), DistributionParams)
 
 /** ValidateBasic of the SDK's parameters, and of MsgUpdateParams (the proposer's rewards cannot be set any more). */
 export function validateDistributionParams(params: DistributionParams): SdkError | undefined {

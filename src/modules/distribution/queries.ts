@@ -1,13 +1,21 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
+import {
+  decimal,
+  defineMessage,
+  embedded,
+  repeated,
+  string,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
+import { DecCoin } from '../coin.ts'
 import type { ReadContext } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { delegationsOf } from '../staking/delegations.ts'
 import { getValidator } from '../staking/validators.ts'
-import { accruedRewards } from './accrueRewards.ts'
-import { delegationRewards } from './delegationRewards.ts'
 import { distributionError } from './errors.ts'
-import { type SlashEvent, slashEventsFrom } from './slashEvents.ts'
+import { accruedRewards, delegationRewards } from './rewards.ts'
 
 /** What a validator and its delegators may still withdraw, in acoin. */
 export function outstandingRewards(context: ReadContext, operator: Address): Outcome<Decimal> {
@@ -21,17 +29,6 @@ export function commissionOf(context: ReadContext, operator: Address): Outcome<D
   return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).commission
 }
 
-/** A validator's slashes at heights from `startHeight` to `endHeight`, in order. */
-export function slashEvents(
-  { world: { native } }: ReadContext,
-  operator: Address,
-  startHeight: number,
-  endHeight: number,
-): readonly SlashEvent[] {
-  const events = [...slashEventsFrom(native, operator, 0n)]
-  return events.filter(({ height }) => height >= startHeight && height <= endHeight)
-}
-
 /** What all delegations of a delegator could withdraw, in order of operators. */
 export function totalRewards(
   context: ReadContext,
@@ -43,3 +40,28 @@ export function totalRewards(
     return { operator, rewards }
   })
 }
+
+// Types of cosmos/distribution/v1beta1/distribution.proto that queries show
+
+export const ValidatorOutstandingRewards = defineMessage('cosmos.distribution.v1beta1.ValidatorOutstandingRewards', {
+  rewards: repeated(embedded(1, DecCoin)),
+})
+export type ValidatorOutstandingRewards = ValueOf<typeof ValidatorOutstandingRewards>
+
+export const ValidatorAccumulatedCommission = defineMessage(
+  'cosmos.distribution.v1beta1.ValidatorAccumulatedCommission',
+  { commission: repeated(embedded(1, DecCoin)) },
+)
+export type ValidatorAccumulatedCommission = ValueOf<typeof ValidatorAccumulatedCommission>
+
+export const ValidatorSlashEvent = defineMessage('cosmos.distribution.v1beta1.ValidatorSlashEvent', {
+  validatorPeriod: uint64(1),
+  fraction: decimal(2),
+})
+export type ValidatorSlashEvent = ValueOf<typeof ValidatorSlashEvent>
+
+export const DelegationDelegatorReward = defineMessage('cosmos.distribution.v1beta1.DelegationDelegatorReward', {
+  validatorAddress: string(1),
+  reward: repeated(embedded(2, DecCoin)),
+})
+export type DelegationDelegatorReward = ValueOf<typeof DelegationDelegatorReward>

@@ -2,15 +2,15 @@ import type { Address } from '../../primitives/address.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
+import type { ReadContext } from '../context.ts'
 import { addressesKey } from '../storeKey.ts'
-import { periodKey, SLASH_EVENT_PREFIX } from './keys.ts'
-import { packIntegers, unpackIntegers } from './packedIntegers.ts'
+import { packIntegers, periodKey, SLASH_EVENT_PREFIX, unpackIntegers } from './keys.ts'
 
-/** That a validator was slashed at the end of a period: for clients, rewards don't need it. */
-export interface SlashEvent {
+/** A validator was slashed at the end of a period. Clients ask for it; rewards do not need it. */
+interface SlashEvent {
   readonly period: bigint
   readonly height: number
-  /** of its tokens that were burnt, rounded up */
+  /** the part of its tokens that was burnt, rounded up */
   readonly fraction: Decimal
 }
 
@@ -22,7 +22,7 @@ export function putSlashEvent(
   native.set(slashKey(operator, period), packIntegers(BigInt(height), fraction))
 }
 
-/** The validator's slashes at the ends of `firstPeriod` and later ones, in order; with `reverse` it and earlier ones, backwards. */
+/** The validator's slashes at the ends of `firstPeriod` and later periods, in order; with `reverse` those of it and earlier ones, backwards. */
 export function* slashEventsFrom(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -34,6 +34,17 @@ export function* slashEventsFrom(
     const [height = 0n, fraction = 0n] = unpackIntegers(value)
     yield { period: bytesToBigInt(key.subarray(prefix.length)), height: Number(height), fraction }
   }
+}
+
+/** A validator's slashes at heights from `startHeight` to `endHeight`, in order. */
+export function slashEvents(
+  { world: { native } }: ReadContext,
+  operator: Address,
+  startHeight: number,
+  endHeight: number,
+): readonly SlashEvent[] {
+  const events = [...slashEventsFrom(native, operator, 0n)]
+  return events.filter(({ height }) => height >= startHeight && height <= endHeight)
 }
 
 export function deleteSlashEvents(native: Pick<NativeStore, 'range' | 'delete'>, operator: Address): void {

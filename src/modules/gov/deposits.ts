@@ -5,7 +5,7 @@ import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSch
 import { burnCoins, sendCoins } from '../bank/send.ts'
 import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
-import { fundCommunityPool } from '../distribution/communityPool.ts'
+import { fundCommunityPool } from '../distribution/feePool.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { govError } from './errors.ts'

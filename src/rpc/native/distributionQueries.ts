@@ -1,15 +1,17 @@
 import { DecCoin, decCoinsOf } from '../../modules/coin.ts'
-import { delegationRewards } from '../../modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../modules/distribution/feePool.ts'
 import { DISTRIBUTION_PARAMS } from '../../modules/distribution/params.ts'
-import { commissionOf, outstandingRewards, slashEvents, totalRewards } from '../../modules/distribution/queries.ts'
 import {
+  commissionOf,
   DelegationDelegatorReward,
+  outstandingRewards,
+  totalRewards,
   ValidatorAccumulatedCommission,
   ValidatorOutstandingRewards,
   ValidatorSlashEvent,
-} from '../../modules/distribution/types.ts'
-import { withdrawAddressOf } from '../../modules/distribution/withdrawAddress.ts'
+} from '../../modules/distribution/queries.ts'
+import { delegationRewards, withdrawAddressOf } from '../../modules/distribution/rewards.ts'
+import { slashEvents } from '../../modules/distribution/slashEvents.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
 import { delegationsOf, getDelegation } from '../../modules/staking/delegations.ts'

@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/distribution/communityPool.ts'
-import { depositValidatorRewards } from '../../../src/modules/distribution/depositRewards.ts'
-import { withdrawCommission, withdrawDelegationRewards } from '../../../src/modules/distribution/withdraw.ts'
-import { setWithdrawAddress } from '../../../src/modules/distribution/withdrawAddress.ts'
+import { communityPoolSpend, fundCommunityPool } from '../../../src/modules/distribution/feePool.ts'
+import {
+  depositValidatorRewards,
+  setWithdrawAddress,
+  withdrawCommission,
+  withdrawDelegationRewards,
+} from '../../../src/modules/distribution/rewards.ts'
 import { unjailValidator } from '../../../src/modules/slashing/jail.ts'
 import { beginRedelegate } from '../../../src/modules/staking/beginRedelegate.ts'
 import { cancelUnbonding } from '../../../src/modules/staking/cancelUnbonding.ts'

@@ -1,8 +1,9 @@
 import { getSupply, mint } from '../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../src/modules/context.ts'
-import { delegationRewards } from '../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../src/modules/distribution/feePool.ts'
-import { commissionOf, outstandingRewards, slashEvents } from '../../../src/modules/distribution/queries.ts'
+import { commissionOf, outstandingRewards } from '../../../src/modules/distribution/queries.ts'
+import { delegationRewards } from '../../../src/modules/distribution/rewards.ts'
+import { slashEvents } from '../../../src/modules/distribution/slashEvents.ts'
 import { MESSAGES } from '../../../src/modules/messages.ts'
 import { getInflation } from '../../../src/modules/mint/minter.ts'
 import {

@@ -1,6 +1,6 @@
 import { getAddress, type Hex, keccak256, toHex, zeroAddress } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DISTRIBUTION_GAS } from '../../../src/modules/distribution/gas.ts'
+import { DISTRIBUTION_GAS } from '../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
 import { slash } from '../../../src/modules/staking/slash.ts'
 import { consensusAddressOf, getValidator } from '../../../src/modules/staking/validators.ts'

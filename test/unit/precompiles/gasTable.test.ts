@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { DISTRIBUTION_GAS } from '../../../src/modules/distribution/gas.ts'
+import { DISTRIBUTION_GAS } from '../../../src/modules/distribution/messages.ts'
 import { GOV_GAS } from '../../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../../src/modules/staking/gas.ts'

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
-import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
 import {
+  DISTRIBUTION_MESSAGES,
   MsgWithdrawDelegatorRewardResponse,
   MsgWithdrawValidatorCommissionResponse,
-} from '../../../../src/modules/distribution/messageTypes.ts'
+} from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_PARAMS } from '../../../../src/modules/distribution/params.ts'
 import { commissionOf } from '../../../../src/modules/distribution/queries.ts'
+import { delegationRewards } from '../../../../src/modules/distribution/rewards.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { type Outcome, SdkError } from '../../../../src/modules/sdkError.ts'

@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/ledger.ts'
-import { communityPoolSpend, fundCommunityPool } from '../../../../src/modules/distribution/communityPool.ts'
-import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
-import { depositValidatorRewards } from '../../../../src/modules/distribution/depositRewards.ts'
-import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
+import { communityPool, communityPoolSpend, fundCommunityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { outstandingRewards } from '../../../../src/modules/distribution/queries.ts'
-import { withdrawCommission, withdrawDelegationRewards } from '../../../../src/modules/distribution/withdraw.ts'
+import {
+  delegationRewards,
+  depositValidatorRewards,
+  withdrawCommission,
+  withdrawDelegationRewards,
+} from '../../../../src/modules/distribution/rewards.ts'
 import { isCommitted } from '../../../../src/modules/evidence/evidence.ts'
 import { DISTRIBUTION } from '../../../../src/modules/moduleAccounts.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
@@ -190,7 +192,7 @@ it('owes no more than it has after every operation of random histories, and lose
         const outstanding = ok(outstandingRewards(net.context, validator.operator))
         owed += outstanding
       }
-      // What rounding keeps from everybody: a few 10^-18 acoin for every block and settlement.
+      // What rounding keeps from everybody: a few 10^-18 acoin for every block and accrual.
       const dust = decimalOf(world.getBalance(DISTRIBUTION)) - owed
       expect(dust).toBeLessThan(10_000n)
     }),

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest'
-import { delegationRewards } from '../../../../src/modules/distribution/delegationRewards.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { beforeCommissionChanged } from '../../../../src/modules/distribution/hooks.ts'
-import { commissionOf, outstandingRewards, slashEvents } from '../../../../src/modules/distribution/queries.ts'
-import { withdrawCommission, withdrawDelegationRewards } from '../../../../src/modules/distribution/withdraw.ts'
+import { commissionOf, outstandingRewards } from '../../../../src/modules/distribution/queries.ts'
+import {
+  delegationRewards,
+  withdrawCommission,
+  withdrawDelegationRewards,
+} from '../../../../src/modules/distribution/rewards.ts'
+import { slashEvents } from '../../../../src/modules/distribution/slashEvents.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { undelegate } from '../../../../src/modules/staking/undelegate.ts'

@@ -2,10 +2,10 @@ import * as theirs from 'cosmjs-types/cosmos/distribution/v1beta1/distribution'
 import * as theirMessages from 'cosmjs-types/cosmos/distribution/v1beta1/tx'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import * as ourMessages from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
-import * as ourMessages from '../../../../src/modules/distribution/messageTypes.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
-import * as ours from '../../../../src/modules/distribution/types.ts'
+import * as ours from '../../../../src/modules/distribution/queries.ts'
 import { coin, count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 const decCoin = fc.record({ denom: text, amount: decimals })

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { addToCommunityPool, communityPool } from '../../../../src/modules/distribution/feePool.ts'
-import { MsgCommunityPoolSpend } from '../../../../src/modules/distribution/messageTypes.ts'
+import { MsgCommunityPoolSpend } from '../../../../src/modules/distribution/messages.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { getProposal, votesOf } from '../../../../src/modules/gov/state.ts'
 import {

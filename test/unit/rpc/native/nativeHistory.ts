@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { GenericAuthorization, MsgGrant } from '../../../../src/modules/authz/types.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
-import { MsgSetWithdrawAddress } from '../../../../src/modules/distribution/messageTypes.ts'
+import { MsgSetWithdrawAddress } from '../../../../src/modules/distribution/messages.ts'
 import { BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MsgExecLegacyContent, MsgSubmitProposal, MsgVote } from '../../../../src/modules/gov/types.ts'

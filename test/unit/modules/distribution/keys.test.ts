@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { periodKey } from '../../../../src/modules/distribution/keys.ts'
-import { packIntegers, unpackIntegers } from '../../../../src/modules/distribution/packedIntegers.ts'
+import { packIntegers, periodKey, unpackIntegers } from '../../../../src/modules/distribution/keys.ts'
 import { compareBytes } from '../../../../src/primitives/bytes.ts'
 
 it('gives back what was packed', () => {
