@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { writeFileDurably } from '../storage/writeFileDurably.ts'
-import type { KnownPeer } from './knownPeer.ts'
-import { isPlausible, parsePeerAddress } from './peerAddress.ts'
+import { isPlausible, type KnownPeer, parsePeerAddress } from './peerAddress.ts'
 
-/** Entries in all, and those that nobody here has reached yet. */
+/** Entries in all, and entries that this node has not reached yet. */
 const MAX_ENTRIES = 1_000
 const MAX_UNTRIED = 500
-/** An address that was never reached goes after so many attempts; one that was, after so many in a row. */
+/** Failed attempts in a row after which an address is removed. */
 const MAX_FAILURES = { untried: 5, reached: 50 } as const
 
 const entrySchema = z.object({
@@ -27,8 +26,8 @@ interface Entry extends KnownPeer {
 }
 
 /**
- * Addresses of peers, one a node, in a file that outlives the process. What strangers say goes in only where nothing better is
- * known, and is not passed on before it has proved true.
+ * Addresses of peers, one a node, in a file that outlives the process. An address that other peers name goes in only when nothing better
+ * is known, and is not passed on before this node has reached it.
  */
 export class AddressBook {
   readonly #path: string
@@ -36,7 +35,7 @@ export class AddressBook {
   readonly #entries = new Map<string, Entry>()
   #isChanged = false
 
-  /** Reads the file. One that is not an address book counts as empty: what it held is learnt again. */
+  /** Reads the file. A damaged file counts as empty: the node learns addresses anew. */
   constructor(path: string, ownId: string) {
     this.#path = path
     this.#ownId = ownId
@@ -47,13 +46,13 @@ export class AddressBook {
     return this.#entries.size
   }
 
-  /** Takes what a peer at the address `source` says. */
+  /** Adds peers that a peer at the address `source` has named. */
   learn(peers: readonly KnownPeer[], source: string): void {
     for (const peer of peers) {
       const { id, address, isValidator } = peer
       if (id === this.#ownId || !isPlausible(parsePeerAddress(address)!.host, source)) continue
       const known = this.#entries.get(id)
-      // An address that leads to the node is better than any that others name.
+      // An address where this node has reached the peer is better than any that others name.
       if (known !== undefined && (known.reachedMs > 0 || known.address === address)) continue
       if (known === undefined && !this.#makeRoom()) return
       this.#put({ id, address, isValidator, reachedMs: 0, failures: 0 })
@@ -74,7 +73,7 @@ export class AddressBook {
     this.#put({ ...peer, reachedMs: known?.address === peer.address ? known.reachedMs : 0, failures: 0 })
   }
 
-  /** A dial failed; `isWrong`: somebody else answered. */
+  /** A dial failed; `isWrong`: another node answered. */
   failed(id: string, isWrong: boolean): void {
     const entry = this.#entries.get(id)
     if (entry === undefined) return
@@ -116,12 +115,12 @@ export class AddressBook {
     this.#isChanged = true
   }
 
-  /** Whether there is room for one more that nobody has reached. */
+  /** Whether there is room for one more entry that was not reached yet. */
   #makeRoom(): boolean {
     let untried = 0
     for (const { reachedMs } of this.#entries.values()) if (reachedMs === 0) untried++
     if (untried < MAX_UNTRIED && this.#entries.size < MAX_ENTRIES) return true
-    // Only one that has failed already makes room for another that may.
+    // An untried entry is replaced only when it has failed before.
     const worst = this.#worst()
     if (worst === undefined || worst.failures === 0) return false
     this.#remove(worst.id)

@@ -1,32 +1,33 @@
+import { encodeCommit } from '../chain/consensus/commit.ts'
+import { createBlockCache, openChainReader } from '../chain/store.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/transport.ts'
-import { ProtobufError } from '../primitives/protobuf.ts'
+import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
+import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
-import { AnswerPlaces } from './answerPlaces.ts'
-import { decodeBlockFrame, decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from './blockMessages.ts'
-import type { BlockSource, BlockView } from './blockSource.ts'
-import { LIMITS, REQUEST_LIMITS } from './limits.ts'
+import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
 import type { Session } from './session.ts'
 
-/** Blocks that are read before other work of the thread has its turn. */
+/** Blocks that are read in a row before other work of the thread has its turn. */
 const BLOCKS_PER_TURN = 16
 
 /**
- * Serves blocks with their commits, a few answers at a time.
- * @param isReserved a persistent peer or a validator
+ * Serves blocks with their commits to peers that sync, a few answers at a time. {@link fetchBlocks} asks for them.
+ * @param isReserved whether a session is a persistent peer's or a validator's
  */
 export function blockHandler(source: BlockSource, isReserved: (session: Session) => boolean): RequestHandler {
-  const places = new AnswerPlaces(isReserved)
+  const slots = new AnswerSlots(isReserved)
   return {
     protocol: 'blocks',
     limits: REQUEST_LIMITS.blocks,
     answer: async (session, body, respond) => {
       const asked = decodeBlockRequest(body)
-      const leave = await places.take(session)
+      const release = await slots.take(session)
       try {
         await answer(source(), asked, respond)
       } finally {
-        leave()
+        release()
       }
     },
   }
@@ -57,7 +58,7 @@ async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond
 }
 
 /**
- * Asks a peer for blocks. They are complete, but nobody has looked at them.
+ * Asks a peer for blocks. The answer is complete, but nothing in it has been decoded or verified.
  * @throws Error when it does not answer in time or as it should
  */
 export async function fetchBlocks(
@@ -80,4 +81,175 @@ export async function fetchBlocks(
     return false
   })
   return { ...standing!, blocks }
+}
+
+/** Blocks of this node as of one moment. */
+interface BlockView {
+  /** lowest block that it has */
+  readonly base: number
+  /** of its newest block; 0 before the first */
+  readonly height: number
+  /** The block with the commit of the block after it, or the one that this node saw when it is the newest. */
+  read(height: number): FetchedBlock | undefined
+  close(): Promise<void>
+}
+
+/** Opens a view of the blocks as they are now; it must be closed. */
+export type BlockSource = () => BlockView
+
+/** The blocks in the database, which the executor thread writes. */
+export function databaseBlocks(database: Database): BlockSource {
+  const cache = createBlockCache()
+  return () => {
+    const snapshot = database.snapshot()
+    const chain = openChainReader(snapshot, cache)
+    const base = Math.max(1, chain.oldestBlock)
+    return {
+      base,
+      height: chain.headHeight,
+      read: (height) => {
+        if (height < base || height > chain.headHeight) return undefined
+        // The bytes as they were written: nothing needs to be decoded here.
+        const block = snapshot.get(columnKey(Column.consensusBlock, heightBytes(height)))
+        const commit = chain.seenCommit(height)
+        return block === undefined || commit === undefined ? undefined : { block, commit: encodeCommit(commit) }
+      },
+      close: () => snapshot.close(),
+    }
+  }
+}
+
+interface Waiting {
+  readonly session: Session
+  readonly start: () => void
+}
+
+/**
+ * Slots for answers with blocks, which take long and hold much memory. They are few: a peer waits when it has its share of them, and
+ * some are kept for persistent peers and validators (see {@link BLOCK_ANSWERS}).
+ */
+export class AnswerSlots {
+  readonly #isReserved: (session: Session) => boolean
+  readonly #running: Session[] = []
+  #waiting: readonly Waiting[] = []
+
+  constructor(isReserved: (session: Session) => boolean) {
+    this.#isReserved = isReserved
+  }
+
+  /**
+   * Waits for a slot.
+   * @returns a function that releases it
+   * @throws Error when none is free within the time that a peer waits for an answer
+   */
+  async take(session: Session): Promise<() => void> {
+    if (this.#hasSlot(session)) this.#running.push(session)
+    else await this.#wait(session)
+    return () => {
+      this.#running.splice(this.#running.indexOf(session), 1)
+      this.#startNext()
+    }
+  }
+
+  #wait(session: Session): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting)
+        reject(new Error('too many answers under way'))
+      }, LIMITS.requestMs)
+      const start = (): void => {
+        clearTimeout(timer)
+        this.#running.push(session)
+        resolve()
+      }
+      const waiting = { session, start }
+      this.#waiting = [...this.#waiting, waiting]
+    })
+  }
+
+  /** One answer has ended, so at most one can start. */
+  #startNext(): void {
+    const next = this.#waiting.find(({ session }) => this.#hasSlot(session))
+    if (next === undefined) return
+    this.#waiting = this.#waiting.filter((other) => other !== next)
+    next.start()
+  }
+
+  #hasSlot(session: Session): boolean {
+    const running = this.#running
+    if (running.length >= BLOCK_ANSWERS.total) return false
+    if (running.filter(({ id }) => id === session.id).length >= BLOCK_ANSWERS.perPeer) return false
+    return (
+      this.#isReserved(session) || running.filter((other) => !this.#isReserved(other)).length < BLOCK_ANSWERS.strangers
+    )
+  }
+}
+
+/** A frame of an answer: first which blocks the node has (`standing`), then blocks, then the end. */
+type BlockFrame =
+  | { readonly kind: 'standing'; readonly base: number; readonly height: number }
+  | { readonly kind: 'block'; readonly block: FetchedBlock }
+  | { readonly kind: 'end' }
+
+const KINDS = { standing: 0, block: 1, end: 2 } as const
+/** kind (1) | length of the block (4, big-endian) */
+const BLOCK_HEADER = 5
+
+export function encodeBlockRequest({ from, count, maxBytes }: BlockRequest): Uint8Array {
+  // The last field keeps a request of zeros from being empty: a frame must not be.
+  return new ProtobufWriter().varint(1, from).varint(2, count).varint(3, maxBytes).varint(4, 1).finish()
+}
+
+/** @throws ProtobufError */
+function decodeBlockRequest(bytes: Uint8Array): BlockRequest {
+  const fields = new ProtobufFields(bytes)
+  return { from: readNumber(fields, 1), count: readNumber(fields, 2), maxBytes: readNumber(fields, 3) }
+}
+
+function encodeBlockFrame(frame: BlockFrame): Uint8Array {
+  if (frame.kind === 'end') return Uint8Array.of(KINDS.end)
+  if (frame.kind === 'standing') {
+    const body = new ProtobufWriter().varint(1, frame.base).varint(2, frame.height).finish()
+    const bytes = new Uint8Array(1 + body.length)
+    bytes[0] = KINDS.standing
+    bytes.set(body, 1)
+    return bytes
+  }
+  const { block, commit } = frame.block
+  const bytes = new Uint8Array(BLOCK_HEADER + block.length + commit.length)
+  bytes[0] = KINDS.block
+  new DataView(bytes.buffer).setUint32(1, block.length)
+  bytes.set(block, BLOCK_HEADER)
+  bytes.set(commit, BLOCK_HEADER + block.length)
+  return bytes
+}
+
+/**
+ * What {@link encodeBlockFrame} made; block and commit are views on the frame.
+ * @throws ProtobufError
+ */
+function decodeBlockFrame(bytes: Uint8Array): BlockFrame {
+  switch (bytes[0]) {
+    case KINDS.end:
+      return { kind: 'end' }
+    case KINDS.standing: {
+      const fields = new ProtobufFields(bytes.subarray(1))
+      return { kind: 'standing', base: readNumber(fields, 1), height: readNumber(fields, 2) }
+    }
+    case KINDS.block: {
+      if (bytes.length < BLOCK_HEADER) throw new ProtobufError('a block without its length')
+      const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1)
+      const end = BLOCK_HEADER + length
+      if (end > bytes.length) throw new ProtobufError('a block is cut off')
+      return { kind: 'block', block: { block: bytes.subarray(BLOCK_HEADER, end), commit: bytes.subarray(end) } }
+    }
+    default:
+      throw new ProtobufError(`a frame of kind ${bytes[0]}`)
+  }
+}
+
+function readNumber(fields: ProtobufFields, field: number): number {
+  const value = fields.integer(field)
+  if (value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER)) throw new ProtobufError(`field ${field} is out of range`)
+  return Number(value)
 }

@@ -3,29 +3,31 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
-import { BAN_MS, Bans } from './bans.ts'
-import { sendFrame } from './frameStream.ts'
-import { FrameError } from './frames.ts'
-import { differenceOf, encodeGreeting, type Greeting, type Hello } from './hello.ts'
+import { sendFrame } from './frames.ts'
+import { differenceOf, encodeGreeting, type Greeting, type Hello, provenValidator, readGreeting } from './hello.ts'
 import { createHost, type Host } from './host.ts'
-import type { KnownPeer } from './knownPeer.ts'
 import { LIMITS } from './limits.ts'
 import { meterOf } from './meteredMuxer.ts'
-import { formatPeerAddress, fromMultiaddr, type PeerAddress, toMultiaddr } from './peerAddress.ts'
-import { nodeIdOfPeer } from './peerId.ts'
+import { BAN_MS, Bans, isMalformed } from './misbehaviour.ts'
+import {
+  formatPeerAddress,
+  fromMultiaddr,
+  type KnownPeer,
+  nodeIdOfPeer,
+  type PeerAddress,
+  toMultiaddr,
+} from './peerAddress.ts'
 import { PROTOCOLS } from './protocols.ts'
-import { readGreeting } from './readGreeting.ts'
 import { createBudgets, type Session } from './session.ts'
-import { provenValidator } from './validatorProof.ts'
 
-/** Two nodes that dial each other do it within such a time. Whoever dials later, although it is connected, has lost its end. */
+/** Two nodes that dial each other do so within this time. A peer that dials later although it is connected has lost the connection. */
 const SIMULTANEOUS_MS = 15_000
-/** How long a node waits for the end of its own dial before it takes the connection of a peer that dials it. */
+/** How long a node waits for its own dial to a peer before it accepts the connection that this peer has dialled. */
 const OWN_DIAL_MS = 2_000
-/** Time for a last message to leave before a connection is closed. */
+/** Time for a last message to be sent before a connection is closed. */
 const FAREWELL_MS = 1_000
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   /** seed of the node key, and what it gives */
   readonly seed: Uint8Array
   readonly id: string
@@ -35,21 +37,21 @@ export interface ConnectionsOptions {
   readonly log: Logger
   readonly metrics: NetworkMetrics
   readonly now: () => number
-  /** what this node says of itself now */
+  /** what this node says about itself now */
   readonly hello: () => Hello
   readonly isPersistent: (id: string) => boolean
-  /** Why there is no place for a peer that connects; undefined: there is one. */
+  /** Why there is no place for a peer that connects; undefined: there is a place. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress'>) => string | undefined
   /** for a peer that is refused: others to try */
   readonly others: () => readonly KnownPeer[]
-  /** a peer of our chain: opens its streams; the connection is closed when it fails */
+  /** opens the streams to a new session's peer; the connection is closed when this fails */
   readonly onEstablished: (session: Session) => Promise<void>
   readonly onLeft: (session: Session) => void
-  /** peers that a node which has no place for us named */
+  /** peers named in the refusal of a node that has no place for this one */
   readonly onPeersNamed: (source: string, peers: readonly KnownPeer[]) => void
 }
 
-/** Why a dial did not lead to a peer. `permanent`: the address is not that of the node with this ID, or it is of another chain. */
+/** Why a dial failed. `isPermanent`: another node answers at this address, or the node is of another chain. */
 export class DialError extends Error {
   override readonly name = 'DialError'
   readonly isPermanent: boolean
@@ -61,18 +63,32 @@ export class DialError extends Error {
 }
 
 /**
- * The connections of this node and whom they lead to. A connection becomes a {@link Session} when both ends have said hello and
- * are of the same chain; there is one a peer.
+ * The connections of this node, and the sessions that they become. A connection becomes a {@link Session} by the greeting below; there is
+ * one session a peer. Sessions end by {@link disconnect} or {@link ban}; misbehaviour.ts says when.
+ *
+ * The greeting:
+ *
+ * 1. libp2p connects and proves the node key of each end. The gater has turned away banned peers and addresses with too many pending
+ *    connections. The dialling node checks that the node with the expected ID has answered.
+ * 2. The dialling node sends its hello. Until it has arrived, the dialled node takes few bytes and waits for `LIMITS.helloMs` only.
+ * 3. The dialled node compares the hellos: same chain, not this node itself, a valid proof if the peer claims to be a validator. If not,
+ *    it answers with its own hello all the same: then the other end logs the difference too.
+ * 4. If it is dialling the peer itself, it waits for that dial, so that both ends keep the same one of two connections.
+ * 5. It refuses a connection that it has no use or no place for, and names other peers to try. This comes after the comparison, which
+ *    tells validators and persistent peers from others.
+ * 6. It sends its hello, then establishes its session and opens its streams: the other end accepts streams only on a connection with a
+ *    session, which it makes from that hello.
+ * 7. The dialling node makes the same comparison and establishes its session.
  */
 export class Connections {
   readonly bans: Bans
   readonly #options: ConnectionsOptions
   readonly #sessions = new Map<string, Session>()
-  /** inbound connections that have not said hello, with what ends them */
+  /** inbound connections that have not said hello, each with the timer that ends it */
   readonly #pending = new Map<Connection, NodeJS.Timeout>()
-  /** resolves when a connection has become a session, or will not */
+  /** resolves at the end of the greeting: to the session, or to undefined */
   readonly #greeted = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
-  /** peers that are being dialled, each with what resolves when it is over */
+  /** peers that are being dialled, each with a promise of the end of the dial */
   readonly #dialling = new Map<string, Promise<void>>()
   readonly #ending = new WeakSet<Connection>()
   #host: Host | undefined
@@ -83,7 +99,7 @@ export class Connections {
     this.bans = new Bans(options.now)
   }
 
-  /** Nothing is heard before {@link listen}. */
+  /** Accepts no connection before {@link listen}. */
   static async create(options: ConnectionsOptions): Promise<Connections> {
     const connections = new Connections(options)
     const host = await createHost({ ...options, gater: connections.#gater() })
@@ -136,10 +152,11 @@ export class Connections {
    */
   async dial(id: string, address: PeerAddress): Promise<true | undefined> {
     if (this.isConnected(id)) return undefined
-    const isOver = Promise.withResolvers<void>()
-    this.#dialling.set(id, isOver.promise)
+    const ended = Promise.withResolvers<void>()
+    this.#dialling.set(id, ended.promise)
     let connection: Connection | undefined
     try {
+      // 1.
       connection = await this.#connect(address)
       const found = nodeIdOfPeer(connection.remotePeer)
       if (found !== id) {
@@ -161,16 +178,16 @@ export class Connections {
       )
     } finally {
       this.#dialling.delete(id)
-      isOver.resolve()
+      ended.resolve()
     }
   }
 
-  /** Ends a session; its peer may come back. */
+  /** Ends a session; its peer may connect again at once. */
   disconnect(session: Session, reason: string): void {
     this.#end(session.connection, reason)
   }
 
-  /** Ends a session and keeps its peer away. */
+  /** Ends a session and bans its peer for a while ({@link BAN_MS}), for what no honest node sends. */
   ban(session: Session, reason: string): void {
     this.#ban(session.connection, reason)
   }
@@ -189,7 +206,7 @@ export class Connections {
     this.#end(connection, reason)
   }
 
-  /** Closes a connection at once. Its streams, which end first, do not make up reasons of their own. */
+  /** Closes a connection at once. The reason is final: when its streams end because of this, their reasons no longer count. */
   #end(connection: Connection, reason: string): void {
     if (this.#ending.has(connection)) return
     this.#ending.add(connection)
@@ -221,7 +238,7 @@ export class Connections {
       },
       denyInboundEncryptedConnection: isUnwanted,
       denyOutboundEncryptedConnection: isUnwanted,
-      // Loopback and private addresses are as good as others.
+      // libp2p would refuse loopback and private addresses.
       denyDialMultiaddr: () => false,
     }
   }
@@ -235,7 +252,7 @@ export class Connections {
   }
 
   #closed(connection: Connection, error: Error | undefined): void {
-    this.#settle(connection, undefined)
+    this.#endGreeting(connection, undefined)
     const session = this.#find(connection)
     if (session === undefined) return
     const reason = error === undefined ? 'the peer has closed the connection' : error.message
@@ -244,13 +261,15 @@ export class Connections {
     this.#options.onLeft(session)
   }
 
-  #settle(connection: Connection, session: Session | undefined): void {
+  #endGreeting(connection: Connection, session: Session | undefined): void {
     clearTimeout(this.#pending.get(connection))
     this.#pending.delete(connection)
     this.#greeted.get(connection)?.resolve(session)
   }
 
+  /** The dialling node's part of the greeting. */
   async #sayHello(connection: Connection, id: string): Promise<void> {
+    // 2.
     const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
     const own = this.#options.hello()
     const [greeting] = await Promise.all([
@@ -258,42 +277,50 @@ export class Connections {
       sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), AbortSignal.timeout(LIMITS.helloMs)),
     ])
     void stream.close().catch(() => stream.abort(new Error('not closed in time')))
+    // 5. of the other end.
     if (greeting.kind === 'refusal') {
       this.#options.onPeersNamed(addressOf(connection).host, greeting.refusal.peers)
       throw new DialError(`${id} refused: ${greeting.refusal.reason}`, false)
     }
-    const session = this.#judge(connection, greeting.hello, own)
+    // 7.
+    const session = this.#compareHellos(connection, greeting.hello, own)
     if (typeof session === 'string') throw new DialError(`${id} is not a peer: ${session}`, true)
     await this.#establish(session)
   }
 
+  /** The dialled node's part of the greeting. */
   async #answerHello(stream: Stream, connection: Connection): Promise<void> {
     const id = nodeIdOfPeer(connection.remotePeer)!
     const address = formatPeerAddress(addressOf(connection))
     try {
+      // 2.
       const greeting = await readGreeting(stream)
       if (greeting.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
+      // 3.
       const own = this.#options.hello()
-      const session = this.#judge(connection, greeting.hello, own)
+      const session = this.#compareHellos(connection, greeting.hello, own)
       if (typeof session === 'string') {
         this.#options.log.warn({ peer: id, address, reason: session }, 'peer turned away')
-        await this.#farewell(stream, connection, { kind: 'hello', hello: own }, session)
+        await this.#sendAndClose(stream, connection, { kind: 'hello', hello: own }, session)
         return
       }
-      await this.#endOwnDial(id)
-      const reason = this.#isSuperfluous(session) ? 'it is connected already' : this.#options.refuse(session)
+      // 4.
+      await this.#waitForOwnDial(id)
+      // 5.
+      const reason = this.#isDuplicate(session) ? 'it is connected already' : this.#options.refuse(session)
       if (reason !== undefined) {
         this.#options.log.debug({ peer: id, address, reason }, 'peer refused')
         const refusal = { reason, peers: this.#options.others() }
-        await this.#farewell(stream, connection, { kind: 'refusal', refusal }, reason)
+        await this.#sendAndClose(stream, connection, { kind: 'refusal', refusal }, reason)
         return
       }
+      // 6.
       const signal = AbortSignal.timeout(LIMITS.helloMs)
       await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), signal)
       await this.#establish(session)
       await stream.close({ signal })
     } catch (error) {
-      if (error instanceof ProtobufError || error instanceof FrameError) {
+      if (isMalformed(error)) {
         this.#ban(connection, `malformed hello: ${error.message}`)
         return
       }
@@ -301,8 +328,8 @@ export class Connections {
     }
   }
 
-  /** Of two nodes that dial each other, the one whose connection will be kept waits for it. */
-  async #endOwnDial(id: string): Promise<void> {
+  /** When two nodes dial each other, the one whose connection is the one to keep waits until it stands. */
+  async #waitForOwnDial(id: string): Promise<void> {
     const dial = this.#dialling.get(id)
     if (dial === undefined || this.#options.id > id) return
     const timeout = Promise.withResolvers<void>()
@@ -312,28 +339,30 @@ export class Connections {
   }
 
   /**
-   * Whether the peer's other connection is the one to keep. Both ends decide the same: that of a former process or a lost one goes,
-   * and of two that were dialled at the same time the one that the node with the higher ID has dialled.
+   * Whether the peer has another connection, which is the one to keep. Both ends decide the same: a connection of a former process, or
+   * one that the peer has lost, is replaced; of two that were dialled at the same time the one that the node with the higher ID has
+   * dialled goes.
    */
-  #isSuperfluous(session: Session): boolean {
+  #isDuplicate(session: Session): boolean {
     const other = this.#sessions.get(session.id)
     if (other === undefined || other.connection.status !== 'open') return false
-    const isOther = other.isOutbound !== session.isOutbound && equalBytes(other.hello.instance, session.hello.instance)
-    if (!isOther || this.#options.now() - other.meter.openedMs > SIMULTANEOUS_MS) return false
+    const isSameProcess = equalBytes(other.hello.instance, session.hello.instance)
+    if (!isSameProcess || other.isOutbound === session.isOutbound) return false
+    if (this.#options.now() - other.meter.openedMs > SIMULTANEOUS_MS) return false
     return session.isOutbound !== this.#options.id < session.id
   }
 
-  /** Tells the other end why, then closes. */
-  async #farewell(stream: Stream, connection: Connection, greeting: Greeting, reason: string): Promise<void> {
+  /** Sends the other end the answer that says why, then closes. */
+  async #sendAndClose(stream: Stream, connection: Connection, greeting: Greeting, reason: string): Promise<void> {
     const signal = AbortSignal.timeout(FAREWELL_MS)
     await sendFrame(stream, encodeGreeting(greeting), signal)
     await stream.close({ signal })
-    // The other end closes when it has read the answer.
+    // The other end closes the connection when it has read the answer; this is for one that does not.
     setTimeout(() => connection.abort(new Error(reason)), FAREWELL_MS)
   }
 
-  /** The session that this connection becomes, or why it can not. */
-  #judge(connection: Connection, hello: Hello, own: Hello): Session | string {
+  /** Compares the hellos and checks the proof: the session that the connection may become, or why it may not. */
+  #compareHellos(connection: Connection, hello: Hello, own: Hello): Session | string {
     const difference = differenceOf(own, hello)
     if (difference !== undefined) return difference
     const { remotePeer } = connection
@@ -362,7 +391,7 @@ export class Connections {
   async #establish(session: Session): Promise<void> {
     const { connection, id } = session
     if (connection.status !== 'open') throw new DialError('the connection was closed', false)
-    if (this.#isSuperfluous(session)) throw new DialError('it is connected already', false)
+    if (this.#isDuplicate(session)) throw new DialError('it is connected already', false)
     const former = this.#sessions.get(id)
     this.#sessions.set(id, session)
     session.meter.isKnown = true
@@ -370,7 +399,7 @@ export class Connections {
       this.#options.onLeft(former)
       this.#end(former.connection, 'replaced by another connection')
     }
-    this.#settle(connection, session)
+    this.#endGreeting(connection, session)
     this.#options.log.info(
       {
         peer: id,

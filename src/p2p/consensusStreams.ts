@@ -3,20 +3,19 @@ import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { type MessageKind, peekMessage } from '../consensus/messages.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
-import { listenToFrames } from './frameStream.ts'
-import { encodeFrame, FrameError } from './frames.ts'
+import { encodeFrame, FrameError, listenToFrames } from './frames.ts'
 import { LIMITS } from './limits.ts'
 import { PROTOCOLS } from './protocols.ts'
 import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
 import type { Session } from './session.ts'
 
-/** Around the present height, votes and proposals are normal: late precommits of the one before, early votes of the next. */
+/** Messages of heights around the present one are normal: late precommits of the height before, early votes of the next ones. */
 const NEARBY = { below: 1, above: 3 } as const
 
-/** How long a peer waits when its messages are not handled as fast as they come. */
+/** How long a peer waits when the main thread does not handle its messages as fast as they come. */
 const UNHANDLED_MS = 10
 
-/** How much a stream of each kind takes. */
+/** The two kinds of streams: the longest frame, and how much waits for a slow peer. */
 const STREAMS = {
   consensus: { frameBytes: LIMITS.messageBytes, queueBytes: LIMITS.queuedMessages },
   parts: { frameBytes: LIMITS.partBytes, queueBytes: LIMITS.queuedParts },
@@ -24,14 +23,14 @@ const STREAMS = {
 
 type StreamKind = keyof typeof STREAMS
 
-export interface ConsensusStreamsOptions {
+interface ConsensusStreamsOptions {
   readonly connections: Connections
   readonly metrics: NetworkMetrics
   /** height of the newest block of this node */
   readonly height: () => number
-  /** how many messages of a session nobody has handled yet */
+  /** how many messages of a session the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
-  /** a peer that is not disconnected for being too loud */
+  /** a peer that is not disconnected when it sends too much */
   readonly isReserved: (session: Session) => boolean
   readonly now: () => number
   /** a message that is within its sender's budget; not decoded */
@@ -40,7 +39,7 @@ export interface ConsensusStreamsOptions {
 
 /**
  * The persistent streams that carry votes, proposals, statuses and parts. Each node opens two to each peer and writes to them;
- * what arrives on the peer's two is measured against the peer's budget before anybody looks at it.
+ * what arrives on the peer's two is measured against the peer's budget before it is decoded.
  */
 export class ConsensusStreams {
   readonly #options: ConsensusStreamsOptions
@@ -57,7 +56,7 @@ export class ConsensusStreams {
         PROTOCOLS[kind],
         async (stream, connection) => {
           const session = await this.#options.connections.sessionOf(connection)
-          // Nobody is heard before it can be answered.
+          // No message is handled before this node's own streams are open, so that it can be answered.
           await session?.joined.promise
           if (session === undefined || stream.status !== 'open') stream.abort(new Error('no hello on this connection'))
           else this.#listen(session, stream, kind)
@@ -79,7 +78,7 @@ export class ConsensusStreams {
     session.queues = { consensus, parts }
   }
 
-  /** Sends an encoded message; a peer that has gone is passed over. */
+  /** Sends an encoded message; sessions that have ended are skipped. */
   send(sessions: Iterable<Session>, body: Uint8Array, priority: Priority | 'part'): void {
     const frame = encodeFrame(body)
     for (const { queues } of sessions) {
@@ -130,7 +129,7 @@ export class ConsensusStreams {
     })
   }
 
-  /** Statuses say at which height a peer is, so they come from any. */
+  /** Whether to handle a message of this height. A status says at which height a peer is, so it may have any. */
   #isWanted(session: Session, kind: MessageKind, height: number): boolean {
     if (kind === 'status') return true
     const distance = height - (this.#options.height() + 1)

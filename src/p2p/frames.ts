@@ -1,3 +1,11 @@
+import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import { ReadingPause } from './readingPause.ts'
+
+/*
+ * Every stream of this node's protocols carries frames: a body behind its length. Here they are cut out of a stream and read under limits,
+ * and sent.
+ */
+
 /** Bytes before each frame: its length, big-endian. */
 const PREFIX = 4
 
@@ -6,7 +14,7 @@ export class FrameError extends Error {
   override readonly name = 'FrameError'
 }
 
-/** `body` behind its length, as it goes on a stream. */
+/** The bytes of a frame: the length of `body`, then `body`. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   const frame = new Uint8Array(PREFIX + body.length)
   new DataView(frame.buffer).setUint32(0, body.length)
@@ -15,8 +23,8 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
 }
 
 /**
- * Cuts a byte stream into frames. A frame's memory is taken when its length is known to be allowed, so a peer that announces much
- * and sends nothing costs one frame at most.
+ * Cuts a byte stream into frames. Memory for a frame is allocated when its length is known and allowed, so a peer that announces a long
+ * frame and sends nothing costs one frame at most.
  */
 export class FrameReader {
   readonly #maxBytes: number
@@ -24,7 +32,7 @@ export class FrameReader {
   #prefixLength = 0
   #body: Uint8Array | undefined
   #bodyLength = 0
-  /** what arrived but is not cut yet */
+  /** chunks that arrived and are not cut yet */
   #waiting: Uint8Array[] = []
 
   constructor(maxBytes: number) {
@@ -79,4 +87,124 @@ export class FrameReader {
     this.#bodyLength += used
     return used
   }
+}
+
+/** A peer that answered too late, too much, or not at all. */
+export class PeerTimeout extends Error {
+  override readonly name = 'PeerTimeout'
+}
+
+interface FrameListener {
+  /** Takes a frame and gives the milliseconds to wait before the next one: 0 for none. What it throws ends the stream. */
+  frame(body: Uint8Array): number
+  /** the stream has ended; no more frames come */
+  ended(error: Error | undefined): void
+}
+
+/**
+ * Reads a stream until it ends. While the listener wants to wait nothing is read, so that the sender has to wait too: at most a window
+ * of bytes is buffered.
+ */
+export function listenToFrames(stream: Stream, maxFrameBytes: number, listener: FrameListener): void {
+  const reader = new FrameReader(maxFrameBytes)
+  let hasEnded = false
+
+  const end = (error: Error | undefined): void => {
+    if (hasEnded) return
+    hasEnded = true
+    pause.stop()
+    listener.ended(error)
+  }
+  const read = (): void => {
+    try {
+      while (!hasEnded && !pause.isPaused) {
+        const body = reader.next()
+        if (body === undefined) return
+        const waitMs = listener.frame(body)
+        if (waitMs > 0) pause.pauseFor(waitMs)
+      }
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(String(error))
+      // Before the abort: the stream's own event would report an ordinary end.
+      end(failure)
+      stream.abort(failure)
+    }
+  }
+  const pause = new ReadingPause(stream, read)
+  stream.addEventListener('message', ({ data }: StreamMessageEvent) => {
+    reader.push(data.subarray())
+    read()
+  })
+  stream.addEventListener('end', () => end(undefined))
+  stream.addEventListener('close', ({ error }: StreamCloseEvent) => end(error))
+}
+
+export interface AnswerBounds {
+  readonly frameBytes: number
+  /** of all frames */
+  readonly totalBytes: number
+  /** between two frames */
+  readonly idleMs: number
+  /** for all of them */
+  readonly totalMs: number
+}
+
+/**
+ * Reads frames until `take` returns true: the answer is complete.
+ * @throws PeerTimeout, FrameError, or the stream's error
+ */
+export function readAnswer(stream: Stream, bounds: AnswerBounds, take: (body: Uint8Array) => boolean): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const late = (): void => fail(new PeerTimeout('no answer in time'))
+  const deadline = setTimeout(late, bounds.totalMs)
+  const idle = setTimeout(late, bounds.idleMs)
+  const clearTimers = (): void => {
+    clearTimeout(deadline)
+    clearTimeout(idle)
+  }
+  const fail = (error: Error): void => {
+    clearTimers()
+    reject(error)
+  }
+  let bytes = 0
+  let isDone = false
+  listenToFrames(stream, bounds.frameBytes, {
+    frame: (body) => {
+      if (isDone) return 0
+      bytes += body.length
+      if (bytes > bounds.totalBytes) throw new PeerTimeout(`an answer of more than ${bounds.totalBytes} bytes`)
+      idle.refresh()
+      if (!take(body)) return 0
+      isDone = true
+      clearTimers()
+      resolve()
+      return 0
+    },
+    ended: (error) => {
+      if (!isDone) fail(error ?? new PeerTimeout('the answer is cut off'))
+    },
+  })
+  return promise.finally(clearTimers)
+}
+
+/**
+ * Reads one frame, which is all that the other end may send.
+ * @throws PeerTimeout, FrameError, or the stream's error
+ */
+export async function readFrame(stream: Stream, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  let body: Uint8Array | undefined
+  const bounds = { frameBytes: maxBytes, totalBytes: maxBytes, idleMs: timeoutMs, totalMs: timeoutMs }
+  await readAnswer(stream, bounds, (frame) => {
+    body = frame
+    return true
+  })
+  return body!
+}
+
+/**
+ * Sends one frame and waits until the stream takes more.
+ * @throws the stream's error
+ */
+export async function sendFrame(stream: Stream, body: Uint8Array, signal?: AbortSignal): Promise<void> {
+  if (!stream.send(encodeFrame(body))) await stream.onDrain(signal === undefined ? {} : { signal })
 }

@@ -3,7 +3,7 @@ import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
-import { nodeIdOfPeer } from './peerId.ts'
+import { nodeIdOfPeer } from './peerAddress.ts'
 import type { Session } from './session.ts'
 import type { Verdict } from './transactionGossip.ts'
 
@@ -11,12 +11,12 @@ export const TOPICS = ['transactions', 'evidence'] as const
 
 export type Topic = (typeof TOPICS)[number]
 
-/** A topic's name on the wire; chains do not share any. */
+/** A topic's name on the wire; each chain has its own. */
 export function topicName(topic: Topic, genesisHash: Uint8Array): string {
   return `/coind/${bytesToHex(genesisHash).slice(2, 18)}/${topic}/1`
 }
 
-export interface GossipOptions {
+interface GossipOptions {
   readonly connections: Connections
   readonly genesisHash: Uint8Array
   readonly metrics: NetworkMetrics
@@ -24,12 +24,12 @@ export interface GossipOptions {
   readonly judge: Readonly<Record<Topic, (session: Session, data: Uint8Array) => Promise<Verdict>>>
 }
 
-/** The part of gossipsub's message that its budget is measured by. */
+/** The part of gossipsub's message that counts for a peer's budget. */
 interface GossipRpc {
   readonly messages?: readonly unknown[]
 }
 
-/** What its types hide: gossipsub's way in for all that peers send, its streams to them, and the messages that it knows. */
+/** What gossipsub's types hide: the function that takes all that peers send, its streams to them, and the messages it has seen. */
 interface GossipInternals {
   handleReceivedRpc(from: PeerId, rpc: GossipRpc): Promise<void>
   readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
@@ -39,10 +39,13 @@ interface GossipInternals {
   readonly seenCache: { readonly entries: Map<string, unknown> }
 }
 
-/** A session without a stream for gossip is given one when it is this old. */
+/** Age of a session without a gossip stream at which it is given one. */
 const REPAIR_MS = 3_000
 
-/** Gossip of what every node of the chain should get. What peers send is measured, judged, and only then passed on. */
+/**
+ * Gossip of transactions and evidence, which every node of the chain should get. What peers send is measured against their budget, judged,
+ * and only then passed on.
+ */
 export class Gossip {
   readonly #options: GossipOptions
 
@@ -50,7 +53,7 @@ export class Gossip {
     this.#options = options
   }
 
-  /** Before the host listens: nothing gets past the judges. */
+  /** Installs the judges; called before the host listens, so that nothing gets past them. */
   prepare(): void {
     const { connections, judge } = this.#options
     const { pubsub } = connections.host.services
@@ -69,13 +72,13 @@ export class Gossip {
     }
   }
 
-  /** Once the host listens. */
+  /** Called once the host listens. */
   subscribe(): void {
     const { connections, genesisHash } = this.#options
     for (const topic of TOPICS) connections.host.services.pubsub.subscribe(topicName(topic, genesisHash))
   }
 
-  /** Sends to the neighbours in the topic's mesh; nobody there is no error. */
+  /** Sends to the neighbours in the topic's mesh. That there are none is no error. */
   async publish(topic: Topic, data: Uint8Array): Promise<void> {
     const { connections, metrics, genesisHash } = this.#options
     const { recipients } = await connections.host.services.pubsub.publish(topicName(topic, genesisHash), data)
@@ -89,8 +92,8 @@ export class Gossip {
   }
 
   /**
-   * Opens streams that gossipsub believes to have: one that was opened on a connection as it was replaced stays in its books as
-   * open for ever.
+   * Opens streams that gossipsub wrongly counts as open: it keeps a stream for ever that it opened on a connection just as this was
+   * replaced by another.
    */
   repair(): void {
     const { connections, now } = this.#options
@@ -110,7 +113,7 @@ export class Gossip {
     const handle = receiver.handleReceivedRpc.bind(receiver)
     receiver.handleReceivedRpc = async (from, rpc) => {
       const session = this.#sessionOf(from)
-      // Subscriptions arrive before the hello is through; nothing else is of use then.
+      // Subscriptions may arrive before the end of the greeting; messages are dropped until then.
       if (session === undefined) return handle(from, { ...rpc, messages: [] })
       const nowMs = now()
       const count = Math.max(1, rpc.messages?.length ?? 0)
@@ -143,7 +146,10 @@ export class Gossip {
   }
 }
 
-/** Lets a message in again when another peer sends it. Otherwise one that is not listened to could keep it from us by being first. */
+/**
+ * Lets a message in again when another peer sends it. Otherwise a peer over its budget could keep messages from this node by sending them
+ * first.
+ */
 function forget({ msgIdFn, msgIdToStrFn, seenCache }: GossipInternals, message: Message): void {
   seenCache.entries.delete(msgIdToStrFn(msgIdFn(message)))
 }

@@ -1,9 +1,12 @@
-import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import type { Stream } from '@libp2p/interface'
+import { ed25519Address, signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import { bytesToHex, concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
-import { type KnownPeer, readKnownPeer, writeKnownPeer } from './knownPeer.ts'
-import type { ValidatorProof } from './validatorProof.ts'
+import { readFrame } from './frames.ts'
+import { LIMITS } from './limits.ts'
+import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 
-/** What a node says of itself when a connection opens. */
+/** What a node says about itself when a connection opens. `connections.ts` has the order of the greeting. */
 export interface Hello {
   readonly protocolVersion: number
   readonly genesisHash: Uint8Array
@@ -16,19 +19,19 @@ export interface Hello {
   readonly listenPort: number
   /** PUBLIC_RPC_URL; empty: none */
   readonly rpcAddress: string
-  /** lowest block that it serves */
+  /** lowest block that it can serve */
   readonly base: number
-  /** of its newest block */
+  /** height of its newest block */
   readonly height: number
   readonly validator: ValidatorProof | undefined
-  /** 16 random bytes, drawn at its start: a new process behind a known key */
+  /** 16 random bytes, drawn when the process starts: tell a restarted node from the former process */
   readonly instance: Uint8Array
 }
 
-/** The answer to a hello when there will be no conversation. */
-export interface Refusal {
+/** The answer to a hello from a node that has no place for the other one. */
+interface Refusal {
   readonly reason: string
-  /** others to try */
+  /** other peers to try */
   readonly peers: readonly KnownPeer[]
 }
 
@@ -38,8 +41,16 @@ export type Greeting =
 
 const MAX_TEXT = 256
 const INSTANCE_BYTES = 16
-/** printable, so that it can go into logs and JSON as it is */
+/** Printable characters only: such a text can go into logs and JSON as it is. */
 const TEXT = /^[^\p{C}]*$/u
+
+/**
+ * Reads the other end's greeting.
+ * @throws PeerTimeout, FrameError, ProtobufError, or what ended the stream
+ */
+export async function readGreeting(stream: Stream): Promise<Greeting> {
+  return decodeGreeting(await readFrame(stream, LIMITS.helloBytes, LIMITS.helloMs))
+}
 
 export function encodeGreeting(greeting: Greeting): Uint8Array {
   const writer = new ProtobufWriter()
@@ -56,8 +67,8 @@ export function decodeGreeting(bytes: Uint8Array): Greeting {
 }
 
 /**
- * Whether two nodes can be peers.
- * @returns why not, in words for the operator's log
+ * Compares what two nodes must have in common to be peers.
+ * @returns the difference, for the operator's log; undefined when there is none
  */
 export function differenceOf(own: Hello, other: Hello): string | undefined {
   if (own.protocolVersion !== other.protocolVersion) {
@@ -122,7 +133,7 @@ function readText(fields: ProtobufFields, field: number): string {
 function readBytes(fields: ProtobufFields, field: number, length: number): Uint8Array {
   const bytes = fields.bytes(field)
   if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
-  // The frame that it is a view on need not be kept for it.
+  // A copy: the session keeps it, and a view would keep the whole frame.
   return bytes.slice()
 }
 
@@ -130,4 +141,42 @@ function readNumber(fields: ProtobufFields, field: number, max = Number.MAX_SAFE
   const value = fields.integer(field)
   if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
   return Number(value)
+}
+
+/**
+ * Start of the bytes that the proof signs. Nothing else that a validator signs starts with them: sign bytes of votes and proposals are
+ * protobuf behind its length, and their second byte is 0x08.
+ */
+const DOMAIN = new TextEncoder().encode('coind/validator-proof/1')
+
+/** Proves that the holder of a node key also holds a validator's consensus key. */
+export interface ValidatorProof {
+  /** ed25519, 32 bytes: the consensus key */
+  readonly publicKey: Uint8Array
+  /** 64 bytes */
+  readonly signature: Uint8Array
+}
+
+/** What the consensus key signs: the node's public key (32 bytes), on the chain with this genesis (32 bytes). */
+function boundBytes(nodePublicKey: Uint8Array, genesisHash: Uint8Array): Uint8Array {
+  return concatBytes(DOMAIN, Uint8Array.of(nodePublicKey.length), nodePublicKey, genesisHash)
+}
+
+/** Called in the main thread, which has the validator's key; the network thread gets only the proof. */
+export function createValidatorProof(
+  key: Parameters<typeof signEd25519>[0] & { readonly publicKey: Uint8Array },
+  nodePublicKey: Uint8Array,
+  genesisHash: Uint8Array,
+): ValidatorProof {
+  return { publicKey: key.publicKey, signature: signEd25519(key, boundBytes(nodePublicKey, genesisHash)) }
+}
+
+/** The consensus address (20 bytes) of the validator that the proof names; undefined when the signature is wrong. */
+export function provenValidator(
+  proof: ValidatorProof,
+  nodePublicKey: Uint8Array,
+  genesisHash: Uint8Array,
+): Uint8Array | undefined {
+  const isValid = verifyEd25519(proof.publicKey, boundBytes(nodePublicKey, genesisHash), proof.signature)
+  return isValid ? ed25519Address(proof.publicKey) : undefined
 }

@@ -10,13 +10,13 @@ import { LIMITS } from './limits.ts'
 import { meteredYamux } from './meteredMuxer.ts'
 import { type PeerAddress, toMultiaddr } from './peerAddress.ts'
 
-export interface HostOptions {
+interface HostOptions {
   /** 32 bytes, the seed of the node key */
   readonly seed: Uint8Array
   readonly listen: PeerAddress
-  /** in all, pending ones included */
+  /** in all, including those that have not said hello yet */
   readonly maxConnections: number
-  /** the only ones that gossip is about */
+  /** the only topics of gossip */
   readonly topics: readonly string[]
   readonly gater: ConnectionGater
   /** milliseconds that never go back */
@@ -26,8 +26,8 @@ export interface HostOptions {
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
 /**
- * libp2p as this node uses it: TCP, noise, yamux, gossip. Nothing is dialled that we do not dial. Many nodes behind one address
- * are as good as others, so what libp2p counts by address is turned off or set high.
+ * libp2p as this node uses it: TCP, noise, yamux, gossip. It dials no peer by itself. Many honest nodes may be behind one address, so
+ * libp2p's limits by address are turned off or set high.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   return createLibp2p({
@@ -37,7 +37,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     addresses: { listen: [toListenAddress(options.listen)] },
     transports: [
       tcp({
-        // Streams may be silent for long; yamux pings keep a living connection from it.
+        // Streams may be silent for long; on a living connection yamux pings arrive.
         inboundSocketInactivityTimeout: LIMITS.silentMs,
         outboundSocketInactivityTimeout: LIMITS.silentMs,
       }),
@@ -57,7 +57,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       maxParallelDials: 16,
       reconnectRetries: 0,
     },
-    // It opens a stream for each ping, and a late answer would cost a validator its connection.
+    // Off: it opens a stream for each ping, and a late answer would cost a validator its connection.
     connectionMonitor: { enabled: false },
     services: {
       identify: identify({ maxInboundStreams: 2, maxOutboundStreams: 2, runOnConnectionOpen: true }),
@@ -77,7 +77,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         allowPublishToZeroTopicPeers: true,
         ignoreDuplicatePublishError: true,
         tagMeshPeers: false,
-        // For each message it would tell every neighbour not to send it: more messages than it saves.
+        // For smaller messages, telling every neighbour not to send them would cost more messages than it saves.
         idontwantMinDataSize: LIMITS.batchBytes / 4,
         seenTTL: 60_000,
         mcacheLength: 6,

@@ -1,5 +1,5 @@
-/** Tokens that come back every second, and how many can be saved up. */
-export interface Rate {
+/** A budget: tokens that come back every second, and how many can be saved up. {@link TokenBucket} keeps the account. */
+interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
@@ -35,9 +35,9 @@ export const LIMITS = {
   messages: { perSecond: 400, burst: 800 },
   /** bytes of a peer on the parts stream; more have to wait */
   parts: { perSecond: 8 * MIB, burst: 16 * MIB },
-  /** milliseconds that a peer has to wait for its budgets: one that is always over them is disconnected */
+  /** milliseconds that a peer has to wait for its budgets; a peer that is always above them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
-  /** votes, proposals and parts of other heights than the present one; more are dropped */
+  /** votes, proposals and parts of heights other than the present one; more are dropped */
   offHeightMessages: { perSecond: 50, burst: 200 },
   /** messages of a peer that the main thread has not handled yet; more have to wait */
   unhandled: 256,
@@ -50,9 +50,9 @@ export const LIMITS = {
   evidence: { perSecond: 2, burst: 20 },
   /** requests that a peer does not answer in time before it is disconnected */
   failures: { perSecond: 0.02, burst: 5 },
-  /** batches that tell known transactions again and are passed on, of all peers */
+  /** batches that repeat known transactions and are passed on, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
-  /** bytes on a connection before it has said hello */
+  /** bytes on a connection before its hello; more end it */
   bytesBeforeHello: 256 * KIB,
   /** bytes of a peer on all its streams; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
@@ -60,7 +60,7 @@ export const LIMITS = {
   streams: { perSecond: 60, burst: 300 },
   /** inbound connections a second from one address: a whole test network may share one */
   connectionsPerSecond: 64,
-  /** connections that have not shown who they are yet, of one address and in all */
+  /** connections that have not said hello yet, from one address and in all */
   pendingPerAddress: 64,
   pending: 256,
 
@@ -72,15 +72,15 @@ export const LIMITS = {
   /** bytes that a stream may send before the receiver must have taken some */
   streamWindow: MIB,
 
-  /** until a connection must have said hello */
+  /** time for a connection to say hello */
   helloMs: 10_000,
-  /** a peer that takes nothing of what waits for it for so long is disconnected */
+  /** a peer that takes none of the messages that wait for it for so long is disconnected */
   stalledMs: 15_000,
   /** a connection on which nothing arrives for so long, not even an answer to a ping, is dead */
   silentMs: 20_000,
   keepAliveMs: 5_000,
   requestMs: 10_000,
-  /** until a request is answered in full */
+  /** time for a request to be answered in full */
   answerMs: 20_000,
   dialMs: 8_000,
 } as const
@@ -99,10 +99,10 @@ export const REQUEST_LIMITS = {
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
-/** Answers of the blocks protocol that are made at the same time: in all, for peers without a reserved place, and for one peer. */
+/** Answers with blocks that are sent at the same time: in all, to peers without a reserved place, and to one peer. */
 export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
 
-/** How many peers the node wants and takes. Persistent peers and validators of the present set come on top. */
+/** How many peers the node wants and accepts. Persistent peers and validators of the present set come on top. */
 export interface PeerCounts {
   /** the node dials peers that it knows until so many are connected */
   readonly wanted: number
@@ -110,8 +110,48 @@ export interface PeerCounts {
   readonly outbound: number
 }
 
-/** The places of a node that has `maxPeers` of them. */
+/** Counts for a node with so many places for peers (MAX_PEERS). */
 export function peerCounts(maxPeers: number): PeerCounts {
   const outbound = Math.ceil((maxPeers * 3) / 8)
   return { wanted: Math.min(16, outbound), inbound: maxPeers - outbound, outbound }
+}
+
+/**
+ * A budget that fills up steadily: `burst` tokens at most, `perSecond` more each second. Clocks are the caller's, in milliseconds
+ * that never go back.
+ */
+export class TokenBucket {
+  readonly #rate: Rate
+  #tokens: number
+  #atMs: number
+
+  constructor(rate: Rate, nowMs: number) {
+    this.#rate = rate
+    this.#tokens = rate.burst
+    this.#atMs = nowMs
+  }
+
+  /** Takes `count` tokens when they are there. */
+  take(count: number, nowMs: number): boolean {
+    this.#fill(nowMs)
+    if (this.#tokens < count) return false
+    this.#tokens -= count
+    return true
+  }
+
+  /**
+   * Takes `count` tokens in any case and gives how many milliseconds the caller should wait before it takes more: 0 while the
+   * budget is not overdrawn.
+   */
+  draw(count: number, nowMs: number): number {
+    this.#fill(nowMs)
+    this.#tokens -= count
+    return this.#tokens >= 0 ? 0 : Math.ceil((-this.#tokens / this.#rate.perSecond) * 1000)
+  }
+
+  #fill(nowMs: number): void {
+    const { perSecond, burst } = this.#rate
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * perSecond)
+    this.#atMs = nowMs
+  }
 }

@@ -1,8 +1,7 @@
 import type { Connection, MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
 import { yamux } from '@libp2p/yamux'
-import { LIMITS } from './limits.ts'
+import { LIMITS, TokenBucket } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
 /** What went over a connection. */
 export interface ConnectionMeter {
@@ -11,7 +10,7 @@ export interface ConnectionMeter {
   sent: number
   /** when anything last arrived, answers to pings included */
   lastReceivedMs: number
-  /** who is at the other end is known: before that it may send little */
+  /** set when a session has been established: before that the other end may send little */
   isKnown: boolean
 }
 
@@ -19,7 +18,7 @@ const meters = new WeakMap<StreamMuxer, ConnectionMeter>()
 
 /** The meter of a connection whose muxer {@link meteredYamux} made. */
 export function meterOf(connection: Connection): ConnectionMeter {
-  // libp2p shows the muxer of a connection in tests only; there is no other way to tell whose bytes were counted.
+  // libp2p exposes the muxer of a connection for tests only, but there is no other way to find the meter of a connection.
   const { muxer } = connection as Connection & { readonly muxer?: StreamMuxer }
   const meter = muxer && meters.get(muxer)
   if (meter === undefined) throw new Error('the connection has no meter')
@@ -40,7 +39,7 @@ export function meteredYamux(now: () => number): () => StreamMuxerFactory {
     streamOptions: {
       maxStreamWindowSize: LIMITS.streamWindow,
       maxReadBufferLength: 2 * LIMITS.streamWindow,
-      // Streams of a halted chain are silent for as long as it takes; dead connections are found otherwise.
+      // Streams of a halted chain may be silent for any time; dead connections are found in another way (LIMITS.silentMs).
       inactivityTimeout: Number.MAX_SAFE_INTEGER,
     },
   })
@@ -81,13 +80,13 @@ function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number)
 
   const send = connection.send.bind(connection)
   connection.send = (data) => {
-    // Yamux says goodbye on closed connections too, and would throw where libp2p does not expect it.
+    // Yamux sends its last frame on closed connections too; the error would come where libp2p does not expect one.
     if (connection.status !== 'open') return false
     counted.sent += data.byteLength
     return send(data)
   }
 
-  // Streams of the time before anybody listens for them are few (maxEarlyStreams): they are counted when libp2p gets them.
+  // Streams that come before libp2p listens for them are few (maxEarlyStreams); they are counted when libp2p gets them.
   const dispatch = muxer.dispatchEvent.bind(muxer)
   muxer.dispatchEvent = (event) => {
     if (event.type === 'stream' && !streams.take(1, now())) {

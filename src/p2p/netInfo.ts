@@ -2,7 +2,7 @@ import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
 import type { Session } from './session.ts'
 
 /** A node as CometBFT's RPC shows it (p2p/node_info.go). */
-export interface NodeFacts {
+interface NodeFacts {
   readonly id: string
   /** host:port */
   readonly listenAddress: string
@@ -23,7 +23,7 @@ export interface PeerFacts {
   readonly connectedMs: number
   readonly receivedBytes: number
   readonly sentBytes: number
-  /** bytes that wait to be sent */
+  /** bytes waiting to be sent */
   readonly queuedBytes: number
   /** consensus address, 20 bytes, of the validator that it has proved to be */
   readonly validatorAddress: Uint8Array | undefined

@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
-import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import { AddressBook } from './addressBook.ts'
-import { blockHandler, fetchBlocks } from './blockExchange.ts'
-import type { BlockSource } from './blockSource.ts'
+import { type BlockSource, blockHandler, fetchBlocks } from './blockExchange.ts'
 import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
-import { FrameError } from './frames.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
-import type { Hello } from './hello.ts'
+import type { Hello, ValidatorProof } from './hello.ts'
 import { LIMITS, type PeerCounts } from './limits.ts'
+import { isMalformed } from './misbehaviour.ts'
 import { type NetInfo, peerFacts } from './netInfo.ts'
 import { nodeId } from './nodeKey.ts'
 import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
@@ -23,11 +21,11 @@ import { serveRequests } from './requests.ts'
 import type { Priority } from './sendQueue.ts'
 import type { Session } from './session.ts'
 import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
-import type { ValidatorProof } from './validatorProof.ts'
 
+/** How often gossip streams are checked, see {@link Gossip.repair}. */
 const REPAIR_MS = 2_000
 
-/** Addresses that a refused peer is told of. */
+/** Peers that a refusal names. */
 const PEERS_IN_REFUSAL = 10
 
 export interface NetworkOptions {
@@ -43,16 +41,16 @@ export interface NetworkOptions {
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
-  /** of this node's consensus key, whether it is a validator's or not yet */
+  /** made with this node's consensus key, whether it is a validator at present or not */
   readonly validator: ValidatorProof | undefined
   readonly persistentPeers: readonly PersistentPeer[]
   readonly counts: PeerCounts
-  /** file that the address book is kept in */
+  /** file of the address book */
   readonly addressBookPath: string
   readonly blocks: BlockSource
-  /** height of the newest block, which may be newer than what `blocks` gives */
+  /** height of the newest block, which may be newer than those in `blocks` */
   readonly height: () => number
-  /** how many messages of a session nobody has handled yet */
+  /** how many messages of a session the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
   readonly metrics: NetworkMetrics
   readonly log: Logger
@@ -60,19 +58,22 @@ export interface NetworkOptions {
   readonly now: () => number
 }
 
-/** What peers cause. Sessions are those of the network; nothing of a session comes before `joined` or after `left`. */
+/** What the network reports. Nothing of a session comes before its `joined` or after its `left`. */
 export interface NetworkEvents {
   joined(session: Session): void
   left(session: Session): void
   /** an encoded consensus message within its sender's budget, in memory of its own */
   message(session: Session, body: Uint8Array): void
-  /** protobuf of evidence, not looked at */
+  /** protobuf of evidence, not decoded yet */
   evidence(session: Session, bytes: Uint8Array): Promise<'accept' | 'ignore' | 'reject'>
-  /** encoded transactions that peers send */
+  /** encoded transactions from peers; resolves to what the pool did with them */
   transactions(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts>
 }
 
-/** The node's side of the peer-to-peer network. */
+/**
+ * The node's side of the peer-to-peer network. It joins the parts: connections and their greeting, the streams of consensus messages, gossip
+ * of transactions and evidence, requests for blocks and peers, and the manager that decides whom to dial and who gets a place.
+ */
 export class Network {
   readonly id: string
   readonly #options: NetworkOptions
@@ -137,10 +138,17 @@ export class Network {
   }
 
   /**
-   * Listens, and dials the peers it knows.
+   * Starts to listen and to dial, in this order:
+   *
+   * 1. Creates the host without listening, and all parts on top of it.
+   * 2. Installs what answers peers: gossip's judges, consensus streams, requests. A peer that connects finds all of it.
+   * 3. Listens.
+   * 4. Subscribes to gossip, which libp2p allows once the host runs.
+   * 5. Starts to dial known peers.
    * @throws Error when the port can not be listened on
    */
   static async start(options: NetworkOptions, events: NetworkEvents): Promise<Network> {
+    // 1.
     const id = nodeId(ed25519Key(options.seed).publicKey)
     const instance = new Uint8Array(randomBytes(16))
     const persistentIds = new Set(options.persistentPeers.map((peer) => peer.id))
@@ -163,11 +171,14 @@ export class Network {
       onPeersNamed: (source, peers) => network.#book.learn(peers, source),
     })
     const network = new Network(options, events, id, connections)
-    // Whoever connects finds everything in place.
+    // 2.
     await network.#serve()
+    // 3.
     await connections.listen()
+    // 4.
     network.#gossip.subscribe()
     network.#repairing = setInterval(() => network.#gossip.repair(), REPAIR_MS)
+    // 5.
     network.#peers.start()
     options.log.info({ nodeId: id, address: formatPeerAddress(connections.listenAddress) }, 'listening for peers')
     return network
@@ -183,12 +194,12 @@ export class Network {
     return this.#gossip.neighbours(topic)
   }
 
-  /** where peers can connect; the port is the one that was given by the system when none was asked for */
+  /** where peers can connect, with the port that the system chose when 0 was asked for */
   get listenAddress(): PeerAddress {
     return this.#connections.listenAddress
   }
 
-  /** Sends an encoded consensus message to those of the sessions that are still there. */
+  /** Sends an encoded consensus message to the sessions with these handles, except those that have ended. */
   send(handles: Iterable<number>, body: Uint8Array, priority: Priority | 'part'): void {
     const sessions: Session[] = []
     for (const handle of handles) {
@@ -205,14 +216,17 @@ export class Network {
     try {
       return await fetchBlocks(this.#options, session, request)
     } catch (error) {
-      if (error instanceof ProtobufError || error instanceof FrameError) {
+      if (isMalformed(error)) {
         this.#connections.ban(session, `malformed blocks: ${error.message}`)
       }
       throw error
     }
   }
 
-  /** A peer broke the rules, or (`unresponsive`) keeps others waiting. */
+  /**
+   * Consensus or block sync reports that a peer broke the rules: it is banned. An `unresponsive` one is disconnected when that happens
+   * too often. See misbehaviour.ts.
+   */
   punish(id: string, what: Misbehaviour, reason: string): void {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) return
@@ -222,14 +236,14 @@ export class Network {
     }
   }
 
-  /** @param data of `encodeBatch` */
+  /** @param data made by `encodeBatch` */
   async publishTransactions(data: Uint8Array): Promise<void> {
     if (this.#isClosing) return
     this.#transactions.published(data)
     await this.#gossip.publish('transactions', data)
   }
 
-  /** @param bytes protobuf of evidence that this node believes */
+  /** @param bytes protobuf of evidence that this node has verified */
   async publishEvidence(bytes: Uint8Array): Promise<void> {
     if (!this.#isClosing) await this.#gossip.publish('evidence', bytes)
   }
@@ -248,7 +262,7 @@ export class Network {
     }
   }
 
-  /** Closes all connections and saves what is known of peers. */
+  /** Closes all connections and saves the address book. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#repairing)
@@ -271,11 +285,11 @@ export class Network {
     )
     await serveRequests(
       context,
-      statusHandler(() => this.#standing()),
+      statusHandler(() => this.#blockRange()),
     )
   }
 
-  #standing(): { readonly base: number; readonly height: number } {
+  #blockRange(): { readonly base: number; readonly height: number } {
     const view = this.#options.blocks()
     const { base, height } = view
     void view.close()
@@ -293,7 +307,7 @@ export class Network {
       externalAddress: externalAddress ?? '',
       listenPort: this.listenAddress.port,
       rpcAddress: rpcAddress ?? '',
-      ...this.#standing(),
+      ...this.#blockRange(),
       validator,
       instance,
     }
@@ -309,7 +323,7 @@ export class Network {
   }
 
   #left(session: Session): void {
-    // Whoever waits for it to join finds its streams closed.
+    // A stream that waits for `joined` goes on and finds itself closed.
     session.joined.resolve()
     if (!this.#byHandle.delete(session.handle)) return
     this.#peers.left(session)

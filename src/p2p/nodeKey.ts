@@ -39,7 +39,7 @@ export function createNodeKey(path: string, seed: Uint8Array): NodeKey {
 }
 
 /** The file's text, as CometBFT writes it. */
-export function formatNodeKey(key: Ed25519Key): string {
+function formatNodeKey(key: Ed25519Key): string {
   return JSON.stringify({ priv_key: privateKeyToJSON(key) })
 }
 

@@ -1,5 +1,9 @@
 import { isIP, isIPv4 } from 'node:net'
+import type { PeerId } from '@libp2p/interface'
+import { peerIdFromString } from '@libp2p/peer-id'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import { ProtobufError, type ProtobufFields, type ProtobufWriter } from '../primitives/protobuf.ts'
+import { nodeId } from './nodeKey.ts'
 
 /** Where a peer can be dialled: host name or IP address, and port. */
 export interface PeerAddress {
@@ -23,7 +27,7 @@ export function formatPeerAddress({ host, port }: PeerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Without a peer ID: who answers is compared with who should. */
+/** Without a peer ID: the caller compares who answers with who should. */
 export function toMultiaddr({ host, port }: PeerAddress): Multiaddr {
   const kind = isIP(host) === 0 ? 'dns' : isIPv4(host) ? 'ip4' : 'ip6'
   return multiaddr(`/${kind}/${host}/tcp/${port}`)
@@ -33,12 +37,12 @@ export function toMultiaddr({ host, port }: PeerAddress): Multiaddr {
 export function fromMultiaddr(address: Multiaddr): PeerAddress | undefined {
   const [host, port] = address.getComponents()
   if (host?.value === undefined || port?.name !== 'tcp') return undefined
-  // An IPv4 client of a socket that listens on both.
+  // The form of an IPv4 address on a socket that listens on IPv4 and IPv6.
   return { host: host.value.replace(/^::ffff:(?=\d+\.)/i, ''), port: Number(port.value) }
 }
 
-/** From where an address can be reached. A host name may lead anywhere. */
-export type Reach = 'loopback' | 'private' | 'public'
+/** From where an address can be reached. A host name counts as public, as it may lead anywhere. */
+type Reach = 'loopback' | 'private' | 'public'
 
 export function reachOf(host: string): Reach {
   if (host === 'localhost' || host === '::1' || /^127\./.test(host)) return 'loopback'
@@ -48,11 +52,62 @@ export function reachOf(host: string): Reach {
   return /^(f[cd]|fe[89ab])[0-9a-f]{0,2}:/i.test(host) ? 'private' : 'public'
 }
 
-/** Whether it makes sense to dial `host` on the word of a peer at `source`: nobody may send us into our own network. */
+/** Whether to dial `host` because a peer at `source` names it: a peer from outside must not make us dial into our own network. */
 export function isPlausible(host: string, source: string): boolean {
   if (host === '0.0.0.0' || host === '::') return false
   const reach = reachOf(host)
   if (reach === 'public') return true
   const from = reachOf(source)
   return reach === 'loopback' ? from === 'loopback' : from !== 'public'
+}
+
+/**
+ * CometBFT's node ID of a libp2p peer.
+ * @returns undefined when its key is not ed25519
+ */
+export function nodeIdOfPeer(peer: PeerId): string | undefined {
+  return peer.type === 'Ed25519' ? nodeId(peer.publicKey.raw) : undefined
+}
+
+/**
+ * The node ID in a text that holds one or a libp2p peer ID (`12D3KooW…`).
+ * @throws TypeError for anything else
+ */
+export function parseNodeId(text: string): string {
+  if (/^[0-9a-f]{40}$/i.test(text)) return text.toLowerCase()
+  let id: string | undefined
+  try {
+    id = nodeIdOfPeer(peerIdFromString(text))
+  } catch (cause) {
+    throw new TypeError(`not a node ID: ${text.slice(0, 80)}`, { cause })
+  }
+  if (id === undefined) throw new TypeError(`the peer ID ${text} is not of an ed25519 key`)
+  return id
+}
+
+/** A peer as nodes name it to each other. */
+export interface KnownPeer {
+  readonly id: string
+  /** host:port */
+  readonly address: string
+  /** it has proved to the naming node that it is a validator: a hint whom to dial first */
+  readonly isValidator: boolean
+}
+
+const MAX_ADDRESS = 262
+
+export function writeKnownPeer(writer: ProtobufWriter, { id, address, isValidator }: KnownPeer): void {
+  writer
+    .string(1, id)
+    .string(2, address)
+    .varint(3, isValidator ? 1 : 0)
+}
+
+/** @throws ProtobufError */
+export function readKnownPeer(fields: ProtobufFields): KnownPeer {
+  const id = fields.string(1)
+  const address = fields.string(2)
+  if (!/^[0-9a-f]{40}$/.test(id)) throw new ProtobufError('not a node ID')
+  if (address.length > MAX_ADDRESS || parsePeerAddress(address) === undefined) throw new ProtobufError('not host:port')
+  return { id, address, isValidator: fields.integer(3) !== 0n }
 }

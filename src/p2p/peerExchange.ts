@@ -1,24 +1,24 @@
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
-import { type KnownPeer, readKnownPeer, writeKnownPeer } from './knownPeer.ts'
 import { LIMITS, REQUEST_LIMITS } from './limits.ts'
+import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
 
 /** Peers in one answer. */
 export const PEERS_PER_ANSWER = 64
 
-/** A request that holds nothing still has a byte: there are no empty frames. */
+/** An empty request still has a byte: a frame must not be empty. */
 const NO_REQUEST = Uint8Array.of(0)
 
-/** Tells of good peers: those that this node has reached, or is connected with. */
+/** Answers with good peers: those that this node has reached, or is connected to. */
 export function peersHandler(known: () => readonly KnownPeer[]): RequestHandler {
   return {
     protocol: 'peers',
     limits: REQUEST_LIMITS.peers,
     answer: async (session, _, respond) => {
       const peers = known().filter(({ id }) => id !== session.id)
-      // The number keeps an answer without peers from being empty.
+      // The first field keeps an answer without peers from being empty.
       const writer = new ProtobufWriter().varint(1, 1)
       await respond(writer.repeatedMessage(2, writeKnownPeer, peers.slice(0, PEERS_PER_ANSWER)).finish())
     },
@@ -40,7 +40,7 @@ export async function fetchPeers(
   return peers
 }
 
-/** Says where the node stands, for whoever wants no blocks. */
+/** Answers with the range of blocks that this node has. */
 export function statusHandler(standing: () => { readonly base: number; readonly height: number }): RequestHandler {
   return {
     protocol: 'status',

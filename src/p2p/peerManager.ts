@@ -1,24 +1,25 @@
 import { bytesKey } from '../primitives/bytes.ts'
+import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { AddressBook } from './addressBook.ts'
 import { type Connections, DialError } from './connections.ts'
-import type { KnownPeer } from './knownPeer.ts'
 import { LIMITS, type PeerCounts } from './limits.ts'
-import { formatPeerAddress, type PeerAddress, parsePeerAddress } from './peerAddress.ts'
+import { formatPeerAddress, type KnownPeer, type PeerAddress, parsePeerAddress } from './peerAddress.ts'
 import { fetchPeers } from './peerExchange.ts'
 import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
+/** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
 const BACK_OFF = {
-  // Those that consensus waits for are soon found when a line comes back.
+  // Peers that consensus needs are found again soon after a broken line is back.
   needed: { firstMs: 500, factor: 1.5, maxMs: 5_000 },
   other: { firstMs: 5_000, factor: 2, maxMs: 600_000 },
 } as const
-/** More validators than a chain has: for them there is always a place. */
+/** Places for validators, more than a chain has. */
 const MAX_VALIDATORS = 64
 /** A node that has too few peers asks more often. */
 const ASK_FOR_PEERS_MS = { few: 6_000, enough: 60_000 } as const
@@ -31,14 +32,14 @@ export interface PersistentPeer {
   readonly address: PeerAddress
 }
 
-export interface PeerManagerOptions {
+interface PeerManagerOptions {
   /** of this node */
   readonly id: string
   readonly connections: Connections
   readonly book: AddressBook
   readonly persistent: readonly PersistentPeer[]
   readonly counts: PeerCounts
-  /** consensus address of this node's key, whether it is a validator's at present or not */
+  /** consensus address of this node's key, whether it is a validator at present or not */
   readonly ownAddress: Uint8Array | undefined
   readonly metrics: NetworkMetrics
   readonly log: Logger
@@ -50,7 +51,7 @@ interface Attempt {
   readonly nextMs: number
 }
 
-/** Decides whom to dial, who gets a place, and who has gone silent. */
+/** Decides which peers to dial, which get a place, and which are disconnected because they are silent or take no messages. */
 export class PeerManager {
   readonly #options: PeerManagerOptions
   readonly #persistentIds: ReadonlySet<string>
@@ -73,26 +74,26 @@ export class PeerManager {
     this.#tick()
   }
 
-  /** Saves the address book. Dials that are under way end with the connections. */
+  /** Saves the address book. Dials under way end when the connections are closed. */
   close(): void {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#options.book.save()
   }
 
-  /** Consensus addresses of the present validators: they have a place reserved, as persistent peers do, and connect with each other. */
+  /** Consensus addresses of the present validators: they have places reserved, as persistent peers do, and connect with each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
     this.#validators = new Set(addresses.map(bytesKey))
     for (const session of this.#sessions()) this.#announce(session)
   }
 
-  /** Why there is no place for a peer that connects; undefined: there is one. */
+  /** Why there is no place for a peer that connects; undefined: there is a place. */
   refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
     if (this.#persistentIds.has(id)) return undefined
-    // Its own former session, whose end nobody has noticed yet, makes room for it.
+    // Its own former session, whose end may not have been noticed yet, does not count.
     const inbound = this.#sessions().filter((session) => !session.isOutbound && session.id !== id)
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
-      // A validator that runs many nodes has one place for each key, and the others compete with everybody.
+      // One place is reserved for a validator's key: further nodes with a proof of the same key compete with other peers.
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
       if (!isTaken && inbound.filter((session) => this.isReserved(session)).length < MAX_VALIDATORS) return undefined
     }
@@ -100,7 +101,7 @@ export class PeerManager {
     return taken < this.#options.counts.inbound ? undefined : 'it has no free place'
   }
 
-  /** Whether it has a place in any case: a persistent peer or a validator of the present set. */
+  /** Whether the peer has a place reserved: a persistent peer or a validator of the present set. */
   isReserved(session: Session): boolean {
     return session.isPersistent || this.#isValidator(session.validatorAddress)
   }
@@ -110,7 +111,7 @@ export class PeerManager {
     this.#attempts.delete(session.id)
     this.#announce(session)
     metrics.knownAddresses.set(book.size)
-    // It may know others.
+    // Ask it for peers at the next tick.
     if (session.isOutbound) this.#askedMs = Number.NEGATIVE_INFINITY
     this.#count()
   }
@@ -119,7 +120,7 @@ export class PeerManager {
     this.#count()
   }
 
-  /** Peers to tell others of. */
+  /** Up to `count` good peers to name to others: connected ones, then those that this node has reached. */
   known(count: number): readonly KnownPeer[] {
     const known = new Map<string, KnownPeer>()
     for (const session of this.#sessions()) {
@@ -204,7 +205,7 @@ export class PeerManager {
     return attempt.nextMs <= nowMs
   }
 
-  /** Two nodes that learn of each other should not both dial: the one with the higher ID waits for the other. */
+  /** Two nodes that learn of each other should not both dial: the one with the higher ID gives the other time to dial first. */
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
@@ -225,7 +226,7 @@ export class PeerManager {
         const session = connections.sessions.get(id)
         const isProven = this.#isValidator(session?.validatorAddress)
         book.reached({ id, address: formatPeerAddress(address), isValidator: isProven }, Date.now())
-        // Places are given to validators, not to those that others call so.
+        // It was dialled above the wanted number because another peer named it as a validator; it has not proved that.
         if (
           isValidator &&
           !isProven &&
@@ -245,23 +246,23 @@ export class PeerManager {
           id,
           isPersistent || (isValidator && this.#isValidator(this.#options.ownAddress)),
         )
-        // The operator named these peers and should hear of it, but not every few seconds.
-        const isLoud = isPersistent && (error.isPermanent || failures === 3 || failures % 60 === 0)
+        // The operator configured this peer and should hear of the failure, but not every few seconds.
+        const isWarned = isPersistent && (error.isPermanent || failures === 3 || failures % 60 === 0)
         const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
-        if (isLoud) log.warn(fields, 'peer cannot be reached')
+        if (isWarned) log.warn(fields, 'peer cannot be reached')
         else log.debug(fields, 'peer cannot be reached')
       })
       .finally(() => this.#dialling.delete(id))
   }
 
-  /** Sets when the peer is tried again; with jitter, so that nodes that lost one another do not all return at once. */
+  /** Sets when the peer is dialled again, with jitter, so that nodes that lost one another do not all return at once. */
   #postpone(id: string, isNeeded: boolean): number {
     const { firstMs, factor, maxMs } = isNeeded ? BACK_OFF.needed : BACK_OFF.other
     const failures = (this.#attempts.get(id)?.failures ?? 0) + 1
     const yieldMs = this.#options.id > id ? YIELD_MS : 0
     const waitMs = yieldMs + Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
     this.#attempts.set(id, { failures, nextMs: this.#options.now() + waitMs })
-    // Strangers whose addresses have gone need not be remembered for ever.
+    // Peers that have left the address book need not be remembered for ever.
     for (const oldest of this.#attempts.keys()) {
       if (this.#attempts.size <= MAX_ATTEMPTS) break
       if (!this.#persistentIds.has(oldest)) this.#attempts.delete(oldest)
@@ -280,8 +281,8 @@ export class PeerManager {
     fetchPeers({ metrics }, session)
       .then((peers) => book.learn(peers, session.remote.host))
       .catch((error: unknown) => {
-        log.debug({ peer: session.id, reason: String(error) }, 'peer does not tell of others')
-        if (error instanceof Error && error.name === 'ProtobufError' && connections.sessions.has(session.id)) {
+        log.debug({ peer: session.id, reason: String(error) }, 'peer does not answer with other peers')
+        if (error instanceof ProtobufError && connections.sessions.has(session.id)) {
           connections.ban(session, `malformed answer: ${error.message}`)
         }
       })

@@ -1,6 +1,6 @@
 /** Names of the stream protocols. A change that an older node would misread gets a new number. */
 export const PROTOCOLS = {
-  /** the first thing on a connection: who are you, and of which chain? */
+  /** the greeting of a connection: who is at each end, and of which chain (connections.ts) */
   hello: '/coind/hello/1',
   /** votes, proposals and statuses; each side opens one and only writes to it */
   consensus: '/coind/consensus/1',
@@ -13,5 +13,5 @@ export const PROTOCOLS = {
 
 export type ProtocolName = keyof typeof PROTOCOLS
 
-/** What the hello says: nodes with different numbers do not talk. */
+/** Version in the hello: nodes with different versions refuse each other. */
 export const PROTOCOL_VERSION = 1

@@ -3,8 +3,8 @@ import type { MessageStream } from '@libp2p/interface'
 /**
  * Stops the reading of a stream for a while, so that its other end has to wait.
  *
- * libp2p hands out what it has kept before it is done with resuming: one who stops the reading again at that moment would be
- * told so while the other end is let go on, until the kept bytes overflow. This stops it after.
+ * While libp2p resumes a stream it first hands out the bytes that it has kept. A pause at that moment would be undone when the resuming
+ * ends: the other end would go on, and the kept bytes would overflow. So such a pause is applied after the resuming.
  */
 export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>
@@ -44,7 +44,7 @@ export class ReadingPause {
   }
 }
 
-/** libp2p throws when a stream cannot be read any more, which its end says too. */
+/** libp2p throws for a stream that cannot be read any more. That needs no handling: the end of the stream is an event. */
 function whileReadable(change: () => void): void {
   try {
     change()

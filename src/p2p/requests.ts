@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '@libp2p/interface'
-import { ProtobufError } from '../primitives/protobuf.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
 import type { Connections } from './connections.ts'
-import { type AnswerBounds, PeerTimeout, readAnswer, sendFrame } from './frameStream.ts'
-import { FrameError } from './frames.ts'
-import { LIMITS, type RequestLimits } from './limits.ts'
+import { type AnswerBounds, PeerTimeout, readAnswer, readFrame, sendFrame } from './frames.ts'
+import { LIMITS, type RequestLimits, TokenBucket } from './limits.ts'
+import { isMalformed } from './misbehaviour.ts'
 import { PROTOCOLS, type ProtocolName } from './protocols.ts'
 import type { Session } from './session.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
-/** Answers to one request; each body becomes a frame. Waits where the peer is slow. */
+/** Sends a frame of the answer; resolves when the peer takes more. */
 export type Respond = (body: Uint8Array) => Promise<void>
 
 export interface RequestHandler {
@@ -42,7 +40,7 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
   const respondOn = (stream: Stream): Respond => {
     const startMs = now()
     return async (body) => {
-      // A peer that takes a little now and then would hold what the answer is made of for ever.
+      // A peer that reads only a little now and then would keep the answer's memory for ever.
       if (now() - startMs > LIMITS.answerMs) throw new PeerTimeout('the answer is not taken in time')
       metrics.sentBytesTotal.inc({ protocol }, body.length)
       await sendFrame(stream, body, AbortSignal.timeout(LIMITS.requestMs))
@@ -55,14 +53,14 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
       try {
         if (session === undefined) throw new Error('no hello on this connection')
         const waitMs = budgetOf(session).draw(1, now())
-        // Nobody waits longer for an answer.
+        // The peer itself waits no longer for an answer.
         if (waitMs > LIMITS.requestMs) {
           metrics.droppedTotal.inc({ reason: `too many ${protocol} requests` })
           throw new Error('too many requests')
         }
-        // A node that syncs fast is not at fault. It can not have more requests wait here than it may have under way.
+        // A node that syncs fast does nothing wrong: its requests wait. There are never more of them than it may have in flight.
         if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
-        const request = await readOne(stream, LIMITS.requestBytes)
+        const request = await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs)
         metrics.receivedMessagesTotal.inc({ protocol })
         metrics.receivedBytesTotal.inc({ protocol }, request.length)
         await handler.answer(session, request, respondOn(stream))
@@ -70,8 +68,8 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error))
         stream.abort(failure)
-        const isMalformed = error instanceof ProtobufError || error instanceof FrameError
-        if (session !== undefined && isMalformed) connections.ban(session, `malformed request: ${failure.message}`)
+        if (session !== undefined && isMalformed(error))
+          connections.ban(session, `malformed request: ${failure.message}`)
       }
     },
     { maxInboundStreams: limits.inFlight, maxOutboundStreams: 16 },
@@ -79,7 +77,7 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
 }
 
 /**
- * Asks a peer. `take` gets the frames of the answer and says when it is complete.
+ * Sends a request to a peer and reads the answer: `take` gets its frames and returns true when it is complete.
  * @throws PeerTimeout, FrameError, ProtobufError, or what ended the stream
  */
 export async function request(
@@ -104,14 +102,4 @@ export async function request(
     stream.abort(error instanceof Error ? error : new Error(String(error)))
     throw error
   }
-}
-
-async function readOne(stream: Stream, maxBytes: number): Promise<Uint8Array> {
-  let body: Uint8Array | undefined
-  const bounds = { frameBytes: maxBytes, totalBytes: maxBytes, idleMs: LIMITS.requestMs, totalMs: LIMITS.requestMs }
-  await readAnswer(stream, bounds, (frame) => {
-    body = frame
-    return true
-  })
-  return body!
 }

@@ -1,23 +1,23 @@
 import type { Stream } from '@libp2p/interface'
 
-/** Lower numbers go first and are dropped last. */
+/** Lower numbers are sent first and dropped last. */
 export const PRIORITIES = { proposal: 0, ownVote: 1, relayedVote: 2, status: 3 } as const
 
 export type Priority = (typeof PRIORITIES)[keyof typeof PRIORITIES]
 
 const LEVELS = 4
-/** Frames that go to the stream at once: more would only wait there, where they cannot be overtaken or dropped. */
+/** Bytes that go to the stream at once: more would only wait there, where nothing can overtake or drop them. */
 const BATCH_BYTES = 64 << 10
 
-export interface SendQueueEvents {
+interface SendQueueEvents {
   /** a message was dropped because the peer is slow */
   dropped(priority: Priority): void
   sent(bytes: number): void
 }
 
 /**
- * What one peer has yet to be sent on one stream. Messages of a turn of the event loop leave together. When the peer is slow the
- * least important, oldest messages are dropped; only the newest status is worth sending.
+ * The messages that wait for one peer on one stream. Those of one turn of the event loop are sent together. When the peer is slow the
+ * least important, oldest messages are dropped; of statuses only the newest is kept.
  */
 export class SendQueue {
   readonly #stream: Stream

@@ -1,20 +1,19 @@
 import type { Connection } from '@libp2p/interface'
 import type { Hello } from './hello.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS, TokenBucket } from './limits.ts'
 import type { ConnectionMeter } from './meteredMuxer.ts'
 import type { PeerAddress } from './peerAddress.ts'
 import type { SendQueue } from './sendQueue.ts'
-import { TokenBucket } from './tokenBucket.ts'
 
-/** A connected peer that is of our chain. */
+/** A connected peer of this chain, after the greeting (connections.ts). */
 export interface Session {
   /** node ID */
   readonly id: string
-  /** short name of this session between threads */
+  /** number of this session in messages between threads */
   readonly handle: number
   readonly connection: Connection
   readonly isOutbound: boolean
-  /** the connection's other end */
+  /** address of the connection's other end */
   readonly remote: PeerAddress
   readonly hello: Hello
   /** consensus address of the validator that it has proved to be */
@@ -28,8 +27,8 @@ export interface Session {
   queues: { readonly consensus: SendQueue; readonly parts: SendQueue } | undefined
 }
 
-/** What the peer may still send. */
-export interface SessionBudgets {
+/** Budgets of what the peer may still send; {@link LIMITS} has their rates and misbehaviour.ts what happens above them. */
+interface SessionBudgets {
   readonly messages: TokenBucket
   readonly parts: TokenBucket
   readonly offHeightMessages: TokenBucket

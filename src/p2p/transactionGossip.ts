@@ -2,15 +2,12 @@ import { entryHash } from '../chain/entries.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
-import { LIMITS } from './limits.ts'
-import { SeenHashes } from './seenHashes.ts'
+import { LIMITS, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
-import { TokenBucket } from './tokenBucket.ts'
-import { BatchError, batchLength, decodeBatch } from './transactionBatch.ts'
 
 /**
- * What becomes of a gossiped message. `unread`: nobody looked at it, for reasons that lie with its sender or this node, so that
- * the same from somebody else counts as new. `ban`: no honest node sends it.
+ * What happens to a gossiped message. `accept` passes it on; `ignore` does not; `unread`: neither, and it was not looked at because its
+ * sender or this node has too much to do, so that the same message from another peer counts as new; `ban`: no honest node sends it.
  */
 export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
@@ -20,22 +17,26 @@ export interface HashedTransaction {
   readonly hash: Hash
 }
 
-/** What the pool made of gossiped transactions. */
+/** What the pool did with gossiped transactions. */
 export interface AdmissionCounts {
   readonly admitted: number
-  /** for reasons that may differ between honest nodes: nonce or sequence, funds, fee, a full pool, known already */
+  /** refused for reasons that may differ between honest nodes: nonce or sequence, funds, fee, a full pool, known already */
   readonly refused: number
-  /** malformed, of another chain, or with a wrong signature: those that were given */
+  /** those that are malformed, of another chain, or with a wrong signature */
   readonly invalid: readonly HashedTransaction[]
 }
 
+/** A batch begins with its kind (1) and number (4). */
+const HEADER = 5
+/** Before each transaction of a batch: its length, big-endian. */
+export const BATCH_PREFIX_BYTES = 4
 /** Bytes of a batch beside its transaction. */
 const BATCH_OVERHEAD = batchLength([new Uint8Array(0)])
 
 const SEEN = { maxSize: 200_000, lifetimeMs: 60_000 }
 const INVALID = { maxSize: 20_000, lifetimeMs: 600_000 }
 
-export interface TransactionGossipOptions {
+interface TransactionGossipOptions {
   readonly metrics: NetworkMetrics
   readonly now: () => number
   /** recovers senders and offers the transactions to the pool */
@@ -43,15 +44,21 @@ export interface TransactionGossipOptions {
 }
 
 /**
- * Judges batches of transactions that peers send: cheap checks here, the rest where there is time for it. Whoever passes on a batch
- * answers for all of it, so none is accepted before each of its transactions has been found valid, in this batch or in another.
+ * Judges batches of transactions that peers send, in this order, so that cheap checks save expensive ones:
+ *
+ * 1. The batch decodes and keeps the limits of its size; else its sender is banned.
+ * 2. The sender is within its budget of refused transactions; else the batch is not looked at.
+ * 3. It holds no transaction that is known to be invalid. Other nodes would ban this one for passing it on.
+ * 4. It holds new transactions, or is a repetition that peers which came later may need.
+ * 5. View threads recover the senders of new transactions and the pool takes or refuses them; an invalid one bans the sender.
+ * 6. It is passed on when the pool took any and all others are known to be valid, in this batch or in another that is being judged.
  */
 export class TransactionGossip {
   readonly #options: TransactionGossipOptions
-  /** valid ones, in the pool or refused by it */
+  /** valid transactions, in the pool or refused by it */
   readonly #seen: SeenHashes
   readonly #invalid: SeenHashes
-  /** those that are being judged, each with the end of it */
+  /** transactions that are being judged, each with a promise of the end of it */
   readonly #judging = new Map<string, Promise<void>>()
   readonly #repeated: TokenBucket
   #queuedBytes = 0
@@ -63,13 +70,14 @@ export class TransactionGossip {
     this.#repeated = new TokenBucket(LIMITS.repeatedBatches, options.now())
   }
 
-  /** Marks what this node publishes itself, so that nobody's repetition of it comes back to the pool. */
+  /** Marks what this node publishes itself, so that a peer's repetition of it does not come back to the pool. */
   published(data: Uint8Array): void {
     const nowMs = this.#options.now()
     for (const transaction of decodeBatch(data).transactions) this.#seen.add(bytesKey(entryHash(transaction)), nowMs)
   }
 
   async judge(session: Session, data: Uint8Array): Promise<Verdict> {
+    // 1.
     let batch: ReturnType<typeof decodeBatch>
     try {
       batch = decodeBatch(data)
@@ -79,24 +87,29 @@ export class TransactionGossip {
     }
     const maxBytes = batch.transactions.length > 1 ? LIMITS.batchBytes : LIMITS.transactionBytes + BATCH_OVERHEAD
     if (data.length > maxBytes) return { ban: `a batch of ${data.length} bytes` }
+    // 2.
     const nowMs = this.#options.now()
     if (!session.budgets.refusedTransactions.take(0, nowMs)) return this.#drop('refused transactions', 'unread')
+    // 3.
     const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: entryHash(raw) })))
     const invalid = this.#countInvalid(batched.keys())
     if (invalid > 0) {
-      // Whoever made it has been banned; this may be somebody who was made to pass it on.
+      // Its author has been banned; this peer may have passed it on before it knew.
       session.budgets.refusedTransactions.draw(invalid, nowMs)
       return this.#drop('invalid transactions', 'ignore')
     }
+    // 4.
     const fresh = new Map([...batched].filter(([key]) => !this.#seen.has(key) && !this.#judging.has(key)))
     const others = [...batched.keys()].flatMap((key) => this.#judging.get(key) ?? [])
     if (fresh.size === 0) {
       return batch.isRepeated && others.length === 0 && this.#repeated.take(1, nowMs) ? 'accept' : 'ignore'
     }
+    // 5.
     if (this.#queuedBytes + data.length > LIMITS.queuedTransactions) return this.#drop('transactions wait', 'unread')
     const counts = await this.#admit(fresh, data.length)
     if (counts.invalid.length > 0) return { ban: 'a transaction with a wrong signature' }
     session.budgets.refusedTransactions.draw(refusedCost(counts.refused, batched), this.#options.now())
+    // 6.
     await Promise.all(others)
     return counts.admitted > 0 && this.#areSeen(batched.keys()) ? 'accept' : 'ignore'
   }
@@ -107,7 +120,7 @@ export class TransactionGossip {
     return count
   }
 
-  /** Those that were judged in another batch may have turned out invalid, or nobody got to judge them. */
+  /** Whether all are known to be valid: one that was judged in another batch may have turned out invalid, or was dropped there. */
   #areSeen(keys: Iterable<string>): boolean {
     for (const key of keys) if (!this.#seen.has(key)) return false
     return true
@@ -118,7 +131,7 @@ export class TransactionGossip {
     return verdict
   }
 
-  /** Offers the transactions to the pool and remembers what they are; nothing of them when that fails. */
+  /** Offers the transactions to the pool and remembers which are valid; when the call fails, none is remembered. */
   async #admit(fresh: ReadonlyMap<string, HashedTransaction>, length: number): Promise<AdmissionCounts> {
     const { metrics, admit, now } = this.#options
     const judged = Promise.withResolvers<void>()
@@ -140,8 +153,8 @@ export class TransactionGossip {
 }
 
 /**
- * What the refused ones of a batch cost its sender: one each, and one for each KiB of theirs, taken from the average. A native
- * transaction may have a hundred signatures, which were verified before it was refused; they take room.
+ * What refused transactions of a batch cost its sender: one for each, and one for each KiB of them (the batch's average size counts). A
+ * native transaction may have a hundred signatures that were verified before it was refused; its size grows with them.
  */
 function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransaction>): number {
   if (refused === 0) return 0
@@ -152,4 +165,84 @@ function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransacti
 
 function withKey(transaction: HashedTransaction): readonly [string, HashedTransaction] {
   return [bytesKey(transaction.hash), transaction]
+}
+
+/** Encoded transactions that travel as one gossip message. */
+interface TransactionBatch {
+  /** sent before, and still waiting for a block: nodes that know them pass them on to nodes that connected since */
+  readonly isRepeated: boolean
+  /** uint32; gossip takes messages with the same bytes for one, so this number tells repeated batches apart */
+  readonly number: number
+  readonly transactions: readonly Uint8Array[]
+}
+
+export class BatchError extends Error {
+  override readonly name = 'BatchError'
+}
+
+/** Bytes of a batch of these transactions. */
+export function batchLength(transactions: readonly Uint8Array[]): number {
+  return transactions.reduce((sum, { length }) => sum + BATCH_PREFIX_BYTES + length, HEADER)
+}
+
+export function encodeBatch({ isRepeated, number, transactions }: TransactionBatch): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(batchLength(transactions))
+  const view = new DataView(bytes.buffer)
+  bytes[0] = isRepeated ? 1 : 0
+  view.setUint32(1, number)
+  let at = HEADER
+  for (const transaction of transactions) {
+    view.setUint32(at, transaction.length)
+    bytes.set(transaction, at + BATCH_PREFIX_BYTES)
+    at += BATCH_PREFIX_BYTES + transaction.length
+  }
+  return bytes
+}
+
+/**
+ * The transactions are views on `bytes`.
+ * @throws BatchError
+ */
+export function decodeBatch(bytes: Uint8Array): TransactionBatch {
+  if (bytes.length < HEADER || bytes[0]! > 1) throw new BatchError('not a batch of transactions')
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const transactions: Uint8Array[] = []
+  for (let at = HEADER; at < bytes.length; ) {
+    if (at + BATCH_PREFIX_BYTES > bytes.length) throw new BatchError('a batch of transactions is cut off')
+    const end = at + BATCH_PREFIX_BYTES + view.getUint32(at)
+    if (end === at + BATCH_PREFIX_BYTES || end > bytes.length) throw new BatchError('a transaction has a wrong length')
+    transactions.push(bytes.subarray(at + BATCH_PREFIX_BYTES, end))
+    at = end
+  }
+  const { length } = transactions
+  if (length === 0 || length > LIMITS.transactionsPerBatch) throw new BatchError(`a batch of ${length} transactions`)
+  return { isRepeated: bytes[0] === 1, number: view.getUint32(1), transactions }
+}
+
+/** A bounded set of recent hashes, in two generations: when the newer one is full or old, the older one is forgotten. */
+export class SeenHashes {
+  readonly #maxSize: number
+  readonly #lifetimeMs: number
+  #newer = new Set<string>()
+  #older = new Set<string>()
+  #sinceMs: number
+
+  constructor(limits: { readonly maxSize: number; readonly lifetimeMs: number }, nowMs: number) {
+    this.#maxSize = limits.maxSize / 2
+    this.#lifetimeMs = limits.lifetimeMs / 2
+    this.#sinceMs = nowMs
+  }
+
+  has(key: string): boolean {
+    return this.#newer.has(key) || this.#older.has(key)
+  }
+
+  add(key: string, nowMs: number): void {
+    if (this.#newer.size >= this.#maxSize || nowMs - this.#sinceMs > this.#lifetimeMs) {
+      this.#older = this.#newer
+      this.#newer = new Set()
+      this.#sinceMs = nowMs
+    }
+    this.#newer.add(key)
+  }
 }

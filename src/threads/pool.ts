@@ -27,7 +27,7 @@ import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.t
 import { laneGas } from '../modules/tx/gas.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import { LIMITS } from '../p2p/limits.ts'
-import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionBatch.ts'
+import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionGossip.ts'
 import type { Address } from '../primitives/address.ts'
 import { keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AddressBook } from '../../../src/p2p/addressBook.ts'
-import { Bans } from '../../../src/p2p/bans.ts'
-import type { KnownPeer } from '../../../src/p2p/knownPeer.ts'
+import type { KnownPeer } from '../../../src/p2p/peerAddress.ts'
 
 let directory: string
 let path: string
@@ -97,29 +96,5 @@ describe('AddressBook', () => {
     expect(book.good(10)).toEqual([])
     book.reached(peer(3), 2)
     expect(book.good(10)).toHaveLength(1)
-  })
-})
-
-describe('Bans', () => {
-  test('end', () => {
-    let nowMs = 0
-    const bans = new Bans(() => nowMs)
-    bans.ban('a', '8.8.8.8', 1_000)
-    expect([bans.isBanned('a'), bans.isBanned('b')]).toEqual([true, false])
-    nowMs = 1_000
-    expect(bans.isBanned('a')).toBe(false)
-  })
-
-  test('of many nodes behind one public address are a ban of the address', () => {
-    let nowMs = 0
-    const bans = new Bans(() => nowMs)
-    for (const host of ['8.8.8.8', '10.0.0.1', '127.0.0.1']) {
-      for (let i = 0; i < 3; i++) bans.ban(`${host}-${i}`, host, 1_000)
-      expect(bans.isAddressBanned(host)).toBe(false)
-      bans.ban(`${host}-3`, host, 1_000)
-    }
-    expect(['8.8.8.8', '10.0.0.1', '127.0.0.1'].map((host) => bans.isAddressBanned(host))).toEqual([true, false, false])
-    nowMs = 600_000
-    expect(bans.isAddressBanned('8.8.8.8')).toBe(false)
   })
 })

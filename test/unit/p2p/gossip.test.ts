@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { topicName } from '../../../src/p2p/gossip.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
-import { encodeBatch } from '../../../src/p2p/transactionBatch.ts'
-import type { HashedTransaction } from '../../../src/p2p/transactionGossip.ts'
+import { encodeBatch, type HashedTransaction } from '../../../src/p2p/transactionGossip.ts'
 import { type Attacker, closeAttackers, startAttacker } from './attacker.ts'
 import {
   closeNodes,

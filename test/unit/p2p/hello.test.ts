@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
-import { decodeGreeting, differenceOf, encodeGreeting, type Hello } from '../../../src/p2p/hello.ts'
-import { createValidatorProof, provenValidator } from '../../../src/p2p/validatorProof.ts'
+import {
+  createValidatorProof,
+  decodeGreeting,
+  differenceOf,
+  encodeGreeting,
+  type Hello,
+  provenValidator,
+} from '../../../src/p2p/hello.ts'
 import { ProtobufError } from '../../../src/primitives/protobuf.ts'
 import { randomKey } from './testNode.ts'
 

@@ -7,11 +7,11 @@ import {
   formatPeerAddress,
   fromMultiaddr,
   isPlausible,
+  parseNodeId,
   parsePeerAddress,
   reachOf,
   toMultiaddr,
 } from '../../../src/p2p/peerAddress.ts'
-import { parseNodeId } from '../../../src/p2p/peerId.ts'
 import { randomKey } from './testNode.ts'
 
 test.each([

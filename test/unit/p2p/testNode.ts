@@ -6,11 +6,11 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type Ed25519Key, ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import type { FetchedBlock } from '../../../src/consensus/transport.ts'
+import { createValidatorProof } from '../../../src/p2p/hello.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
 import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
 import type { Session } from '../../../src/p2p/session.ts'
-import { createValidatorProof } from '../../../src/p2p/validatorProof.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetrics.ts'
 
 export const GENESIS_HASH = new Uint8Array(32).fill(7)

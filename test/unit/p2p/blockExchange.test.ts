@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { AnswerPlaces } from '../../../src/p2p/answerPlaces.ts'
+import { AnswerSlots } from '../../../src/p2p/blockExchange.ts'
 import { BLOCK_ANSWERS, LIMITS } from '../../../src/p2p/limits.ts'
 import type { Session } from '../../../src/p2p/session.ts'
 
@@ -12,12 +12,12 @@ afterEach(() => {
 })
 
 /** Those whose names begin with "v" are validators. */
-const createPlaces = () => new AnswerPlaces(({ id }) => id.startsWith('v'))
+const createSlots = () => new AnswerSlots(({ id }) => id.startsWith('v'))
 
-/** Asks for a place; gives what tells of it. */
-function ask(places: AnswerPlaces, id: string): { leave: (() => void) | undefined; error: string | undefined } {
+/** Asks for a slot; shows when it is taken, or why not. */
+function ask(slots: AnswerSlots, id: string): { leave: (() => void) | undefined; error: string | undefined } {
   const asked: ReturnType<typeof ask> = { leave: undefined, error: undefined }
-  places.take({ id } as Session).then(
+  slots.take({ id } as Session).then(
     (leave) => {
       asked.leave = leave
     },
@@ -31,9 +31,9 @@ function ask(places: AnswerPlaces, id: string): { leave: (() => void) | undefine
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
 test('a peer has its share, strangers have theirs, and the rest is for validators', async () => {
-  const places = createPlaces()
+  const slots = createSlots()
   const names = ['a', 'a', 'a', 'b', 'b', 'c', 'c', 'd', 'v1', 'v1', 'v1', 'v2']
-  const asked = names.map((id) => ask(places, id))
+  const asked = names.map((id) => ask(slots, id))
   await settle()
   const served = names.filter((_, i) => asked[i]!.leave !== undefined)
   expect(served).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'v1', 'v1'])
@@ -41,9 +41,9 @@ test('a peer has its share, strangers have theirs, and the rest is for validator
 })
 
 test('who has to wait is served in turn', async () => {
-  const places = createPlaces()
-  const served = ['a', 'a', 'b', 'b', 'c', 'c'].map((id) => ask(places, id))
-  const [third, other] = [ask(places, 'a'), ask(places, 'd')]
+  const slots = createSlots()
+  const served = ['a', 'a', 'b', 'b', 'c', 'c'].map((id) => ask(slots, id))
+  const [third, other] = [ask(slots, 'a'), ask(slots, 'd')]
   await settle()
   // One of b's ends: it is not a's turn, who has two.
   served[2]!.leave!()
@@ -55,26 +55,26 @@ test('who has to wait is served in turn', async () => {
 })
 
 test('two that end at once make room for two, and no more', async () => {
-  const places = createPlaces()
-  const served = ['a', 'a', 'b', 'b', 'c', 'c'].map((id) => ask(places, id))
-  const waiting = ['d', 'e', 'f'].map((id) => ask(places, id))
+  const slots = createSlots()
+  const served = ['a', 'a', 'b', 'b', 'c', 'c'].map((id) => ask(slots, id))
+  const waiting = ['d', 'e', 'f'].map((id) => ask(slots, id))
   await settle()
   served[0]!.leave!()
   served[2]!.leave!()
-  const late = ask(places, 'g')
+  const late = ask(slots, 'g')
   await settle()
   expect([...waiting, late].map(({ leave }) => leave !== undefined)).toEqual([true, true, false, false])
 })
 
 test('who waits too long is told so', async () => {
-  const places = createPlaces()
-  const served = ['a', 'a'].map((id) => ask(places, id))
-  const late = ask(places, 'a')
+  const slots = createSlots()
+  const served = ['a', 'a'].map((id) => ask(slots, id))
+  const late = ask(slots, 'a')
   await vi.advanceTimersByTimeAsync(LIMITS.requestMs)
   expect(late).toEqual({ leave: undefined, error: 'too many answers under way' })
   // Nothing of it remains.
   for (const { leave } of served) leave!()
-  const again = ['a', 'a'].map((id) => ask(places, id))
+  const again = ['a', 'a'].map((id) => ask(slots, id))
   await settle()
   expect(again.every(({ leave }) => leave !== undefined)).toBe(true)
 })

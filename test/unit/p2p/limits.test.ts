@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TokenBucket } from '../../../src/p2p/tokenBucket.ts'
+import { TokenBucket } from '../../../src/p2p/limits.ts'
 
 describe('TokenBucket', () => {
   test('gives a burst, then so much a second', () => {

@@ -1,0 +1,82 @@
+import { ProtobufError } from '../primitives/protobuf.ts'
+import { FrameError } from './frames.ts'
+import { reachOf } from './peerAddress.ts'
+
+/*
+ * What happens to a peer that breaks the rules, from mild to severe:
+ *
+ * 1. It waits. Above its budget this node stops reading its streams, so that its sends block: messages and parts (consensusStreams.ts),
+ *    all bytes of the connection (meteredMuxer.ts), requests (requests.ts), messages that the main thread has not handled yet.
+ * 2. What it sends is dropped: votes and proposals of other heights (consensusStreams.ts), gossip above its budget (gossip.ts), batches
+ *    after too many transactions that the pool refused (transactionGossip.ts).
+ * 3. It is disconnected and may come back: it stays above its budgets, opens too many streams, takes no messages, is silent, or does not
+ *    answer requests. A new connection above the number of pending ones, or without a hello in time, ends the same way.
+ * 4. It is banned (`Connections.ban`): it sent what no honest node sends, that is, bytes that do not decode, wrong signatures, wrong
+ *    evidence, an invalid block or a false height. The main thread reports what it finds through `Network.punish`.
+ *
+ * All bounds are in limits.ts. A persistent peer or a validator of the present set only waits when it sends too many messages or parts.
+ */
+
+const MINUTE_MS = 60_000
+
+/** How long a ban lasts. The operator's own peers come back soon: the mistake may be ours. */
+export const BAN_MS = { stranger: 60 * MINUTE_MS, persistent: MINUTE_MS, address: 10 * MINUTE_MS } as const
+
+/** So many bans of nodes behind one public address, each within `BAN_MS.address` of the one before, ban the address. */
+const BANS_PER_ADDRESS = 4
+const MAX_ENTRIES = 4_096
+
+/**
+ * Node IDs and addresses that are banned for a while. A new node ID costs nothing, so an address with many bad nodes is banned too; but
+ * not a private address, behind which a whole network of honest nodes may be.
+ */
+export class Bans {
+  readonly #now: () => number
+  /** end of the ban by node ID */
+  readonly #nodes = new Map<string, number>()
+  readonly #addresses = new Map<string, { readonly bans: number; readonly untilMs: number }>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  ban(id: string, host: string, durationMs: number): void {
+    const nowMs = this.#now()
+    remember(this.#nodes, id, nowMs + durationMs)
+    if (reachOf(host) !== 'public') return
+    const former = this.#addresses.get(host)
+    const bans = former !== undefined && former.untilMs > nowMs ? former.bans + 1 : 1
+    remember(this.#addresses, host, { bans, untilMs: nowMs + BAN_MS.address })
+  }
+
+  isBanned(id: string): boolean {
+    const untilMs = this.#nodes.get(id)
+    if (untilMs === undefined) return false
+    if (untilMs > this.#now()) return true
+    this.#nodes.delete(id)
+    return false
+  }
+
+  isAddressBanned(host: string): boolean {
+    const entry = this.#addresses.get(host)
+    if (entry === undefined) return false
+    if (entry.untilMs > this.#now()) return entry.bans >= BANS_PER_ADDRESS
+    this.#addresses.delete(host)
+    return false
+  }
+}
+
+/** Adds an entry as the newest one, and removes the oldest ones when there are too many. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key)
+  map.set(key, value)
+  for (const oldest of map.keys()) {
+    if (map.size <= MAX_ENTRIES) return
+    map.delete(oldest)
+  }
+}
+
+/** Whether an error means that a peer sent bytes which no honest node sends. */
+export function isMalformed(error: unknown): error is ProtobufError | FrameError {
+  return error instanceof ProtobufError || error instanceof FrameError
+}

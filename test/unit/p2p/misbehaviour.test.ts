@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { Bans } from '../../../src/p2p/misbehaviour.ts'
+
+describe('Bans', () => {
+  test('end', () => {
+    let nowMs = 0
+    const bans = new Bans(() => nowMs)
+    bans.ban('a', '8.8.8.8', 1_000)
+    expect([bans.isBanned('a'), bans.isBanned('b')]).toEqual([true, false])
+    nowMs = 1_000
+    expect(bans.isBanned('a')).toBe(false)
+  })
+
+  test('of many nodes behind one public address are a ban of the address', () => {
+    let nowMs = 0
+    const bans = new Bans(() => nowMs)
+    for (const host of ['8.8.8.8', '10.0.0.1', '127.0.0.1']) {
+      for (let i = 0; i < 3; i++) bans.ban(`${host}-${i}`, host, 1_000)
+      expect(bans.isAddressBanned(host)).toBe(false)
+      bans.ban(`${host}-3`, host, 1_000)
+    }
+    expect(['8.8.8.8', '10.0.0.1', '127.0.0.1'].map((host) => bans.isAddressBanned(host))).toEqual([true, false, false])
+    nowMs = 600_000
+    expect(bans.isAddressBanned('8.8.8.8')).toBe(false)
+  })
+})
