@@ -3,7 +3,10 @@ import { defineConfig } from 'vitest/config'
 /** End-to-end tests that other files would be in the way of: several nodes at a time, full load, the pace of blocks. */
 const ALONE = ['test/e2e/network/*.test.ts', 'test/e2e/{load,operator,spec}.test.ts']
 
-/** One project a kind of test, so that each runs alone: `npx vitest run --project unit`. */
+/**
+ * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. The files of a worker share their imports
+ * (`isolate: false`): a file leaves no timers, environment or changed module behind.
+ */
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -13,14 +16,16 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           setupFiles: ['test/propertySeed.ts'],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          isolate: false,
         },
       },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000 } },
+      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000, isolate: false } },
       {
         test: {
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
+          isolate: false,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

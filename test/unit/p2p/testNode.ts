@@ -139,7 +139,7 @@ export async function closeNodes(): Promise<void> {
 }
 
 /** Waits until `check` holds. */
-export async function until(what: string, check: () => boolean, timeoutMs = 20_000): Promise<void> {
+export async function until(what: string, check: () => boolean, timeoutMs = 60_000): Promise<void> {
   const end = performance.now() + timeoutMs
   while (!check()) {
     if (performance.now() > end) throw new Error(`not in time: ${what}`)
