@@ -5,8 +5,9 @@ import { codeKey } from './flatState.ts'
 import { changedKeysOf } from './history.ts'
 
 /**
- * A map that forgets what was not used lately once the costs of its entries exceed a limit. Two generations: an entry
- * that is found in the older one moves to the newer one; when that has half of the limit, the older one is let go.
+ * A map that drops entries that were not used lately, so that the costs of all entries stay below a limit. It has two
+ * generations: an entry that is found in the older one moves to the newer one, and when the newer one reaches half of the
+ * limit, the older one is dropped and replaced by it.
  */
 export class BoundedCache<Value> {
   readonly #half: number
@@ -78,22 +79,22 @@ export class CodeCache {
     return code
   }
 
-  /** Takes up a code that was just written, unless its hash is there already. */
-  keep(hash: Hash, code: Uint8Array): void {
+  /** Adds a code that was just written, unless its hash is there already. */
+  add(hash: Hash, code: Uint8Array): void {
     const key = bytesKey(hash)
     if (this.#codes.get(key) === undefined) this.#codes.set(key, code)
   }
 }
 
-/** What an entry takes beside its key and value. */
+/** Memory of an entry beside its key and value, about. */
 const ENTRY_BYTES = 250
-/** More blocks than this between two looks at the cache, or a longer list of changes, and it begins anew. */
-const MOST_BLOCKS = 32
-const LONGEST_LIST = 1 << 16
+/** If more blocks than this passed since the last use, or a block's list of changes has more bytes, the cache is emptied. */
+const MAX_BLOCKS = 32
+const MAX_LIST_BYTES = 1 << 16
 
 /**
- * Flat entries at the head, for the views of one thread. A block's list of changed keys, which is in the database for the
- * history's sake, says what it made stale. A view of an older head reads past it.
+ * Flat entries at the head, for the views of one thread. Each block's list of changed keys, which the database has for
+ * pruning, says which entries are stale. A view of an older head does not use the cache.
  */
 export class HeadCache {
   readonly #values: BoundedCache<Uint8Array>
@@ -116,7 +117,7 @@ export class HeadCache {
     return value
   }
 
-  /** Moves on to a newer head; false when `height` is an older one. */
+  /** Brings the cache to a newer head; false when `height` is an older one. */
   #advance(snapshot: KeyReader, height: number): boolean {
     if (height < this.#height) return false
     if (!this.#isEmpty && !this.#dropChanged(snapshot, height)) {
@@ -127,11 +128,11 @@ export class HeadCache {
     return true
   }
 
-  /** Drops what the blocks up to `height` changed; false when that is more work than reading it again. */
+  /** Drops the entries that the blocks up to `height` changed; false when that is more work than reading all again. */
   #dropChanged(snapshot: KeyReader, height: number): boolean {
-    if (height - this.#height > MOST_BLOCKS) return false
+    if (height - this.#height > MAX_BLOCKS) return false
     for (let block = this.#height + 1; block <= height; block++) {
-      const keys = changedKeysOf(snapshot, block, LONGEST_LIST)
+      const keys = changedKeysOf(snapshot, block, MAX_LIST_BYTES)
       if (keys === undefined) return false
       for (const key of keys) this.#values.delete(bytesKey(key))
     }

@@ -5,7 +5,7 @@ import { Column, columnKey } from '../storage/columns.ts'
 import { walkKeys } from './nativeDirectory.ts'
 import { type Account, StateReadError, type StateReader } from './reader.ts'
 
-/** Keys and values of the flat store: the state at the head, one entry each. */
+// Keys and values of the flat state: one database entry for each account, slot and native entry.
 
 const HAS_CODE = 0x80
 
@@ -83,16 +83,16 @@ function decodeCount(bytes: Uint8Array): number {
   return Number(bytesToBigInt(bytes))
 }
 
-/** How a `FlatReader` gets at entries. */
+/** Where a `FlatReader` reads. */
 interface FlatSource {
-  /** value of a flat entry at the height in question; undefined or no bytes when absent */
+  /** value of a flat entry at the reader's height; undefined or no bytes when absent */
   value(key: Uint8Array): Uint8Array | undefined
-  /** an account, where there is a faster way to it than its entry */
+  /** an account, where there is a faster way than its flat entry */
   account?(address: Address): Account | undefined
   code(hash: Hash): Uint8Array
 }
 
-/** The state as flat entries, at the head or at a height of the history. What its source throws becomes a `StateReadError`. */
+/** The state as flat entries, at the head or at an older height. Errors of its source become a `StateReadError`. */
 export class FlatReader implements StateReader {
   readonly #source: FlatSource
 

@@ -1,9 +1,10 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
 import type { KeyReader } from '../storage/database.ts'
 
-/** Which heights of the state a database has. */
+/** The heights whose state a database has: the newest, with its root, and the oldest. */
 export interface StateHead {
   readonly height: number
   readonly root: Hash
@@ -22,15 +23,11 @@ export function readStateHead(reader: KeyReader): StateHead | undefined {
   return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight: readHeight(oldest, 0) }
 }
 
-interface Writer {
-  put(key: Uint8Array, value: Uint8Array): void
-}
-
-export function writeStateHead(batch: Writer, height: number, root: Hash): void {
+export function writeStateHead(batch: WriteBatch, height: number, root: Hash): void {
   batch.put(HEAD_KEY, concatBytes(heightBytes(height), root))
 }
 
-export function writeOldestHeight(batch: Writer, height: number): void {
+export function writeOldestHeight(batch: WriteBatch, height: number): void {
   batch.put(OLDEST_KEY, heightBytes(height))
 }
 

@@ -29,7 +29,7 @@ export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uin
   return previousAfter(reader, key, height) ?? reader.get(key)
 }
 
-/** Adds to a block's batch what its changes replace, and the list by which `dropBlock` finds it. */
+/** Adds to a block's batch the values that it replaces, and the list of their keys, which `dropBlock` needs. */
 export class BlockHistory {
   readonly #reader: KeyReader
   readonly #batch: WriteBatch
@@ -39,9 +39,9 @@ export class BlockHistory {
   readonly #keys = new KeyList()
 
   /**
-   * @param reader the present
+   * @param reader the database as it is before the block
    * @param block `oldest` is the lowest height that is kept; `trieKeys` is the list of the changed trie nodes, whose history
-   * is in the batch already
+   * is already in the batch
    */
   constructor(
     reader: KeyReader,
@@ -68,7 +68,7 @@ export class BlockHistory {
   }
 }
 
-/** Drops the history that block `height` wrote, after that of all blocks before. Gives the number of entries it had. */
+/** Drops the history that block `height` wrote. Those of all blocks before must be dropped. Gives the number of its entries. */
 export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number {
   const listKey = blockChangesKey(height)
   const list = reader.get(listKey)
@@ -101,10 +101,10 @@ function blockChangesKey(height: number): Uint8Array {
 }
 
 /**
- * The changes of one flat entry: at which heights, and its value before each; found without seeking. The record of the
- * entry holds the newest changes. Each time there are 16 of them, or 1 KiB of values, they become a shard named by the last
- * height, and the record keeps that name; each 256 names become a shard of the next level, which is named likewise, and so
- * on. A look-up reads the record and at most one shard a level: one for an entry that changed up to 4,096 times.
+ * The changes of one flat entry: the heights, and its value before each. Single look-ups find them, without a range read. The
+ * record of the entry holds the newest changes. When there are 16 of them, or 1 KiB of values, they move to a shard, whose name
+ * is their last height, and the record keeps the name. 256 names move to a shard of the next level in the same way, and so on. A
+ * look-up reads the record and at most one shard of each level: one shard for an entry that changed up to 4,096 times.
  */
 interface IndexRecord {
   /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */
@@ -119,11 +119,12 @@ interface Change {
   readonly previous: Uint8Array
 }
 
+/** Changes, or bytes of their values, that the record holds before they move to a shard. */
 const OPEN_CHANGES = 16
 const OPEN_BYTES = 1024
 /** Names in a shard of level 1 and above. */
 const NAMES = 256
-/** A record that is longer has many names or long values: whether it is time for a shard takes a look at it. */
+/** A longer record has many names or long values: it is decoded to find out whether a shard is due. */
 const SHORT_RECORD = 2048
 
 function indexKey(flatKey: Uint8Array): Uint8Array {
@@ -170,7 +171,7 @@ export function addChange(
     seal(batch, flatKey, record, oldest)
     writeRecord(scratch, record)
   } else {
-    // The open changes come last, and their number first.
+    // The open changes are at the end of the record, and their number is its first byte.
     if (bytes === undefined) scratch.bytes(NO_CHANGES)
     else scratch.bytes(bytes)
     scratch.increment(0)
@@ -202,14 +203,14 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
   if (lastHeight(record) <= height) batch.del(key)
 }
 
-/** Makes shards of what has become too much for the record. */
+/** Moves changes and names to shards when the record has too many. */
 function seal(batch: WriteBatch, flatKey: Uint8Array, record: IndexRecord, oldest: number): void {
   const { levels, open } = record
   const valueBytes = open.reduce((sum, { previous }) => sum + previous.length, 0)
   if (open.length < OPEN_CHANGES && valueBytes < OPEN_BYTES) return
   const shard = new ByteWriter()
   for (const { height, previous } of open) writeChange(shard, height, previous)
-  name(batch, flatKey, levels, 0, open.at(-1)!.height, shard)
+  putShard(batch, flatKey, levels, 0, open.at(-1)!.height, shard)
   record.open = []
   for (let level = 0; level < levels.length; level++) {
     const names = levels[level]!
@@ -219,13 +220,13 @@ function seal(batch: WriteBatch, flatKey: Uint8Array, record: IndexRecord, oldes
     }
     const shardOfNames = new ByteWriter()
     writeAscending(shardOfNames, names)
-    name(batch, flatKey, levels, level + 1, names.at(-1)!, shardOfNames)
+    putShard(batch, flatKey, levels, level + 1, names.at(-1)!, shardOfNames)
     levels[level] = []
   }
 }
 
-/** Stores a shard and notes its name. */
-function name(
+/** Stores a shard and adds its name to the level. */
+function putShard(
   batch: WriteBatch,
   flatKey: Uint8Array,
   levels: number[][],

@@ -13,22 +13,72 @@ const NOTHING: readonly never[] = []
 /** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
+/** One storage slot: its value in the reader, now, and at the start of a transaction. */
+interface Slot {
+  readonly base: Uint8Array
+  value: Uint8Array
+  original: Uint8Array
+  /** transaction that `original` belongs to */
+  originalOf: number
+  /** last transaction in which the slot was warm */
+  warmIn: number
+}
+
+/** One account with its storage. */
+interface AccountEntry {
+  readonly address: Address
+  /** in the reader */
+  readonly base: Account | undefined
+  /** now; replaced as a whole, so that undoing is putting the old object back */
+  account: Account | undefined
+  /** those that were looked at; undefined before the first */
+  slots: Map<string, Slot> | undefined
+  /** none of the reader's slots counts any more */
+  wiped: boolean
+  /** number of slots that are set now, less the number in the reader (less 0 once wiped) */
+  slotDelta: number
+  /** `wiped` at the start of transaction `scopeOf` */
+  wipedBefore: boolean
+  scopeOf: number
+  /** last transaction in which the account was warm */
+  warmIn: number
+  /** last transaction in which the account was touched (EIP-161) */
+  touchedIn: number
+}
+
+/** What lasts for one transaction. Parts that most transactions do not use are created when they are needed. */
+interface TransactionScope {
+  readonly id: number
+  readonly depth: number
+  ended: boolean
+  logs: Log[] | undefined
+  events: NativeEvent[] | undefined
+  transfers: ValueTransfer[] | undefined
+  /** by address and slot in one key */
+  transient: Map<string, Uint8Array> | undefined
+  /** accounts that were touched; a revert may have undone it, which their `touchedIn` says */
+  readonly touched: AccountEntry[]
+  created: Set<AccountEntry> | undefined
+  selfDestructed: Set<AccountEntry> | undefined
+}
+
 /**
- * The world state in memory over a reader: every change is one assignment and one undo action. One look-up of an account
- * or slot finds its value, original value and warmth together. Arrays handed out are shared: callers don't write to them.
+ * The world state in memory on top of a reader. Every change is one assignment and one undo action, so that a revert is the
+ * undo actions in reverse order. One look-up of an account or slot finds its value, original value and warmth together. Arrays
+ * that are handed out are shared: callers must not write to them.
  */
 export class Journal implements WorldState {
   readonly native: NativeJournal
   readonly #reader: StateReader
   readonly #undo = new UndoLog()
   readonly #accounts = new Map<string, AccountEntry>()
-  /** Codes set through this journal by hash; content-addressed, so a revert need not remove them. */
+  /** codes that were set through this journal, by hash; a revert may leave them, since nothing refers to them then */
   readonly #codes = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
-  /** what `readSlot` gives, one object for all */
+  /** the result of `readSlot`: one object for all calls */
   readonly #slotState = { value: EMPTY_BYTES, original: EMPTY_BYTES, isWarm: false }
-  /** the entries that were looked up last: a transfer has a sender and a recipient */
+  /** the two entries that were looked up last: a transfer has a sender and a recipient */
   #recent: AccountEntry | undefined
   #beforeRecent: AccountEntry | undefined
 
@@ -269,13 +319,28 @@ export class Journal implements WorldState {
     return { burntAcoin }
   }
 
-  /** Everything that differs from the reader's state. The journal can go on after it. */
+  /** Everything that differs from the reader's state. The journal can be used further. */
   changes(): StateChanges {
-    const changes = accountChanges(this.#accounts, this.#codes, this.#reader)
-    return { ...changes, native: this.native.changes() }
+    const accounts: AccountChange[] = []
+    const codeKeys = new Set<string>()
+    // The order of these strings is that of their bytes.
+    for (const key of [...this.#accounts.keys()].sort()) {
+      const entry = this.#accounts.get(key)!
+      const wiped = entry.wiped && this.#reader.storageCount(entry.address) > 0
+      const slots = changedSlots(entry, wiped)
+      if (!wiped && slots.length === 0 && equalAccounts(entry.base, entry.account)) continue
+      const { address, base: previous, account: current } = entry
+      accounts.push({ address, previous, current, wiped, slots })
+      if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
+    }
+    const codes = [...codeKeys]
+      .filter((key) => this.#codes.has(key))
+      .sort()
+      .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
+    return { accounts, codes, native: this.native.changes() }
   }
 
-  /** The entry of an account that was looked up before: what was not can be neither warm nor changed. */
+  /** The entry of an account that was looked up before. Any other account is neither warm nor changed. */
   #known(address: Address): AccountEntry | undefined {
     const recent = this.#recent
     return recent !== undefined && equalBytes(recent.address, address) ? recent : this.#accounts.get(bytesKey(address))
@@ -375,81 +440,6 @@ export class Journal implements WorldState {
   }
 }
 
-/** One slot: its value below the journal, at the transaction's start and now. */
-interface Slot {
-  readonly base: Uint8Array
-  value: Uint8Array
-  original: Uint8Array
-  /** transaction that `original` belongs to */
-  originalOf: number
-  /** last transaction in which the slot was warm */
-  warmIn: number
-}
-
-interface AccountEntry {
-  readonly address: Address
-  readonly base: Account | undefined
-  /** replaced as a whole, so that undoing is putting the old object back */
-  account: Account | undefined
-  /** made when the first slot is looked at */
-  slots: Map<string, Slot> | undefined
-  /** the slots below the journal are gone */
-  wiped: boolean
-  /** slots set now minus slots set below the journal (minus nothing once wiped) */
-  slotDelta: number
-  /** `wiped` at the start of transaction `scopeOf` */
-  wipedBefore: boolean
-  scopeOf: number
-  /** last transaction in which the account was warm */
-  warmIn: number
-  /** last transaction in which the account was touched (EIP-161) */
-  touchedIn: number
-}
-
-/** What lives as long as a transaction; what most transactions do without is made when it is needed. */
-interface TransactionScope {
-  readonly id: number
-  readonly depth: number
-  ended: boolean
-  logs: Log[] | undefined
-  events: NativeEvent[] | undefined
-  transfers: ValueTransfer[] | undefined
-  /** by address and slot in one key */
-  transient: Map<string, Uint8Array> | undefined
-  /** all that were touched; `touchedIn` says whether they still are */
-  readonly touched: AccountEntry[]
-  created: Set<AccountEntry> | undefined
-  selfDestructed: Set<AccountEntry> | undefined
-}
-
-/** Field by field: a spread takes several times as long, and every transfer makes two of these. */
-function withBalance(account: Account, balance: bigint): Account {
-  return { nonce: account.nonce, balance, codeHash: account.codeHash }
-}
-
-function withNonce(account: Account, nonce: bigint): Account {
-  return { nonce, balance: account.balance, codeHash: account.codeHash }
-}
-
-/** A slot that transaction `id` has not looked at yet still has the value of the transaction's start. */
-function enterTransaction(slot: Slot, id: number): void {
-  if (slot.originalOf === id) return
-  slot.original = slot.value
-  slot.originalOf = id
-}
-
-function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
-  const slots: SlotChange[] = []
-  if (entry.slots === undefined) return slots
-  for (const key of [...entry.slots.keys()].sort()) {
-    const { base, value } = entry.slots.get(key)!
-    if (wiped ? value.length > 0 : !equalBytes(base, value)) {
-      slots.push({ slot: keyBytes(key), previous: base, current: value })
-    }
-  }
-  return slots
-}
-
 function createEntry(address: Address, base: Account | undefined): AccountEntry {
   return {
     address,
@@ -480,7 +470,35 @@ function createScope(id: number, depth: number): TransactionScope {
   }
 }
 
-/** What undoes each kind of change in a journal, for its undo log. */
+/** To be called before transaction `id` uses a slot: at its first use, the present value is the one at the transaction's start. */
+function enterTransaction(slot: Slot, id: number): void {
+  if (slot.originalOf === id) return
+  slot.original = slot.value
+  slot.originalOf = id
+}
+
+function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
+  const slots: SlotChange[] = []
+  if (entry.slots === undefined) return slots
+  for (const key of [...entry.slots.keys()].sort()) {
+    const { base, value } = entry.slots.get(key)!
+    if (wiped ? value.length > 0 : !equalBytes(base, value)) {
+      slots.push({ slot: keyBytes(key), previous: base, current: value })
+    }
+  }
+  return slots
+}
+
+/** Field by field: a spread takes several times as long, and every transfer makes two of these. */
+function withBalance(account: Account, balance: bigint): Account {
+  return { nonce: account.nonce, balance, codeHash: account.codeHash }
+}
+
+function withNonce(account: Account, nonce: bigint): Account {
+  return { nonce, balance: account.balance, codeHash: account.codeHash }
+}
+
+// What undoes each kind of change, for the undo log.
 
 function restoreAccount(entry: AccountEntry, previous: Account | undefined): void {
   entry.account = previous
@@ -513,7 +531,7 @@ function restoreTransient(
   transient.set(key, previous)
 }
 
-/** A slot that was first looked at behind the wipe was found empty: it is looked at anew. */
+/** Slots that were first looked up after the wipe were taken for empty: they must be looked up again. */
 function restoreWiped(
   entry: AccountEntry,
   { slotDelta, known }: { readonly slotDelta: number; readonly known: number },
@@ -530,33 +548,4 @@ function unmark(set: Set<AccountEntry>, entry: AccountEntry): void {
 
 function dropLast(list: unknown[]): void {
   list.pop()
-}
-
-/**
- * Which of a journal's accounts differ from the reader's, with the codes that they have of it.
- * @param entries by address
- * @param setCodes by hash: those set through the journal
- */
-function accountChanges(
-  entries: ReadonlyMap<string, AccountEntry>,
-  setCodes: ReadonlyMap<string, Uint8Array>,
-  reader: Pick<StateReader, 'storageCount'>,
-): Pick<StateChanges, 'accounts' | 'codes'> {
-  const accounts: AccountChange[] = []
-  const codeKeys = new Set<string>()
-  // The strings' own order is that of the bytes.
-  for (const key of [...entries.keys()].sort()) {
-    const entry = entries.get(key)!
-    const wiped = entry.wiped && reader.storageCount(entry.address) > 0
-    const slots = changedSlots(entry, wiped)
-    if (!wiped && slots.length === 0 && equalAccounts(entry.base, entry.account)) continue
-    const { address, base: previous, account: current } = entry
-    accounts.push({ address, previous, current, wiped, slots })
-    if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
-  }
-  const codes = [...codeKeys]
-    .filter((key) => setCodes.has(key))
-    .sort()
-    .map((key) => ({ hash: keyBytes(key), code: setCodes.get(key)! }))
-  return { accounts, codes }
 }

@@ -2,15 +2,15 @@ import { compareBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { prefixEnd } from '../storage/columns.ts'
 import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
-/**
- * The sorted set of the native modules' raw keys, as a B+ tree of small pages: prefixes can be walked without seeking in
- * the database, and since each page is a versioned flat entry, at any height that is kept. Page 0 is the root. Pages are
- * split when they grow too large and removed when they are empty; half-empty pages are not merged.
+/*
+ * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix are found by reading pages,
+ * without range reads of the database; and since each page is a flat entry with a history, at any height that is kept. Page 0
+ * is the root. Pages are split when they grow too large and removed when they are empty; half-empty pages are not merged.
  */
 
-/** Largest page in bytes: a change writes the page's old form to the history, so small is cheap. */
+/** Largest page in bytes. A change puts the whole former page into the history, so pages are small. */
 const PAGE_BYTES = 2048
-/** Size that the parts of a page are filled to when it is split. */
+/** Up to this size the parts of a page are filled when it is split. */
 const FILL_BYTES = 1536
 const ROOT = 0
 
@@ -47,7 +47,7 @@ export function* walkKeys(
 
   function* walk(number: number): Generator<Uint8Array, void, void> {
     const { height, keys, children } = loadPage(readPage, number)
-    // A child's keys begin at its own bound, which may lie below what is in it now, and end before the next one's.
+    // A child's keys are from its own bound (which may be below its first key) up to the bound of the next child.
     const first =
       height === 0 ? countWhile(keys, isBelow) : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
     const behind = countWhile(keys, (key) => !isAbove(key))
@@ -60,7 +60,7 @@ export function* walkKeys(
   yield* walk(ROOT)
 }
 
-/** How many keys from the first on meet a condition that none does after one that does not. */
+/** The number of leading keys that meet a condition; no key after them does. */
 function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boolean): number {
   let low = 0
   let high = keys.length
@@ -72,7 +72,7 @@ function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boo
   return low
 }
 
-/** A raw key that came into the set or left it. */
+/** A raw key that is new in the set, or removed from it. */
 interface DirectoryChange {
   readonly key: Uint8Array
   readonly present: boolean
@@ -84,7 +84,7 @@ export function updateDirectory(readPage: PageReader, changes: readonly Director
   if (changes.length === 0) return written
   let { nextPage } = loadPage(readPage, ROOT)
 
-  /** Applies changes to the subtree of a page; gives the pages that stand for it now, with the lower bound of each. */
+  /** Applies changes to the subtree of a page. Gives the pages that replace it, with the lower bound of each. */
   const update = (number: number, part: readonly DirectoryChange[]): { key: Uint8Array; page: number }[] => {
     const page = loadPage(readPage, number)
     const merged = page.height === 0 ? mergeLeaf(page, part) : mergeInner(page, part)
@@ -197,7 +197,7 @@ function encodePage(page: Page): Uint8Array {
   return out.finish()
 }
 
-/** The last pages by their bytes, which caches keep: each walk of a block reads the root and mostly the same few others. */
+/** The pages that were decoded last, by their bytes (caches hand out the same array): most walks read the same few pages. */
 const decoded = new Map<Uint8Array, Page>()
 /** 3 MB. */
 const MAX_DECODED = 256

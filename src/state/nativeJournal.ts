@@ -16,7 +16,7 @@ export class NativeJournal implements NativeStore {
   readonly #reader: Pick<StateReader, 'getNative' | 'nativeRange'>
   readonly #undo: UndoLog
   readonly #entries = new Map<string, NativeEntry>()
-  /** Keys that the reader does not have and that were set at least once. */
+  /** keys that the reader does not have and that were set at least once */
   readonly #added = new SortedKeys()
 
   constructor(reader: Pick<StateReader, 'getNative' | 'nativeRange'>, undo: UndoLog) {
@@ -72,7 +72,7 @@ export class NativeJournal implements NativeStore {
     return out
   }
 
-  /** An entry without a value was untouched when the iteration began: what the reader holds is its value then. */
+  /** An entry without a value had no change when the iteration began, so its value was the reader's. */
   *#walk(
     found: readonly { key: Uint8Array; value: Uint8Array | undefined }[],
   ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
@@ -81,7 +81,7 @@ export class NativeJournal implements NativeStore {
     }
   }
 
-  /** Keys of the reader and those that were added, in order; of the latter, some may be without a value. */
+  /** Keys of the reader and added keys, in order. Added keys may have no value any more. */
   *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
     const added = this.#added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
     let next = added.next()

@@ -12,7 +12,7 @@ import type { TrieAccountChange } from './trie.ts'
 
 /** A block's changes as the flat store and the trie take them. */
 export interface PreparedChanges {
-  /** whose own fields changed */
+  /** accounts whose own fields changed */
   readonly accounts: readonly AccountChange[]
   /** all other entries */
   readonly flat: readonly FlatChange[]
@@ -21,7 +21,7 @@ export interface PreparedChanges {
 
 /**
  * Turns the journal's changes into flat entries (accounts, slots, slot counts, native entries, directory pages) and trie
- * updates. Waits only for wiped storage, whose slots are read from `database`; both readers show the head.
+ * updates. Waits only for wiped storage, whose slots are read from `database`. All three readers show the head.
  */
 export async function prepareChanges(
   reader: StateReader,

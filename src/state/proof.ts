@@ -111,16 +111,14 @@ async function prove(
   }
 }
 
-/*
- * Former trie nodes. A record says what a path held before a block: no bytes for no node, a branch as the set of its
- * children and its hash, a leaf or extension as its RLP. A whole branch is put together from its children's references at
- * the height in question, which their own records (or, where they did not change since, their stored nodes) give.
- */
-
 /**
- * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when it
- * had none there. `reader` is the present or a snapshot of it.
- * @throws Error when the parts of a branch do not give its recorded hash
+ * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when there
+ * was none. `reader` is the database or a snapshot of it.
+ *
+ * The history records what a path held before a block (`encodeNodeRecord`): of a branch only its hash and which children it
+ * had. The whole branch is composed of its children's references at that height, which come from their own records, or from
+ * their stored nodes where they have not changed since.
+ * @throws Error when the composed branch does not have its recorded hash
  */
 async function nodeAt(
   reader: DatabaseReader,
@@ -147,7 +145,7 @@ async function nodeAt(
   return rlp
 }
 
-/** The first record above `height` tells what was there at `height`; without one, what is there now was. */
+/** The node of a path at `height`: the first record above `height` has it; without one, it is the present node. */
 async function recordedAt(
   reader: DatabaseReader,
   owner: Uint8Array,

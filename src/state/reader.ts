@@ -50,8 +50,8 @@ export interface StateReader {
 }
 
 /**
- * The stored state could not be read: a failing disk, a damaged database, or a reader used after its time. No code that runs
- * can cause it, so it must never become the outcome of a transaction.
+ * The stored state could not be read: the disk failed, the database is damaged, or the reader is no longer valid. No
+ * transaction can cause this, so it must never become the result of a transaction.
  */
 export class StateReadError extends Error {
   override readonly name = 'StateReadError'

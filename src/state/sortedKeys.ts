@@ -1,12 +1,12 @@
-/** Keys of a chunk, at most: a new key moves half as many on average. */
+/** Most keys of a chunk: a new key moves half as many on average. */
 const CHUNK_SIZE = 256
 
 /**
- * A growing set of keys in order. Chunks of bounded size make adding one cheap however many there are; a B-tree would do no
- * better before there are millions.
+ * A growing set of keys in order. With chunks of bounded size, adding a key is cheap however many there are; up to millions
+ * of keys a B-tree would be no faster.
  */
 export class SortedKeys {
-  /** none is empty, but there is always one */
+  /** none is empty, except that an empty set has one empty chunk */
   readonly #chunks: string[][] = [[]]
 
   /** Does nothing when the key is there. */
@@ -27,7 +27,7 @@ export class SortedKeys {
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
     const chunks = this.#chunks
     const step = reverse ? -1 : 1
-    // The first chunk that may hold a key of the walk; a walk down may begin in the one before.
+    // The first chunk that may hold a key of the walk; a walk in reverse may begin in the chunk before.
     const from = Math.min(lowerBoundOf(chunks, walkBound(prefix, start, reverse), lastOf), chunks.length - 1)
     for (let index = from; index >= 0 && index < chunks.length; index += step) {
       const chunk = chunks[index]!
@@ -60,7 +60,10 @@ function lowerBoundOf<T>(sorted: readonly T[], key: string, keyOf: (element: T) 
   return low
 }
 
-/** Where a walk over the keys with `prefix` begins: see `NativeStore.range`. The index may be outside, or of a key without the prefix. */
+/**
+ * Index at which a walk over the keys with `prefix` begins (see `NativeStore.range`). When there is none, it is out of range or
+ * that of a key without the prefix.
+ */
 export function walkStart(
   sorted: readonly string[],
   prefix: string,
@@ -72,10 +75,10 @@ export function walkStart(
   return !reverse || sorted[at] === bound ? at : at - 1
 }
 
-/** Going up, the least key that a walk may give; going down, the greatest, or one behind it that no key is. */
+/** Ascending: the least key that a walk may give. In reverse: the greatest, or a bound above it that is no key. */
 function walkBound(prefix: string, start: string | undefined, reverse: boolean): string {
   if (!reverse) return start === undefined || start < prefix ? prefix : start
-  // No key holds a character above a byte, so this is behind every key with the prefix.
+  // Keys hold no character above 0xff, so this is above every key with the prefix.
   const end = `${prefix}\u0100`
   return start === undefined || start >= end ? end : start
 }

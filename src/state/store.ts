@@ -21,27 +21,34 @@ export interface StateStoreOptions {
   readonly residentNodes?: number
 }
 
-/** The state after a block that may never be decided. Dropping it is forgetting it. */
+/** The state after a block that may never be decided. It needs no clean-up when it is not used. */
 export interface PendingState {
   readonly height: number
   readonly root: Hash
-  /** Does most of the work of `write` ahead of it: while consensus decides, say. */
+  /** Does most of the work of `write` beforehand, for example while consensus decides the block. */
   prepare(): void
   /**
-   * Adds the block's flat entries, trie nodes, history and head record to its batch. Not while `prune` runs; from here
-   * until `publish`, no other pending state can be written.
+   * Adds the block's flat entries, trie nodes, history and head record to its batch. Not allowed while `prune` runs; from
+   * this call until `publish`, no other pending state can be written.
    */
   write(batch: WriteBatch): void
   /**
-   * Makes this the head, after the batch is written. Readers of the head before and other pending states of it are
-   * invalid from then on.
+   * Makes this state the head, after the batch was written. From then on, readers of the former head and other pending
+   * states on top of it are invalid.
    */
   publish(): void
 }
 
 /**
- * The state at the head of the chain, with its history, for the one thread that writes the database. Order of a block:
- * `reader` → a journal on it → `apply` → `pending.write(batch)` → `database.write(batch)` → `pending.publish()`.
+ * The state at the head of the chain, with its history, for the one thread that writes the database. The steps of a block:
+ *
+ * 1. a journal on `reader()` collects the changes of the block's execution;
+ * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored yet, so several blocks may be
+ *    pending, of which at most one is decided;
+ * 3. `pending.write(batch)` adds flat entries, trie nodes, history and head record to the batch that also takes the block: after
+ *    a crash the database has all of them or none, so that opening it repairs nothing;
+ * 4. `database.write(batch)` puts the batch on stable storage, before any reader can see something that a crash could undo;
+ * 5. `pending.publish()` makes it the head of this object: caches, trie and snapshot move on together.
  */
 export class StateStore {
   readonly #database: WritableDatabase
@@ -55,7 +62,7 @@ export class StateStore {
   #height: number
   #root: Hash
   #oldestHeight: number
-  /** what has the right to the database's history: a pending state between `write` and `publish`, or `prune` */
+  /** who changes the history in the database: a pending state between `write` and `publish`, or `prune` */
   #writer: 'pending' | 'prune' | undefined
 
   constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
@@ -86,7 +93,7 @@ export class StateStore {
     return this.#oldestHeight
   }
 
-  /** The state at the present head. It throws when it is read after another head is published. */
+  /** The state at the present head. Reading it throws once another head is published. */
   reader(): StateReader {
     const height = this.#height
     return new FlatReader({
@@ -116,7 +123,7 @@ export class StateStore {
     let ready: { readonly batch: WriteBatch; readonly oldest: number } | undefined
     const prepare = (): WriteBatch => {
       this.#assertHead(base)
-      // What is pruned meanwhile changes the index of changes that the batch goes on from.
+      // The batch extends the index of changes as it was read, so it is made again when `prune` has changed that.
       const oldest = this.#oldestHeight
       if (ready?.oldest !== oldest) ready = { batch: this.#batchOf(base, height, changes, prepared, commit), oldest }
       return ready.batch
@@ -158,7 +165,7 @@ export class StateStore {
     }
   }
 
-  /** Lets go of the head's snapshot; the database is the caller's to close. */
+  /** Closes the head's snapshot. The caller closes the database. */
   close(): Promise<void> {
     return this.#snapshot.close()
   }
@@ -197,7 +204,7 @@ export class StateStore {
     if (written?.height !== height) throw new Error(`block ${height} is published before its batch is written`)
     for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
     for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
-    for (const { hash, code } of changes.codes) this.#codes.keep(hash, code)
+    for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
     this.#trie.adopt(commit, snapshot)
     const former = this.#snapshot
     this.#snapshot = snapshot
@@ -205,7 +212,7 @@ export class StateStore {
     this.#root = commit.root
     if (base < 0) this.#oldestHeight = height
     this.#writer = undefined
-    // Nothing to wait for: reads of the former head end by themselves, and the snapshot with them.
+    // Nobody waits for this: the snapshot ends when the last range read of the former head does.
     void former.close()
   }
 
@@ -223,7 +230,7 @@ export class StateStore {
     const name = bytesKey(key)
     let value = this.#entries.get(name)
     if (value === undefined) {
-      // A copy: what LevelDB hands out takes memory outside of the heap.
+      // A copy, because LevelDB's arrays take memory outside of the heap.
       value = this.#snapshot.get(key)?.slice() ?? EMPTY_BYTES
       this.#entries.set(name, value)
     }
@@ -240,7 +247,7 @@ export class StateStore {
   }
 }
 
-/** Of an account in the cache: its key, itself, two integers, the place in the map. */
+/** What an account takes in the cache, about: key, object, two integers, entry of the map. */
 const ACCOUNT_BYTES = 220
 
 function putOrDelete(batch: WriteBatch, key: Uint8Array, value: Uint8Array): void {

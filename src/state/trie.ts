@@ -25,10 +25,10 @@ export interface TrieAccountChange {
   readonly slots: readonly { readonly slot: Uint8Array; readonly current: Uint8Array }[]
 }
 
-/** What an update of the state trie comes to; nothing of it is in effect before `adopt`. */
+/** The result of an update of the state trie. It has no effect before `adopt`. */
 export interface TrieCommit {
   readonly root: Hash
-  /** what changes in the database */
+  /** the changes in the database */
   readonly log: TrieLog
   readonly accounts: TrieNode | undefined
   /** roots of the storage tries that changed, by `bytesKey(address)` */
@@ -38,9 +38,9 @@ export interface TrieCommit {
 }
 
 /**
- * The state trie of one head with its storage tries ("secure": paths are keccak256 of address and slot). Nodes are stored
- * by path, in their latest version only, and loaded when an update meets them; a bounded number stays in memory from
- * block to block. Several updates of one head may be computed; one is adopted, the rest just dropped.
+ * The state trie of one head with its storage tries ("secure": paths are keccak256 of address and slot). Nodes are stored by
+ * path, in their latest version only, and loaded when an update reaches them; a bounded number stays in memory from block to
+ * block. Several updates of one head may be computed; at most one is adopted, the others need no clean-up.
  */
 export class StateTrie {
   readonly #limit: number
@@ -59,8 +59,14 @@ export class StateTrie {
   }
 
   /**
-   * Computes the root after `changes` (no address twice): storage tries first, then the accounts' leaves.
-   * @param height of the block, for the history; undefined when none is kept of it
+   * Computes the state root after `changes` (no address twice):
+   *
+   * 1. each changed storage trie, since the account's leaf holds its root;
+   * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses;
+   * 3. within each trie, `updateTrie` encodes and hashes the new nodes, children first, and logs what changes in the database.
+   *
+   * Nodes in memory stay as they are, but for children that are loaded, so that the head is still there for another update.
+   * @param height of the block, for the history; undefined when no history is kept
    */
   compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
     const generation = this.#generation + 1
@@ -68,6 +74,7 @@ export class StateTrie {
     const log = new TrieLog(height)
     const updates: TrieUpdate[] = []
     let made = 0
+    // 1. Storage tries.
     for (const { address, current, slots } of changes) {
       let storageRoot: string | undefined
       if (slots.length > 0) {
@@ -81,13 +88,14 @@ export class StateTrie {
       }
       updates.push({ key: bytesKey(keccak256(address)), next: (leaf) => nextLeaf(leaf, current, storageRoot) })
     }
+    // 2. The account trie.
     if (!this.#accountsLoaded) {
       this.#accounts = loadRoot(ACCOUNT_TRIE, this.#source, generation)
       this.#accountsLoaded = true
     }
     const result = updateTrie(ACCOUNT_TRIE, this.#accounts, sortUpdates(updates), this.#source, log, generation)
     made += result.made
-    // What an update loads stays below the present nodes, also when the update is dropped.
+    // Loaded nodes stay attached to the present ones, also when this update is not adopted.
     this.#resident += result.loaded
     return { root: result.rootHash, log, accounts: result.root, storages, made }
   }
@@ -105,7 +113,7 @@ export class StateTrie {
     if (this.#resident > this.#limit) this.#evict()
   }
 
-  /** Brings the nodes in memory down to half of the limit, the longest unused first. */
+  /** Drops nodes from memory, the longest unused first, until half of the limit is left. */
   #evict(): void {
     const counts = new Map<number, number>()
     if (this.#accounts !== undefined) countGenerations(this.#accounts, counts)
@@ -126,6 +134,10 @@ function slotUpdate({ slot, current }: { slot: Uint8Array; current: Uint8Array }
   return { key: bytesKey(keccak256(slot)), next: () => value }
 }
 
+function sortUpdates(updates: TrieUpdate[]): TrieUpdate[] {
+  return updates.sort((a, b) => compareKeys(a.key, b.key))
+}
+
 const EMPTY_ROOT = bytesKey(EMPTY_TRIE_ROOT)
 
 /** `storageRoot` is undefined when the storage does not change. */
@@ -140,28 +152,34 @@ function nextLeaf(
   return undefined
 }
 
-function sortUpdates(updates: TrieUpdate[]): TrieUpdate[] {
-  return updates.sort((a, b) => compareKeys(a.key, b.key))
-}
+/** The changes of one block to the stored nodes of all tries, ready for its batch, with the history of them. */
+class TrieLog implements TrieSink {
+  readonly batch = new WriteBatch()
+  /** keys of the nodes that changed; empty without a history */
+  readonly keys = new KeyList()
+  readonly #height: number | undefined
+  readonly #historyKey = new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES)
 
-const NO_NODES: TrieSource = { get: () => undefined }
-
-/** State root of accounts with their storage, without a database. Values of slots: minimal big-endian bytes. */
-export function stateRootOf(
-  accounts: Iterable<{
-    readonly address: Address
-    readonly account: Account
-    readonly slots: Iterable<readonly [Uint8Array, Uint8Array]>
-  }>,
-): Hash {
-  const changes: TrieAccountChange[] = []
-  for (const { address, account, slots } of accounts) {
-    changes.push({ address, current: account, slots: [...slots].map(([slot, current]) => ({ slot, current })) })
+  /** @param height of the block; undefined when no history is kept of it */
+  constructor(height: number | undefined) {
+    this.#height = height
   }
-  return new StateTrie(NO_NODES, 0).compute(changes).root
+
+  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void {
+    if (current === undefined) this.batch.del(key)
+    else this.batch.put(key, current)
+    if (this.#height === undefined) return
+    const out = this.#historyKey
+    const { length } = key
+    out[0] = Column.trieHistory
+    for (let i = 1; i < length; i++) out[i] = key[i]!
+    writeHeight(out, length, this.#height)
+    this.batch.put(out.subarray(0, length + HEIGHT_BYTES), encodeNodeRecord(previous))
+    this.keys.add(key)
+  }
 }
 
-/** Nonce of 8 bytes, balance of 32, two hashes, a header of up to 3 bytes each. */
+/** Room for an account's leaf: nonce of 8 bytes, balance of 32, two hashes, headers of up to 3 bytes. */
 const scratch = new Uint8Array(160)
 const HASH_ITEM = 33
 
@@ -212,34 +230,7 @@ export function decodeAccountLeaf(leaf: Uint8Array): { account: Account; storage
   }
 }
 
-/** The changes of one block to the stored nodes of all tries, ready for its batch, with the history of them. */
-class TrieLog implements TrieSink {
-  readonly batch = new WriteBatch()
-  /** keys of the nodes that changed; empty without a history */
-  readonly keys = new KeyList()
-  readonly #height: number | undefined
-  readonly #historyKey = new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES)
-
-  /** @param height of the block; undefined when no history is kept of it */
-  constructor(height: number | undefined) {
-    this.#height = height
-  }
-
-  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void {
-    if (current === undefined) this.batch.del(key)
-    else this.batch.put(key, current)
-    if (this.#height === undefined) return
-    const out = this.#historyKey
-    const { length } = key
-    out[0] = Column.trieHistory
-    for (let i = 1; i < length; i++) out[i] = key[i]!
-    writeHeight(out, length, this.#height)
-    this.batch.put(out.subarray(0, length + HEIGHT_BYTES), encodeNodeRecord(previous))
-    this.keys.add(key)
-  }
-}
-
-/** How many nodes of each generation are in memory under `root`. */
+/** Adds to `counts` how many nodes of each generation are in memory under `root`. */
 function countGenerations(root: TrieNode, counts: Map<number, number>): void {
   counts.set(root.usedAt, (counts.get(root.usedAt) ?? 0) + 1)
   if (root.kind === 'branch') {
@@ -249,7 +240,7 @@ function countGenerations(root: TrieNode, counts: Map<number, number>): void {
   }
 }
 
-/** The lowest generation such that it and the newer ones hold at most `limit` nodes; above all when the newest is too big. */
+/** The lowest generation that together with all newer ones has at most `limit` nodes; Infinity when the newest has more. */
 function generationToKeep(counts: ReadonlyMap<number, number>, limit: number): number {
   let kept = 0
   let lowest = Number.POSITIVE_INFINITY
@@ -261,7 +252,7 @@ function generationToKeep(counts: ReadonlyMap<number, number>, limit: number): n
   return lowest
 }
 
-/** Lets go of the nodes below `node` that were last used before `generation`; their references remain. */
+/** Drops the nodes below `node` that were last used before `generation`; their references remain. */
 function evictBelow(node: TrieNode, generation: number): void {
   if (node.kind === 'branch') {
     for (let i = 0; i < 16; i++) node.children[i] = evicted(node.children[i], generation)

@@ -7,10 +7,10 @@ import { Column } from '../storage/columns.ts'
 /**
  * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its
  * keccak256, or the node's RLP itself where that is shorter than 32 bytes. `ref` is undefined while a node is new and its
- * reference is not computed; from then on the node never changes, but for children that are loaded or evicted.
+ * reference is not computed; after that the node never changes, but for children that are loaded or evicted.
  *
- * Keys, values and references are bytes as strings (`bytesKey`): a fifth of the memory of small arrays, and nothing in it
- * that the garbage collector would have to follow.
+ * Keys, values and references are bytes as strings (`bytesKey`): they take a fifth of the memory of small arrays and give the
+ * garbage collector nothing to follow.
  */
 export type TrieNode = LeafNode | ExtensionNode | BranchNode
 
@@ -21,7 +21,7 @@ interface NodeBase {
   ref: string | undefined
   /** generation that used the node last, for eviction */
   usedAt: number
-  /** of a new node: the stored node at its path that it takes the place of */
+  /** of a new node: the stored node at its path, which it replaces */
   replaces: TrieNode | undefined
 }
 
@@ -47,11 +47,6 @@ export interface BranchNode extends NodeBase {
   readonly children: (TrieChild | undefined)[]
 }
 
-export function nibbleAt(key: string, index: number): number {
-  const byte = key.charCodeAt(index >> 1)
-  return (index & 1) === 0 ? byte >> 4 : byte & 15
-}
-
 export function createLeaf(key: string, depth: number, value: string, usedAt: number): LeafNode {
   return { kind: 'leaf', key, depth, value, ref: undefined, usedAt, replaces: undefined }
 }
@@ -70,22 +65,7 @@ export function copyBranch(branch: BranchNode, usedAt: number): BranchNode {
   return { kind: 'branch', children: branch.children.slice(), ref: undefined, usedAt, replaces: undefined }
 }
 
-/** Bit i is set when child i exists. */
-function childMask({ children }: BranchNode): number {
-  let mask = 0
-  for (let i = 0; i < 16; i++) if (children[i] !== undefined) mask |= 1 << i
-  return mask
-}
-
-/** Reference of a node with this RLP. */
-export function referenceOf(rlp: Uint8Array): string {
-  return bytesKey(rlp.length < 32 ? rlp : keccak256(rlp))
-}
-
-/** What nodes are encoded into, one at a time. */
-let scratch = new Uint8Array(4096)
-
-/** RLP of a node whose children's references are known: a view on memory that the next call writes anew. */
+/** RLP of a node whose children's references are known: a view on memory that the next call overwrites. */
 export function encodeNode(node: TrieNode): Uint8Array {
   if (node.kind === 'branch') return encodeBranch(node)
   if (node.kind === 'leaf') return encodeLeaf(node)
@@ -131,6 +111,16 @@ export function decodeNode(
   return { ...createLeaf(joinPath(path, depth, segment), depth, second, usedAt), ref }
 }
 
+/** Reference of a node with this RLP. */
+export function referenceOf(rlp: Uint8Array): string {
+  return bytesKey(rlp.length < 32 ? rlp : keccak256(rlp))
+}
+
+export function nibbleAt(key: string, index: number): number {
+  const byte = key.charCodeAt(index >> 1)
+  return (index & 1) === 0 ? byte >> 4 : byte & 15
+}
+
 /** Nibbles [from, to) of a key, one a byte. */
 export function segmentOf(key: string, from: number, to: number): string {
   const nibbles = new Uint8Array(to - from)
@@ -148,7 +138,10 @@ export function joinPath(path: string, depth: number, segment: string): string {
   return bytesKey(out)
 }
 
-/** Memory for `length` bytes, all of which are written. */
+/** The memory into which nodes are encoded, one at a time. */
+let scratch = new Uint8Array(4096)
+
+/** `scratch` with room for `length` bytes, all of which the caller writes. */
 function room(length: number): Uint8Array {
   if (length > scratch.length) scratch = new Uint8Array(length * 2)
   return scratch
@@ -225,15 +218,60 @@ function writeText(out: Uint8Array, at: number, text: string): number {
   return at + text.length
 }
 
+/** Owner part of trie keys: the account trie, or the storage trie of one account. */
+export const ACCOUNT_TRIE: Uint8Array = Uint8Array.of(0)
+
+export function storageTrie(address: Address): Uint8Array {
+  const owner = new Uint8Array(21)
+  owner[0] = 1
+  owner.set(address, 1)
+  return owner
+}
+
+/** Bytes of the longest node key. */
+export const NODE_KEY_BYTES = 2 + 21 + 32
+
+/**
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
+ * owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are neighbours, and no key is a prefix of another.
+ */
+export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
+  out[0] = Column.trieNode
+  let at = 1
+  for (let i = 0; i < owner.length; i++) out[at++] = owner[i]!
+  out[at++] = depth
+  const bytes = (depth + 1) >> 1
+  for (let i = 0; i < bytes; i++) out[at++] = path[i]!
+  if (depth & 1) out[at - 1]! &= 0xf0
+  return at
+}
+
+/** The key that {@link writeNodeKey} writes, in an array of its own; `path` is 32 bytes as a string. */
+export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uint8Array {
+  const out = new Uint8Array(NODE_KEY_BYTES)
+  return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
+}
+
+/** Writes the bytes of the first `depth` nibbles of a path given as a string (and maybe half a byte more). */
+export function setPath(out: Uint8Array, path: string, depth: number): Uint8Array {
+  for (let i = (depth + 1) >> 1; i-- > 0; ) out[i] = path.charCodeAt(i)
+  return out
+}
+
+export function setNibble(path: Uint8Array, index: number, nibble: number): void {
+  const byte = path[index >> 1]!
+  path[index >> 1] = (index & 1) === 0 ? (byte & 0x0f) | (nibble << 4) : (byte & 0xf0) | nibble
+}
+
 const BRANCH = 1
 const BRANCH_BYTES = 35
 const branchRecord = new Uint8Array(BRANCH_BYTES)
 
-/** What is recorded of a path: nothing, a node's RLP, or of a branch which children it has and its hash. */
+/** A record of a node in the history: its RLP, or of a branch its hash and which children it has. */
 export type NodeRecord = { readonly rlp: Uint8Array } | { readonly mask: number; readonly hash: Uint8Array }
 
 /**
- * What a path held before a block, for the history (see trieHistory.ts): a view on memory that the next call writes anew.
+ * What a path held before a block, for the history (see `nodeAt` in proof.ts): a view on memory that the next call overwrites.
  */
 export function encodeNodeRecord(node: TrieNode | undefined): Uint8Array {
   if (node === undefined) return EMPTY_BYTES
@@ -253,49 +291,11 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
   return { mask: (record[1]! << 8) | record[2]!, hash: record.subarray(3) }
 }
 
-/** Owner part of trie keys: the account trie, or the storage trie of one account. */
-export const ACCOUNT_TRIE: Uint8Array = Uint8Array.of(0)
-
-export function storageTrie(address: Address): Uint8Array {
-  const owner = new Uint8Array(21)
-  owner[0] = 1
-  owner.set(address, 1)
-  return owner
-}
-
-/** Bytes of the longest node key. */
-export const NODE_KEY_BYTES = 2 + 21 + 32
-
-/**
- * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
- * owner ‖ depth ‖ packed nibbles. The depth in front makes siblings neighbours and no key a prefix of another.
- */
-export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
-  out[0] = Column.trieNode
-  let at = 1
-  for (let i = 0; i < owner.length; i++) out[at++] = owner[i]!
-  out[at++] = depth
-  const bytes = (depth + 1) >> 1
-  for (let i = 0; i < bytes; i++) out[at++] = path[i]!
-  if (depth & 1) out[at - 1]! &= 0xf0
-  return at
-}
-
-/** The key that {@link writeNodeKey} writes, in its own memory; `path` is 32 bytes as a string. */
-export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uint8Array {
-  const out = new Uint8Array(NODE_KEY_BYTES)
-  return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
-}
-
-/** Writes the bytes of the first `depth` nibbles of a path given as a string (and maybe half a byte more). */
-export function setPath(out: Uint8Array, path: string, depth: number): Uint8Array {
-  for (let i = (depth + 1) >> 1; i-- > 0; ) out[i] = path.charCodeAt(i)
-  return out
-}
-
-export function setNibble(path: Uint8Array, index: number, nibble: number): void {
-  const byte = path[index >> 1]!
-  path[index >> 1] = (index & 1) === 0 ? (byte & 0x0f) | (nibble << 4) : (byte & 0xf0) | nibble
+/** Bit i is set when child i exists. */
+function childMask({ children }: BranchNode): number {
+  let mask = 0
+  for (let i = 0; i < 16; i++) if (children[i] !== undefined) mask |= 1 << i
+  return mask
 }
 
 /** Key of a node's history record of block `height`, without the height. */

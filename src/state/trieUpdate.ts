@@ -29,7 +29,7 @@ export interface TrieUpdate {
   readonly next: (previous: string | undefined) => string | undefined
 }
 
-/** Takes the nodes whose stored form changes. The arrays are written anew after the call. */
+/** Receives the nodes whose stored form changes. The arrays are overwritten after the call. */
 export interface TrieSink {
   /**
    * @param key of the database
@@ -40,7 +40,7 @@ export interface TrieSink {
 }
 
 export interface TrieSource {
-  /** RLP of the node with this database key, which is written anew after the call */
+  /** RLP of the node with this database key; the array of the key is overwritten after the call */
   get(key: Uint8Array): Uint8Array | undefined
 }
 
@@ -68,9 +68,13 @@ export function loadRoot(owner: Uint8Array, source: TrieSource, usedAt: number):
 }
 
 /**
- * Applies `updates` (sorted by key, no key twice) to the trie below `root` and computes the new root: one walk down that
- * visits each affected node once, then one walk that encodes and hashes what is new. Present nodes are left as they are
- * (only loaded children are attached to them), so other updates of the same root can follow.
+ * Applies `updates` (sorted by key, no key twice) to the trie below `root` and computes the new root, in two walks:
+ *
+ * 1. down from the root, where each affected node is visited once and replaced by a new one (`Updater.#update`);
+ * 2. over the new nodes, children first, where each is encoded, hashed and given to `sink` (`Updater.#hash`).
+ *
+ * Hashing waits for the end of the first walk, because a later update may replace a new node once more. Present nodes stay as
+ * they are (only loaded children are attached to them), so that other updates of the same root can follow.
  */
 export function updateTrie(
   owner: Uint8Array,
@@ -114,7 +118,7 @@ class Updater {
   }
 
   /**
-   * Applies the updates [low, high), at least one, which agree in their first `depth` nibbles, to what stands there. Gives
+   * Applies the updates [low, high), at least one, to the node at their first `depth` nibbles, in which they agree. Gives
    * `node` itself when nothing changes.
    */
   #update(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
@@ -124,7 +128,7 @@ class Updater {
     }
     node.usedAt = this.#generation
     const next = this.#updateNode(node, low, high, depth)
-    if (next === undefined) this.#vacate(node, this.#updates[low]!.key, depth)
+    if (next === undefined) this.#remove(node, this.#updates[low]!.key, depth)
     else if (next !== node) next.replaces = storedNode(node)
     return next
   }
@@ -164,8 +168,8 @@ class Updater {
       if (next === child) return node
       return next && this.#join(segment, next, key, depth)
     }
-    // Some updates leave the segment: take its first nibble as a branch with one child, which is put together again
-    // below when no second child comes up.
+    // Some updates leave the segment. Treat its first nibble as a branch with one child; it becomes an extension again
+    // below when no second child is added.
     const branch = createBranch(this.#generation)
     branch.children[segment.charCodeAt(0)] =
       segment.length > 1 ? createExtension(segment.slice(1), node.child, this.#generation) : node.child
@@ -192,7 +196,7 @@ class Updater {
     return this.#normalize(next, key, depth)
   }
 
-  /** A branch with one child is no branch. */
+  /** A branch with one child becomes an extension or leaf; one without children, nothing. */
   #normalize(branch: BranchNode, path: string, depth: number): TrieNode | undefined {
     let only = -1
     for (let i = 0; i < 16; i++) {
@@ -207,10 +211,10 @@ class Updater {
     return this.#join(segment, child, childPath, depth)
   }
 
-  /** What stands at `depth` of `path` when `segment` leads from there to `node` alone. */
+  /** The node at `depth` of `path` when `segment` leads from there to `node` and nothing else. */
   #join(segment: string, node: TrieNode, path: string, depth: number): TrieNode {
     if (node.kind === 'branch') return createExtension(segment, node, this.#generation)
-    this.#vacate(node, path, depth + segment.length)
+    this.#remove(node, path, depth + segment.length)
     if (node.kind === 'leaf') return createLeaf(node.key, depth, node.value, this.#generation)
     return createExtension(segment + node.segment, node.child, this.#generation)
   }
@@ -269,8 +273,8 @@ class Updater {
     return nodeKey.subarray(0, writeNodeKey(nodeKey, this.#owner, path, depth))
   }
 
-  /** Nothing stands at the path of `node` any more. */
-  #vacate(node: TrieNode, path: string, depth: number): void {
+  /** Tells the sink that the path of `node` holds no node any more. */
+  #remove(node: TrieNode, path: string, depth: number): void {
     const previous = storedNode(node)
     if (previous !== undefined) this.#sink.write(this.#key(setPath(nodePath, path, depth), depth), previous, undefined)
   }
@@ -299,7 +303,7 @@ class Updater {
   }
 }
 
-/** What the database holds at the path of `node`: nodes made by this very update are stored nowhere. */
+/** What the database holds at the path of `node`: nodes of this update are not stored yet. */
 function storedNode(node: TrieNode): TrieNode | undefined {
   return node.ref === undefined ? node.replaces : node
 }

@@ -31,7 +31,7 @@ export class ByteWriter {
     this.#bytes[index]!++
   }
 
-  /** Begins anew, in the same memory. */
+  /** Empties it; the memory is used again. */
   clear(): void {
     this.#length = 0
   }
@@ -126,7 +126,7 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   return i
 }
 
-/** A list of keys that takes little where neighbours begin alike. Lists may be put one behind the other. */
+/** A list of keys, short where neighbours share a prefix. Lists may be concatenated. */
 export class KeyList {
   readonly #out = new ByteWriter()
   #previous = new Uint8Array(64)
@@ -145,7 +145,7 @@ export class KeyList {
     else for (let i = shared; i < key.length; i++) previous[i] = key[i]!
   }
 
-  /** The list, which can go on. */
+  /** The list so far; more keys may be added. */
   finish(): Uint8Array {
     return this.#out.finish()
   }

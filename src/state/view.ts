@@ -76,8 +76,7 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
 
 const ACCOUNTS = columnKey(Column.account)
 
-/** See `NodeView.accounts`. */
-export async function* walkAccounts(
+async function* walkAccounts(
   db: Pick<DatabaseReader, 'entries'>,
   { start, reverse = false }: { readonly start?: Address; readonly reverse?: boolean },
 ): AsyncIterable<Address> {

@@ -54,7 +54,7 @@ export interface WorldState {
 
   /** Warms the address (EIP-2929) and says whether it already was warm. */
   warmAddress(address: Address): boolean
-  /** Never reads the state below, as {@link isWarmSlot}: code without the gas for a cold access makes no one read. */
+  /** Like {@link isWarmSlot} it never reads the state below: code without the gas for a cold access causes no read. */
   isWarmAddress(address: Address): boolean
   warmSlot(address: Address, slot: Uint8Array): boolean
   isWarmSlot(address: Address, slot: Uint8Array): boolean
@@ -72,9 +72,9 @@ export interface WorldState {
   logs(): readonly Log[]
   emitEvent(event: NativeEvent): void
   events(): readonly NativeEvent[]
-  /** Notes coins that code or a message moved outside of native modules, which say so by events. */
+  /** Records coins that code or a message moved. Native modules do not record theirs: they emit events. */
   recordTransfer(transfer: ValueTransfer): void
-  /** Those of this transaction so far, in order. */
+  /** Recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
 
   /** Strict last-in-first-out nesting: every checkpoint is ended by one `commit` or one `revert`. */
