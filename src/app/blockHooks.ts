@@ -4,7 +4,7 @@ import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '.
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import { beginBlock, endBlock } from '../modules/block.ts'
 import type { CommitVote, LastCommitInfo, Misbehaviour, NativeBlock } from '../modules/context.ts'
-import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/upgradeRules.ts'
+import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 

@@ -2,15 +2,14 @@ import { beginAuthz } from './authz/grants.ts'
 import type { LastCommitInfo, Misbehaviour, ModuleContext } from './context.ts'
 import { beginDistribution } from './distribution/rewards.ts'
 import { handleEvidence } from './evidence/evidence.ts'
-import { endFeegrant } from './feegrant/grants.ts'
+import { removeExpiredAllowances } from './feegrant/grants.ts'
 import { endGov } from './gov/endGov.ts'
 import { MESSAGES } from './messages.ts'
 import { beginMint } from './mint/minter.ts'
 import { beginSlashing } from './slashing/jail.ts'
 import { endStaking } from './staking/endStaking.ts'
 import type { PowerUpdate } from './staking/validatorUpdates.ts'
-import { beginUpgrade } from './upgrade/beginUpgrade.ts'
-import type { UpgradeRules } from './upgrade/upgradeRules.ts'
+import { beginUpgrade, type UpgradeRules } from './upgrade/beginUpgrade.ts'
 
 /** What a block reports about validators. */
 interface BlockInfo {
@@ -52,6 +51,6 @@ export function beginBlock(
 export function endBlock(context: ModuleContext): readonly PowerUpdate[] {
   endGov(context, MESSAGES) // 1
   const updates = endStaking(context) // 2
-  endFeegrant(context) // 3
+  removeExpiredAllowances(context) // 3
   return updates
 }

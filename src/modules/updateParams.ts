@@ -12,23 +12,26 @@ interface ParamsUpdate<T> {
   readonly aminoName: string
   readonly module: string
   readonly gas: bigint
-  /** Why the module cannot run with these parameters. */
-  check(params: T): SdkError | undefined
+  /** What is wrong with parameters whatever the state is: asked before the message is executed. */
+  validate?(params: T): SdkError | undefined
+  /** What is wrong with parameters in this state: asked when the message is executed. */
+  check?(params: T, native: Pick<NativeStore, 'get'>): SdkError | undefined
   set(native: Pick<NativeStore, 'get' | 'set' | 'delete' | 'range'>, params: T): void
 }
 
 /** The handler of a module's MsgUpdateParams: governance alone can send it, and it replaces all parameters of the module. */
-export function updateParamsHandler<T>({ check, set, gas, ...named }: ParamsUpdate<T>): MessageHandler {
+export function updateParamsHandler<T>({ validate, check, set, gas, ...named }: ParamsUpdate<T>): MessageHandler {
   return defineHandler({
     ...named,
     signers: ({ authority }) => [parseAddress(authority)],
-    validate: ({ authority }) => {
-      parseAddress(authority)
-      return undefined
+    validate: ({ authority, params }) => {
+      const problem = validate?.(params)
+      if (problem === undefined) parseAddress(authority)
+      return problem
     },
     gas: () => gas,
     run: ({ world }, { authority, params }) => {
-      const refused = requireAuthority(authority) ?? check(params)
+      const refused = requireAuthority(authority) ?? check?.(params, world.native)
       if (refused !== undefined) return refused
       set(world.native, params)
       return EMPTY_RESPONSE

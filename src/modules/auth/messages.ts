@@ -1,7 +1,6 @@
-import { parseAddress } from '../../primitives/address.ts'
 import { defineMessage, embedded, string } from '../../primitives/protoSchema.ts'
-import { requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import type { MessageHandler } from '../message.ts'
+import { updateParamsHandler } from '../updateParams.ts'
 import { AUTH_PARAMS, AuthParams, validateAuthParams } from './params.ts'
 
 const NAME = 'cosmos.auth.v1beta1'
@@ -16,19 +15,13 @@ const UPDATE_GAS = 10_000n
 
 /** The auth module's messages (x/auth/keeper/msg_server.go). */
 export const AUTH_MESSAGES: readonly MessageHandler[] = [
-  defineHandler({
+  updateParamsHandler<AuthParams>({
     type: AuthMsgUpdateParams,
     response: AuthMsgUpdateParamsResponse,
     aminoName: 'cosmos-sdk/x/auth/MsgUpdateParams',
     module: 'auth',
-    signers: ({ authority }) => [parseAddress(authority)],
-    validate: ({ params }) => validateAuthParams(params),
-    gas: () => UPDATE_GAS,
-    run: ({ world }, { authority, params }) => {
-      const error = requireAuthority(authority)
-      if (error !== undefined) return error
-      AUTH_PARAMS.set(world.native, params)
-      return new Uint8Array(0)
-    },
+    gas: UPDATE_GAS,
+    validate: validateAuthParams,
+    set: AUTH_PARAMS.set,
   }),
 ]

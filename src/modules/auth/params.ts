@@ -1,4 +1,5 @@
 import { defineMessage, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 
@@ -21,7 +22,7 @@ export const DEFAULT_AUTH_PARAMS: AuthParams = {
   sigVerifyCostSecp256k1: 1000n,
 }
 
-/** The most keys that `txSigLimit` can allow: more of them are not looked at, in whatever state. */
+/** The most keys that `txSigLimit` can allow. A transaction with more is refused without reading them. */
 export const MAX_KEYS = 100
 
 /** Under the SDK's ParamsKey 0x00 (x/auth/types/keys.go). */
@@ -44,4 +45,9 @@ export function validateAuthParams(params: AuthParams): SdkError | undefined {
     return sdkError('invalidRequest', `invalid tx signature limit: ${params.txSigLimit}, at most ${MAX_KEYS}`)
   }
   return undefined
+}
+
+/** Writes the module's part of block 0. Accounts are not part of it: an address with a balance or a nonce is one. */
+export function initAuth(native: Pick<NativeStore, 'set'>, params: AuthParams): void {
+  AUTH_PARAMS.set(native, params)
 }

@@ -3,7 +3,7 @@ import { Any, type AnyValue } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
-/** The SDK's AddressStoreKeyPrefix (x/auth/types/keys.go); the SDK keeps the account there, this chain its public key. */
+/** The SDK's AddressStoreKeyPrefix (x/auth/types/keys.go). The SDK stores the account there, this chain its public key. */
 function publicKeyKey(address: Address): Uint8Array {
   return moduleStoreKey('auth', Uint8Array.of(0x01), address)
 }
@@ -14,8 +14,8 @@ export function getPublicKey(native: Pick<NativeStore, 'get'>, address: Address)
   return bytes === undefined ? undefined : Any.decode(bytes)
 }
 
-/** Keeps an account's public key; the first one stays. */
-export function keepPublicKey(native: Pick<NativeStore, 'get' | 'set'>, address: Address, key: AnyValue): void {
+/** Stores an account's public key, unless it has one. */
+export function storePublicKey(native: Pick<NativeStore, 'get' | 'set'>, address: Address, key: AnyValue): void {
   const storeKey = publicKeyKey(address)
   if (native.get(storeKey) === undefined) native.set(storeKey, Any.encode(key))
 }

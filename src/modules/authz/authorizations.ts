@@ -8,19 +8,17 @@ import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.t
 import { authzError } from './errors.ts'
 import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './types.ts'
 
-/** What a grantee may do in the granter's name. */
-export interface Authorization {
-  /** of the messages that it allows */
+/** What a grantee may do in the granter's name, read from its protobuf form. */
+interface Authorization {
+  /** the type of messages that it allows */
   readonly msgTypeUrl: string
-  /** What is wrong with it whatever the state is (ValidateBasic). */
+  /** What is wrong with the authorization whatever the state is (ValidateBasic). */
   validate(): SdkError | undefined
-  /** Whether a message is allowed, and what is left of the authorization after it: undefined when it is used up. */
+  /** The authorization after a message that it allows, undefined when it is used up; an error when it does not allow it. */
   accept(message: unknown): Outcome<AnyValue | undefined>
 }
 
-type Readers = ReadonlyMap<string, (value: Uint8Array) => Outcome<Authorization>>
-
-/** Bytes of an authorization: every use of it reads and may write it. The SDK has no such bound. */
+/** The most bytes of an authorization: every use of it reads and may write it. The SDK has no such bound. */
 const MAX_AUTHORIZATION_BYTES = 4_096
 
 /** What is wrong with an authorization that is to be granted, whatever the state is. */
@@ -46,7 +44,7 @@ export function readAuthorization(granted: AnyValue | undefined): Outcome<Author
   }
 }
 
-const AUTHORIZATIONS: Readers = new Map<string, (value: Uint8Array) => Outcome<Authorization>>([
+const AUTHORIZATIONS = new Map<string, (value: Uint8Array) => Outcome<Authorization>>([
   [GenericAuthorization.typeUrl, (value) => generic(value)],
   [SendAuthorization.typeUrl, (value) => send(SendAuthorization.decode(value))],
   [StakeAuthorization.typeUrl, (value) => stake(StakeAuthorization.decode(value))],
@@ -100,7 +98,7 @@ function stake(granted: StakeAuthorization): Outcome<Authorization> {
   return {
     msgTypeUrl,
     validate: () => {
-      // Members of one oneof: clients that read the grant would find neither, or one of the two.
+      // Members of one oneof: a client that reads the grant would find only one of them, or none.
       if (allowList !== undefined && denyList !== undefined) {
         return sdkError('invalidRequest', 'validators are either allowed or denied')
       }
@@ -145,7 +143,7 @@ function includes(list: readonly string[], address: string, prefix?: string): bo
   })
 }
 
-/** Lists may hold anything; what is no address allows nobody. */
+/** Lists may hold any texts; one that is no address matches nobody. */
 function addressOf(text: string, prefix: string | undefined): Address | undefined {
   try {
     return parseAddress(text, prefix)

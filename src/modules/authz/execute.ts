@@ -11,7 +11,7 @@ import { authzError } from './errors.ts'
 import { deleteGrant, emitGrantEvent, type GrantId, getGrant, isExpired, putGrant } from './grants.ts'
 
 /**
- * Executes messages that `grantee` sends in the names of those who granted it (DispatchActions of x/authz/keeper/keeper.go).
+ * Executes messages that `grantee` sends in the names of accounts that granted them (DispatchActions of x/authz/keeper/keeper.go).
  * @returns the encoded responses
  */
 export function execute(
@@ -34,7 +34,7 @@ export function execute(
   return results
 }
 
-/** Whether `grantee` may send a message; uses up its grant. */
+/** Why `grantee` may not send a message; otherwise its grant is reduced, or removed when it is used up. */
 function useGrant(context: ModuleContext, grantee: Address, message: NestedMessage): SdkError | undefined {
   const signers = nestedSigners(message)
   if (isSdkError(signers)) return signers
@@ -66,7 +66,7 @@ function isSame(a: AnyValue, b: AnyValue | undefined): boolean {
   return b !== undefined && a.typeUrl === b.typeUrl && equalBytes(a.value, b.value)
 }
 
-/** A world whose events say which of the messages emitted them. */
+/** The context with a world that adds the message's index to every event. */
 function withMessageIndex(context: ModuleContext, index: number): ModuleContext {
   const { world } = context
   const emitEvent: WorldState['emitEvent'] = ({ type, attributes }) =>

@@ -6,14 +6,14 @@ import { removeExpired } from '../expiryQueue.ts'
 import { addressesKey, moduleStoreKey } from '../storeKey.ts'
 import { Grant } from './types.ts'
 
-/** Who gave whom what: the key of a grant. */
+/** The key of a grant: who allows whom which messages. */
 export interface GrantId {
   readonly granter: Address
   readonly grantee: Address
   readonly msgTypeUrl: string
 }
 
-/** Keys of x/authz/keeper/keys.go; times in the queue are milliseconds, 8 bytes, rounded up. */
+/** Grants under the keys of x/authz/keeper/keys.go; times in the queue are milliseconds, 8 bytes, rounded up. */
 export const GRANTS_PREFIX = moduleStoreKey('authz', Uint8Array.of(0x01))
 const QUEUE_PREFIX = moduleStoreKey('authz', Uint8Array.of(0x02))
 
@@ -22,19 +22,7 @@ export function getGrant(native: Pick<NativeStore, 'get'>, id: GrantId): Grant |
   return value && Grant.decode(value)
 }
 
-/** Grants of a granter (to a grantee), or from the first of all, in order of granter, grantee and message type. */
-export function* grants(
-  native: Pick<NativeStore, 'range'>,
-  filter: { readonly granter?: Address; readonly grantee?: Address } = {},
-): IterableIterator<GrantId & { readonly grant: Grant }> {
-  const { granter, grantee } = filter
-  const parts = granter === undefined ? [] : [granter, ...(grantee === undefined ? [] : [grantee])]
-  for (const [key, value] of native.range(addressesKey(GRANTS_PREFIX, ...parts))) {
-    yield { ...grantIdOf(key), grant: Grant.decode(value) }
-  }
-}
-
-/** Grants or grants anew. */
+/** Stores a grant, in place of the one before. */
 export function putGrant(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, id: GrantId, grant: Grant): void {
   dequeue(native, id)
   native.set(concatBytes(GRANTS_PREFIX, idBytes(id)), Grant.encode(grant))
@@ -48,15 +36,12 @@ export function deleteGrant(native: Pick<NativeStore, 'get' | 'delete'>, id: Gra
   return true
 }
 
-/** Whether a grant does not hold any more at a block's time. */
+/** Whether a grant has expired at a block's time. */
 export function isExpired({ expiration }: Grant, timeMs: number): boolean {
   return expiration !== undefined && expiration < BigInt(timeMs) * 1_000_000n
 }
 
-/**
- * Removes grants that expired before this block, some of them at a time (BeginBlocker of x/authz). A block in which none is due
- * costs one look-up.
- */
+/** Removes grants that expired before this block, a limited number (BeginBlocker of x/authz). Costs one look-up when none has. */
 export function beginAuthz({ world: { native }, block }: ModuleContext): void {
   removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs)
 }
@@ -87,17 +72,15 @@ function idBytes({ granter, grantee, msgTypeUrl }: GrantId): Uint8Array {
   return concatBytes(addressesKey(EMPTY_BYTES, granter, grantee), new TextEncoder().encode(msgTypeUrl))
 }
 
-/** What a key of the native store with {@link GRANTS_PREFIX} names. */
+/** The grant that a key of the native store with {@link GRANTS_PREFIX} belongs to. */
 export function grantIdOf(key: Uint8Array): GrantId {
-  return readId(key.subarray(GRANTS_PREFIX.length))
+  const [granter, rest] = readLengthPrefixed(key.subarray(GRANTS_PREFIX.length))
+  const [grantee, typeUrl] = readLengthPrefixed(rest)
+  return { granter, grantee, msgTypeUrl: new TextDecoder().decode(typeUrl) }
 }
 
-function readId(bytes: Uint8Array): GrantId {
-  const granter = bytes.slice(1, 1 + bytes[0]!)
-  const rest = bytes.subarray(1 + bytes[0]!)
-  return {
-    granter,
-    grantee: rest.slice(1, 1 + rest[0]!),
-    msgTypeUrl: new TextDecoder().decode(rest.subarray(1 + rest[0]!)),
-  }
+/** An address after its length, and the bytes behind it. */
+function readLengthPrefixed(bytes: Uint8Array): readonly [Address, Uint8Array] {
+  const end = 1 + bytes[0]!
+  return [bytes.slice(1, end), bytes.subarray(end)]
 }

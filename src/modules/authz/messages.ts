@@ -2,7 +2,7 @@ import { parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { isBlockedGrantee } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
-import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested, validateNested } from '../nestedMessages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { checkAuthorization, readAuthorization } from './authorizations.ts'
@@ -20,13 +20,12 @@ import {
   MsgRevokeResponse,
 } from './types.ts'
 
-/** `execMessage` pays for a look at a grant of the largest size. */
+/** `execMessage` is for each message of MsgExec: it pays for reading a grant of the largest size. */
 export const AUTHZ_GAS = { grant: 30_000n, revoke: 20_000n, exec: 10_000n, execMessage: 25_000n } as const
-const EMPTY_ANSWER = new Uint8Array(0)
 
 /**
- * x/authz/keeper/msg_server.go
- * @param messages the table that these are part of
+ * The authz module's messages (x/authz/keeper/msg_server.go).
+ * @param messages the table of all modules' messages, these included: MsgExec can hold any of them
  */
 export function authzMessages(messages: () => MessageTable): readonly MessageHandler[] {
   return [
@@ -39,7 +38,7 @@ export function authzMessages(messages: () => MessageTable): readonly MessageHan
       validate: ({ granter, grantee, grant }) =>
         checkParties(granter, grantee) ?? checkAuthorization(grant?.authorization),
       gas: () => AUTHZ_GAS.grant,
-      run: (context, message) => grantAuthorization(context, messages(), message) ?? EMPTY_ANSWER,
+      run: (context, message) => grantAuthorization(context, messages(), message) ?? EMPTY_RESPONSE,
     }),
     defineHandler({
       type: MsgExec,
@@ -83,7 +82,7 @@ export function authzMessages(messages: () => MessageTable): readonly MessageHan
           return authzError('notFound', `failed to delete grant with given type ${msgTypeUrl}`)
         }
         emitGrantEvent(world, 'cosmos.authz.v1beta1.EventRevoke', id)
-        return EMPTY_ANSWER
+        return EMPTY_RESPONSE
       },
     }),
   ]

@@ -4,12 +4,12 @@ import { MsgSubmitProposal } from '../gov/types.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { MsgExec } from './types.ts'
 
-/** Levels of messages inside messages that a transaction may have, its own the first (ante/cosmos/authz.go of cosmos/evm). */
+/** The most levels of messages inside messages; a transaction's own messages are the first level (ante/cosmos/authz.go of cosmos/evm). */
 const MAX_NESTED_MESSAGES = 7
 
-/** Refuses messages that carry messages too deeply; called for those that a message of the level before carries. */
+/** Refuses a message (MsgExec, MsgSubmitProposal) whose inner messages are nested too deeply. @param carried its inner messages */
 export function checkNesting(carried: readonly AnyValue[]): SdkError | undefined {
-  // The message that carries them may itself be the transaction's: that is the first level.
+  // The message itself is on the first level at least.
   if (!exceeds(carried, 2)) return undefined
   return sdkError('unauthorized', `found more nested msgs than permitted. Limit is : ${MAX_NESTED_MESSAGES}`)
 }
@@ -20,7 +20,7 @@ function exceeds(messages: readonly AnyValue[], level: number): boolean {
   return messages.some((message) => exceeds(carriedBy(message), level + 1))
 }
 
-/** What does not decode is refused elsewhere. */
+/** The inner messages of a message. One that does not decode is refused elsewhere. */
 function carriedBy({ typeUrl, value }: AnyValue): readonly AnyValue[] {
   try {
     if (typeUrl === MsgExec.typeUrl) return MsgExec.decode(value).msgs

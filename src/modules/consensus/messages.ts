@@ -2,10 +2,17 @@ import { parseAddress } from '../../primitives/address.ts'
 import { defineMessage, message, string } from '../../primitives/protoSchema.ts'
 import { event } from '../context.ts'
 import { requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { sdkError } from '../sdkError.ts'
-import { AbciParams, BlockParams, CONSENSUS_PARAMS, EvidenceParams, ValidatorParams, validateChange } from './params.ts'
-import { paramsText } from './paramsText.ts'
+import {
+  AbciParams,
+  BlockParams,
+  CONSENSUS_PARAMS,
+  EvidenceParams,
+  type ProposedParams,
+  ValidatorParams,
+  validateChange,
+} from './params.ts'
 
 export const MsgUpdateParams = defineMessage('cosmos.consensus.v1.MsgUpdateParams', {
   authority: string(1),
@@ -14,11 +21,11 @@ export const MsgUpdateParams = defineMessage('cosmos.consensus.v1.MsgUpdateParam
   validator: message(4, ValidatorParams),
   abci: message(5, AbciParams),
 })
-export const MsgUpdateParamsResponse = defineMessage('cosmos.consensus.v1.MsgUpdateParamsResponse', {})
+const MsgUpdateParamsResponse = defineMessage('cosmos.consensus.v1.MsgUpdateParamsResponse', {})
 
 const UPDATE_GAS = 20_000n
 
-/** x/consensus/keeper/keeper.go; what it changes acts from the next block on. */
+/** The consensus module's messages (x/consensus/keeper/keeper.go); a change takes effect in the next block. */
 export const CONSENSUS_MESSAGES: readonly MessageHandler[] = [
   defineHandler({
     type: MsgUpdateParams,
@@ -37,7 +44,28 @@ export const CONSENSUS_MESSAGES: readonly MessageHandler[] = [
       if (refused !== undefined) return refused
       CONSENSUS_PARAMS.set(world.native, { ...current, block: proposed.block })
       world.emitEvent(event('update_consensus_params', { authority, parameters: paramsText(proposed) }))
-      return new Uint8Array(0)
+      return EMPTY_RESPONSE
     },
   }),
 ]
+
+const NANOS_PER_SECOND = 1_000_000_000n
+
+/** Consensus parameters as the event of their change shows them: gogoproto's text form, which leaves zeros out. */
+function paramsText({ block, evidence, validator, abci }: ProposedParams): string {
+  const { maxAgeNumBlocks = 0n, maxAgeDuration = 0n, maxBytes = 0n } = evidence ?? {}
+  const age = number('seconds', maxAgeDuration / NANOS_PER_SECOND) + number('nanos', maxAgeDuration % NANOS_PER_SECOND)
+  const keyTypes = (validator?.pubKeyTypes ?? []).map((type) => `pub_key_types:${JSON.stringify(type)} `).join('')
+  const sections = [
+    `block:<${number('max_bytes', block?.maxBytes)}${number('max_gas', block?.maxGas)}> `,
+    `evidence:<${number('max_age_num_blocks', maxAgeNumBlocks)}max_age_duration:<${age}> ${number('max_bytes', maxBytes)}> `,
+    `validator:<${keyTypes}> `,
+    'version:<> ',
+    abci === undefined ? '' : `abci:<${number('vote_extensions_enable_height', abci.voteExtensionsEnableHeight)}> `,
+  ]
+  return sections.join('')
+}
+
+function number(name: string, value: bigint | undefined): string {
+  return value === undefined || value === 0n ? '' : `${name}:${value} `
+}

@@ -1,12 +1,11 @@
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
 import { areValidCoins, type Coin, coinsText, subtractCoins } from '../coin.ts'
-import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { feegrantError } from './errors.ts'
+import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
 import { AllowedMsgAllowance, BasicAllowance, PeriodicAllowance } from './types.ts'
 
-/** What is to be paid from an allowance. */
-export interface FeeUse {
+/** A fee that an allowance is asked to pay. */
+interface FeeUse {
   readonly fee: readonly Coin[]
   /** of the transaction's messages */
   readonly typeUrls: readonly string[]
@@ -14,22 +13,22 @@ export interface FeeUse {
   readonly now: bigint
 }
 
-/** How far a granter pays somebody's fees. */
-export interface Allowance {
+/** How much of somebody's fees a granter pays, read from its protobuf form. */
+interface Allowance {
   /** nanoseconds; undefined: for ever */
   readonly expiration: bigint | undefined
-  /** What is wrong with it whatever the state is (ValidateBasic). */
+  /** What is wrong with the allowance whatever the state is (ValidateBasic). */
   validate(): SdkError | undefined
-  /** Whether it pays, and what is left of it: undefined when it is used up. */
+  /** The allowance after it has paid, undefined when it is used up; an error when it does not pay. */
   accept(use: FeeUse): Outcome<AnyValue | undefined>
 }
 
-/** The last time that is written with four digits for its year, nanoseconds. */
+/** The last time with a year of four digits, nanoseconds. */
 const LAST_TIME = 253_402_300_799n * 1_000_000_000n
-/** An allowance inside of an allowance inside of … */
+/** The most allowances nested in one another. */
 const MAX_DEPTH = 4
 
-/** Bytes of an allowance: every transaction that it pays reads and writes it. The SDK has no such bound. */
+/** The most bytes of an allowance: every transaction that it pays for reads and writes it. The SDK has no such bound. */
 const MAX_ALLOWANCE_BYTES = 4_096
 
 /** What is wrong with an allowance that is to be granted, whatever the state is. */
@@ -120,7 +119,7 @@ function isOver({ expiration }: Pick<BasicAllowance, 'expiration'>, now: bigint)
   return expiration !== undefined && expiration < now
 }
 
-/** With a new period's coins when the period is over (tryResetPeriod). */
+/** The allowance in the present period: when the last one is over, with the new one's coins (tryResetPeriod). */
 function inPeriod(allowance: PeriodicAllowance, now: bigint): PeriodicAllowance {
   const { basic: limits, period, periodSpendLimit, periodReset } = allowance
   if (now < periodReset) return allowance
@@ -159,4 +158,19 @@ function checkPeriodic(allowance: PeriodicAllowance): SdkError | undefined {
 
 function pack<T>(type: MessageType<T>, value: T): AnyValue {
   return { typeUrl: type.typeUrl, value: type.encode(value) }
+}
+
+/** Errors of the codespace `feegrant` (x/feegrant/errors.go): code and text. */
+const FEEGRANT_ERRORS = {
+  limitExceeded: [2, 'fee limit exceeded'],
+  expired: [3, 'fee allowance expired'],
+  invalidDuration: [4, 'invalid duration'],
+  noAllowance: [5, 'no allowance'],
+  noMessages: [6, 'allowed messages are empty'],
+  messageNotAllowed: [7, 'message not allowed'],
+} as const
+
+function feegrantError(name: keyof typeof FEEGRANT_ERRORS, reason: string): SdkError {
+  const [code, text] = FEEGRANT_ERRORS[name]
+  return new SdkError('feegrant', code, `${reason}: ${text}`)
 }

@@ -2,12 +2,11 @@ import { type Address, parseAddress, toBech32 } from '../../primitives/address.t
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { isBlockedGrantee } from '../bank/send.ts'
-import type { ModuleContext } from '../context.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import { event, type ModuleContext } from '../context.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { checkAllowance, readAllowance } from './allowances.ts'
-import { emitFeeGrantEvent, emitPruned } from './events.ts'
-import { deleteFeeGrant, getFeeGrant, putFeeGrant, removeExpiredAllowances } from './grants.ts'
+import { deleteFeeGrant, emitFeeGrantEvent, getFeeGrant, putFeeGrant, removeExpiredAllowances } from './grants.ts'
 import {
   MsgGrantAllowance,
   MsgGrantAllowanceResponse,
@@ -17,12 +16,11 @@ import {
   MsgRevokeAllowanceResponse,
 } from './types.ts'
 
-/** Allowances that MsgPruneAllowances removes at most; its gas is for so many. */
+/** The most allowances that one MsgPruneAllowances removes; its gas pays for as many. */
 const PRUNED_BY_MESSAGE = 75
 export const FEEGRANT_GAS = { grant: 30_000n, revoke: 20_000n, prune: 150_000n } as const
-const EMPTY_ANSWER = new Uint8Array(0)
 
-/** x/feegrant/keeper/msg_server.go */
+/** The feegrant module's messages (x/feegrant/keeper/msg_server.go). */
 export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
   defineHandler({
     type: MsgGrantAllowance,
@@ -38,7 +36,7 @@ export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
     },
     gas: () => FEEGRANT_GAS.grant,
     run: (context, { granter, grantee, allowance }) =>
-      grantAllowance(context, parseAddress(granter), parseAddress(grantee), allowance) ?? EMPTY_ANSWER,
+      grantAllowance(context, parseAddress(granter), parseAddress(grantee), allowance) ?? EMPTY_RESPONSE,
   }),
   defineHandler({
     type: MsgRevokeAllowance,
@@ -52,12 +50,12 @@ export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
         : undefined,
     gas: () => FEEGRANT_GAS.revoke,
     run: (context, { granter, grantee }) =>
-      revokeAllowance(context, parseAddress(granter), parseAddress(grantee)) ?? EMPTY_ANSWER,
+      revokeAllowance(context, parseAddress(granter), parseAddress(grantee)) ?? EMPTY_RESPONSE,
   }),
   defineHandler({
     type: MsgPruneAllowances,
     response: MsgPruneAllowancesResponse,
-    // The SDK names it in no other way than by its type.
+    // The SDK has no amino name for it and falls back to the type URL.
     aminoName: '/cosmos.feegrant.v1beta1.MsgPruneAllowances',
     module: 'feegrant',
     signers: ({ pruner }) => [parseAddress(pruner)],
@@ -68,13 +66,13 @@ export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [
     gas: () => FEEGRANT_GAS.prune,
     run: (context, { pruner }) => {
       removeExpiredAllowances(context, PRUNED_BY_MESSAGE)
-      emitPruned(context.world, parseAddress(pruner))
-      return EMPTY_ANSWER
+      context.world.emitEvent(event('prune_feegrant', { pruner: toBech32(parseAddress(pruner)) }))
+      return EMPTY_RESPONSE
     },
   }),
 ]
 
-/** GrantAllowance of x/feegrant/keeper/keeper.go; one that expired and was not removed yet is replaced. */
+/** GrantAllowance of x/feegrant/keeper/keeper.go; an expired allowance that was not removed yet is replaced. */
 function grantAllowance(
   { world, block }: ModuleContext,
   granter: Address,
@@ -108,7 +106,7 @@ function revokeAllowance({ world }: ModuleContext, granter: Address, grantee: Ad
   return undefined
 }
 
-/** Of the allowance that there is; undefined when there is none. */
+/** The expiration of the allowance between two accounts; undefined when there is no allowance. */
 function expirationOf(
   native: Pick<ModuleContext['world']['native'], 'get'>,
   granter: Address,

@@ -1,7 +1,9 @@
 import type { FeeMarket } from '../../chain/chainConfig.ts'
+import type { Genesis } from '../../chain/genesisSchema.ts'
 import { ONE, truncate } from '../../primitives/decimal.ts'
 import { bool, decimal, defineMessage, int64, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
+import type { ModuleContext } from '../context.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 
@@ -26,12 +28,12 @@ export const FEEMARKET_PARAMS: ParamsStore<FeeMarketParams> = defineParams(
   FeeMarketParams,
 )
 
-/** A price beyond any use: the genesis supply for one unit of gas. */
+/** The highest price: the genesis supply for one unit of gas. */
 const MAX_GAS_PRICE = 10n ** 27n * ONE
 
 /**
  * The fee market of the block after the one whose state this is.
- * @param genesis as the genesis has it, for what parameters do not change
+ * @param genesis for the initial base fee, which no parameter changes
  */
 export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeMarket, 'initialBaseFee'>): FeeMarket {
   const { baseFeeChangeDenominator, elasticityMultiplier, minGasPrice } = FEEMARKET_PARAMS.get(native)
@@ -44,10 +46,10 @@ export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeM
 }
 
 /**
- * Whether parameters can stand: Params.Validate of x/feemarket/types/params.go, and what has one value on this chain must
- * have it, so that no parameter says what does not happen: there is a base fee, from the first block on; transactions pay for
- * the gas that they used; prices are whole acoin per gas.
- * @param current what holds now; undefined at genesis
+ * What is wrong with parameters: the rules of Params.Validate of x/feemarket/types/params.go, and parameters that this chain
+ * does not support must have the value that is true here: there is a base fee from the first block on, transactions pay for
+ * the gas that they used, prices are whole acoin per gas.
+ * @param current the parameters before; undefined at genesis
  */
 export function validateFeeMarketParams(params: FeeMarketParams, current?: FeeMarketParams): SdkError | undefined {
   const { baseFee, minGasPrice } = params
@@ -67,4 +69,18 @@ export function validateFeeMarketParams(params: FeeMarketParams, current?: FeeMa
     return undefined
   })()
   return problem === undefined ? undefined : sdkError('invalidRequest', problem)
+}
+
+/**
+ * Writes the module's part of block 0.
+ * @throws Error when the genesis has invalid parameters
+ */
+export function initFeemarket(
+  { world }: ModuleContext,
+  { params: json }: Pick<Genesis['app_state']['feemarket'], 'params'>,
+): void {
+  const params = FeeMarketParams.fromJson(json, { typeOf: () => undefined }, 'app_state.feemarket.params')
+  const problem = validateFeeMarketParams(params)
+  if (problem !== undefined) throw new Error(`app_state.feemarket.params: ${problem.message}`)
+  FEEMARKET_PARAMS.set(world.native, params)
 }

@@ -4,7 +4,7 @@ import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { checkNesting } from '../authz/nesting.ts'
 import type { Coin } from '../coin.ts'
 import type { ModuleContext } from '../context.ts'
-import { defineHandler, type MessageHandler, type MessageTable } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler, type MessageTable } from '../message.ts'
 import { nestedGas, readAllNested } from '../nestedMessages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { GOV_AUTHORITY, requireAuthority } from './authority.ts'
@@ -56,8 +56,6 @@ export const GOV_GAS = {
   execLegacyContent: 30_000n,
 } as const
 
-const EMPTY_ANSWER = new Uint8Array(0)
-
 /**
  * The messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
  * @param messages the table of all modules' messages, these included: a proposal can hold any of them
@@ -91,7 +89,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
       validate: ({ content }) => checkContent(content),
       gas: () => GOV_GAS.execLegacyContent,
       run: (context, { content, authority }) =>
-        requireAuthority(authority) ?? execContent(context, messages(), content) ?? EMPTY_ANSWER,
+        requireAuthority(authority) ?? execContent(context, messages(), content) ?? EMPTY_RESPONSE,
     }),
     ...voteMessages,
     defineHandler({
@@ -103,7 +101,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
       validate: ({ amount }) => checkAmount(amount),
       gas: () => GOV_GAS.deposit,
       run: (context, message) =>
-        deposit(context, { ...message, depositor: parseAddress(message.depositor) }) ?? EMPTY_ANSWER,
+        deposit(context, { ...message, depositor: parseAddress(message.depositor) }) ?? EMPTY_RESPONSE,
     }),
     defineHandler({
       type: MsgCancelProposal,
@@ -130,7 +128,7 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
         const refused = requireAuthority(authority) ?? validateGovParams(params)
         if (refused !== undefined) return refused
         GOV_PARAMS.set(native, params)
-        return EMPTY_ANSWER
+        return EMPTY_RESPONSE
       },
     }),
     ...govMessagesV1beta1(messages),
@@ -146,7 +144,7 @@ const voteMessages: readonly MessageHandler[] = [
     signers: ({ voter }) => [parseAddress(voter)],
     validate: ({ option }) => checkVoteOption(option),
     gas: () => GOV_GAS.vote,
-    run: (context, message) => vote(context, { ...message, voter: parseAddress(message.voter) }) ?? EMPTY_ANSWER,
+    run: (context, message) => vote(context, { ...message, voter: parseAddress(message.voter) }) ?? EMPTY_RESPONSE,
   }),
   defineHandler({
     type: MsgVoteWeighted,
@@ -157,7 +155,7 @@ const voteMessages: readonly MessageHandler[] = [
     validate: ({ options }) => checkWeightedOptions(options),
     gas: () => GOV_GAS.vote,
     run: (context, message) =>
-      voteWeighted(context, { ...message, voter: parseAddress(message.voter) }) ?? EMPTY_ANSWER,
+      voteWeighted(context, { ...message, voter: parseAddress(message.voter) }) ?? EMPTY_RESPONSE,
   }),
 ]
 
@@ -210,7 +208,7 @@ function govMessagesV1beta1(messages: () => MessageTable): readonly MessageHandl
       validate: ({ option }) => checkVoteOption(option),
       gas: () => GOV_GAS.vote,
       run: (context, { proposalId, voter, option }) =>
-        vote(context, { proposalId, voter: parseAddress(voter), option, metadata: '' }) ?? EMPTY_ANSWER,
+        vote(context, { proposalId, voter: parseAddress(voter), option, metadata: '' }) ?? EMPTY_RESPONSE,
     }),
     defineHandler({
       type: MsgVoteWeightedV1beta1,
@@ -222,7 +220,7 @@ function govMessagesV1beta1(messages: () => MessageTable): readonly MessageHandl
       gas: () => GOV_GAS.vote,
       run: (context, { proposalId, voter, options }) => {
         const input = { proposalId, voter: parseAddress(voter), options: options.map(optionOf), metadata: '' }
-        return voteWeighted(context, input) ?? EMPTY_ANSWER
+        return voteWeighted(context, input) ?? EMPTY_RESPONSE
       },
     }),
     defineHandler({
@@ -234,7 +232,7 @@ function govMessagesV1beta1(messages: () => MessageTable): readonly MessageHandl
       validate: ({ amount }) => checkAmount(amount),
       gas: () => GOV_GAS.deposit,
       run: (context, { proposalId, depositor, amount }) =>
-        deposit(context, { proposalId, depositor: parseAddress(depositor), amount }) ?? EMPTY_ANSWER,
+        deposit(context, { proposalId, depositor: parseAddress(depositor), amount }) ?? EMPTY_RESPONSE,
     }),
   ]
 }

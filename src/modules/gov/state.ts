@@ -209,7 +209,7 @@ export function deleteTally(native: Pick<NativeStore, 'delete'>, id: bigint): vo
 
 /**
  * Writes the module's part of block 0.
- * @throws Error when the genesis has parameters that cannot stand
+ * @throws Error when the genesis has invalid parameters
  */
 export function initGov(
   { world: { native } }: ModuleContext,

@@ -13,7 +13,7 @@ import {
   uint64,
 } from '../../primitives/protoSchema.ts'
 import { Coin } from '../coin.ts'
-import { Plan } from '../upgrade/types.ts'
+import { Plan } from '../upgrade/plan.ts'
 import { PROPOSAL_STATUS, VOTE_OPTIONS } from './types.ts'
 
 /** cosmos.gov.v1beta1: what older wallets send and ask for. */

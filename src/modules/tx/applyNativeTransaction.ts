@@ -2,7 +2,7 @@ import type { NativeResult } from '../../chain/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
-import { keepPublicKey } from '../auth/publicKeys.ts'
+import { storePublicKey } from '../auth/publicKeys.ts'
 import { event, type NativeBlock } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { chargeFee } from './chargeFee.ts'
@@ -88,7 +88,7 @@ export function runTransaction(
 /** Keeps the signers' public keys and counts their sequences up (x/auth/ante/sigverify.go). */
 function useSequences(world: TransactionWorld, { signers }: NativeTransaction): void {
   for (const { address, sequence, publicKey, signatures } of signers) {
-    if (publicKey !== undefined) keepPublicKey(world.native, address, publicKey)
+    if (publicKey !== undefined) storePublicKey(world.native, address, publicKey)
     world.setNonce(address, world.getNonce(address) + 1n)
     world.emitEvent(event('tx', { acc_seq: `${toBech32(address)}/${sequence}` }))
     for (const signature of signatures) {

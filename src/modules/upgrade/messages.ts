@@ -1,21 +1,22 @@
 import { parseAddress } from '../../primitives/address.ts'
+import { defineMessage, embedded, string } from '../../primitives/protoSchema.ts'
 import type { ModuleContext } from '../context.ts'
 import { GOV_AUTHORITY, requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { SdkError, sdkError } from '../sdkError.ts'
-import { checkPlan, clearPlan, doneHeight, setPlan } from './plan.ts'
-import {
-  MsgCancelUpgrade,
-  MsgCancelUpgradeResponse,
-  MsgSoftwareUpgrade,
-  MsgSoftwareUpgradeResponse,
-  type Plan,
-} from './types.ts'
+import { checkPlan, clearPlan, doneHeight, Plan, setPlan } from './plan.ts'
+
+export const MsgSoftwareUpgrade = defineMessage('cosmos.upgrade.v1beta1.MsgSoftwareUpgrade', {
+  authority: string(1),
+  plan: embedded(2, Plan),
+})
+export const MsgSoftwareUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgSoftwareUpgradeResponse', {})
+export const MsgCancelUpgrade = defineMessage('cosmos.upgrade.v1beta1.MsgCancelUpgrade', { authority: string(1) })
+export const MsgCancelUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgCancelUpgradeResponse', {})
 
 const UPGRADE_GAS = 30_000n
-const EMPTY_ANSWER = new Uint8Array(0)
 
-/** x/upgrade/keeper/msg_server.go */
+/** The upgrade module's messages (x/upgrade/keeper/msg_server.go). */
 export const UPGRADE_MESSAGES: readonly MessageHandler[] = [
   defineHandler({
     type: MsgSoftwareUpgrade,
@@ -26,7 +27,7 @@ export const UPGRADE_MESSAGES: readonly MessageHandler[] = [
     validate: ({ plan }) => checkPlan(plan),
     gas: () => UPGRADE_GAS,
     run: (context, { authority, plan }) =>
-      refuse(authority) ?? checkPlan(plan) ?? schedule(context, plan) ?? EMPTY_ANSWER,
+      checkAuthority(authority) ?? checkPlan(plan) ?? schedule(context, plan) ?? EMPTY_RESPONSE,
   }),
   defineHandler({
     type: MsgCancelUpgrade,
@@ -37,25 +38,25 @@ export const UPGRADE_MESSAGES: readonly MessageHandler[] = [
     validate: () => undefined,
     gas: () => UPGRADE_GAS,
     run: ({ world }, { authority }) => {
-      const refused = refuse(authority)
+      const refused = checkAuthority(authority)
       if (refused !== undefined) return refused
       clearPlan(world.native)
-      return EMPTY_ANSWER
+      return EMPTY_RESPONSE
     },
   }),
 ]
 
-/** The module has a code of its own for a wrong authority (x/upgrade/types/errors.go). */
-function refuse(authority: string): SdkError | undefined {
+/** A wrong authority has an error code of its own in this module (x/upgrade/types/errors.go). */
+function checkAuthority(authority: string): SdkError | undefined {
   const refused = requireAuthority(authority)
   if (refused === undefined) return undefined
   const reason = `expected ${GOV_AUTHORITY} got ${authority}`
   return new SdkError('upgrade', 6, `${reason}: expected authority account as only signer for proposal message`)
 }
 
-/** ScheduleUpgrade of x/upgrade/keeper/keeper.go: replaces the plan there was. */
+/** ScheduleUpgrade of x/upgrade/keeper/keeper.go: a new plan replaces the old one. */
 function schedule({ world, block }: ModuleContext, plan: Plan): SdkError | undefined {
-  // A plan runs at the begin of a block, so that this block is as much in the past as those before it.
+  // A plan runs at the beginning of its block: the present block has begun, so its height is in the past.
   if (plan.height <= BigInt(block.height)) {
     return sdkError('invalidRequest', 'upgrade cannot be scheduled in the past')
   }

@@ -1,8 +1,21 @@
 import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
+import { any, defineMessage, int64, string, timestamp, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { moduleStoreKey } from '../storeKey.ts'
-import { Plan } from './types.ts'
+
+/** cosmos.upgrade.v1beta1.Plan: an upgrade that governance has planned, and the records of upgrades done. */
+export const Plan = defineMessage('cosmos.upgrade.v1beta1.Plan', {
+  name: string(1),
+  /** deprecated: must be Go's zero time */
+  time: timestamp(2),
+  /** the first block of the new version */
+  height: int64(3),
+  info: string(4),
+  /** deprecated: must be absent */
+  upgradedClientState: any(5),
+})
+export type Plan = ValueOf<typeof Plan>
 
 /** Go's zero time, year 1, which the deprecated time of a plan must have, in nanoseconds. */
 const ZERO_TIME = -62_135_596_800n * 1_000_000_000n
@@ -26,7 +39,7 @@ export function checkPlan(plan: Plan): SdkError | undefined {
   return undefined
 }
 
-/** The upgrade that is to come. */
+/** The upgrade that is planned. */
 export function getPlan(native: Pick<NativeStore, 'get'>): Plan | undefined {
   const value = native.get(PLAN_KEY)
   return value && Plan.decode(value)
@@ -40,13 +53,13 @@ export function clearPlan(native: Pick<NativeStore, 'delete'>): void {
   native.delete(PLAN_KEY)
 }
 
-/** The height at which an upgrade was made; 0 when it was not. */
+/** The height at which an upgrade was done; 0 when it was not. */
 export function doneHeight(native: Pick<NativeStore, 'range'>, name: string): number {
   for (const done of upgradesDone(native)) if (done.name === name) return done.height
   return 0
 }
 
-/** Upgrades that were made, in order of their heights. */
+/** Upgrades that were done, in order of their heights. */
 export function* upgradesDone(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<{ readonly name: string; readonly height: number }> {

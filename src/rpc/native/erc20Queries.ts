@@ -1,5 +1,4 @@
-import { ERC20_PARAMS, tokenPairs } from '../../modules/erc20/tokenPairs.ts'
-import { TokenPair } from '../../modules/erc20/types.ts'
+import { ERC20_PARAMS, TokenPair, tokenPairs } from '../../modules/erc20/tokenPairs.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { parseAddress } from '../../primitives/address.ts'
 import { embedded, message, string } from '../../primitives/protoSchema.ts'

@@ -1,6 +1,5 @@
 import { GOVERNANCE } from '../../modules/moduleAccounts.ts'
-import { doneHeight, getPlan } from '../../modules/upgrade/plan.ts'
-import { Plan } from '../../modules/upgrade/types.ts'
+import { doneHeight, getPlan, Plan } from '../../modules/upgrade/plan.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bytes, defineMessage, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'

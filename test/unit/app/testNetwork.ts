@@ -34,7 +34,7 @@ import {
   stateFromInfo,
 } from '../../../src/consensus/consensusState.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
-import { upgradeRules } from '../../../src/modules/upgrade/upgradeRules.ts'
+import { upgradeRules } from '../../../src/modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { moduleAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'

@@ -2,10 +2,9 @@ import * as theirs from 'cosmjs-types/cosmos/auth/v1beta1/auth'
 import * as theirMessages from 'cosmjs-types/cosmos/auth/v1beta1/tx'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { initAuth } from '../../../../src/modules/auth/initAuth.ts'
 import { AuthMsgUpdateParams, AuthMsgUpdateParamsResponse } from '../../../../src/modules/auth/messages.ts'
-import { AUTH_PARAMS, AuthParams, DEFAULT_AUTH_PARAMS } from '../../../../src/modules/auth/params.ts'
-import { getPublicKey, keepPublicKey } from '../../../../src/modules/auth/publicKeys.ts'
+import { AUTH_PARAMS, AuthParams, DEFAULT_AUTH_PARAMS, initAuth } from '../../../../src/modules/auth/params.ts'
+import { getPublicKey, storePublicKey } from '../../../../src/modules/auth/publicKeys.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
@@ -73,8 +72,8 @@ describe('public keys', () => {
   it('are kept once', () => {
     const [first, second] = [publicKeyToAny(keyOf(alice)), publicKeyToAny(keyOf(testAccount(2)))]
     expect(getPublicKey(world.native, alice.address)).toBeUndefined()
-    keepPublicKey(world.native, alice.address, first)
-    keepPublicKey(world.native, alice.address, second)
+    storePublicKey(world.native, alice.address, first)
+    storePublicKey(world.native, alice.address, second)
     expect(getPublicKey(world.native, alice.address)).toEqual(first)
   })
 })

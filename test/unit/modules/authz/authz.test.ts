@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { getGrant, grants } from '../../../../src/modules/authz/grants.ts'
+import { GRANTS_PREFIX, type GrantId, getGrant, grantIdOf } from '../../../../src/modules/authz/grants.ts'
 import {
   AUTHORIZATION_TYPE_NAMES,
   GenericAuthorization,
+  Grant,
   MsgExec,
   MsgExecResponse,
   MsgGrant,
@@ -17,9 +18,11 @@ import { executeProposal } from '../../../../src/modules/gov/proposals.ts'
 import { MsgSubmitProposal } from '../../../../src/modules/gov/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { getDelegation } from '../../../../src/modules/staking/delegations.ts'
-import { MsgCancelUpgrade } from '../../../../src/modules/upgrade/types.ts'
+import { addressesKey } from '../../../../src/modules/storeKey.ts'
+import { MsgCancelUpgrade } from '../../../../src/modules/upgrade/messages.ts'
 import { type Address, BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
+import type { NativeStore } from '../../../../src/state/world.ts'
 import {
   anyOf,
   COIN,
@@ -287,3 +290,15 @@ describe('MsgExec', () => {
     expect(of(anyOf(MsgExec, { msgs: [send(ALICE, BOB, 1n)] }))).toBeGreaterThan(of(send(ALICE, BOB, 1n)) + of())
   })
 })
+
+/** Grants of a granter (to a grantee), or from the first of all, in order of granter, grantee and message type. */
+function* grants(
+  native: Pick<NativeStore, 'range'>,
+  filter: { readonly granter?: Address; readonly grantee?: Address } = {},
+): IterableIterator<GrantId & { readonly grant: Grant }> {
+  const { granter, grantee } = filter
+  const parts = granter === undefined ? [] : [granter, ...(grantee === undefined ? [] : [grantee])]
+  for (const [key, value] of native.range(addressesKey(GRANTS_PREFIX, ...parts))) {
+    yield { ...grantIdOf(key), grant: Grant.decode(value) }
+  }
+}

@@ -3,7 +3,7 @@ import * as theirMessages from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { coinsOf } from '../../../../src/modules/coin.ts'
-import { GRANTS_PREFIX, getFeeGrant, granteePrefix } from '../../../../src/modules/feegrant/grants.ts'
+import { GRANTS_PREFIX, getFeeGrant, granteePrefix, useFeeAllowance } from '../../../../src/modules/feegrant/grants.ts'
 import { FEEGRANT_MESSAGES } from '../../../../src/modules/feegrant/messages.ts'
 import {
   AllowedMsgAllowance,
@@ -14,7 +14,6 @@ import {
   MsgRevokeAllowance,
   PeriodicAllowance,
 } from '../../../../src/modules/feegrant/types.ts'
-import { useFeeAllowance } from '../../../../src/modules/feegrant/useFeeAllowance.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import type { SdkError } from '../../../../src/modules/sdkError.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'

@@ -22,7 +22,7 @@ import {
 } from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
-import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/types.ts'
+import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/messages.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
