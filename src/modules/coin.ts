@@ -44,6 +44,11 @@ export function coinsText(coins: readonly Coin[]): string {
   return coins.map(({ denom, amount }) => `${amount}${denom}`).join(',')
 }
 
+/** As sdk.Coin.String of the base denomination: `10acoin`, also `0acoin`. */
+export function coinText(amountAcoin: bigint): string {
+  return `${amountAcoin}${BASE_DENOM}`
+}
+
 /** As sdk.DecCoins.String of the base denomination: `1.500000000000000000acoin`, nothing for 0. */
 export function decCoinsText(amount: Decimal): string {
   return amount === 0n ? '' : `${formatDecimal(amount)}${BASE_DENOM}`

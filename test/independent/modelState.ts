@@ -94,7 +94,7 @@ export interface ModelState {
   /** acoin per unit of power since the genesis, 36 places */
   accumulator: bigint
   /** reward shares by consensus address */
-  readonly counted: Map<Name, { power: bigint; from: bigint }>
+  readonly rewardShares: Map<Name, { power: bigint; from: bigint }>
   readonly signing: Map<Name, Signing>
   readonly evidence: Set<string>
   inflation: bigint

@@ -13,8 +13,8 @@ import {
 
 /** "Rewards, exactly" of docs/native-layer.md. */
 
-function countedEarnings(state: ModelState, key: Name): bigint {
-  const share = state.counted.get(key)
+function shareEarnings(state: ModelState, key: Name): bigint {
+  const share = state.rewardShares.get(key)
   return share === undefined ? 0n : floorAt(18n, (state.accumulator - share.from) * share.power, 10n ** 36n)
 }
 
@@ -25,15 +25,15 @@ export function income(validator: ModelValidator, amount: bigint): void {
   validator.current += amount - commission
 }
 
-export function settle(state: ModelState, validator: ModelValidator): void {
-  income(validator, countedEarnings(state, validator.key))
-  const share = state.counted.get(validator.key)
+export function accrue(state: ModelState, validator: ModelValidator): void {
+  income(validator, shareEarnings(state, validator.key))
+  const share = state.rewardShares.get(validator.key)
   if (share !== undefined) share.from = state.accumulator
 }
 
 /** @returns the number of the period that ended */
 export function endPeriod(state: ModelState, validator: ModelValidator): number {
-  settle(state, validator)
+  accrue(state, validator)
   let ratio = validator.ratios[validator.period - 1]!
   if (validator.shares > 0n) {
     ratio += floorAt(54n, validator.current, validator.shares)
@@ -85,21 +85,21 @@ export function payCommission(state: ModelState, modules: ModuleNames, validator
 /** What a validator that is removed leaves. */
 export function leaveRewards(state: ModelState, modules: ModuleNames, validator: ModelValidator): void {
   payCommission(state, modules, validator)
-  state.communityPool += validator.outstanding + countedEarnings(state, validator.key)
-  const share = state.counted.get(validator.key)
+  state.communityPool += validator.outstanding + shareEarnings(state, validator.key)
+  const share = state.rewardShares.get(validator.key)
   if (share !== undefined) share.from = state.accumulator
 }
 
 /** Steps 2 and 3 of a block's beginning. */
 export function divideFees(state: ModelState, modules: ModuleNames, lastCommit: ReadonlyMap<Name, bigint>): void {
-  for (const key of new Set([...state.counted.keys(), ...lastCommit.keys()])) {
+  for (const key of new Set([...state.rewardShares.keys(), ...lastCommit.keys()])) {
     const power = lastCommit.get(key)
-    if (power === state.counted.get(key)?.power) continue
+    if (power === state.rewardShares.get(key)?.power) continue
     const validator = validatorOfKey(state, key)
-    if (validator === undefined) state.communityPool += countedEarnings(state, key)
-    else settle(state, validator)
-    if (power === undefined) state.counted.delete(key)
-    else state.counted.set(key, { power, from: state.accumulator })
+    if (validator === undefined) state.communityPool += shareEarnings(state, key)
+    else accrue(state, validator)
+    if (power === undefined) state.rewardShares.delete(key)
+    else state.rewardShares.set(key, { power, from: state.accumulator })
   }
   const fees = state.balances.get(modules.feeCollector) ?? 0n
   if (fees === 0n) return

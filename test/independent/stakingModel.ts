@@ -61,7 +61,7 @@ export class StakingModel {
       withdrawAddresses: new Map(),
       communityPool: 0n,
       accumulator: 0n,
-      counted: new Map(),
+      rewardShares: new Map(),
       signing: new Map(),
       evidence: new Set(),
       inflation: 0n,
@@ -211,7 +211,7 @@ export class StakingModel {
     const validator = validatorOf(this.state, operator)
     refuseIf(this.state.timeMs - validator.rateTimeMs < DAY_MS, 'changed on this day')
     refuseIf(rate > validator.maxRate || rate - validator.rate > validator.maxChangeRate, 'too much')
-    rewards.settle(this.state, validator)
+    rewards.accrue(this.state, validator)
     validator.rate = rate
     validator.rateTimeMs = this.state.timeMs
   }
@@ -242,7 +242,7 @@ export class StakingModel {
 
   withdrawCommission(operator: Name): void {
     const validator = validatorOf(this.state, operator)
-    rewards.settle(this.state, validator)
+    rewards.accrue(this.state, validator)
     refuseIf(validator.commission === 0n, 'no commission')
     rewards.payCommission(this.state, this.#modules, validator)
   }

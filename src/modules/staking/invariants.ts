@@ -8,7 +8,7 @@ import { heightKey, indexedHeights } from './heightIndex.ts'
 import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
 import { type Due, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
-import { operatorText } from './stakingEvents.ts'
+import { operatorText } from './sdkForms.ts'
 import { allUnbondings, unbondingsFrom } from './unbonding.ts'
 import {
   consensusAddressOf,

@@ -6,18 +6,20 @@ import type { ModuleContext } from '../context.ts'
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { beginRedelegate } from './beginRedelegate.ts'
-import { cancelUnbonding } from './cancelUnbonding.ts'
-import { checkCreation, checkNewValidator, createValidator } from './createValidator.ts'
-import { delegate, type StakeAmount } from './delegate.ts'
-import { checkValidatorEdit, editValidator } from './editValidator.ts'
+import { sharesToGiveBack } from './changeDelegation.ts'
+import { beginRedelegate, cancelUnbonding, delegate, type StakeAmount, undelegate } from './delegatorActions.ts'
 import { stakingError } from './errors.ts'
 import { STAKING_GAS } from './gas.ts'
 import * as types from './messageTypes.ts'
+import {
+  checkCreation,
+  checkNewValidator,
+  checkValidatorEdit,
+  createValidator,
+  editValidator,
+} from './operatorActions.ts'
 import { setStakingParams, validateStakingParams } from './params.ts'
-import { sharesToGiveBack } from './removeDelegation.ts'
 import { Ed25519PubKey } from './types.ts'
-import { undelegate } from './undelegate.ts'
 import { getValidator } from './validators.ts'
 
 const EMPTY_ANSWER = new Uint8Array(0)

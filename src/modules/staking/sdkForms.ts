@@ -1,10 +1,9 @@
-import { BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
+import { type Address, BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { BASE_DENOM } from '../coin.ts'
 import type { Delegation } from './delegations.ts'
 import type { Redelegation } from './redelegations.ts'
 import { type SharePrice, tokensFromShares } from './shares.ts'
-import { operatorText } from './stakingEvents.ts'
 import {
   BOND_STATUSES,
   type DelegationResponse,
@@ -16,7 +15,7 @@ import {
 import type { UnbondingDelegation } from './unbonding.ts'
 import type { BondStatus, Validator } from './validators.ts'
 
-/** Staking's records in the forms that clients know (cosmos/staking/v1beta1/staking.proto). */
+// Staking's records and values in the forms that clients know (cosmos/staking/v1beta1/staking.proto, events)
 
 const STATUS_NUMBERS: Readonly<Record<BondStatus, number>> = {
   unbonded: BOND_STATUSES.BOND_STATUS_UNBONDED,
@@ -126,4 +125,14 @@ function nanosOf(ms: number): bigint {
 
 function msOf(nanos: bigint): number {
   return Number(nanos / NANOS_PER_MS)
+}
+
+export function operatorText(operator: Address): string {
+  return toBech32(operator, BECH32_OPERATOR)
+}
+
+/** Go's time.RFC3339: no fraction of a second. */
+export function timeText(timeMs: number): string {
+  const text = new Date(timeMs).toISOString()
+  return `${text.slice(0, 19)}Z`
 }

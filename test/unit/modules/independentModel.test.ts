@@ -9,13 +9,14 @@ import {
   withdrawDelegationRewards,
 } from '../../../src/modules/distribution/rewards.ts'
 import { unjailValidator } from '../../../src/modules/slashing/jail.ts'
-import { beginRedelegate } from '../../../src/modules/staking/beginRedelegate.ts'
-import { cancelUnbonding } from '../../../src/modules/staking/cancelUnbonding.ts'
-import { createValidator } from '../../../src/modules/staking/createValidator.ts'
-import { delegate } from '../../../src/modules/staking/delegate.ts'
-import { editValidator } from '../../../src/modules/staking/editValidator.ts'
+import {
+  beginRedelegate,
+  cancelUnbonding,
+  delegate,
+  undelegate,
+} from '../../../src/modules/staking/delegatorActions.ts'
+import { createValidator, editValidator } from '../../../src/modules/staking/operatorActions.ts'
 import { Description } from '../../../src/modules/staking/types.ts'
-import { undelegate } from '../../../src/modules/staking/undelegate.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ONE } from '../../../src/primitives/decimal.ts'

@@ -26,7 +26,7 @@ import { type Address, toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import type { ModelParams, ModuleNames } from '../../independent/modelState.ts'
-import { endAndEarn, settle } from '../../independent/rewardsModel.ts'
+import { accrue, endAndEarn } from '../../independent/rewardsModel.ts'
 import { StakingModel } from '../../independent/stakingModel.ts'
 import { account, BLOCK_MS, ok, PAYER, StakingChain } from './stakingChain.ts'
 
@@ -251,9 +251,9 @@ export class ModelledChain {
         one.minSelfDelegation,
         one.status === 'unbonding' ? [one.unbondingHeight, one.unbondingTimeMs] : [],
       ]
-      const settled = later.validators.get(one.operator)!
-      settle(later, settled)
-      seen[`rewards ${one.operator}`] = [settled.outstanding, settled.commission]
+      const accrued = later.validators.get(one.operator)!
+      accrue(later, accrued)
+      seen[`rewards ${one.operator}`] = [accrued.outstanding, accrued.commission]
       seen[`slashes ${one.operator}`] = one.slashes.map(({ period, fraction }) => [BigInt(period), fraction])
     }
     for (const [key, one] of state.delegations) {

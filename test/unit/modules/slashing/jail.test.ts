@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { unjailValidator } from '../../../../src/modules/slashing/jail.ts'
 import { missedCount, signingInfo, signingInfos } from '../../../../src/modules/slashing/signingInfo.ts'
-import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
+import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
 import { account, BLOCK_MS, COIN, ok, StakingChain } from '../stakingChain.ts'

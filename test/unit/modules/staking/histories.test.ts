@@ -3,15 +3,17 @@ import { expect, it } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, DISTRIBUTION, FEE_COLLECTOR, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
-import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
-import { cancelUnbonding } from '../../../../src/modules/staking/cancelUnbonding.ts'
-import { createValidator } from '../../../../src/modules/staking/createValidator.ts'
-import { delegate } from '../../../../src/modules/staking/delegate.ts'
+import {
+  beginRedelegate,
+  cancelUnbonding,
+  delegate,
+  undelegate,
+} from '../../../../src/modules/staking/delegatorActions.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
+import { createValidator } from '../../../../src/modules/staking/operatorActions.ts'
 import { queued } from '../../../../src/modules/staking/queue.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
 import { allUnbondings } from '../../../../src/modules/staking/unbonding.ts'
-import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { getValidator, jail, potentialPower, unjail } from '../../../../src/modules/staking/validators.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'

@@ -1,9 +1,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
-import { beginRedelegate } from '../../../../src/modules/staking/beginRedelegate.ts'
-import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { deleteDelegation, putDelegation } from '../../../../src/modules/staking/delegations.ts'
+import { beginRedelegate, delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { heightKey } from '../../../../src/modules/staking/heightIndex.ts'
 import { poolSurplus, stakingInvariants } from '../../../../src/modules/staking/invariants.ts'
 import {
@@ -16,7 +15,6 @@ import {
 } from '../../../../src/modules/staking/keys.ts'
 import { dequeue, queued } from '../../../../src/modules/staking/queue.ts'
 import { getUnbonding, putUnbonding } from '../../../../src/modules/staking/unbonding.ts'
-import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import {
   consensusAddressOf,
   jail,

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
-import { beginRedelegate, NO_TIME_MS } from '../../../../src/modules/staking/beginRedelegate.ts'
-import { cancelUnbonding } from '../../../../src/modules/staking/cancelUnbonding.ts'
-import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { delegationsOf, delegationsTo, getDelegation } from '../../../../src/modules/staking/delegations.ts'
+import {
+  beginRedelegate,
+  cancelUnbonding,
+  delegate,
+  NO_TIME_MS,
+  undelegate,
+} from '../../../../src/modules/staking/delegatorActions.ts'
 import { getRedelegation, redelegationsFrom, redelegationsOf } from '../../../../src/modules/staking/redelegations.ts'
 import { getUnbonding, unbondingsFrom, unbondingsOf } from '../../../../src/modules/staking/unbonding.ts'
-import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, jail, unjail } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { createValidator, type NewValidator } from '../../../../src/modules/staking/createValidator.ts'
-import { delegate } from '../../../../src/modules/staking/delegate.ts'
 import { getDelegation } from '../../../../src/modules/staking/delegations.ts'
-import { DO_NOT_MODIFY } from '../../../../src/modules/staking/description.ts'
-import { editValidator, type ValidatorEdit } from '../../../../src/modules/staking/editValidator.ts'
+import { delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
+import {
+  createValidator,
+  DO_NOT_MODIFY,
+  editValidator,
+  type NewValidator,
+  type ValidatorEdit,
+} from '../../../../src/modules/staking/operatorActions.ts'
 import { STAKING_PARAMS } from '../../../../src/modules/staking/params.ts'
-import { undelegate } from '../../../../src/modules/staking/undelegate.ts'
 import { consensusAddressOf, getOperator, getValidatorByConsensus } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
