@@ -16,31 +16,60 @@ export interface BatchCall {
   readonly answer: () => Promise<string | undefined>
 }
 
+/**
+ * The one ordered method whose calls may be under way together: they reach the pool one after the other, in the order in which they
+ * are started.
+ */
+const PIPELINED_METHOD = 'eth_sendRawTransaction'
+
+/**
+ * Methods that change something, in the node or in what later methods of the same batch see: a batch runs each of them alone, in its
+ * turn.
+ */
+const ORDERED_METHODS: ReadonlySet<string> = new Set([
+  PIPELINED_METHOD,
+  'eth_sendRawTransactionSync',
+  'eth_newFilter',
+  'eth_newBlockFilter',
+  'eth_newPendingTransactionFilter',
+  'eth_getFilterChanges',
+  'eth_getFilterLogs',
+  'eth_uninstallFilter',
+  'eth_subscribe',
+  'eth_unsubscribe',
+])
+
+/** What calls of a method may overlap with. */
+export function orderOf(method: string): BatchCall['order'] {
+  if (method === PIPELINED_METHOD) return 'pipelined'
+  return ORDERED_METHODS.has(method) ? 'alone' : 'free'
+}
+
 export interface BatchLimits {
   /** of all answers together */
   readonly maxBytes: number
   /** on the clock of `performance.now` */
   readonly deadlineMs: number
   /** of the thread, for pipelined calls; undefined: they run elsewhere */
-  readonly turn: EventLoopQuota | undefined
+  readonly quota: EventLoopQuota | undefined
 }
 
-/** Free calls of one batch that run at the same time: enough to keep the view threads busy, few enough to be fair to others. */
+/** Free calls of one batch that run at the same time: enough to keep the view threads busy, few enough to leave room for other clients. */
 const MAX_FREE = 16
 const MAX_PIPELINED = 64
-/** Milliseconds after which a batch of quick methods lets other connections have a turn. */
+/** Milliseconds after which a batch of quick methods gives other connections a turn. */
 const TURN_MS = 5
 /** No answer of a pipelined call is longer, its id apart. */
 const PIPELINED_ANSWER_BYTES = 2_048
 
 /**
  * Runs the items of a batch and gives their answers in the order of the requests. Reading methods overlap, others run
- * in turn. What comes after the size limit or the deadline is answered with an error and not run (geth:
+ * in turn. Calls after the size limit or the deadline are not run but answered with an error (geth:
  * handler.handleBatch; the answer that crosses the size limit is left out too, so that the limit holds).
  */
 export async function runBatch(
   calls: readonly BatchCall[],
-  { maxBytes, deadlineMs, turn }: BatchLimits,
+  { maxBytes, deadlineMs, quota }: BatchLimits,
 ): Promise<string[]> {
   const answers: (string | undefined)[] = []
   const running = createRunningCount()
@@ -70,7 +99,7 @@ export async function runBatch(
       await running.downTo(MAX_FREE - 1)
     }
     order = call.order
-    if (order === 'pipelined' && turn !== undefined) while (!turn.take()) await nextTurn()
+    if (order === 'pipelined' && quota !== undefined) while (!quota.take()) await nextTurn()
     const nowMs = performance.now()
     if (bytes > maxBytes || nowMs >= deadlineMs) break
     reservedBytes += size
@@ -111,7 +140,7 @@ function createRunningCount() {
   }
 }
 
-/** The answers in order; the total that decides is counted in order too, so that it does not depend on who was quick. */
+/** The answers in order; the total that decides is counted in order too, so that it does not depend on which was finished first. */
 function assemble(
   calls: readonly BatchCall[],
   answers: readonly (string | undefined)[],

@@ -1,6 +1,6 @@
 import type { RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
-import { type BatchCall, runBatch } from './batch.ts'
+import { type BatchCall, orderOf, runBatch } from './batch.ts'
 import {
   errorResponse,
   invalidRequest,
@@ -13,10 +13,10 @@ import {
 } from './errors.ts'
 import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
 import { type Message, parseRequest } from './message.ts'
-import { ORDERED_METHODS, PIPELINED_METHOD, positionalParams } from './method.ts'
+import { positionalParams } from './method.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type Session } from './runMethod.ts'
 
-export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'turn'> {
+export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>
   /** milliseconds for one request, a whole batch included */
   readonly requestTimeoutMs?: number
@@ -36,17 +36,17 @@ export interface Dispatcher {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
-/** Quick calls, of at most 60 µs each, after which other connections have a turn. */
+/** Quick calls, of at most 60 µs each, in one turn of the event loop; then other connections have theirs. */
 const QUICK_CALLS = 128
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const turn = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
-  const run = createMethodRunner({ ...options, turn })
+  const quota = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
+  const run = createMethodRunner({ ...options, quota })
   return {
     answer: async (text, session) => {
       try {
-        return await answerText(options, run, turn, text, session)
+        return await answerText(options, run, quota, text, session)
       } catch (error) {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }
@@ -57,7 +57,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 async function answerText(
   options: DispatcherOptions,
   run: MethodRunner,
-  turn: EventLoopQuota | undefined,
+  quota: EventLoopQuota | undefined,
   text: string,
   session: Session | undefined,
 ): Promise<string | undefined> {
@@ -79,12 +79,12 @@ async function answerText(
       answer: () => answerOne(message),
     }),
   )
-  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs, turn })
+  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs, quota })
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
 /** What the messages of one request have in common. */
-interface RequestSetting {
+interface RequestScope {
   readonly session: Session | undefined
   readonly deadlineMs: number
   readonly isInBatch: boolean
@@ -94,7 +94,7 @@ async function answerMessage(
   { log, metrics, methods }: DispatcherOptions,
   run: MethodRunner,
   message: Message,
-  { session, deadlineMs, isInBatch }: RequestSetting,
+  { session, deadlineMs, isInBatch }: RequestScope,
 ): Promise<string | undefined> {
   if (message.kind === 'answer') return undefined
   if (message.kind === 'invalid') return errorResponse(message.id, invalidRequest())
@@ -105,7 +105,10 @@ async function answerMessage(
   try {
     const params = positionalParams(message.params)
     const result = run({ method, params, isNotification: kind === 'notification', isInBatch }, session)
-    response = resultResponse(id, typeof result === 'string' ? result : await before(deadlineMs, result, timedOut))
+    response = resultResponse(
+      id,
+      typeof result === 'string' ? result : await withDeadline(deadlineMs, result, timedOut),
+    )
   } catch (thrown) {
     const error = toRpcError(thrown, log, { method: methods.has(method) ? method : 'unknown' })
     outcome = String(error.code)
@@ -115,11 +118,6 @@ async function answerMessage(
   metrics?.requestsTotal.inc({ method: label, outcome })
   metrics?.requestSeconds.observe({ method: label }, (performance.now() - startMs) / 1000)
   return kind === 'call' ? response : undefined
-}
-
-function orderOf(method: string): BatchCall['order'] {
-  if (method === PIPELINED_METHOD) return 'pipelined'
-  return ORDERED_METHODS.has(method) ? 'alone' : 'free'
 }
 
 /** geth answers with a list of one error, which has the first call's id. */
@@ -139,19 +137,19 @@ function idOf(message: Message | undefined): string {
 
 /**
  * The outcome of `work`, or of `onTimeout` when `work` takes longer than until `deadlineMs` (on the clock of
- * `performance.now`). The work itself goes on: nothing waits for it any more.
+ * `performance.now`). The work itself goes on, and its outcome is dropped.
  */
-export function before<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
+function withDeadline<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout
     const wait = (): void => {
       const leftMs = deadlineMs - performance.now()
-      // A timer may fire early; who is told of the timeout should find the deadline passed.
+      // A timer may fire early; the deadline must have passed when the caller sees the timeout.
       if (leftMs > 0) timer = setTimeout(wait, leftMs + 1)
       else reject(onTimeout())
     }
     timer = setTimeout(wait, Math.max(0, deadlineMs - performance.now()) + 1)
-    // A late outcome, failures too, has nobody to tell: the promise is settled.
+    // A late outcome changes nothing: the promise is settled by then.
     work.then(
       (value) => {
         clearTimeout(timer)

@@ -45,9 +45,6 @@ export interface RpcLog {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Where an error came up, for the log. */
-export type ErrorPlace = Readonly<Record<string, unknown>>
-
 /** Errors with a text of their own for the client. By name: one that crossed threads has lost its class. */
 const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map([
   ['InvalidArgument', (message: string) => new RpcError(RPC_CODES.invalidParams, message)],
@@ -56,10 +53,14 @@ const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map
 ])
 
 /**
- * The error that a client gets for anything that was thrown. What is not meant for clients is logged with `place` and
+ * The error that a client gets for anything that was thrown. An error that is not meant for clients is logged with `fields` and
  * becomes `internal error`.
  */
-export function toRpcError(error: unknown, log: Pick<RpcLog, 'error'>, place: ErrorPlace): RpcError {
+export function toRpcError(
+  error: unknown,
+  log: Pick<RpcLog, 'error'>,
+  fields: Readonly<Record<string, unknown>>,
+): RpcError {
   if (error instanceof RpcError) return error
   if (error instanceof Error) {
     if (isRemoteRpcError(error)) return new RpcError(error.code, error.message, error.data)
@@ -68,7 +69,7 @@ export function toRpcError(error: unknown, log: Pick<RpcLog, 'error'>, place: Er
     // V8's error for a text of more than 512 MB
     if (error instanceof RangeError && error.message === 'Invalid string length') return responseTooLarge()
   }
-  log.error({ error, ...place }, 'an RPC method failed')
+  log.error({ error, ...fields }, 'an RPC method failed')
   return new RpcError(RPC_CODES.internal, 'internal error')
 }
 

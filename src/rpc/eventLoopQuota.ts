@@ -1,4 +1,4 @@
-/** How much a thread does before it looks at its sockets again. */
+/** Limits how many calls a thread runs before it reads from its sockets again. */
 export interface EventLoopQuota {
   /** Whether one more call may run in this turn of the event loop. */
   take(): boolean

@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 
-export interface FastPathHttpOptions {
+interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
   readonly answer: (text: string) => Promise<string | undefined>
   /** The answer as it goes to a client with this Accept-Encoding header; undefined: as it is. */
   readonly compressed: (json: string, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
-  /** Gives a connection to the server for every kind of request; what was read of it comes again. */
+  /** Gives a connection to the server for all kinds of requests; bytes that were read but not answered are put back. */
   readonly handOver: (socket: Socket) => void
   /** header lines of an answer, each with its end */
   readonly headers: string
@@ -17,7 +17,7 @@ export interface FastPathHttpOptions {
   readonly pending: Pick<PendingResponses, 'hold'>
 }
 
-/** Connections that so far sent nothing but plain requests. */
+/** Connections that have sent nothing but simple requests so far. */
 export interface FastPathHttp {
   take(socket: Socket): void
   /** Ends idle connections at once and the others after their answer. */
@@ -28,7 +28,7 @@ export interface FastPathHttp {
 
 /** Longer bodies are left to the other server, which reads them piece by piece. */
 const MAX_BODY_BYTES = 131_072
-/** A request that comes in more pieces is left to the other server, so that nothing is copied over and over. */
+/** A request that comes in more pieces is left to the other server, so that its bytes are not copied again and again. */
 const MAX_PIECES = 8
 /** Requests of one connection that are answered at the same time. */
 const MAX_REPLIES = 32
@@ -39,7 +39,7 @@ const CHECK_INTERVAL_MS = 1_000
 /**
  * Answers the requests that almost all traffic consists of, `POST /` with a short body over a kept connection, for a third of what
  * Node.js's HTTP server takes for them. A connection goes to that server, for good, with its first request that is
- * anything else, is slow to come or faulty: rules of HTTP beyond the plain case are in one place.
+ * anything else, is slow to come or faulty: the rules of HTTP beyond the simple case are in one place.
  */
 export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
   const connections = new Set<Connection>()
@@ -74,11 +74,11 @@ interface Reply {
 class Connection {
   readonly #socket: Socket
   readonly #options: FastPathHttpOptions
-  readonly #left: (connection: Connection) => void
+  readonly #onRelease: (connection: Connection) => void
   /** what was received and not yet read */
   #received: Buffer | undefined
   #pieces = 0
-  #head: PlainHead | undefined
+  #head: RequestHead | undefined
   /** of the requests that are being answered: a client may send the next before it has the answer (RFC 9112, 9.3.2) */
   readonly #replies: Reply[] = []
   #isFlushing = false
@@ -94,10 +94,10 @@ class Connection {
   /** since when the connection waits for a request */
   #sinceMs = performance.now()
 
-  constructor(socket: Socket, options: FastPathHttpOptions, left: (connection: Connection) => void) {
+  constructor(socket: Socket, options: FastPathHttpOptions, onRelease: (connection: Connection) => void) {
     this.#socket = socket
     this.#options = options
-    this.#left = left
+    this.#onRelease = onRelease
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('error', ignoreError)
@@ -128,7 +128,7 @@ class Connection {
     return this.#replies.length > 0 || this.#writes > 0
   }
 
-  /** Whether the connection may have one more request in work. */
+  /** Whether one more request of the connection may be answered now. */
   #hasRoom(): boolean {
     return this.#replies.length < MAX_REPLIES && this.#socket.writableLength <= SHORT_BYTES
   }
@@ -145,7 +145,7 @@ class Connection {
   }
 
   readonly #onClose = (): void => {
-    this.#left(this)
+    this.#onRelease(this)
   }
 
   /** Begins to answer what was received, as far as there is room. */
@@ -156,7 +156,7 @@ class Connection {
         this.#socket.pause()
         return
       }
-      const request = readPlainRequest(this.#received, MAX_BODY_BYTES, this.#head)
+      const request = readFastPathRequest(this.#received, MAX_BODY_BYTES, this.#head)
       if (request === 'other' || (request === 'incomplete' && this.#pieces >= MAX_PIECES)) {
         this.#leave()
         return
@@ -171,24 +171,24 @@ class Connection {
     if (this.#socket.isPaused()) this.#socket.resume()
   }
 
-  #answer(body: string, { acceptEncoding }: PlainHead): void {
+  #answer(body: string, { acceptEncoding }: RequestHead): void {
     const reply: Reply = { acceptEncoding, content: undefined }
     this.#replies.push(reply)
     void this.#options.answer(body).then((answer = '') => {
       const compressed = this.#options.compressed(answer, acceptEncoding)
       if (compressed === undefined) {
-        this.#settle(reply, answer)
+        this.#finish(reply, answer)
         return
       }
-      // What could not be compressed is sent as it is.
+      // An answer that could not be compressed is sent as it is.
       compressed.then(
-        (bytes) => this.#settle(reply, bytes),
-        () => this.#settle(reply, answer),
+        (bytes) => this.#finish(reply, bytes),
+        () => this.#finish(reply, answer),
       )
     })
   }
 
-  #settle(reply: Reply, content: string | Uint8Array): void {
+  #finish(reply: Reply, content: string | Uint8Array): void {
     reply.content = content
     if (this.#replies[0] !== reply || this.#isFlushing) return
     if (this.#replies.length === 1) {
@@ -221,7 +221,7 @@ class Connection {
     this.#read()
   }
 
-  /** Head and answer as one text, when it is short and has no other letters: text that is written without a conversion. */
+  /** Head and answer as one text, when the answer is short and ASCII, so that it is written without a conversion; else undefined. */
   #shortAnswer(json: string): string | undefined {
     if (json.length > SHORT_BYTES || Buffer.byteLength(json) !== json.length) return undefined
     return `${this.#headWith(this.#options.headers, json.length)}${json}`
@@ -249,7 +249,7 @@ class Connection {
     return `HTTP/1.1 200 OK\r\n${headers}content-type: application/json\r\ncontent-length: ${contentLength}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#options.idleMs / 1000)}\r\n\r\n`
   }
 
-  /** What is called once the operating system has taken an answer; until then it is accounted for. */
+  /** The callback for when the operating system has taken an answer; until then the answer counts as pending. */
   #written(bytes: number): (error?: Error | null) => void {
     this.#writes++
     const release = this.#options.pending.hold(this.#socket, bytes)
@@ -285,7 +285,7 @@ class Connection {
   #handOver(): void {
     const socket = this.#socket
     const received = this.#received
-    this.#left(this)
+    this.#onRelease(this)
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('error', ignoreError)
@@ -297,8 +297,8 @@ class Connection {
   }
 }
 
-/** What matters of a request's head. */
-export interface PlainHead {
+/** The parts of a request's head that are needed. */
+interface RequestHead {
   /** the head as it came, without the empty line */
   readonly text: string
   readonly contentLength: number
@@ -306,10 +306,10 @@ export interface PlainHead {
 }
 
 /** A whole request at the start of what a connection received. */
-export interface PlainRequest {
-  readonly head: PlainHead
+interface FastPathRequest {
+  readonly head: RequestHead
   readonly body: string
-  /** bytes that it takes */
+  /** in bytes, head and body */
   readonly length: number
 }
 
@@ -332,15 +332,15 @@ const SPECIAL_HEADERS = new Set([
 ])
 
 /**
- * Reads a `POST /` of JSON as programs send it: a few well-formed headers, the length announced, the connection kept. `known` is
- * the last head of the connection, as most heads of a connection are the same. Gives `incomplete` when more bytes are to
- * come, and `other` for any request that needs, or may need, more than this of an HTTP server: also for every faulty one.
+ * Reads a `POST /` of JSON as programs send it: a few well-formed headers, the length given, the connection kept. `known` is
+ * the last head of the connection: most heads of a connection are the same. Gives `incomplete` when more bytes are to
+ * come, and `other` for every request that may need more of an HTTP server than this, faulty ones included.
  */
-export function readPlainRequest(
+export function readFastPathRequest(
   bytes: Buffer,
   maxBodyBytes: number,
-  known: PlainHead | undefined,
-): PlainRequest | 'incomplete' | 'other' {
+  known: RequestHead | undefined,
+): FastPathRequest | 'incomplete' | 'other' {
   const headLength = bytes.indexOf(HEAD_END)
   if (headLength < 0) {
     const start = bytes.toString('latin1', 0, REQUEST_LINE.length)
@@ -356,7 +356,7 @@ export function readPlainRequest(
   return { head, body: bytes.toString('utf8', start, length), length }
 }
 
-function readHead(text: string): PlainHead | undefined {
+function readHead(text: string): RequestHead | undefined {
   if (!text.startsWith(REQUEST_LINE)) return undefined
   const values = new Map<string, string>()
   for (const line of text.slice(REQUEST_LINE.length).split('\r\n')) {
@@ -374,7 +374,7 @@ function readHead(text: string): PlainHead | undefined {
   return { text, contentLength: Number(length), acceptEncoding: values.get('accept-encoding') }
 }
 
-/** A connection that breaks off is closed, which is all that there is to do. */
+/** Nothing to do: the socket closes by itself after an error. */
 function ignoreError(): void {}
 
 let dateText = ''

@@ -41,15 +41,15 @@ export type FilterPort = {
 
 /** {@link FilterPort} in the thread that owns the filters. */
 export interface FilterStore extends FilterPort {
-  /** Tells the filters of transactions that became executable. */
+  /** Adds transactions that became executable, for the next polls. */
   addTransactions(transactions: readonly PooledTransaction[]): void
 }
 
-export interface FilterLimits {
+interface FilterLimits {
   readonly filters: number
   /** characters of all log filters together */
   readonly criteriaLength: number
-  /** milliseconds without a poll after which a filter is gone (geth: eth/filters, 5 minutes) */
+  /** milliseconds without a poll after which a filter is removed (geth: eth/filters, 5 minutes) */
   readonly lifetimeMs: number
   /** blocks that one poll looks at; the next poll goes on from there */
   readonly blocksPerPoll: number
@@ -78,7 +78,7 @@ interface Filter {
 /**
  * A filter is a cursor: nothing is collected for it, a poll looks at what came since. Only pool transactions are kept, once
  * for all filters, as they can not be read again later.
- * @param watchPending told of each filter of pool transactions that comes (1) or goes (-1)
+ * @param watchPending called for each filter of pool transactions that is added (1) or removed (-1)
  */
 export function createFilterStore(
   limits: FilterLimits = DEFAULT_FILTER_LIMITS,
@@ -171,7 +171,7 @@ function lengthOf(spec: FilterSpec): number {
 }
 
 /** The newest pool transactions, numbered in the order in which they came. */
-export interface RecentTransactions {
+interface RecentTransactions {
   add(transactions: readonly PooledTransaction[]): void
   /** the number that the next transaction gets */
   next(): number
@@ -181,7 +181,7 @@ export interface RecentTransactions {
   clear(): void
 }
 
-export interface RecentTransactionLimits {
+interface RecentTransactionLimits {
   readonly transactions: number
   readonly transactionBytes: number
 }
@@ -193,7 +193,7 @@ const MAX_GIVEN = 20_000
 const MAX_GIVEN_BYTES = 4_194_304
 
 /** Keeps the newest transactions within the limits. */
-export function createRecentTransactions({
+function createRecentTransactions({
   transactions: maxCount,
   transactionBytes,
 }: RecentTransactionLimits): RecentTransactions {

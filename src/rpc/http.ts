@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
@@ -14,12 +14,14 @@ import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import {
   type AllowedOrigins,
   acceptsGzip,
+  bodyText,
   bodyTooLarge,
   corsHeaders,
   METHOD_NOT_ALLOWED,
   preflightHeaders,
   type Refusal,
   refusePost,
+  sendJson,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
 import { addRestRoutes, type RestOptions } from './rest/routes.ts'
@@ -52,14 +54,14 @@ export interface RpcServerOptions {
 }
 
 /** What GET /health shows. */
-export interface Health {
+interface Health {
   readonly height: number
   /** milliseconds since the time of the newest block */
   readonly ageMs: number
   readonly [field: string]: string | number | boolean | null
 }
 
-export interface HttpLimits {
+interface HttpLimits {
   /** open connections, WebSockets included; further ones are closed at once */
   readonly connections: number
   /** milliseconds in which a client has to send the headers, and a whole request */
@@ -83,7 +85,7 @@ export interface RpcServer {
   close(): Promise<void>
 }
 
-export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+const DEFAULT_HTTP_LIMITS: HttpLimits = {
   connections: 8_000,
   headersMs: 10_000,
   requestMs: 30_000,
@@ -96,11 +98,10 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
 
 const WEBSOCKET_PATH = '/ws'
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
-/** Milliseconds between looks for connections that are over their time. */
+/** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
 const CLOSING_MS = 3_000
-const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 const compress = promisify(gzip)
@@ -182,14 +183,14 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
   return server
 }
 
-/** Every connection starts with the plain requests; `server` gets it with the first request that is another. */
+/** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
 function putFastPathFirst(
   server: Server,
   { dispatcher, allowedOrigins }: RpcServerOptions,
   limits: HttpLimits,
   pending: PendingResponses,
 ): FastPathHttp {
-  const served = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  const onConnection = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const headers = corsHeaders(allowedOrigins, {})
   const compressedHeaders = headerLines({
@@ -202,7 +203,7 @@ function putFastPathFirst(
     compressed: (json, acceptEncoding) =>
       json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
     handOver: (socket) => {
-      for (const serve of served) serve.call(server, socket)
+      for (const listener of onConnection) listener.call(server, socket)
     },
     headers: headerLines(headers),
     compressedHeaders,
@@ -252,8 +253,8 @@ function addRoutes(
     const isHealthy = report.ageMs <= limits.staleMs
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
-  addCometRoutes(app, comet, { log, responseBytes }, { bodyText, sendJson })
-  addRestRoutes(app, rest, { bodyText, sendJson })
+  addCometRoutes(app, comet, { log, responseBytes })
+  addRestRoutes(app, rest)
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]
@@ -272,16 +273,6 @@ function addRoutes(
 
 function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
   return reply.code(status).type(TEXT_TYPE).send(text)
-}
-
-/** A `Buffer`: to a string Fastify would add a charset, which geth does not send. */
-function sendJson(reply: FastifyReply, json: string): FastifyReply {
-  return reply.header('content-type', JSON_TYPE).send(Buffer.from(json))
-}
-
-/** A request may come without a body. */
-function bodyText({ body }: FastifyRequest): string {
-  return Buffer.isBuffer(body) ? body.toString('utf8') : ''
 }
 
 async function zipped(reply: FastifyReply, body: Buffer): Promise<Buffer> {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Web origins that may use the node; `*` alone allows every origin. */
 export type AllowedOrigins = readonly string[]
@@ -64,4 +65,14 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
     'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
     'access-control-max-age': PREFLIGHT_SECONDS,
   }
+}
+
+/** Answers with JSON text. As a `Buffer`, because Fastify adds a charset to a string, which geth does not send. */
+export function sendJson(reply: FastifyReply, json: string): FastifyReply {
+  return reply.header('content-type', 'application/json').send(Buffer.from(json))
+}
+
+/** The body of a request; empty where it has none. */
+export function bodyText({ body }: FastifyRequest): string {
+  return Buffer.isBuffer(body) ? body.toString('utf8') : ''
 }

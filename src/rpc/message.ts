@@ -13,9 +13,9 @@ export type Message =
   | { readonly kind: 'answer' }
   | { readonly kind: 'invalid'; readonly id: string }
 
-export interface Request {
+interface Request {
   readonly isBatch: boolean
-  /** the batch has more messages than asked for: only the first ones are given */
+  /** the batch has more than `maxMessages` messages; only the first ones are given */
   readonly isTooLong: boolean
   readonly messages: readonly Message[]
 }
@@ -30,7 +30,7 @@ const NULL_ID = 'null'
 
 /** Reads the text of a request; undefined when it is not JSON or is nested too deeply. */
 export function parseRequest(text: string, maxMessages: number): Request | undefined {
-  const { isTooDeep, numberIds } = scanRequest(text, MAX_DEPTH)
+  const { isTooDeep, numberIds } = scanText(text, MAX_DEPTH)
   if (isTooDeep) return undefined
   let json: unknown
   try {
@@ -73,8 +73,8 @@ function idText(id: unknown, numberId: string | undefined): string | undefined {
   return JSON.stringify(id)
 }
 
-/** What `JSON.parse` does not tell about a request. */
-export interface RequestScan {
+/** What `JSON.parse` does not show of a request. */
+interface ScanResult {
   /** arrays and objects are nested deeper than was asked for; the scan ended there */
   readonly isTooDeep: boolean
   /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
@@ -92,10 +92,10 @@ const CLOSING_BRACE = 0x7d
 const NUMBER = /[-+.0-9eE]*/y
 
 /**
- * Reads nesting and number literals of a JSON text (of another text: anything). Ids go back to the client as they came: a
+ * Reads nesting and number literals of a JSON text (of other text the result means nothing). Ids go back to the client as they came: a
  * parsed 1.0, 1e3 or 2^53 + 1 would be written differently. One pass; strings are skipped with `indexOf`.
  */
-export function scanRequest(text: string, maxDepth: number): RequestScan {
+function scanText(text: string, maxDepth: number): ScanResult {
   const isBatch = text.trimStart().startsWith('[')
   const messageDepth = isBatch ? 2 : 1
   const numberIds: (string | undefined)[] = []

@@ -21,7 +21,7 @@ export interface RpcMethod {
 
 /**
  * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `quick` there too as
- * long as the turn of its event loop has time left (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
+ * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
  * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
  */
 export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy'
@@ -75,9 +75,9 @@ export interface RpcContext {
 export interface ExecutionHost {
   readonly engine: Engine
   readonly precompiles: PrecompileTable
-  /** what native modules do around the entries of a block that is executed again */
+  /** run native modules at begin and end of a block that is executed again */
   readonly hooks: BlockHooks
-  /** see `ExecutionEnvironment.yield`; made anew for each request with its deadline, on the clock of `RpcContext.now` */
+  /** see `ExecutionEnvironment.yield`; called for each request with its deadline, on the clock of `RpcContext.now` */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
 
@@ -141,7 +141,7 @@ function missingArgument(index: number): RpcError {
   return invalidParams(`missing value for required argument ${index}`)
 }
 
-/** A method's result that is JSON text already: from another thread, or written piece by piece. */
+/** A method's result that is already JSON text: from another thread, or written piece by piece. */
 export class RawJson {
   readonly text: string
 
@@ -155,26 +155,3 @@ export function resultText(result: unknown): string {
   if (result instanceof RawJson) return result.text
   return JSON.stringify(result) ?? 'null'
 }
-
-/**
- * The one ordered method that keeps its order by itself: calls in a row may be under way together, since they reach the
- * pool one after the other.
- */
-export const PIPELINED_METHOD = 'eth_sendRawTransaction'
-
-/**
- * Methods that change something, in the node or in what later methods of the same batch see: a batch runs them in their turn,
- * apart from others.
- */
-export const ORDERED_METHODS: ReadonlySet<string> = new Set([
-  PIPELINED_METHOD,
-  'eth_sendRawTransactionSync',
-  'eth_newFilter',
-  'eth_newBlockFilter',
-  'eth_newPendingTransactionFilter',
-  'eth_getFilterChanges',
-  'eth_getFilterLogs',
-  'eth_uninstallFilter',
-  'eth_subscribe',
-  'eth_unsubscribe',
-])

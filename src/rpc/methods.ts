@@ -1,4 +1,4 @@
-import { rawMethods } from './debug/rawBlocks.ts'
+import { rawMethods } from './debug/raw.ts'
 import { traceMethods } from './debug/traces.ts'
 import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMethods.ts'
 import { ethMethods } from './eth/methods.ts'

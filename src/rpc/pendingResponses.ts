@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-export interface PendingResponseLimits {
+interface PendingResponseLimits {
   /** bytes of all answers that clients have not read yet */
   readonly totalBytes: number
   /** milliseconds in which a client has to read its answer */
@@ -10,7 +10,7 @@ export interface PendingResponseLimits {
 /** The answers that are on their way to HTTP clients. */
 export interface PendingResponses {
   track(response: ServerResponse, bytes: number): void
-  /** Counts an answer until the returned function is called; `destroy` gives it up. */
+  /** Counts an answer until the returned function is called; `destroy` closes its connection. */
   hold(response: Destroyable, bytes: number): () => void
   close(): void
 }
@@ -28,8 +28,8 @@ interface Pending {
 const CHECK_INTERVAL_MS = 1_000
 
 /**
- * Bounds what slow readers cost: an answer that is not read in time, or the oldest ones when all together take too much memory, are
- * given up with their connections.
+ * Limits the memory of answers to slow readers: the connection of an answer that is not read in time is closed, and those of the oldest
+ * answers when all together are too large.
  */
 export function createPendingResponses({ totalBytes, writeMs }: PendingResponseLimits): PendingResponses {
   /** in the order in which they were sent */

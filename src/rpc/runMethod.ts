@@ -26,11 +26,11 @@ import { TypeMismatch } from './params/values.ts'
  */
 export type MethodRunner = (call: MethodCall, session: Session | undefined) => string | Promise<string>
 
-export interface MethodCall {
+interface MethodCall {
   readonly method: string
   readonly params: readonly unknown[]
   readonly isNotification: boolean
-  /** a batch sees to it itself that the turn has time, and to the order of its calls */
+  /** a batch takes the quota for its calls itself, and keeps their order */
   readonly isInBatch: boolean
 }
 
@@ -40,7 +40,7 @@ export interface MethodRunnerOptions {
   readonly lease: () => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
-  readonly turn: EventLoopQuota | undefined
+  readonly quota: EventLoopQuota | undefined
 }
 
 /** A context that may be used until it is released. */
@@ -49,7 +49,7 @@ export interface ContextLease {
   release(): void
 }
 
-/** View threads, as a socket thread sees them. */
+/** The view threads, as a socket thread uses them. */
 export interface ViewPool {
   /**
    * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
@@ -64,7 +64,7 @@ export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
 
-export function createMethodRunner({ methods, lease, views, turn }: MethodRunnerOptions): MethodRunner {
+export function createMethodRunner({ methods, lease, views, quota }: MethodRunnerOptions): MethodRunner {
   return ({ method: name, params, isNotification, isInBatch }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
@@ -75,15 +75,15 @@ export function createMethodRunner({ methods, lease, views, turn }: MethodRunner
     if (method === undefined) throw methodNotFound(name)
     const { queue } = method
     if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params)
-    const isHere = queue !== 'quick' || (turn !== undefined && (isInBatch || turn.take()))
-    if (!isHere) return views.call('cheap', name, params)
+    const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
+    if (!runsHere) return views.call('cheap', name, params)
     const { context, release } = lease()
     let result: unknown
     try {
       result = method.run(context, readArguments(method, params))
       if (!(result instanceof Promise)) return resultText(result)
     } finally {
-      // The view must stay open as long as the method reads it, even when its caller does not wait any more.
+      // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
       if (result instanceof Promise) void result.then(release, release)
       else release()
     }
@@ -91,7 +91,7 @@ export function createMethodRunner({ methods, lease, views, turn }: MethodRunner
   }
 }
 
-export interface ViewCall {
+interface ViewCall {
   readonly method: string
   readonly params: readonly unknown[]
 }
@@ -110,7 +110,7 @@ export async function serveViewCall(
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const text = resultText(await method.run(context, readArguments(method, params)))
-    // A text that the client can not get need not travel to the other thread.
+    // Checked here, so that a text which the client cannot get does not travel to the other thread.
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
     return text
   } catch (error) {
@@ -142,7 +142,7 @@ function subscribe(
   if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
   const namespace = name.slice(0, name.indexOf('_'))
   if (namespace !== 'eth') throw noSuchSubscription(topic, namespace)
-  // Nobody would learn the ID.
+  // The client would never get the ID.
   if (isNotification) throw invalidRequest()
   return JSON.stringify(session.subscribe(params))
 }

@@ -13,13 +13,13 @@ import { RpcError } from './errors.ts'
 import { readRawTransaction, readSender } from './eth/sendRawTransaction.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
 
-/** What ABCI's CheckTx says of a transaction of either kind. */
+/** The result of ABCI's CheckTx for a transaction of either kind. */
 export interface CheckedTransaction extends ErrorCode {
   /** `entryHash` */
   readonly hash: Hash
   /** why the code is not 0 */
   readonly log: string
-  /** its gas limit; 0 for what is no transaction */
+  /** its gas limit; 0 for bytes that are no transaction */
   readonly gasWanted: bigint
   /** gas that it uses at least */
   readonly gasUsed: bigint
@@ -31,7 +31,7 @@ export interface VerifiedTransaction extends Pick<CheckedTransaction, 'hash' | '
   readonly sender: Address
 }
 
-export interface VerifyContext {
+interface VerifyContext {
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
   readonly limits: Pick<RpcLimits, 'feeCapAcoin'>
 }
@@ -60,9 +60,9 @@ export function checkedTransaction(verified: VerifiedTransaction, admission: Adm
   return { hash, codespace, code, log: admission.reason, gasWanted, gasUsed }
 }
 
-export interface VerifierOptions extends VerifyContext {
+interface VerifierOptions extends VerifyContext {
   /** for signatures that are checked here; undefined: none are */
-  readonly turn: EventLoopQuota | undefined
+  readonly quota: EventLoopQuota | undefined
   /** checks signatures in other threads: who sent each transaction, undefined for a wrong one */
   readonly recoverSenders: (transactions: readonly Uint8Array[]) => Promise<readonly (Address | undefined)[]>
 }
@@ -71,25 +71,25 @@ export interface VerifierOptions extends VerifyContext {
 export type Verifier = (raw: Uint8Array) => Promise<VerifiedTransaction | CheckedTransaction>
 
 /**
- * Checks transactions in a thread with sockets: the signatures there as long as the turn of the event loop has time left, else in
- * another thread. What is wrong with a transaction is found out here, when there is time for it.
+ * Checks transactions in a thread with sockets: the signatures there as long as the quota of the turn allows it, else in
+ * another thread. The reason why a transaction is wrong is always found here, once the quota allows it.
  */
-export function createVerifier({ turn, recoverSenders, ...context }: VerifierOptions): Verifier {
+export function createVerifier({ quota, recoverSenders, ...context }: VerifierOptions): Verifier {
   return async (raw) => {
-    if (turn?.take() === true) return verifyTransaction(context, raw)
+    if (quota?.take() === true) return verifyTransaction(context, raw)
     const [sender] = await recoverSenders([raw])
     if (sender !== undefined) return verifyTransaction(context, raw, sender)
-    while (turn?.take() === false) await nextTurn()
+    while (quota?.take() === false) await nextTurn()
     return verifyTransaction(context, raw)
   }
 }
 
 /**
  * Decodes a transaction of either kind and checks what needs no state, its signatures above all (about 60 µs with the native
- * library); what is wrong with it otherwise.
- * @param knownSender skips the signatures, which somebody else has checked
+ * library); the reason of the refusal otherwise.
+ * @param knownSender skips the check of the signatures, which another thread has done
  */
-export function verifyTransaction(
+function verifyTransaction(
   context: VerifyContext,
   raw: Uint8Array,
   knownSender?: Address,
@@ -103,7 +103,7 @@ function verifyNative(
   knownSender: Address | undefined,
 ): VerifiedTransaction | CheckedTransaction {
   const { chainId, evmChainId } = chain
-  // What the pool refuses anyway need not be decoded, however many signatures it has.
+  // Before decoding: the pool refuses it anyway, and it may have many signatures.
   const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
   if (oversized !== undefined) return refused(raw, oversized, oversized.message)
   const isVerified = knownSender !== undefined

@@ -16,14 +16,14 @@ import { readBool } from './params/values.ts'
 import { noSuchSubscription } from './runMethod.ts'
 import type { SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
-/** What a client wants to be told of. */
-export type Topic =
+/** What a client subscribes to. */
+type Topic =
   | { readonly kind: 'newHeads' }
   | { readonly kind: 'logs'; readonly filter: LogFilter }
   | { readonly kind: 'newPendingTransactions'; readonly full: boolean }
   | { readonly kind: 'syncing' }
 
-/** What a socket thread learns from the others. Several blocks may have been published between two heads. */
+/** The news that a socket thread gets from the other threads. Several blocks may have been published between two heads. */
 export interface HeadFeed {
   /** `view` may be read while the listener runs. */
   onHead(listener: (view: NodeView) => void): void
@@ -38,15 +38,15 @@ export interface SubscriptionHub {
 }
 
 /** Takes the JSON text of one notification's result. */
-export type Deliver = (result: string) => void
+type Deliver = (result: string) => void
 
-export interface SubscriptionHubOptions {
+interface SubscriptionHubOptions {
   readonly feed: HeadFeed
   /** the head that clients see already: the first notification is of the block after it */
   readonly headHeight: number
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
-  /** a subscription to pending transactions has come (1) or gone (-1) */
+  /** called when a subscription to pending transactions starts (1) or ends (-1) */
   readonly watchPending?: (change: 1 | -1) => void
   readonly log: Pick<RpcLog, 'error'>
 }
@@ -59,7 +59,7 @@ interface Subscriber<K extends Topic['kind'] = Topic['kind']> {
 type Subscribers = { readonly [K in Topic['kind']]: Set<Subscriber<K>> }
 
 /**
- * Turns what the node publishes into notifications. Every height is told once and in order, also when several blocks
+ * Turns what the node publishes into notifications. Every height is notified once and in order, also when several blocks
  * were published at once. An event is written as JSON once for all its subscribers.
  */
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
@@ -70,31 +70,31 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
     newPendingTransactions: new Set(),
     syncing: new Set(),
   }
-  let toldHeight = headHeight
+  let notifiedHeight = headHeight
   let wasSyncing = syncing() !== undefined
 
   feed.onHead(({ chain }) => {
     try {
-      while (toldHeight < chain.headHeight) notifyBlock(subscribers, chain, ++toldHeight)
+      while (notifiedHeight < chain.headHeight) notifyBlock(subscribers, chain, ++notifiedHeight)
       const status = syncing()
       if ((status !== undefined) === wasSyncing) return
       wasSyncing = status !== undefined
-      tell(subscribers.syncing, syncingText(status))
+      deliverAll(subscribers.syncing, syncingText(status))
     } catch (error) {
-      log.error({ error, height: toldHeight }, 'the subscribers were not told of a block')
+      log.error({ error, height: notifiedHeight }, 'subscribers were not notified of a block')
     }
   })
   feed.onPendingTransactions((transactions) => {
     try {
       notifyPending(subscribers.newPendingTransactions, transactions)
     } catch (error) {
-      log.error({ error }, 'the subscribers were not told of new transactions')
+      log.error({ error }, 'subscribers were not notified of new transactions')
     }
   })
 
   return {
     add: (topic, deliver) => {
-      // Each set holds the subscribers of the topics that its key names.
+      // The set of a kind holds subscribers of topics of that kind.
       const set = subscribers[topic.kind] as Set<Subscriber>
       const subscriber = { topic, deliver }
       set.add(subscriber)
@@ -107,8 +107,8 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
   }
 }
 
-/** A copy of the set is walked: a delivery may close a connection, which ends its subscriptions. */
-function tell(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text: string): void {
+/** Iterates over a copy: a delivery may close a connection, which ends its subscriptions. */
+function deliverAll(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text: string): void {
   for (const { deliver } of [...subscribers]) deliver(text)
 }
 
@@ -117,7 +117,7 @@ function notifyBlock({ newHeads, logs }: Subscribers, chain: ChainReader, height
     const header = chain.header(height)
     const hash = chain.hash(height)
     if (header === undefined || hash === undefined) throw new Error(`block ${height} was published without its header`)
-    tell(newHeads, JSON.stringify(formatHeader(header, hash)))
+    deliverAll(newHeads, JSON.stringify(formatHeader(header, hash)))
   }
   if (logs.size === 0) return
   const blockLogs = createBlockLogs(chain, height)
@@ -180,8 +180,8 @@ export function createEthereumSocket(
         subscribe: (params) => subscribe(subscriptions, params),
         unsubscribe: (id) => subscriptions.end(id),
       }),
-    // Without an answer nobody has the ID.
-    tells: (answer, id) => answer?.includes(id) === true,
+    // Without an answer the client cannot have the ID.
+    confirms: (answer, id) => answer?.includes(id) === true,
   }
 }
 
@@ -213,7 +213,7 @@ const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
  * Reads the parameters of eth_subscribe; the first, which the caller has checked to be a string, is the name.
  * @throws RpcError in geth's words
  */
-export function readTopic(params: readonly unknown[]): Topic {
+function readTopic(params: readonly unknown[]): Topic {
   const name = String(params[0])
   const reader = TOPICS.get(name)
   if (reader === undefined) throw noSuchSubscription(name, 'eth')

@@ -68,9 +68,9 @@ function summarize({ to, value, gasLimit, maxFeePerGas }: Transaction): string {
 }
 
 /** Writes the value of one transaction as JSON. */
-export type WriteTransaction = (transaction: Transaction, sender: Address) => unknown
+type WriteTransaction = (transaction: Transaction, sender: Address) => unknown
 
-export interface PoolWriterOptions {
+interface PoolWriterOptions {
   readonly write: WriteTransaction
   /** @throws RpcError beyond */
   readonly maxBytes: number
@@ -79,7 +79,7 @@ export interface PoolWriterOptions {
 }
 
 /** Writes parts of one answer, whose size they share. */
-export interface PoolWriter {
+interface PoolWriter {
   /** JSON object of transactions of one sender by decimal nonce. */
   byNonce(transactions: readonly PooledTransaction[]): Promise<string>
   /** JSON object of {@link byNonce} by checksummed sender. */
@@ -89,7 +89,7 @@ export interface PoolWriter {
 /** Quotes, colon and comma around a nonce. */
 const PUNCTUATION = 6
 
-export function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
+function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
   let bytes = 0
   const byNonce = async (transactions: readonly PooledTransaction[]): Promise<string> => {
     const entries: string[] = []

@@ -4,14 +4,14 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
 import { type AllowedOrigins, isOriginAllowed } from './httpMessages.ts'
 
-export interface WebSocketEndpoint {
+interface WebSocketEndpoint {
   /** Takes over a connection that asks to become a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   close(): void
 }
 
-export interface WebSocketEndpointOptions {
-  /** what is spoken at each path; takes how many subscriptions a socket may have */
+interface WebSocketEndpointOptions {
+  /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
@@ -20,7 +20,7 @@ export interface WebSocketEndpointOptions {
   readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions'> | undefined
 }
 
-export interface WebSocketLimits {
+interface WebSocketLimits {
   readonly subscriptions: number
   /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
   readonly requestsInFlight: number
@@ -29,7 +29,7 @@ export interface WebSocketLimits {
   readonly bufferedBytes: number
   /** milliseconds for which a client may read nothing of what waits for it */
   readonly stalledMs: number
-  /** milliseconds without a sign of life after which the client is pinged, and within which it has to answer */
+  /** milliseconds of silence after which the client is pinged, and within which it has to answer */
   readonly pingMs: number
   readonly pongMs: number
 }
@@ -42,7 +42,7 @@ export interface WebSocketEndpointLimits extends WebSocketLimits {
 
 const MEBIBYTE = 1_048_576
 
-export const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
+const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
   sockets: 2_000,
   subscriptions: 100,
   requestsInFlight: 32,
@@ -119,12 +119,12 @@ function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number):
   }
 }
 
-/** What is spoken over a socket. */
+/** A protocol over a WebSocket. */
 export interface SocketProtocol {
   /** Answers a message; undefined: there is nothing to answer. */
   answer(text: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
-  /** Whether an answer tells the client of a subscription that it started; one that nobody knows of is ended. */
-  tells(answer: string | undefined, id: string): boolean
+  /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
+  confirms(answer: string | undefined, id: string): boolean
 }
 
 /** The subscriptions of one socket. */
@@ -132,7 +132,7 @@ export interface SocketSubscriptions {
   readonly count: number
   has(id: string): boolean
   /**
-   * Starts a subscription. What it delivers is held back until the answer to the message that started it is on its way.
+   * Starts a subscription. Its notifications wait until the answer to the message that started it is on its way.
    * @param begin takes what delivers the text of a notification; the function that it gives ends it
    */
   start(id: string, begin: (deliver: (text: string) => void) => () => void): void
@@ -142,19 +142,19 @@ export interface SocketSubscriptions {
 }
 
 /** RFC 6455, section 7.4.1 and the IANA registry. */
-export const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
+const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
 
 /** Milliseconds for the closing handshake; what waits for the client is freed then. */
 const CLOSING_MS = 2_000
 
 interface Subscription {
   readonly end: () => void
-  /** notifications that came up before the client got the ID; undefined once it has */
-  held: string[] | undefined
+  /** notifications from before the client got the ID; undefined once it has it */
+  queued: string[] | undefined
 }
 
 /** One WebSocket connection: its requests, its subscriptions and its health. */
-export class WebSocketSession {
+class WebSocketSession {
   readonly #socket: WebSocket
   readonly #protocol: SocketProtocol
   readonly #limits: WebSocketLimits
@@ -162,8 +162,8 @@ export class WebSocketSession {
   readonly #waiting: string[] = []
   #inFlight = 0
   #inFlightLength = 0
-  #heldLength = 0
-  #lastSignMs: number
+  #queuedLength = 0
+  #lastReceivedMs: number
   #pingedMs: number | undefined
   #flushedMs: number
 
@@ -171,11 +171,11 @@ export class WebSocketSession {
     this.#socket = socket
     this.#protocol = protocol
     this.#limits = limits
-    this.#lastSignMs = performance.now()
-    this.#flushedMs = this.#lastSignMs
+    this.#lastReceivedMs = performance.now()
+    this.#flushedMs = this.#lastReceivedMs
     socket.on('message', (data) => this.#received(toText(data)))
-    socket.on('pong', () => this.#live())
-    socket.on('ping', () => this.#live())
+    socket.on('pong', () => this.#markAlive())
+    socket.on('ping', () => this.#markAlive())
     socket.on('close', () => this.#endAll())
     // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
     socket.on('error', () => this.#endAll())
@@ -195,7 +195,7 @@ export class WebSocketSession {
     if (this.#socket.bufferedAmount === 0) this.#flushedMs = nowMs
     if (nowMs - this.#flushedMs > stalledMs) this.drop()
     else if (this.#pingedMs !== undefined && nowMs - this.#pingedMs > pongMs) this.#socket.terminate()
-    else if (this.#pingedMs === undefined && nowMs - this.#lastSignMs > pingMs) {
+    else if (this.#pingedMs === undefined && nowMs - this.#lastReceivedMs > pingMs) {
       this.#pingedMs = nowMs
       if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
     }
@@ -217,7 +217,7 @@ export class WebSocketSession {
   }
 
   #received(text: string): void {
-    this.#live()
+    this.#markAlive()
     if (this.#socket.readyState !== this.#socket.OPEN) return
     // Messages that were in the same network packet arrive although reading is paused.
     if (this.#isBusy) this.#waiting.push(text)
@@ -238,7 +238,7 @@ export class WebSocketSession {
     this.#inFlight--
     this.#inFlightLength -= text.length
     if (answer !== undefined) this.#send(answer)
-    for (const id of started) this.#confirm(id, this.#protocol.tells(answer, id))
+    for (const id of started) this.#confirm(id, this.#protocol.confirms(answer, id))
     while (!this.#isBusy) {
       const next = this.#waiting.shift()
       if (next === undefined) break
@@ -247,7 +247,7 @@ export class WebSocketSession {
     if (!this.#isBusy && this.#socket.isPaused) this.#socket.resume()
   }
 
-  /** As one message sees them: it collects the IDs of those that it starts. */
+  /** The subscriptions for the answer to one message; collects the IDs of those that it starts in `started`. */
   #subscriptionsFor(started: string[]): SocketSubscriptions {
     const subscriptions = this.#subscriptions
     return {
@@ -258,7 +258,7 @@ export class WebSocketSession {
       start: (id, begin) => {
         started.push(id)
         const end = begin((text) => this.#notify(id, text))
-        subscriptions.set(id, { end, held: [] })
+        subscriptions.set(id, { end, queued: [] })
       },
       end: (id) => this.#unsubscribe(id),
       endAll: () => {
@@ -276,17 +276,17 @@ export class WebSocketSession {
   }
 
   #notify(id: string, text: string): void {
-    const held = this.#subscriptions.get(id)?.held
-    if (held === undefined) {
+    const queued = this.#subscriptions.get(id)?.queued
+    if (queued === undefined) {
       this.#send(text)
       return
     }
-    held.push(text)
-    this.#heldLength += text.length
-    if (this.#heldLength > this.#limits.bufferedBytes) this.drop()
+    queued.push(text)
+    this.#queuedLength += text.length
+    if (this.#queuedLength > this.#limits.bufferedBytes) this.drop()
   }
 
-  /** The answer with a subscription's ID is on its way: notifications may follow. Without an answer nobody has the ID. */
+  /** The answer with a subscription's ID has been sent: its notifications may follow. Without an answer the client cannot have the ID. */
   #confirm(id: string, isKnown: boolean): void {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return
@@ -295,10 +295,10 @@ export class WebSocketSession {
   }
 
   #release(subscription: Subscription): readonly string[] {
-    const { held = [] } = subscription
-    subscription.held = undefined
-    for (const text of held) this.#heldLength -= text.length
-    return held
+    const { queued = [] } = subscription
+    subscription.queued = undefined
+    for (const text of queued) this.#queuedLength -= text.length
+    return queued
   }
 
   #send(text: string): void {
@@ -312,15 +312,15 @@ export class WebSocketSession {
     })
   }
 
-  #live(): void {
-    this.#lastSignMs = performance.now()
+  #markAlive(): void {
+    this.#lastReceivedMs = performance.now()
     this.#pingedMs = undefined
   }
 
   #endAll(): void {
     for (const { end } of this.#subscriptions.values()) end()
     this.#subscriptions.clear()
-    this.#heldLength = 0
+    this.#queuedLength = 0
     this.#waiting.length = 0
   }
 }

@@ -162,7 +162,7 @@ const server = await createRpcServer({
         chain: data.chain,
         limits: data.limits,
         // Without the native addon a check of a signature takes too long for this thread.
-        turn: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
+        quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
         recoverSenders: createSenderRecovery(remoteViews),
       }),
       pool,

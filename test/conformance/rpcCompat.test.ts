@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { rawMethods } from '../../src/rpc/debug/rawBlocks.ts'
+import { rawMethods } from '../../src/rpc/debug/raw.ts'
 import { traceMethods } from '../../src/rpc/debug/traces.ts'
 import { ethMethods } from '../../src/rpc/eth/methods.ts'
 import { createMethodTable } from '../../src/rpc/method.ts'

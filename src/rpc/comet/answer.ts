@@ -3,7 +3,7 @@ import { RPC_CODES, type RpcLog } from '../errors.ts'
 import { resultText } from '../method.ts'
 import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
-export interface CometAnswer {
+interface CometAnswer {
   readonly status: 200 | 500
   /** empty: nothing to answer */
   readonly json: string

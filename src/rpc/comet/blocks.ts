@@ -1,6 +1,6 @@
 import { type ConsensusBlock, encodeBlock } from '../../chain/consensus/block.ts'
 import { encodedTxSize } from '../../chain/consensus/wire.ts'
-import { type CometChain, lowestBlock, notKept, readHeight, type WithChain } from './env.ts'
+import { type CometChain, heightUnavailable, lowestBlock, readHeight, type WithChain } from './env.ts'
 import { blockJson, commitJson, headerJson } from './json/block.ts'
 import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
 import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
@@ -33,7 +33,7 @@ export function createBlockMethods(withChain: WithChain): readonly CometMethod[]
       params: [{ name: 'height', type: int64 }],
       run: (asked) =>
         withChain((chain) => {
-          const block = keptBlock(chain, readHeight(asked, chain.headHeight, 1))
+          const block = requireBlock(chain, readHeight(asked, chain.headHeight, 1))
           return { header: block === undefined ? null : headerJson(block.header) }
         }),
     }),
@@ -53,7 +53,7 @@ export function createBlockMethods(withChain: WithChain): readonly CometMethod[]
       run: (asked) =>
         withChain((chain) => {
           const height = readHeight(asked, chain.headHeight, 1)
-          const block = keptBlock(chain, height)
+          const block = requireBlock(chain, height)
           const commit = block && chain.seenCommit(height)
           if (commit === undefined) return null
           return {
@@ -88,10 +88,10 @@ function fullBlock(chain: CometChain, height: number) {
 }
 
 /** undefined before the first block @throws CometError when the block is not kept */
-function keptBlock(chain: CometChain, height: number): ConsensusBlock | undefined {
+function requireBlock(chain: CometChain, height: number): ConsensusBlock | undefined {
   if (height === 0) return undefined
   const block = chain.consensusBlock(height)
-  if (block === undefined) throw notKept(height, lowestBlock(chain))
+  if (block === undefined) throw heightUnavailable(height, lowestBlock(chain))
   return block
 }
 

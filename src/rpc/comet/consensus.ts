@@ -58,8 +58,8 @@ export function latestHeight(headHeight: number, isCatchingUp: boolean): number 
   return isCatchingUp ? headHeight : headHeight + 1
 }
 
-/** Milliseconds for which an answer about the present round is given again: consensus is not asked for every client. */
-const KEPT_MS = 100
+/** Milliseconds for which the state of the round is cached, so that clients do not keep consensus busy. */
+const CACHE_MS = 100
 
 /** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
 export function createConsensusStateMethods(
@@ -67,24 +67,27 @@ export function createConsensusStateMethods(
   withChain: WithChain,
   nowMs: () => number,
 ): readonly CometMethod[] {
-  const simple = remembered(() => node.roundState('simple'), nowMs)
-  const full = remembered(() => node.roundState('full'), nowMs)
+  const simple = cached(() => node.roundState('simple'), nowMs)
+  const full = cached(() => node.roundState('full'), nowMs)
   return [
     defineCometMethod({
       name: 'consensus_state',
       params: [],
-      run: async () => ({ round_state: await present(simple) }),
+      run: async () => ({ round_state: await requireRunning(simple) }),
     }),
     defineCometMethod({
       name: 'dump_consensus_state',
       params: [],
       run: async () => {
-        const state = await present(full)
+        const state = await requireRunning(full)
         // Whose precommits `last_commit` shows; of the first height there are none.
-        const last = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
-        const round_state = { ...state, last_validators: last === undefined ? null : validatorSetJson(last) }
+        const lastValidators = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
+        const round_state = {
+          ...state,
+          last_validators: lastValidators === undefined ? null : validatorSetJson(lastValidators),
+        }
         const { peers } = await node.network()
-        // What a peer has of the round stays with the gossip that needs it; null stands for a peer without a known state.
+        // The state of peers is only known to the gossip; CometBFT shows null for an unknown one.
         const shown = peers.map(({ node: { id, listenAddress } }) => ({
           node_address: `${id}@${listenAddress}`,
           peer_state: null,
@@ -95,17 +98,17 @@ export function createConsensusStateMethods(
   ]
 }
 
-async function present<T>(read: () => Promise<T | undefined>): Promise<T> {
+async function requireRunning<T>(read: () => Promise<T | undefined>): Promise<T> {
   const state = await read()
   if (state === undefined) throw cometFailure('consensus does not run: the node is catching up')
   return state
 }
 
-function remembered<T>(read: () => Promise<T>, nowMs: () => number): () => Promise<T> {
-  let known: { readonly untilMs: number; readonly value: Promise<T> } | undefined
+function cached<T>(read: () => Promise<T>, nowMs: () => number): () => Promise<T> {
+  let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined
   return () => {
     const now = nowMs()
-    if (known === undefined || now >= known.untilMs) known = { untilMs: now + KEPT_MS, value: read() }
-    return known.value
+    if (last === undefined || now >= last.untilMs) last = { untilMs: now + CACHE_MS, value: read() }
+    return last.value
   }
 }

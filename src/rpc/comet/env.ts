@@ -29,20 +29,20 @@ export interface CometMempool {
   readonly pool: MempoolPort
   /** on the newest head */
   readonly lease: () => ContextLease
-  /** told of what nobody waits for */
+  /** takes errors of work that no request waits for */
   readonly onError: (error: unknown) => void
 }
 
-/** What the methods ask of the threads that consensus and the network run in. */
+/** What the methods need from the threads of consensus and of the network. */
 export interface CometNode {
   /** The present height as JSON (roundStateJson.ts), made where consensus runs; undefined while it does not. */
   roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
   network(): Promise<NetInfo>
-  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; it is evidence against a validator, new or not */
+  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; checked evidence against a validator, new or known */
   submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
 }
 
-/** What became of evidence that a client sent; `reason` says why it was not taken. */
+/** The result of evidence that a client sent; `reason` says why it was refused. */
 export type EvidenceReport = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
 
 /** Lowest block that is kept with its transactions. */
@@ -60,11 +60,11 @@ export function readHeight(height: bigint | undefined, latest: number, lowest: n
   if (height > latest) {
     throw cometFailure(`height ${height} must be less than or equal to the current blockchain height ${latest}`)
   }
-  if (height < lowest) throw notKept(Number(height), lowest)
+  if (height < lowest) throw heightUnavailable(Number(height), lowest)
   return Number(height)
 }
 
-export function notKept(height: number, lowest: number): Error {
+export function heightUnavailable(height: number, lowest: number): Error {
   return cometFailure(`height ${height} is not available, lowest height is ${lowest}`)
 }
 

@@ -19,7 +19,7 @@ export interface CometEventHub {
   add(query: EventQuery, deliver: (result: string) => void): () => void
 }
 
-export interface CometEventHubOptions {
+interface CometEventHubOptions {
   /** calls `listener` for each newest block, also when several were published at once */
   readonly onHead: (listener: (height: number) => void) => void
   /** the head that clients see already: the first events are of the block after it */
@@ -34,44 +34,44 @@ interface Subscriber {
   readonly deliver: (result: string) => void
 }
 
-/** Events that are looked at before other work of the thread has a turn. */
+/** Events that are matched in one turn of the event loop. */
 const EVENTS_PER_TURN = 256
 
-/** Tells every height once and in order. Without subscribers nothing is done. */
+/** Notifies of every height once and in order. Without subscribers nothing is done. */
 export function createCometEventHub({ onHead, headHeight, lease, log }: CometEventHubOptions): CometEventHub {
   const subscribers = new Set<Subscriber>()
-  let toldHeight = headHeight
+  let notifiedHeight = headHeight
   let newest = headHeight
-  let isTelling = false
+  let isNotifying = false
 
   const notifyAll = async (): Promise<void> => {
-    isTelling = true
+    isNotifying = true
     try {
-      while (toldHeight < newest && subscribers.size > 0) {
+      while (notifiedHeight < newest && subscribers.size > 0) {
         const { context, release } = lease()
         try {
-          await notifyBlock(context, ++toldHeight, subscribers)
+          await notifyBlock(context, ++notifiedHeight, subscribers)
         } finally {
           release()
         }
       }
-      if (subscribers.size === 0) toldHeight = newest
+      if (subscribers.size === 0) notifiedHeight = newest
     } catch (error) {
-      log.error({ error, height: toldHeight }, 'the subscribers were not told of a block')
+      log.error({ error, height: notifiedHeight }, 'subscribers were not notified of a block')
     } finally {
-      isTelling = false
+      isNotifying = false
     }
   }
 
   onHead((height) => {
     newest = height
-    if (!isTelling) void notifyAll()
+    if (!isNotifying) void notifyAll()
   })
 
   return {
     add: (query, deliver) => {
-      // What was published before is none of its business.
-      if (subscribers.size === 0 && !isTelling) toldHeight = newest
+      // Blocks that were published before are not for the new subscriber.
+      if (subscribers.size === 0 && !isNotifying) notifiedHeight = newest
       const subscriber = { query, deliver }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)
@@ -84,18 +84,18 @@ async function notifyBlock(
   height: number,
   subscribers: ReadonlySet<Subscriber>,
 ): Promise<void> {
-  let looked = 0
+  let eventCount = 0
   for (const kind of BLOCK_EVENT_KINDS) {
     const interested = [...subscribers].filter(({ query }) => mayMatch(query, kind))
     if (interested.length === 0) continue
     for (const event of blockEventsOf(context, height, kind)) {
-      tell(event, interested)
-      if (++looked % EVENTS_PER_TURN === 0) await nextTurn()
+      deliverEvent(event, interested)
+      if (++eventCount % EVENTS_PER_TURN === 0) await nextTurn()
     }
   }
 }
 
-function tell(event: CometEvent, subscribers: readonly Subscriber[]): void {
+function deliverEvent(event: CometEvent, subscribers: readonly Subscriber[]): void {
   let data: string | undefined
   for (const { query, deliver } of subscribers) {
     if (!matchesEvents(query, event.values)) continue
@@ -111,16 +111,16 @@ function mayMatch({ conditions }: EventQuery, kind: BlockEventKind): boolean {
   )
 }
 
-/** Something that clients can subscribe to. */
-export interface CometEvent {
-  /** what queries look at */
+/** An event that clients can subscribe to. */
+interface CometEvent {
+  /** what queries are matched with */
   readonly values: EventValues
   /** made when it is needed: `{type, value}` */
   data(): { readonly type: string; readonly value: unknown }
 }
 
 /** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for each transaction, `NewEvidence` for each evidence. */
-export const BLOCK_EVENT_KINDS = [
+const BLOCK_EVENT_KINDS = [
   'NewBlock',
   'NewBlockHeader',
   'NewBlockEvents',
@@ -128,7 +128,7 @@ export const BLOCK_EVENT_KINDS = [
   'Tx',
   'ValidatorSetUpdates',
 ] as const
-export type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
+type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
 
 /** What events are read from. */
 export type BlockEventsContext = Pick<RpcContext, 'view' | 'chain'>

@@ -1,7 +1,7 @@
 import { entryHash, type StoredEntry } from '../../chain/entries.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { UnconfirmedTransactions } from '../../mempool/types.ts'
-import { equalBytes, toBuffer } from '../../primitives/bytes.ts'
+import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { JsonObject } from '../format/json.ts'
 import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submitTransaction.ts'
 import type { CometMempool } from './env.ts'
@@ -9,13 +9,12 @@ import { checkTxJson, entryTxResult, NO_TX_RESULT, type TxResult, txResultJson }
 import { upperHex } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, int, transaction } from './method.ts'
 
-const NO_TRANSACTION = new Uint8Array(0)
 const params = [{ name: 'tx', type: transaction }] as const
 
 /**
  * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM
- * envelopes. A transaction that is known already, too large, or finds the pool full has the SDK's code for it in the answer, as
- * the SDK's clients make one of CometBFT's error.
+ * envelopes. For a known or too large transaction, and for a full pool, the answer has the SDK's code, which clients of the SDK make of
+ * CometBFT's error themselves.
  */
 export function createBroadcastTxMethods(mempool: CometMempool): readonly CometMethod[] {
   const { verify, onError } = mempool
@@ -23,37 +22,35 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
     defineCometMethod({
       name: 'broadcast_tx_sync',
       params,
-      run: async (tx = NO_TRANSACTION) => {
+      run: async (tx = EMPTY_BYTES) => {
         const verified = await verify(tx)
-        return broadcastJson('code' in verified ? verified : await offer(mempool, verified))
+        return broadcastJson('code' in verified ? verified : await addToPool(mempool, verified))
       },
     }),
     defineCometMethod({
       name: 'broadcast_tx_async',
       params,
-      run: async (tx = NO_TRANSACTION) => {
-        // Whoever sends many waits at least for their signatures, so that these do not pile up.
+      run: async (tx = EMPTY_BYTES) => {
+        // The client waits for the check of the signatures, so that these checks do not pile up.
         const verified = await verify(tx)
-        if (!('code' in verified)) offer(mempool, verified).catch(onError)
+        if (!('code' in verified)) addToPool(mempool, verified).catch(onError)
         return broadcastJson({ code: 0, codespace: '', log: '', hash: entryHash(tx) })
       },
     }),
     defineCometMethod({
       name: 'broadcast_tx_commit',
       params,
-      run: (tx = NO_TRANSACTION) => broadcastTxCommit(mempool, tx, (verified) => offer(mempool, verified)),
+      run: (tx = EMPTY_BYTES) => broadcastTxCommit(mempool, tx),
     }),
   ]
 }
 
-const NO_TX = new Uint8Array(0)
-
-/** `check_tx` (rpc/core/mempool.go): whether the pool would take a transaction now. It is not kept. */
+/** `check_tx` (rpc/core/mempool.go): whether the pool would take a transaction now. It is not added. */
 export function createCheckTxMethod({ verify, pool }: CometMempool): CometMethod {
   return defineCometMethod({
     name: 'check_tx',
-    params: [{ name: 'tx', type: transaction }],
-    run: async (tx = NO_TX) => {
+    params,
+    run: async (tx = EMPTY_BYTES) => {
       const verified = await verify(tx)
       if ('code' in verified) return checkTxJson(verified)
       const { raw, sender, hash } = verified
@@ -98,7 +95,7 @@ function counts({ count, bytes }: UnconfirmedTransactions, shown: number): JsonO
   return { n_txs: String(shown), total: String(count), total_bytes: String(bytes) }
 }
 
-async function offer({ pool }: CometMempool, verified: VerifiedTransaction): Promise<CheckedTransaction> {
+async function addToPool({ pool }: CometMempool, verified: VerifiedTransaction): Promise<CheckedTransaction> {
   return checkedTransaction(verified, await pool.add(verified.raw, verified.sender, verified.hash))
 }
 
@@ -112,21 +109,24 @@ function broadcastJson(result: Pick<CheckedTransaction, 'code' | 'codespace' | '
 const TIMEOUT_MS = 10_000
 
 /**
- * Sends a transaction and answers when it is in a block (rpc/core/mempool.go, BroadcastTxCommit).
- * @throws CometError when it is in none for a while; it stays in the pool
+ * Sends a transaction and answers when it is in a block (rpc/core/mempool.go, BroadcastTxCommit):
+ * 1. the signatures are checked, which takes a while and needs no view;
+ * 2. a view is leased before the pool gets the transaction, so that no block with it is missed;
+ * 3. the pool admits it;
+ * 4. every block after the view's is searched for it.
+ * @throws CometError when it is in no block for a while; it stays in the pool
  */
-export async function broadcastTxCommit(
-  { verify, lease }: Pick<CometMempool, 'verify' | 'lease'>,
-  tx: Uint8Array,
-  offer: (verified: VerifiedTransaction) => Promise<CheckedTransaction>,
-): Promise<JsonObject> {
-  const verified = await verify(tx)
+async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array): Promise<JsonObject> {
+  // 1.
+  const verified = await mempool.verify(tx)
   if ('code' in verified) return broadcastCommitJson(verified, undefined)
-  // The view is from before the pool has it, so that no block is missed.
-  const { context, release } = lease()
+  // 2.
+  const { context, release } = mempool.lease()
   try {
-    const checked = await offer(verified)
+    // 3.
+    const checked = await addToPool(mempool, verified)
     if (checked.code !== 0) return broadcastCommitJson(checked, undefined)
+    // 4.
     const deadlineMs = context.now() + TIMEOUT_MS
     for (let height = context.view.chain.headHeight; ; ) {
       const view = await context.nextView(Math.max(0, deadlineMs - context.now()))

@@ -12,7 +12,7 @@ export interface CometMethod {
 }
 
 /** One parameter of a method: every one may be left out. */
-export interface CometParam<T = unknown> {
+interface CometParam<T = unknown> {
   readonly name: string
   readonly type: CometType<T>
 }

@@ -33,7 +33,7 @@ function peerJson({ node, isOutbound, remoteIp, connectedMs, sentBytes, received
       Duration: nanoseconds(connectedMs),
       SendMonitor: monitorJson(sentBytes, connectedMs, nowMs),
       RecvMonitor: monitorJson(receivedBytes, connectedMs, nowMs),
-      // The connection has streams instead, which keep no such counts.
+      // A connection of libp2p has streams instead of channels, without such counts.
       Channels: [],
     },
     remote_ip: remoteIp,
@@ -72,10 +72,10 @@ const CHUNK_BYTES = 16 * 1024 * 1024
  * @param readGenesis called once, for the first request
  */
 export function createGenesisMethods(readGenesis: () => Genesis): readonly CometMethod[] {
-  let known: Buffer | undefined
+  let cached: Buffer | undefined
   const text = (): Buffer => {
-    known ??= Buffer.from(canonicalJson(toCometGenesis(readGenesis())))
-    return known
+    cached ??= Buffer.from(canonicalJson(toCometGenesis(readGenesis())))
+    return cached
   }
   return [
     defineCometMethod({

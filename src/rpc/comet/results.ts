@@ -11,7 +11,7 @@ import {
   type RpcMethod,
 } from '../method.ts'
 import type { ViewPool, ViewQueue } from '../runMethod.ts'
-import { lowestBlock, notKept, readHeight, readPage } from './env.ts'
+import { heightUnavailable, lowestBlock, readHeight, readPage } from './env.ts'
 import { blockJson } from './json/block.ts'
 import { blockResultsJson, txJson } from './json/results.ts'
 import { blockIdJson } from './json/values.ts'
@@ -42,7 +42,7 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
       run: (...args: readonly unknown[]) => {
         const [query, prove, page, perPage, orderBy] = name === 'tx_search' ? args : [args[0], false, ...args.slice(1)]
         const request = { query: query ?? '', prove: prove ?? false, page, perPage, orderBy: orderBy ?? '' }
-        return ask(views, 'heavy', method, [request as SearchRequest])
+        return callView(views, 'heavy', method, [request as SearchRequest])
       },
     })
   return [
@@ -54,13 +54,13 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
       ],
       run: (hash, prove = false) => {
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
-        return ask(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove])
+        return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove])
       },
     }),
     defineCometMethod({
       name: 'block_results',
       params: [{ name: 'height', type: int64 }],
-      run: (height) => ask(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height]),
+      run: (height) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height]),
     }),
     search('tx_search', COMET_VIEW_METHODS.txSearch),
     search('block_search', COMET_VIEW_METHODS.blockSearch),
@@ -68,7 +68,12 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
 }
 
 /** @throws CometError with what the view thread says is wrong */
-async function ask(views: ViewPool, queue: ViewQueue, method: string, params: readonly unknown[]): Promise<RawJson> {
+async function callView(
+  views: ViewPool,
+  queue: ViewQueue,
+  method: string,
+  params: readonly unknown[],
+): Promise<RawJson> {
   try {
     return new RawJson(await views.call(queue, method, params))
   } catch (error) {
@@ -79,16 +84,16 @@ async function ask(views: ViewPool, queue: ViewQueue, method: string, params: re
   }
 }
 
-/** Names of the view threads' side, apart from those of JSON-RPC, which clients can call. */
-export const COMET_VIEW_METHODS = {
+/** Names of the methods in view threads; clients cannot call these. */
+const COMET_VIEW_METHODS = {
   tx: 'comet/tx',
   txSearch: 'comet/tx_search',
   blockSearch: 'comet/block_search',
   blockResults: 'comet/block_results',
 } as const
 
-/** What a page of a search is asked for with. */
-export interface SearchRequest {
+/** The parameters of a search. */
+interface SearchRequest {
   readonly query: string
   readonly page: bigint | undefined
   readonly perPage: bigint | undefined
@@ -110,7 +115,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, asked: bigint | undefined) => {
     const { chain } = view
     const height = readHeight(asked, chain.headHeight, lowestBlock(chain))
-    if (height === 0) throw notKept(0, lowestBlock(chain))
+    if (height === 0) throw heightUnavailable(0, lowestBlock(chain))
     return blockResultsJson(view, config, height)
   }),
 

@@ -1,13 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { mediaType } from '../httpMessages.ts'
+import { bodyText, mediaType, sendJson } from '../httpMessages.ts'
 import { answerCometGet, answerCometPost, type CometAnswerOptions, SOCKET_METHOD_ANSWER } from './answer.ts'
 import type { CometMethod, CometTable } from './method.ts'
 import { SOCKET_METHODS } from './socket.ts'
-
-export interface HttpBodies {
-  bodyText(request: FastifyRequest): string
-  sendJson(reply: FastifyReply, json: string): FastifyReply
-}
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
@@ -15,12 +10,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
  * Adds /rpc/<method> with parameters in the query, or in the form that a POST sends; JSON-RPC at POST /rpc; at GET /rpc the list of
  * methods.
  */
-export function addCometRoutes(
-  app: FastifyInstance,
-  table: CometTable,
-  options: CometAnswerOptions,
-  { bodyText, sendJson }: HttpBodies,
-): void {
+export function addCometRoutes(app: FastifyInstance, table: CometTable, options: CometAnswerOptions): void {
   for (const method of table.values()) {
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const query = request.query as Record<string, unknown>
@@ -35,7 +25,7 @@ export function addCometRoutes(
   for (const name of SOCKET_METHODS) {
     app.get(`/rpc/${name}`, async (_, reply) => sendJson(reply.code(404), SOCKET_METHOD_ANSWER))
   }
-  const list = [...table.values()].map(listed).join('\n')
+  const list = [...table.values()].map(methodUrl).join('\n')
   const sendList = (reply: FastifyReply): FastifyReply => reply.type('text/plain; charset=utf-8').send(`${list}\n`)
   for (const path of ['/rpc', '/rpc/']) {
     app.get(path, async (_, reply) => sendList(reply))
@@ -48,6 +38,6 @@ export function addCometRoutes(
   }
 }
 
-function listed({ name, params }: CometMethod): string {
+function methodUrl({ name, params }: CometMethod): string {
   return params.length === 0 ? `/rpc/${name}` : `/rpc/${name}?${params.map((param) => `${param.name}=_`).join('&')}`
 }

@@ -5,7 +5,7 @@ import { answerCometPost, invalidParams, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
 
-export interface CometSocketOptions {
+interface CometSocketOptions {
   readonly table: CometTable
   readonly hub: CometEventHub
   readonly log: Pick<RpcLog, 'error'>
@@ -20,7 +20,7 @@ interface Request {
   readonly params: unknown
 }
 
-/** What only WebSockets have. */
+/** Methods that only WebSockets have. */
 export const SOCKET_METHODS: ReadonlySet<string> = new Set(['subscribe', 'unsubscribe', 'unsubscribe_all'])
 const QUERY_METHOD = { params: [{ name: 'query', type: text }] } as const
 /** CometBFT's words for it (libs/pubsub, ErrAlreadySubscribed and ErrSubscriptionNotFound). */
@@ -42,7 +42,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
     }
     const [asked] = readParams(QUERY_METHOD, params)
     const query = parseEventQuery((asked as string | undefined) ?? '')
-    // However its spaces are set, it is the same subscription.
+    // Queries that differ only in spaces are the same subscription.
     const { canonical } = query
     if (method === 'unsubscribe') {
       if (!subscriptions.end(canonical)) throw cometFailure(NOT_FOUND)
@@ -72,7 +72,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       }
     },
     // A subscription that was started has been answered.
-    tells: () => true,
+    confirms: () => true,
   }
 }
 
@@ -82,7 +82,7 @@ function ownRequest(text: string): Request | undefined {
   try {
     json = JSON.parse(text)
   } catch {
-    // Whoever answers all other requests says what is wrong with it.
+    // The answer to all other requests says what is wrong with it.
     return undefined
   }
   if (typeof json !== 'object' || json === null) return undefined
@@ -92,7 +92,7 @@ function ownRequest(text: string): Request | undefined {
   return { id, method, params }
 }
 
-/** @throws whatever is not the client's mistake */
+/** @throws any error that is not the client's mistake */
 function errorText(error: unknown): string {
   if (error instanceof EventQueryError) {
     return errorText(cometFailure(`failed to parse query: ${error.message}`))

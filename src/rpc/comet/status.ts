@@ -16,7 +16,7 @@ export interface OwnValidator {
   readonly publicKey: Uint8Array
 }
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
   readonly withChain: WithChain

@@ -15,7 +15,7 @@ import { findBody, prunedHistory, readingState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
 import type { RpcContext } from '../method.ts'
 import type { BlockSelector } from '../params/blockSelector.ts'
-import { blockNotFound } from './rawBlocks.ts'
+import { blockNotFound } from './raw.ts'
 
 /** A block of the chain that is being executed again on its parent's state. */
 export interface BlockReplay {

@@ -33,7 +33,7 @@ import {
 import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { jsonKind, objectReader, readBool, readHash, readIndex, TypeMismatch } from '../params/values.ts'
 import { type BlockReplay, beginReplay, logCount, replayTransaction, replayUpTo } from './blockReplay.ts'
-import { blockNotFound } from './rawBlocks.ts'
+import { blockNotFound } from './raw.ts'
 
 const readString: ParamReader<string> = (json) => {
   if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
@@ -60,12 +60,12 @@ const FIELDS = {
 }
 
 /** How debug methods trace (geth: tracers.TraceConfig). */
-export type TraceConfig = ReturnType<typeof readTraceConfig>
+type TraceConfig = ReturnType<typeof readTraceConfig>
 
-export const readTraceConfig = objectReader('TraceConfig', 'tracers.TraceConfig', FIELDS)
+const readTraceConfig = objectReader('TraceConfig', 'tracers.TraceConfig', FIELDS)
 
 /** The same for debug_traceCall (geth: tracers.TraceCallConfig). */
-export const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallConfig', {
+const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallConfig', {
   ...FIELDS,
   stateOverrides: readStateOverrides,
   blockOverrides: readBlockOverrides,
@@ -193,7 +193,7 @@ async function openTraceCall(
 }
 
 /** What all traces of one request share. */
-export interface TraceRun {
+interface TraceRun {
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
   /** @throws TraceError when there is no such tracer */
@@ -207,11 +207,7 @@ const DEFAULT_TIMEOUT_MS = 5_000
  * Runs `trace` with the request's tracer, time limit (within the node's own) and size limit.
  * @throws RpcError in geth's words when it takes too long, gets too large or cannot be done
  */
-export async function runTrace<T>(
-  context: RpcContext,
-  config: TraceConfig,
-  trace: (run: TraceRun) => Promise<T>,
-): Promise<T> {
+async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run: TraceRun) => Promise<T>): Promise<T> {
   const { limits, now } = context
   const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
   const timeoutMs = Math.max(0, Math.min(asked, limits.callTimeoutMs))

@@ -48,7 +48,7 @@ export const getCode = defineMethod({
 })
 
 /** A storage slot as it was asked for. */
-export interface StorageSlot {
+interface StorageSlot {
   /** 32 bytes */
   readonly slot: Uint8Array
   /** it was written as 32 bytes (the prefix and the very first digit may be missing) */

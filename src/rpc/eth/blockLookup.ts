@@ -20,15 +20,12 @@ export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
 }
 
 /** Height of a block that the chain has; undefined for another. Every known block is canonical. */
-export function findHeight(
-  chain: Heights & Pick<ChainReader, 'heightOf'>,
-  selector: BlockSelector,
-): number | undefined {
+function findHeight(chain: Heights & Pick<ChainReader, 'heightOf'>, selector: BlockSelector): number | undefined {
   const height = selector.kind === 'hash' ? chain.heightOf(selector.hash) : heightOfTag(chain, selector.number)
   return height === undefined || height > chain.headHeight ? undefined : height
 }
 
-export interface LocatedHeader {
+interface LocatedHeader {
   readonly height: number
   readonly header: EthereumHeader
   readonly hash: Hash

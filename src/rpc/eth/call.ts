@@ -137,7 +137,7 @@ export function checkChainId({ chainId }: CallRequest, ownChainId: bigint): void
 }
 
 /** The outcome of a message: it ran, or it could not start, for a reason in geth's words. */
-export type CallOutcome =
+type CallOutcome =
   | ({ readonly kind: 'applied' } & AppliedTransaction)
   | { readonly kind: 'skipped'; readonly reason: string }
 
@@ -251,7 +251,7 @@ function overrideAccount(world: WorldState, address: Address, override: AccountO
 }
 
 /** The block as a call with overrides sees it (geth: override.BlockOverrides.Apply). @throws RpcError */
-export function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
+function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
   for (const name of ['beaconRoot', 'withdrawals'] as const) {
     if (overrides[name] !== undefined) {
       throw serverError(`block override "${name}" is not supported for this RPC method`)

@@ -67,7 +67,7 @@ function warmAddresses(message: CallMessage, environment: CallEnvironment, nonce
 }
 
 /** Collects the accounts and slots that a run touches (geth: logger.AccessListTracer). */
-export interface AccessListTracer extends Tracer {
+interface AccessListTracer extends Tracer {
   onOpcode(step: OpcodeStep): void
   accessList(): readonly AccessListItem[]
   /** how many accounts and slots are known */
@@ -86,10 +86,7 @@ const ADDRESS_MASK = (1n << 160n) - 1n
  * A tracer that starts with what `known` lists. Accounts in `excluded` (by `bytesKey`) cost nothing extra, so they are
  * listed for their slots only.
  */
-export function createAccessListTracer(
-  known: readonly AccessListItem[],
-  excluded: ReadonlySet<string>,
-): AccessListTracer {
+function createAccessListTracer(known: readonly AccessListItem[], excluded: ReadonlySet<string>): AccessListTracer {
   const slotsByAddress = new Map<string, Set<string>>()
   const slotsOf = (key: string): Set<string> => {
     const slots = slotsByAddress.get(key) ?? new Set<string>()

@@ -140,7 +140,7 @@ async function attempt(
  * Runs the native modules' begin of the block after the head: it distributes the fees of the head, which a contract that withdraws
  * rewards then finds. Only the time and the proposer of that block are not known yet.
  */
-export function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment): void {
+function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment): void {
   const { chain } = context.view
   const { headHeight } = chain
   const lastCommit = chain.seenCommit(headHeight)

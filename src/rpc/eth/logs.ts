@@ -104,7 +104,7 @@ function addMatches(
 }
 
 /** The logs of one block for many filters, as subscriptions need them: read, and written as JSON text, at most once. */
-export interface BlockLogs {
+interface BlockLogs {
   /** JSON texts of the logs that match, in order */
   matching(criteria: LogCriteria): string[]
 }

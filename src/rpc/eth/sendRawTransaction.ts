@@ -61,7 +61,7 @@ export const sendRawTransactionSync = defineMethod({
  * pool sees transactions in the order of the calls.
  * @throws RpcError in geth's words when it is refused
  */
-export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
+async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
   const transaction = readRawTransaction(raw, limits)
   const sender = readSender(transaction, chain)
   const admission = await txs.add(transaction.raw, sender, transaction.hash)

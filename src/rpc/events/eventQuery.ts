@@ -9,12 +9,12 @@ export type EventCondition =
   | { readonly key: string; readonly operator: '=' | '<' | '<=' | '>' | '>='; readonly operand: QueryTime }
 
 /** A number with decimals, as an integer of 10^-18 units. */
-export interface QueryNumber {
+interface QueryNumber {
   readonly kind: 'number'
   readonly units: bigint
 }
 
-export interface QueryTime {
+interface QueryTime {
   readonly kind: 'time'
   /** milliseconds since the epoch */
   readonly timeMs: number
@@ -24,12 +24,12 @@ export interface QueryTime {
 export interface EventQuery {
   /** as the client wrote it */
   readonly text: string
-  /** the same for every way to set its spaces: what subscriptions are told apart by */
+  /** the text with normalized spaces: the identity of a subscription */
   readonly canonical: string
   readonly conditions: readonly EventCondition[]
 }
 
-/** A query that is none. The message says where it goes wrong. */
+/** The text is not a query. The message says where it goes wrong. */
 export class EventQueryError extends Error {
   override readonly name = 'EventQueryError'
 }
@@ -37,7 +37,7 @@ export class EventQueryError extends Error {
 /** Values by `type.key`. */
 export type EventValues = ReadonlyMap<string, readonly string[]>
 
-/** The attributes of events by `type.key`, with those that CometBFT adds itself, like `tm.event`. */
+/** The attributes of events by `type.key`, and `own`: those that CometBFT adds itself, like `tm.event`. */
 export function eventValues(
   events: readonly NativeEvent[],
   own: Readonly<Record<string, string>> = {},
@@ -100,7 +100,7 @@ export function matchesEvents({ conditions }: Pick<EventQuery, 'conditions'>, va
   return conditions.every((condition) => (values.get(condition.key) ?? []).some((value) => meets(condition, value)))
 }
 
-/** What an index can look up of a query; everything that it finds has to be looked at. */
+/** The terms of a query that the index has. It finds too much: each result still has to be matched. */
 export function indexTerms({ conditions }: EventQuery, ignored: ReadonlySet<string>): readonly EventTerm[] {
   return conditions
     .filter(({ key }) => !ignored.has(key))
@@ -112,7 +112,7 @@ export function indexTerms({ conditions }: EventQuery, ignored: ReadonlySet<stri
     })
 }
 
-/** The heights that conditions on `key` leave, within [low, high]. */
+/** The heights within [low, high] that meet the conditions on `key`; [1, 0] for none. */
 export function heightRange({ conditions }: EventQuery, key: string, low: number, high: number): [number, number] {
   let [first, last] = [BigInt(low), BigInt(high)]
   for (const condition of conditions) {
@@ -168,7 +168,7 @@ function numberIn(value: string): bigint | undefined {
   return digits === undefined ? undefined : parseUnits(digits)
 }
 
-/** undefined for more than one point or more digits than anybody needs */
+/** undefined for more than one point or more than 100 digits */
 function parseUnits(digits: string): bigint | undefined {
   const match = /^(-?)(\d{1,100})(?:\.(\d*))?$/.exec(digits)
   if (match === null) return undefined

@@ -26,18 +26,18 @@ export type SearchChain = Pick<
   | 'locateNative'
 >
 
-export interface SearchOptions {
+interface SearchOptions {
   /** called between blocks: it may let others work, and throws when the time is over */
   readonly pause: () => Promise<void>
 }
 
-/** A search over so much that it has no useful answer. The message tells the client what to do. */
+/** A search with too many results. The message says what the client can do. */
 export class SearchError extends Error {
   override readonly name = 'SearchError'
 }
 
-/** Found entries that one answer is chosen from, at most. */
-export const MAX_FOUND = 100_000
+/** Results of one search at most, of which the answer is a page. */
+const MAX_FOUND = 100_000
 
 /** Where a transaction is: its position is that in data.txs. */
 export interface FoundTransaction {
@@ -45,9 +45,9 @@ export interface FoundTransaction {
   readonly position: number
 }
 
-/** Keys that every transaction has and no index holds. */
+/** Keys that every transaction has; they are not in the index. */
 const TX_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'tx.height', 'tx.hash'])
-/** What every transaction has, so that blocks without any are passed over. */
+/** An attribute of every transaction, so that blocks without transactions are skipped. */
 const ANY_TRANSACTION: EventTerm = { key: 'tx.fee' }
 
 /**
@@ -107,7 +107,7 @@ async function locateEnvelope(chain: SearchChain, hash: Uint8Array): Promise<Fou
 }
 
 /** Heights that a search found, ascending. */
-export interface FoundBlocks {
+interface FoundBlocks {
   readonly count: number
   /** @param index from 0 to `count` - 1 */
   heightAt(index: number): number
@@ -126,7 +126,7 @@ export async function findBlocks(
 ): Promise<FoundBlocks> {
   const [low, high] = heightRange(query, 'block.height', lowestSearched(chain), chain.headHeight)
   if (low > high) return { count: 0, heightAt: () => Number.NaN }
-  // Every block of the chain may be asked for: the range says it all.
+  // A query for heights alone needs no list: it may match every block of the chain.
   if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
   const found: number[] = []
   for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high)) {
@@ -150,18 +150,18 @@ function isOfEveryBlock(condition: EventCondition): boolean {
 }
 
 /** Lowest block that a search can look into. */
-export function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
+function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
   return Math.max(1, oldestBlock)
 }
 
-export function tooMany(): SearchError {
+function tooMany(): SearchError {
   return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
 }
 
 function isMatch(chain: SearchChain, { height, position }: FoundTransaction, query: EventQuery): boolean {
   const entry = chain.entryResults(height)?.[position]
   const raw = chain.consensusBlock(height)?.txs[position]
-  // What could not start is in the block's data, but is no transaction of it.
+  // An entry that could not start is in the block's data, but counts as no transaction.
   if (entry === undefined || raw === undefined || entry.kind === 'skipped') return false
   const wantsHash = query.conditions.some(({ key }) => key === 'tx.hash')
   const own = {

@@ -5,7 +5,7 @@ import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toQuantity } from './json.ts'
 
-export interface ReceiptPosition {
+interface ReceiptPosition {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp'>
   readonly hash: Hash
   /** of the transaction in its block */

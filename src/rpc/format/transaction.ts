@@ -7,7 +7,7 @@ import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toNullableQuantity, toQuantity } from './json.ts'
 
 /** Where a transaction was mined. */
-export interface MinedAt {
+interface MinedAt {
   readonly header: Pick<EthereumHeader, 'number' | 'timestamp' | 'baseFeePerGas'>
   readonly hash: Hash
   /** among the block's transactions */
@@ -66,7 +66,7 @@ type FieldsOfType = Pick<
 >
 
 /** The fee fields that the transaction's type has besides `gasPrice`. */
-export function feeFields(transaction: FieldsOfType): JsonObject {
+function feeFields(transaction: FieldsOfType): JsonObject {
   if (transaction.type < 2) return {}
   return {
     maxFeePerGas: toQuantity(transaction.maxFeePerGas),

@@ -2,7 +2,7 @@ import type { NativeAnswer, NativePort, QueryTable } from './query.ts'
 import { type AbciFailure, abciFailure } from './queryError.ts'
 
 /** abci.RequestQuery */
-export interface AbciQuery {
+interface AbciQuery {
   readonly path: string
   readonly data: Uint8Array
   /** 0: the newest */
@@ -11,7 +11,7 @@ export interface AbciQuery {
 }
 
 /** abci.ResponseQuery, as far as it is filled here. */
-export interface AbciQueryResult extends AbciFailure {
+interface AbciQueryResult extends AbciFailure {
   readonly value: Uint8Array
   readonly height: number
 }

@@ -8,7 +8,7 @@ import { defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } f
 const SERVICE = 'cosmos.evm.feemarket.v1.Query'
 const BASE = '/cosmos/evm/feemarket/v1'
 
-/** x/feemarket/keeper/grpc_query.go of cosmos/evm. The base fee is the one that the next block's transactions are held to. */
+/** x/feemarket/keeper/grpc_query.go of cosmos/evm. The base fee is that of the next block. */
 export const FEEMARKET_QUERIES: readonly NativeQuery[] = [
   defineParamsQuery(SERVICE, BASE, FEEMARKET_PARAMS),
   defineQuery({
@@ -29,7 +29,7 @@ export const FEEMARKET_QUERIES: readonly NativeQuery[] = [
   }),
 ]
 
-/** Acoin per gas that transactions of the block after the asked one pay at least. */
+/** The base fee of the block after the asked one, acoin per gas. */
 export function baseFeeAfter({ chain, world, block, rpc }: QueryContext): bigint {
   const header = chain.header(block.height)
   if (header === undefined) throw new Error(`the header of block ${block.height} is missing`)

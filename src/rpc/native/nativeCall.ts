@@ -26,7 +26,7 @@ export const TOO_BUSY = {
   abci: undefined,
 } as const satisfies NativeAnswer
 
-export interface NativeCallOptions {
+interface NativeCallOptions {
   readonly queries: QueryTable
   readonly node: NodeDescription
   readonly log: Pick<RpcLog, 'error'>
@@ -87,7 +87,7 @@ const INVALID_HEIGHT = 26
  * The state that a query reads.
  * @throws QueryError when there is none of this height (yet, any more)
  */
-export function openQuery(options: NativeCallOptions, context: RpcContext, asked: number): QueryContext {
+function openQuery(options: NativeCallOptions, context: RpcContext, asked: number): QueryContext {
   const { view, chain: config } = context
   const { chain } = view
   if (asked < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')

@@ -6,7 +6,7 @@ import { type Page, pauseUntilDeadline, type QueryContext } from './query.ts'
 import { invalidArgument } from './queryError.ts'
 
 /** An item of a list with the key that says where a next page begins. */
-export type Keyed<T> = readonly [key: Uint8Array, item: T]
+type Keyed<T> = readonly [key: Uint8Array, item: T]
 
 /** A list in order of keys, from `start` (included) on, or with `reverse` from `start` down. */
 export type Walk<T> = (options: {
@@ -21,7 +21,7 @@ const ITEMS_A_TURN = 1_000
 
 /**
  * One page of a list by the SDK's rules (types/query/pagination.go and filtered_pagination.go): from a key or an offset on, 100 items
- * unless told; the total is counted when it is asked for or no limit is given, and never from a key on.
+ * by default; the total is counted when it is asked for or no limit is given, and never from a key on.
  * @param pick what an entry shows; undefined: it is not part of the list
  * @throws QueryError when both key and offset are given, or the list is too long to count in time
  */

@@ -12,7 +12,7 @@ export const GRPC_CODES = {
   internal: 13,
 } as const
 
-export type GrpcCode = (typeof GRPC_CODES)[keyof typeof GRPC_CODES]
+type GrpcCode = (typeof GRPC_CODES)[keyof typeof GRPC_CODES]
 
 /** Names as gRPC's errors spell them; clients look for them in texts (CosmJS: `code = NotFound`). */
 const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {

@@ -31,7 +31,7 @@ const EventAttribute = defineMessage('tendermint.abci.EventAttribute', {
   index: bool(3),
 })
 
-export const AbciEvent = defineMessage('tendermint.abci.Event', {
+const AbciEvent = defineMessage('tendermint.abci.Event', {
   type: string(1),
   attributes: repeated(embedded(2, EventAttribute)),
 })
@@ -92,9 +92,9 @@ export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', {
 })
 export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.ExtensionOptionsEthereumTx', {})
 
-export type TxValue = ValueOf<typeof Tx>
+type TxValue = ValueOf<typeof Tx>
 
-export interface ShownTransaction {
+interface ShownTransaction {
   readonly tx: TxValue
   readonly response: ValueOf<typeof TxResponse>
 }
@@ -134,7 +134,7 @@ export function showTransaction(
  * An entry of data.txs as a transaction. An EVM transaction becomes a MsgEthereumTx in an envelope, as on chains where all
  * transactions are native; its fee there is what it offers for all of its gas limit.
  */
-export function toTx(raw: Uint8Array, sender: Address): TxValue {
+function toTx(raw: Uint8Array, sender: Address): TxValue {
   if (isNativeEntry(raw)) return Tx.decode(raw)
   const { gasLimit, maxFeePerGas } = decodeTransaction(raw)
   const message = { typeUrl: MsgEthereumTx.typeUrl, value: MsgEthereumTx.encode({ from: sender, raw }) }
@@ -156,7 +156,7 @@ export function toTx(raw: Uint8Array, sender: Address): TxValue {
   }
 }
 
-export function hashText(raw: Uint8Array): string {
+function hashText(raw: Uint8Array): string {
   return upperHex(entryHash(raw))
 }
 

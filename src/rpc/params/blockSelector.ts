@@ -27,7 +27,7 @@ export function byHash(hash: Hash): BlockSelector {
 export const LATEST: BlockSelector = byNumber('latest')
 
 /** Whether `text` is a block tag. */
-export function isBlockTag(text: string): text is BlockTag {
+function isBlockTag(text: string): text is BlockTag {
   return (BLOCK_TAGS as readonly string[]).includes(text)
 }
 

@@ -91,7 +91,7 @@ export const readAddress: ParamReader<Address> = fixedData(20, 'common.Address')
 export const readHash: ParamReader<Hash> = fixedData(32, 'common.Hash')
 
 /** A reader of DATA of exactly `length` bytes. */
-export function fixedData(length: number, goType: string): ParamReader<Uint8Array> {
+function fixedData(length: number, goType: string): ParamReader<Uint8Array> {
   return (json) => {
     const digits = dataDigits(json, goType)
     if (digits.length !== length * 2) {
@@ -118,9 +118,9 @@ function decodeDigits(digits: string, goType: string): Uint8Array {
   }
 }
 
-export type FieldReaders = Readonly<Record<string, ParamReader<unknown>>>
+type FieldReaders = Readonly<Record<string, ParamReader<unknown>>>
 
-export type FieldsOf<F extends FieldReaders> = {
+type FieldsOf<F extends FieldReaders> = {
   readonly [K in keyof F]?: F[K] extends ParamReader<infer T> ? T | undefined : never
 }
 
@@ -158,19 +158,10 @@ function readField(structName: string, name: string, read: ParamReader<unknown>,
   }
 }
 
-/**
- * A reader of a JSON array; `goType` is that of the array.
- * @throws InvalidArgument from the reader with `tooMany` when there are more than `max` items
- */
-export function listReader<T>(
-  read: ParamReader<T>,
-  goType: string,
-  max = Number.POSITIVE_INFINITY,
-  tooMany = 'too many items',
-): ParamReader<readonly T[]> {
+/** A reader of a JSON array; `goType` is that of the array. */
+export function listReader<T>(read: ParamReader<T>, goType: string): ParamReader<readonly T[]> {
   return (json) => {
     if (!Array.isArray(json)) throw new TypeMismatch(jsonKind(json), goType)
-    if (json.length > max) throw new InvalidArgument(tooMany)
     return json.map((item: unknown) => read(item))
   }
 }

@@ -12,9 +12,9 @@ const MAX_DEPTH = 4
 
 /**
  * The JSON of a request whose fields are in the path and the query string (grpc-gateway v1, runtime/query.go): names of the .proto file
- * or of the JSON mapping, joined by dots; a repeated field takes all values, another one the first; what the message does
- * not have, and what the path says already, is left out.
- * @throws QueryError when a value cannot be one of its field
+ * or of the JSON mapping, joined by dots; a repeated field takes all values, another one the first; fields that the message
+ * does not have, or that the path has given already, are left out.
+ * @throws QueryError when a value is not of the type of its field
  */
 export function requestJson(
   type: AnyMessageType,
@@ -44,7 +44,7 @@ function setField(out: MutableJson, fields: FieldTable, path: string, values: re
     if (field === undefined) return
     const nested = field.codec.messageType
     if (depth === names.length - 1) {
-      // A whole message cannot be said in one value.
+      // A whole message cannot be given as one value.
       if (nested !== undefined) return
       const items = values.map((value) => (isBool(field.codec) ? readBool(value, path) : value))
       target[field.jsonName] = field.presence === 'repeated' ? items : items[0]!

@@ -1,6 +1,6 @@
 import type { NativeQuery, QueryTable, RestBinding } from '../native/query.ts'
 
-/** A query with what the path said. */
+/** A query and the values of its path. */
 export interface RouteMatch {
   readonly query: NativeQuery
   readonly method: RestBinding['method']
@@ -19,7 +19,7 @@ interface Node {
   /** one segment, whatever it is */
   variable: Node | undefined
   readonly ends: Map<string, End>
-  /** what takes the rest of the path */
+  /** of templates whose last variable takes the rest of the path */
   readonly restEnds: Map<string, End>
 }
 
@@ -32,7 +32,7 @@ interface End {
 const VARIABLE = /^\{([a-z0-9_.]+)(=\*\*)?\}$/
 
 /**
- * The templates of all queries as one tree. What a template spells out is preferred to its variables, so `blocks/latest` is no height.
+ * The templates of all queries as one tree. Literal segments go before variables, so `blocks/latest` is not a height.
  * @throws Error when two queries have one template
  */
 export function createRestRouter(queries: QueryTable): RestRouter {

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SocketMetrics } from '../../telemetry/metrics/socketMetrics.ts'
-import type { HttpBodies } from '../comet/routes.ts'
+import { bodyText, sendJson } from '../httpMessages.ts'
 import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
 import { requestJson } from './requestFields.ts'
 import type { RestRouter, RouteMatch } from './router.ts'
 
 const HEIGHT_HEADER = 'x-cosmos-block-height'
-/** Paths of Cosmos SDK services; of what is not offered clients are told in the gateway's own way. */
+/** Paths of Cosmos SDK services, also of those that are not offered: the answer is then the gateway's own error. */
 const PREFIXES = ['/cosmos', '/ibc'] as const
 
 /** Adds the gateway's paths, under /cosmos. */
-export function addRestRoutes(app: FastifyInstance, options: RestOptions, { bodyText, sendJson }: HttpBodies): void {
+export function addRestRoutes(app: FastifyInstance, options: RestOptions): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const asked = request.headers[HEIGHT_HEADER]
     const { status, json, height } = await answerRest(options, {
@@ -36,7 +36,7 @@ export interface RestOptions {
   readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'>
 }
 
-export interface RestRequest {
+interface RestRequest {
   readonly method: string
   /** with the query string, as it was sent */
   readonly url: string
@@ -45,17 +45,17 @@ export interface RestRequest {
   readonly body: string
 }
 
-export interface RestAnswer {
+interface RestAnswer {
   readonly status: number
   readonly json: string
   /** height of the state that was read */
   readonly height: number | undefined
 }
 
-/** A longer one has no meaning for any query. */
+/** No query needs a longer one. */
 const MAX_URL = 16_384
 
-/** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads are gone. */
+/** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads have stopped. */
 export async function answerRest(options: RestOptions, request: RestRequest): Promise<RestAnswer> {
   const startMs = performance.now()
   const [path = '', search = ''] = splitOnce(request.url, '?')
@@ -92,7 +92,7 @@ function getJson({ query, captures }: RouteMatch, search: string): string {
   return JSON.stringify(requestJson(query.request, captures, new URLSearchParams(search)))
 }
 
-/** The view thread reads it. An empty body is an empty message. */
+/** The view thread parses it. An empty body is an empty message. */
 function bodyJson(body: string): string {
   return body.trim() === '' ? '{}' : body
 }

@@ -27,7 +27,7 @@ const run = (calls: readonly BatchCall[], limits: Partial<BatchLimits> = {}): Pr
   runBatch(calls, {
     maxBytes: 1_000_000,
     deadlineMs: performance.now() + 60_000,
-    turn: createEventLoopQuota(1_000),
+    quota: createEventLoopQuota(1_000),
     ...limits,
   })
 
@@ -81,7 +81,7 @@ describe('pipelined calls', () => {
       return grants.shift() ?? true
     }
     const calls = ['a', 'b', 'c', 'd'].map((id) => call(id, 'pipelined'))
-    expect(await run(calls, { turn: { take } })).toEqual(calls.map(({ id }) => `"${id}"`))
+    expect(await run(calls, { quota: { take } })).toEqual(calls.map(({ id }) => `"${id}"`))
     clearImmediate(ticking)
     expect(takenAt).toEqual([0, 0, 0, 1, 2, 2])
   })

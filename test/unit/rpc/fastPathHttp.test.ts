@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPlainRequest } from '../../../src/rpc/fastPathHttp.ts'
+import { readFastPathRequest } from '../../../src/rpc/fastPathHttp.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -221,7 +221,7 @@ const LENGTH = Buffer.byteLength(BODY)
 const head = (...headers: string[]): string => ['POST / HTTP/1.1', ...headers, '', ''].join('\r\n')
 const PLAIN = ['Host: x', 'Content-Type: application/json; charset=utf-8', `content-length:${LENGTH}`]
 
-const read = (text: string, maxBodyBytes = 1_000) => readPlainRequest(Buffer.from(text), maxBodyBytes, undefined)
+const read = (text: string, maxBodyBytes = 1_000) => readFastPathRequest(Buffer.from(text), maxBodyBytes, undefined)
 
 describe('a plain request', () => {
   test('is read whole, and what follows is left', () => {
@@ -238,18 +238,18 @@ describe('a plain request', () => {
   })
 
   test('with the head of the last one takes what is known of it', () => {
-    const first = readPlainRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), 1_000, undefined)
+    const first = readFastPathRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), 1_000, undefined)
     if (typeof first === 'string') throw new Error(first)
-    const second = readPlainRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), 1_000, first.head)
+    const second = readFastPathRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), 1_000, first.head)
     expect(second).toMatchObject({ body: BODY })
     expect(typeof second === 'string' ? undefined : second.head).toBe(first.head)
-    expect(readPlainRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), LENGTH - 1, first.head)).toBe('other')
+    expect(readFastPathRequest(Buffer.from(`${head(...PLAIN)}${BODY}`), LENGTH - 1, first.head)).toBe('other')
   })
 
   test('is waited for at every cut', () => {
     const text = Buffer.from(`${head(...PLAIN)}${BODY}`)
     for (let length = 0; length < text.length; length++) {
-      expect(readPlainRequest(text.subarray(0, length), 1_000, undefined)).toBe('incomplete')
+      expect(readFastPathRequest(text.subarray(0, length), 1_000, undefined)).toBe('incomplete')
     }
   })
 })

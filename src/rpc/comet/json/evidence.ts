@@ -60,55 +60,55 @@ export function readEvidenceJson(json: unknown): Evidence {
   }
 }
 
-function readVote(json: unknown, place: string): Vote {
-  const vote = fieldsOf(json, place)
+function readVote(json: unknown, path: string): Vote {
+  const vote = fieldsOf(json, path)
   return {
-    type: readVoteType(vote.type, `${place}.type`),
-    height: readNumber(vote.height, `${place}.height`, 1),
-    round: readNumber(vote.round, `${place}.round`, 0),
-    blockId: readBlockId(vote.block_id, `${place}.block_id`),
-    timestampMs: readTime(vote.timestamp, `${place}.timestamp`),
-    validatorAddress: readHex(vote.validator_address, `${place}.validator_address`),
-    validatorIndex: readNumber(vote.validator_index, `${place}.validator_index`, 0),
+    type: readVoteType(vote.type, `${path}.type`),
+    height: readNumber(vote.height, `${path}.height`, 1),
+    round: readNumber(vote.round, `${path}.round`, 0),
+    blockId: readBlockId(vote.block_id, `${path}.block_id`),
+    timestampMs: readTime(vote.timestamp, `${path}.timestamp`),
+    validatorAddress: readHex(vote.validator_address, `${path}.validator_address`),
+    validatorIndex: readNumber(vote.validator_index, `${path}.validator_index`, 0),
     signature: typeof vote.signature === 'string' ? fromBase64(vote.signature) : EMPTY_BYTES,
   }
 }
 
-function readBlockId(json: unknown, place: string): BlockId {
-  const { hash, parts } = fieldsOf(json, place)
-  const { total, hash: partsHash } = fieldsOf(parts, `${place}.parts`)
+function readBlockId(json: unknown, path: string): BlockId {
+  const { hash, parts } = fieldsOf(json, path)
+  const { total, hash: partsHash } = fieldsOf(parts, `${path}.parts`)
   return {
-    hash: readHex(hash, `${place}.hash`),
+    hash: readHex(hash, `${path}.hash`),
     partSetHeader: {
-      total: readNumber(total, `${place}.parts.total`, 0),
-      hash: readHex(partsHash, `${place}.parts.hash`),
+      total: readNumber(total, `${path}.parts.total`, 0),
+      hash: readHex(partsHash, `${path}.parts.hash`),
     },
   }
 }
 
-function readVoteType(json: unknown, place: string): VoteType {
+function readVoteType(json: unknown, path: string): VoteType {
   if (json === SIGNED_MESSAGE_TYPES.prevote || json === SIGNED_MESSAGE_TYPES.precommit) return json
-  throw new CometParamError(`${place}: expected 1 or 2`)
+  throw new CometParamError(`${path}: expected 1 or 2`)
 }
 
-function readNumber(json: unknown, place: string, min: number): number {
+function readNumber(json: unknown, path: string, min: number): number {
   const value = Number(int64.fromJson(json) ?? Number.NaN)
   if (Number.isSafeInteger(value) && value >= min) return value
-  throw new CometParamError(`${place}: expected a whole number from ${min}`)
+  throw new CometParamError(`${path}: expected a whole number from ${min}`)
 }
 
-function readTime(json: unknown, place: string): number {
+function readTime(json: unknown, path: string): number {
   const timeMs = typeof json === 'string' ? parseTime(json) : undefined
-  if (timeMs === undefined) throw new CometParamError(`${place}: expected a time in whole milliseconds`)
+  if (timeMs === undefined) throw new CometParamError(`${path}: expected a time in whole milliseconds`)
   return timeMs
 }
 
-function readHex(json: unknown, place: string): Uint8Array {
-  if (typeof json !== 'string' || !/^(?:[0-9a-f]{2})*$/i.test(json)) throw new CometParamError(`${place}: expected hex`)
+function readHex(json: unknown, path: string): Uint8Array {
+  if (typeof json !== 'string' || !/^(?:[0-9a-f]{2})*$/i.test(json)) throw new CometParamError(`${path}: expected hex`)
   return new Uint8Array(Buffer.from(json, 'hex'))
 }
 
-function fieldsOf(json: unknown, place: string): Readonly<Record<string, unknown>> {
+function fieldsOf(json: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>
-  throw new CometParamError(`${place}: expected an object`)
+  throw new CometParamError(`${path}: expected an object`)
 }

@@ -1,6 +1,6 @@
 import { BLOCK_PROTOCOL } from '../../../chain/consensus/block.ts'
 
-/** What a node says of itself. */
+/** What a node publishes about itself. */
 export interface NodeInfo {
   /** 40 hex digits */
   readonly id: string
@@ -9,7 +9,7 @@ export interface NodeInfo {
   readonly moniker: string
   /** of its software, without `v` */
   readonly version: string
-  /** host:port that peers are told */
+  /** host:port for peers */
   readonly listenAddress: string
   /** PUBLIC_RPC_URL; empty when it is not set */
   readonly rpcAddress: string

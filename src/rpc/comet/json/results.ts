@@ -53,11 +53,11 @@ export function checkTxJson(checked: CheckedTransaction): JsonObject {
 }
 
 /** Every attribute is indexed. */
-export function eventJson({ type, attributes }: NativeEvent): JsonObject {
+function eventJson({ type, attributes }: NativeEvent): JsonObject {
   return { type, attributes: attributes.map(({ key, value }) => ({ key, value, index: true })) }
 }
 
-/** How an entry of a block's data.txs fared, as CometBFT shows it. The codes are those under last_results_hash. */
+/** The result of an entry of a block's data.txs, as CometBFT shows it. The codes are those under last_results_hash. */
 export function entryTxResult(entry: StoredEntry): TxResult {
   switch (entry.kind) {
     case 'native':
@@ -102,7 +102,7 @@ function merkleProofJson({ total, index, leafHash, aunts }: MerkleProof): JsonOb
 type BlockResultsChain = Pick<ChainReader, 'entryResults' | 'blockEvents' | 'hash' | 'validatorSetAt'>
 
 /** What block results are read from. */
-export interface BlockResultsView extends ConsensusParamsView {
+interface BlockResultsView extends ConsensusParamsView {
   readonly chain: BlockResultsChain & ConsensusParamsView['chain']
 }
 
@@ -128,7 +128,7 @@ interface PowerChange {
   readonly power: bigint
 }
 
-/** Events of begin and end, told apart by the attribute that SDK 0.50 adds. */
+/** Events of begin and end, marked with the attribute `mode`, as SDK 0.50 does. */
 export function blockEventsJson(chain: Pick<ChainReader, 'blockEvents'>, height: number): readonly JsonObject[] {
   const events = chain.blockEvents(height)
   if (events === undefined) return []
@@ -139,12 +139,15 @@ export function blockEventsJson(chain: Pick<ChainReader, 'blockEvents'>, height:
 }
 
 /** abci.ValidatorUpdate as Go writes it */
-export function validatorUpdateJson({ publicKey, power }: PowerChange): JsonObject {
+function validatorUpdateJson({ publicKey, power }: PowerChange): JsonObject {
   const key = { type: 'tendermint.crypto.PublicKey_Ed25519', value: { ed25519: base64(publicKey) } }
   return { pub_key: { Sum: key }, ...(power === 0n ? {} : { power: power.toString() }) }
 }
 
-/** What the block changed: its updates act two blocks later, so they are what that block's validators differ by from the one's before. */
+/**
+ * The voting powers that a block changed. Its updates take effect two blocks later: they are the difference between the validator sets of
+ * the heights + 1 and + 2.
+ */
 export function powerChanges({ validatorSetAt }: Pick<ChainReader, 'validatorSetAt'>, height: number): PowerChange[] {
   const before = validatorSetAt(height + 1)
   const after = validatorSetAt(height + 2)

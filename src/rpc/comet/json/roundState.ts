@@ -24,7 +24,7 @@ export interface HeightTimes {
   readonly commitMs: number
 }
 
-/** consensus/types.RoundStateSimple, for people who look for the validator that is missing. */
+/** consensus/types.RoundStateSimple, for people who look for a validator that does not vote. */
 export function simpleRoundStateJson(state: RoundStateView, { startMs }: HeightTimes) {
   const proposer = proposerAt(state.validators, state.round)
   return {
@@ -125,8 +125,8 @@ function voteText(vote: Vote | undefined): string {
   if (vote === undefined) return NIL_VOTE
   const { validatorIndex, validatorAddress, height, round, type, blockId, signature, timestampMs } = vote
   const shown = [blockId.hash, signature, new Uint8Array(0)].map(fingerprint).join(' ')
-  const place = `${height}/${String(round).padStart(2, '0')}/${TYPE_NAMES[type]}`
-  return `Vote{${validatorIndex}:${fingerprint(validatorAddress)} ${place} ${shown} @ ${formatTime(timestampMs)}}`
+  const step = `${height}/${String(round).padStart(2, '0')}/${TYPE_NAMES[type]}`
+  return `Vote{${validatorIndex}:${fingerprint(validatorAddress)} ${step} ${shown} @ ${formatTime(timestampMs)}}`
 }
 
 function fingerprint(bytes: Uint8Array): string {

@@ -6,7 +6,7 @@ export function upperHex(bytes: Uint8Array): string {
   return toBuffer(bytes).toString('hex').toUpperCase()
 }
 
-/** A Go byte slice in JSON: one without bytes was never set. */
+/** A Go byte slice in JSON: an empty one is null. */
 export function base64(bytes: Uint8Array): string | null {
   return bytes.length === 0 ? null : toBuffer(bytes).toString('base64')
 }
@@ -31,7 +31,7 @@ export function blockIdJson({ hash, partSetHeader }: BlockId) {
   return { hash: upperHex(hash), parts: { total: partSetHeader.total, hash: upperHex(partSetHeader.hash) } }
 }
 
-/** What stands for the ID of a block that is not there. */
+/** The ID that CometBFT shows for a missing block. */
 export const NO_BLOCK_ID_JSON = blockIdJson(NIL_BLOCK_ID)
 
 /** crypto/ed25519.PubKey behind its interface */

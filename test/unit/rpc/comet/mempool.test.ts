@@ -134,7 +134,7 @@ function createNode() {
     verify: createVerifier({
       chain: TEST_CHAIN,
       limits: { feeCapAcoin: 10n ** 18n },
-      turn: createEventLoopQuota(signaturesPerTurn),
+      quota: createEventLoopQuota(signaturesPerTurn),
       recoverSenders: createSenderRecovery([
         {
           recoverSenders: async (packed) => {

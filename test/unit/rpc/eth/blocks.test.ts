@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../src/primitives/hash.ts'
-import { getRawBlock, getRawHeader, getRawReceipts, getRawTransaction } from '../../../../src/rpc/debug/rawBlocks.ts'
+import { getRawBlock, getRawHeader, getRawReceipts, getRawTransaction } from '../../../../src/rpc/debug/raw.ts'
 import {
   getBlockByHash,
   getBlockByNumber,
