@@ -16,7 +16,7 @@ import type { PartsView } from './roundStateView.ts'
  */
 export type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
 
-/** A block that the present height may decide, from the first word of it on. */
+/** A block that the present height may decide: from its ID, by its parts, to the application's answer. */
 export class CandidateBlock implements PartsView {
   readonly blockId: BlockId
   readonly #parts: (Part | undefined)[]
@@ -32,7 +32,7 @@ export class CandidateBlock implements PartsView {
     this.#missing = blockId.partSetHeader.total
   }
 
-  /** A block that is at hand as a whole. */
+  /** A block that is here as a whole. */
   static ofBlock(block: ConsensusBlock, partSet: PartSet): CandidateBlock {
     const candidate = new CandidateBlock({ hash: headerHash(block.header), partSetHeader: partSet.header })
     for (const part of partSet.parts) candidate.#parts[part.index] = part
@@ -77,7 +77,7 @@ export class CandidateBlock implements PartsView {
     return this.#parts as Part[]
   }
 
-  /** Takes a part in. @returns false when it is no part of this block, or is here already */
+  /** Adds a part. @returns false when it is no part of this block, or is here already */
   add(part: Part): boolean {
     if (this.#missing === 0 || this.has(part.index) || !verifyPart(this.header, part)) return false
     this.#parts[part.index] = part
@@ -86,7 +86,7 @@ export class CandidateBlock implements PartsView {
     return true
   }
 
-  /** Decodes a complete block and holds it against the rules of consensus. @param check gives the reason against it */
+  /** Decodes a complete block and checks it against the rules of consensus. @param check gives the reason against it */
   examine(maxBytes: number, check: (block: ConsensusBlock) => string | undefined): void {
     if (this.#status !== 'unchecked') return
     this.#reason = this.#decode(maxBytes) ?? check(this.#block!)
@@ -140,12 +140,12 @@ export function isCandidateId({ hash, partSetHeader }: BlockId, maxBytes: number
   return hash.length === 32 && partSetHeader.hash.length === 32 && total >= 1 && total <= maxParts(maxBytes)
 }
 
-/** Whether a vote may be for this: nothing, or a block that there can be. */
+/** Whether a vote may be for this: nil, or a block that can exist. */
 export function isVotableId(blockId: BlockId, maxBytes: number): boolean {
   return isNilBlockId(blockId) || isCandidateId(blockId, maxBytes)
 }
 
-/** Whether a part contradicts itself, so that it belongs to no block at all. */
+/** Whether a part contradicts itself: then it belongs to no block at all. */
 export function isMalformedPart({ index, bytes, proof }: Part): boolean {
   return index !== proof.index || index < 0 || index >= proof.total || bytes.length < 1 || bytes.length > PART_SIZE
 }

@@ -9,7 +9,8 @@ import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } fr
 import { DoubleSignGuard, DoubleSignMonitor } from './doubleSignGuard.ts'
 import { ConsensusEngine } from './engine.ts'
 import type { ConsensusEnvironment } from './environment.ts'
-import { EvidencePool, type EvidenceStore } from './evidencePool.ts'
+import { EvidencePool } from './evidencePool.ts'
+import type { EvidenceStore } from './evidenceStore.ts'
 import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
 import { Signer } from './signer.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
@@ -50,40 +51,50 @@ export interface ConsensusServiceOptions {
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
-/** Consensus of this node: its engine, which can be off while blocks are synced, and what the engine works on. */
+/** Consensus of this node: the engine, which is off while blocks are synced, and what it needs: log, signer, evidence pool. */
 export interface ConsensusService {
   /** after the last finalized block */
   readonly state: ConsensusState
   readonly engine: ConsensusEngine | undefined
-  /** for the transport, directly or through whoever listens to it besides; peers are remembered while the engine is off */
+  /** to be called with what happens in the network; peers are remembered while the engine is off */
   readonly events: TransportEvents
   /** Begins consensus at the height after `state`; the log's entries of that height are replayed. */
   startEngine(): void
-  /** Resolves when nothing is in flight: a block that is decided is executed first. */
+  /** Resolves when nothing is under way: a block that is decided already is executed first. */
   stopEngine(): Promise<void>
-  /** Evidence that the application found valid, from this node's operator: it is kept for a block and told to others. */
+  /** Evidence from this node's operator that the application found valid: it waits for a block and goes to the peers. */
   addEvidence(evidence: Evidence): void
-  /** Executes a block that peers have decided. Only while the engine is off, in order, checked by the caller. */
+  /** Executes a block that peers have decided and the caller has checked. Only while the engine is off, in order of heights. */
   applyDecided(decided: DecidedBlock): Promise<FinalizeResult>
   /** Stops the engine and closes the log. */
   close(): Promise<void>
 }
 
 /**
- * Opens the write-ahead log and executes the decided blocks that it holds and the application lacks. The engine is off.
+ * Starts consensus up to the point where its engine can be started. The caller holds the lock of the data directory. The order:
+ * 1. Ask the application where it stands: the log is read from that height on.
+ * 2. Open the log and read it whole, before anything is signed: it is the signer's memory.
+ * 3. Check that log and database belong together, before a block is executed.
+ * 4. Guard and evidence pool begin at the application's last block, before the replay, which reports each block to the pool.
+ * 5. Replay: execute the decided blocks that the log has and the application lacks.
+ * 6. Drop the evidence that one of those blocks reported.
+ * 7. Create the signer, with the log's last signature and the height after the replay. The engine is off: block sync may come first.
  * @throws WalError, RecoveryError, or what the application throws
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
   const { application, chain, key, clock, onDecided, wal: walOptions } = options
-  const info = await application.info()
+  const info = await application.info() // 1.
   const recovery = new Recovery(chain.chainId, info.height)
+  // 2.
   const wal = await openWal({ ...walOptions, genesisHash: chain.genesisHash }, (entry) => recovery.add(entry))
   try {
+    // 3.
     const start = stateFromInfo(chain, info)
     const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, warn: walOptions.warn }
     checkRecovery(context, start)
+    // 4.
     const guard = new DoubleSignGuard(key.address, recovery, recovery.isBlank && info.height > 0)
-    guard.see(start.lastSeenCommit)
+    guard.inspect(start.lastSeenCommit)
     const evidence = new EvidencePool({
       genesisHash: chain.genesisHash,
       genesisTimeMs: chain.genesisTimeMs,
@@ -93,16 +104,17 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
       last: { height: start.lastHeight, timeMs: start.lastBlockTimeMs },
       warn: walOptions.warn,
     })
+    // 5.
     const state = await replayDecided(context, start, async (decided) => {
       const beginMs = clock.monotonicMs()
       const result = await executeDecided(application, decided)
       const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
-      notifyDecided(evidence, decided, (found) => options.transport.publishEvidence(found))
+      reportToEvidencePool(evidence, decided, (found) => options.transport.publishEvidence(found))
       onDecided({ decided, result, source: 'log', timings })
       return result
     })
-    await dropSettledEvidence(evidence, application)
-    return new Service(options, wal, recovery, guard, evidence, state)
+    await dropCommittedEvidence(evidence, application) // 6.
+    return new Service(options, wal, recovery, guard, evidence, state) // 7.
   } catch (error) {
     await wal.close()
     throw error
@@ -115,7 +127,7 @@ class Service implements ConsensusService {
   readonly #wal: Wal
   readonly #recovery: Recovery
   readonly #guard: DoubleSignGuard
-  readonly #watch: DoubleSignMonitor
+  readonly #monitor: DoubleSignMonitor
   readonly #calls = new CallQueue()
   readonly #evidence: EvidencePool
   readonly #signer: Signer
@@ -152,7 +164,7 @@ class Service implements ConsensusService {
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
-    this.#watch = new DoubleSignMonitor(guard, this.#signer, options.clock, options.wal.warn)
+    this.#monitor = new DoubleSignMonitor(guard, this.#signer, options.clock, options.wal.warn)
     this.events = this.#createEvents()
   }
 
@@ -168,7 +180,7 @@ class Service implements ConsensusService {
     if (this.#engine !== undefined || this.#hasHalted) return
     const { chain } = this.#options
     this.#firstHeight ??= this.#state.lastHeight + 1
-    this.#watch.begin(this.#state, () => this.#engine?.resumeSigning())
+    this.#monitor.begin(this.#state, () => this.#engine?.resumeSigning())
     this.#engine = new ConsensusEngine({
       chain,
       state: this.#state,
@@ -185,7 +197,7 @@ class Service implements ConsensusService {
   async stopEngine(): Promise<void> {
     const engine = this.#engine
     if (engine === undefined) return
-    this.#watch.pause()
+    this.#monitor.pause()
     engine.stop()
     if (engine.isDeciding && !this.#hasHalted) {
       this.#whenIdle ??= Promise.withResolvers()
@@ -201,9 +213,9 @@ class Service implements ConsensusService {
     const { block, seenCommit } = decided
     const beginMs = clock.monotonicMs()
     const result = await this.#calls.run(() => executeDecided(application, decided))
-    this.#guard.see(block.lastCommit)
-    this.#guard.see(seenCommit)
-    notifyDecided(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
+    this.#guard.inspect(block.lastCommit)
+    this.#guard.inspect(seenCommit)
+    reportToEvidencePool(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(block.evidence)
     const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
@@ -224,13 +236,13 @@ class Service implements ConsensusService {
     this.#state = state
     this.#recovery.finished(state.lastHeight)
     this.#signer.decided(state.lastHeight)
-    this.#watch.decided(state.lastHeight)
+    this.#monitor.decided(state.lastHeight)
   }
 
   #halt(cause: unknown): void {
     if (this.#hasHalted) return
     this.#hasHalted = true
-    this.#watch.pause()
+    this.#monitor.pause()
     this.#whenIdle?.resolve()
     this.#options.onHalt(cause instanceof Error ? cause : new Error(String(cause)))
   }
@@ -257,8 +269,8 @@ class Service implements ConsensusService {
   }
 
   /**
-   * Asks the application about an open height when nothing else is asked of it. What is overtaken by a decision or a stop
-   * meanwhile is not asked, and its failure is none.
+   * Asks the application about an open height, one question at a time. When a decision or a stop makes the answer useless, the
+   * question is not asked, and a failure does not count.
    */
   #ask(height: number, work: (engine: ConsensusEngine) => Promise<void>): void {
     const engine = this.#engine!
@@ -267,7 +279,8 @@ class Service implements ConsensusService {
     })
     asked.catch((error: unknown) => {
       if (engine.isOpen(height)) engine.fail(error)
-      else this.#options.log('the application failed at what is not needed any more', { height, error })
+      else
+        this.#options.log('the application failed to answer a question that is not needed any more', { height, error })
     })
   }
 
@@ -305,7 +318,7 @@ class Service implements ConsensusService {
       finalize: (decided) => this.#finalize(this.#engine!, decided),
       onUnknownSignature: (vote) => this.#onUnknownSignature(vote),
       onDecided: () => {
-        // #finalize tells, with the durations.
+        // #finalized calls the owner's onDecided, with the durations.
       },
       onBehind,
       onHalt: (error) => this.#halt(error),
@@ -336,21 +349,32 @@ class Service implements ConsensusService {
     executed.catch((error: unknown) => engine.fail(error))
   }
 
+  /**
+   * The application has executed the block. The order:
+   * 1. Log and signer learn of the height, so that nothing is signed for it any more.
+   * 2. The owner learns of the block.
+   * 3. The engine begins the next height, or stops: if the log already has own messages of the next height (the database was an older
+   *    copy), only a start with a replay of the log may sign there.
+   * 4. A caller that waits in `stopEngine` goes on, before a new engine is started.
+   */
   #finalized(engine: ConsensusEngine, decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
     const { height } = decided.block.header
     const timings = { ...this.#timings, finalizeMs }
     this.#timings = { buildMs: 0, logMs: 0 }
+    // 1.
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(decided.block.evidence)
+    // 2.
     this.#options.onDecided({ decided, result, source: 'consensus', timings })
-    // The log has own messages of the next height, since the database was older: only a replay comes back to them.
-    const isReplayed = this.#recovery.lastSigned?.height === height + 1 && engine.isRunning
-    if (isReplayed) engine.stop()
+    // 3.
+    const needsReplay = this.#recovery.lastSigned?.height === height + 1 && engine.isRunning
+    if (needsReplay) engine.stop()
     engine.finalized(height, result)
+    // 4.
     this.#whenIdle?.resolve()
     this.#whenIdle = undefined
-    if (!isReplayed) return
-    this.#watch.pause()
+    if (!needsReplay) return
+    this.#monitor.pause()
     this.#engine = undefined
     this.startEngine()
   }
@@ -371,19 +395,19 @@ class Service implements ConsensusService {
 
   #onUnknownSignature(vote: Vote): void {
     if (this.#signer.knows(vote)) return
-    // Whoever keeps still learns from its old votes. Otherwise it goes on: which of the two processes is wrong is not known.
-    if (this.#watch.isObserving) this.#signer.observe(vote)
+    // A signer that abstains learns from its old votes. Otherwise it goes on signing: nobody knows which process is the wrong one.
+    if (this.#monitor.isObserving) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
   }
 
   /**
-   * Peers hold back a vote where they know of another one at its place, so that a block may be the first to tell. This process
-   * signs a step once: of two votes with its key one is another's.
+   * Evidence against this node's own key. A block may be the first to show it, because a peer that has one vote of a validator does
+   * not pass on a second one. This process signs a step once, so one of the two votes is from another process.
    */
   #reportOwnFaults(evidence: readonly Evidence[]): void {
     for (const { voteA, voteB } of evidence) {
       const isOwn = equalBytes(voteA.validatorAddress, this.#options.key.address)
-      // Faults of before are history: the other process may be gone long since.
+      // Older faults are not reported: the other process may be gone by now.
       if (isOwn && this.#firstHeight !== undefined && voteA.height >= this.#firstHeight) {
         this.#options.onUnknownSignature(voteB)
       }
@@ -391,8 +415,8 @@ class Service implements ConsensusService {
   }
 }
 
-/** Executes a decided block; what the application answers is not taken on trust. */
-export async function executeDecided(
+/** Executes a decided block and checks the application's answer. */
+async function executeDecided(
   application: Pick<Application, 'finalizeBlock'>,
   decided: DecidedBlock,
 ): Promise<FinalizeResult> {
@@ -403,8 +427,8 @@ export async function executeDecided(
   return result
 }
 
-/** Votes that contradict each other become evidence once their height is decided. */
-export function notifyDecided(
+/** A block is executed: votes of its height that contradict each other become evidence now. */
+function reportToEvidencePool(
   pool: Pick<EvidencePool, 'decided'>,
   { block }: DecidedBlock,
   publish: (evidence: Evidence) => void,
@@ -413,8 +437,8 @@ export function notifyDecided(
   for (const evidence of pool.decided({ height, timeMs }, block.evidence)) publish(evidence)
 }
 
-/** A crash between a block that reports evidence and the evidence's removal leaves it behind. */
-export async function dropSettledEvidence(
+/** Removes evidence that a block has reported: a crash right after that block may have left it in the pool. */
+async function dropCommittedEvidence(
   pool: Pick<EvidencePool, 'pending' | 'remove'>,
   application: Pick<Application, 'checkEvidence'>,
 ): Promise<void> {
@@ -424,18 +448,18 @@ export async function dropSettledEvidence(
   }
 }
 
-/** Lets one asynchronous call begin when the one before has ended, in the order in which they are asked for. */
+/** Runs asynchronous calls one after the other, in the order in which they come. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   run<T>(call: () => Promise<T>): Promise<T> {
     const result = this.#last.then(call)
-    // Whoever asked for the call has its error.
+    // The caller gets the error from `result`.
     this.#last = result.catch(() => undefined)
     return result
   }
 
-  /** Resolves when nothing is under way or waits. */
+  /** Resolves when no call is under way or waits. */
   async whenIdle(): Promise<void> {
     for (let last: unknown; last !== this.#last; ) {
       last = this.#last

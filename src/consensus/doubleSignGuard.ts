@@ -12,14 +12,14 @@ import { hasOwnEntry, type Recovery } from './recovery.ts'
 import { comparePositions, SIGNED_STEPS, type Signer } from './signer.ts'
 import type { WalOptions } from './wal.ts'
 
-/** Why the signer has to keep still for a while, and up to which height. */
+/** Why the signer must not sign for a while, and up to which height. */
 export interface Abstention {
   readonly throughHeight: number
   /**
-   * it may end when the height is not decided for a long time: the network may be waiting for this validator; otherwise it ends
-   * when consensus begins at the height with the log's entries of it
+   * true: it ends when nothing is decided for a minute, because the network may be waiting for this validator; false: it ends when
+   * consensus begins at that height, with a replay of the log's entries
    */
-  readonly mayEnd: boolean
+  readonly endsByTimeout: boolean
   readonly why: string
 }
 
@@ -31,17 +31,17 @@ export function hasSigned(commit: Commit, address: Uint8Array): boolean {
 }
 
 /**
- * Looks for signatures of this node's key that its log has no memory of: then the directory is an old copy, or the log was
- * deleted, and the key may have signed for the open height already. Whoever signed could not sign for the height after
- * before that one was decided, so once it is decided here the key is safe again.
+ * Looks for signatures of this node's key that its log does not know. Then the directory is an old copy, or the log was deleted, and
+ * the key may have signed for the open height already. It cannot have signed for the height after that one before this
+ * height was decided, so after the decision it is safe to sign again.
  */
 export class DoubleSignGuard {
   readonly #address: Uint8Array
   readonly #recovery: Recovery
-  /** the log was begun beside a database that had blocks already */
+  /** the log was new when the database had blocks already */
   #isLogNew: boolean
   /** the chain holds a signature that the log lacks */
-  #hasSeenUnknown = false
+  #foundUnknown = false
 
   constructor(address: Uint8Array, recovery: Recovery, isLogNew: boolean) {
     this.#address = address
@@ -50,37 +50,37 @@ export class DoubleSignGuard {
   }
 
   /** A commit of the chain; its signatures were verified. */
-  see(commit: Commit): void {
+  inspect(commit: Commit): void {
     const last = this.#recovery.lastSigned
     const { height, round } = commit
     const isKnown = last !== undefined && comparePositions(last, { height, round, step: SIGNED_STEPS.precommit }) >= 0
-    if (!isKnown && hasSigned(commit, this.#address)) this.#hasSeenUnknown = true
+    if (!isKnown && hasSigned(commit, this.#address)) this.#foundUnknown = true
   }
 
-  /** To be asked when consensus begins after `state`; undefined: nothing stands against signing. */
+  /** Whether to abstain, when consensus begins after `state`; undefined: the signer may sign. */
   check(state: ConsensusState): Abstention | undefined {
     const height = state.lastHeight + 1
     const last = this.#recovery.lastSigned
-    // At the height itself the replay of its entries says what may be signed; reached otherwise it would begin without them.
+    // At the height of the last signature, the replay of the log's entries says what may be signed, if the log has them.
     if (
       last !== undefined &&
       (last.height > height || (last.height === height && !hasOwnEntry(this.#recovery, height)))
     ) {
       const why = 'the log remembers signatures for later heights than the database has'
-      return { throughHeight: last.height, mayEnd: false, why }
+      return { throughHeight: last.height, endsByTimeout: false, why }
     }
-    const isUnknown = this.#hasSeenUnknown
+    const isUnknown = this.#foundUnknown
     const isLogNew = this.#isLogNew && last === undefined && isValidator(state.validators, this.#address)
-    // Once is enough: what this process signs from here on it remembers.
+    // Asked once: this process remembers what it signs from now on.
     this.#isLogNew = false
-    this.#hasSeenUnknown = false
+    this.#foundUnknown = false
     if (isUnknown) {
       const why = 'the chain holds signatures of this key that the log does not know: the directory is an old copy'
-      return { throughHeight: height, mayEnd: true, why }
+      return { throughHeight: height, endsByTimeout: true, why }
     }
     if (isLogNew) {
       const why = 'the log does not know what this key has signed: it was begun anew beside an older database'
-      return { throughHeight: height, mayEnd: true, why }
+      return { throughHeight: height, endsByTimeout: true, why }
     }
     return undefined
   }
@@ -90,7 +90,7 @@ function isValidator({ validators }: ValidatorSet, address: Uint8Array): boolean
   return validators.some((validator) => equalBytes(validator.address, address))
 }
 
-/** A validator that cannot know what it has signed waits so long for its own old votes to come back, or for a decision. */
+/** A validator that cannot know what it has signed waits this long: for its own old votes from peers, or for a decision. */
 const OBSERVE_MS = 60_000
 
 interface Observation {
@@ -99,13 +99,13 @@ interface Observation {
   leftMs: number
 }
 
-/** Keeps the signer still where the guard says so, and lets it sign again. */
+/** Lets the signer abstain where the guard says so, and sign again when the height is decided or the time is over. */
 export class DoubleSignMonitor {
   readonly #guard: DoubleSignGuard
   readonly #signer: Pick<Signer, 'abstainThrough'>
   readonly #clock: Pick<Clock, 'setTimer' | 'monotonicMs'>
   readonly #warn: WalOptions['warn']
-  /** until its height is decided; a stop and a start of the engine change nothing about it */
+  /** lasts until its height is decided, also when the engine is stopped and started meanwhile */
   #observation: Observation | undefined
   #timer: { readonly cancel: () => void; readonly sinceMs: number } | undefined
 
@@ -121,21 +121,21 @@ export class DoubleSignMonitor {
     this.#warn = warn
   }
 
-  /** The validator keeps still: it learns from its own old votes that others send back. */
+  /** The signer abstains, and learns from its own old votes that peers send back. */
   get isObserving(): boolean {
     return this.#observation !== undefined && this.#observation.leftMs > 0
   }
 
   /**
    * The engine is about to begin the height after `state`.
-   * @param resume the signer signs again: what it left out in the present round can be made up for
+   * @param resume called when the signer may sign again: it can sign what it left out in the present round
    */
   begin(state: ConsensusState, resume: () => void): void {
-    // What waits for the replay of a later height is over when that height begins.
-    if (this.#observation?.abstention.mayEnd !== true) this.#observation = this.#examine(state)
+    // An abstention that waits for the replay of a height is examined again at each start.
+    if (this.#observation?.abstention.endsByTimeout !== true) this.#observation = this.#examine(state)
     const observation = this.#observation
     this.#signer.abstainThrough(this.isObserving ? observation!.abstention.throughHeight : 0)
-    if (observation === undefined || observation.leftMs === 0 || !observation.abstention.mayEnd) return
+    if (observation === undefined || observation.leftMs === 0 || !observation.abstention.endsByTimeout) return
     const cancel = this.#clock.setTimer(observation.leftMs, () => {
       observation.leftMs = 0
       this.#timer = undefined
@@ -146,7 +146,7 @@ export class DoubleSignMonitor {
     this.#timer = { cancel, sinceMs: this.#clock.monotonicMs() }
   }
 
-  /** The engine is off: what it did not hear does not count. */
+  /** The engine is off: the time does not count, because the node hears no votes. */
   pause(): void {
     if (this.#timer === undefined) return
     const passedMs = this.#clock.monotonicMs() - this.#timer.sinceMs
@@ -166,7 +166,7 @@ export class DoubleSignMonitor {
     const abstention = this.#guard.check(state)
     if (abstention === undefined) return undefined
     const fields = fieldsOf(abstention)
-    if (abstention.mayEnd && state.validators.validators.length === 1) {
+    if (abstention.endsByTimeout && state.validators.validators.length === 1) {
       this.#warn(
         'this validator may sign twice for a height: it is the only one, so nobody can tell it what it signed',
         fields,
@@ -182,13 +182,13 @@ function fieldsOf({ throughHeight, why }: Abstention): Readonly<Record<string, u
   return { height: throughHeight, why }
 }
 
-/** The line is not repeated within this time. */
+/** The error is not logged again within this time. */
 const REPEAT_MS = 60_000
 
 /**
- * What to do about votes with this node's key that it did not sign: the operator has to know at once, and is the only one
- * who can tell which of the two processes is the right one.
- * @param count called for each
+ * Logs an error for votes with this node's key that this process did not sign. Only the operator can know which of the two processes
+ * is the right one.
+ * @param count called for each such vote
  */
 export function createKeyAlarm(
   clock: Pick<Clock, 'monotonicMs'>,

@@ -3,7 +3,7 @@ import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/con
 import { createProposerLookup } from '../chain/consensus/validatorSet.ts'
 import type { MessageInput } from './inputsAndEffects.ts'
 
-/** Rounds of the next height whose votes are kept: it is at its beginning while this node is a little behind. */
+/** Rounds of the next height whose votes are kept. Later ones have not begun while this node is only a little behind. */
 const EARLY_ROUNDS = 2
 
 type ProposalInput = Extract<MessageInput, { readonly kind: 'proposal' }>
@@ -11,8 +11,8 @@ type PartInput = Extract<MessageInput, { readonly kind: 'part' }>
 type VoteInput = Extract<MessageInput, { readonly kind: 'vote' }>
 
 /**
- * Messages of the height after the present one, whose validators are known. Only what a validator has signed (and the parts of
- * the block that the first proposer has) is kept: at most 4 votes a validator, one proposal, and one block.
+ * Messages of the next height that came early; its validators are known already. Kept are only votes and the proposal with a valid
+ * signature, and the parts of that proposal's block: at most 4 votes a validator, one proposal and one block.
  */
 export class EarlyMessages {
   readonly height: number
@@ -38,7 +38,7 @@ export class EarlyMessages {
     return this.#inputs
   }
 
-  /** Whether a vote would be kept, if its signature is good. */
+  /** Whether a vote is kept if its signature is valid. */
   wantsVote(vote: Vote): boolean {
     return vote.round < EARLY_ROUNDS && !this.#votes.has(voteKey(vote))
   }

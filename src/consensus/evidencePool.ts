@@ -2,22 +2,10 @@ import type { EvidenceParams } from '../chain/chainConfig.ts'
 import { createDuplicateVoteEvidence, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
-import { decodeEvidenceRecord, type EvidenceRecord, encodeEvidenceRecord } from './evidenceStore.ts'
-
-/**
- * Where the pool keeps texts by name. What `write` was given is on stable storage when it returns, whole or not at all; a
- * text of that name is replaced.
- */
-export interface EvidenceStore {
-  read(): readonly { readonly name: string; readonly text: string }[]
-  /** @throws Error when it cannot be written */
-  write(name: string, text: string): void
-  /** @throws Error when it cannot be removed; none of that name is no error */
-  remove(name: string): void
-}
+import { decodeEvidenceRecord, type EvidenceRecord, type EvidenceStore, encodeEvidenceRecord } from './evidenceStore.ts'
 
 export interface EvidencePoolOptions {
-  /** texts of other networks are of no use */
+  /** evidence of other networks is dropped */
   readonly genesisHash: Uint8Array
   readonly genesisTimeMs: number
   readonly params: Pick<EvidenceParams, 'maxAgeBlocks' | 'maxAgeMs'>
@@ -35,25 +23,25 @@ export interface DecidedHeight {
   readonly timeMs: number
 }
 
-/** A pair of votes of an undecided height waits for the time of its block; then it is evidence and waits for a block. */
+/** Kind `pair`: two votes of an undecided height, which become evidence with the time of their block. Then it waits for a block. */
 interface Entry extends EvidenceRecord {
   readonly key: string
   isSaved: boolean
 }
 
-/** Since a validator is jailed for the first, the others only take room. */
+/** A validator is jailed for the first piece; more pieces only take room. */
 const MAX_PER_VALIDATOR = 16
 const MAX_TOTAL = 512
 
-/** How many pieces of committed evidence are remembered, so that none comes back that was being checked meanwhile. */
+/** Committed pieces that are remembered: one that was being checked when its block came must not come back. */
 const MAX_COMMITTED = 1024
 
-/** Decided heights whose late votes may still turn up. */
+/** The last decided heights, whose late votes may still come. */
 const MAX_HEIGHTS = 4
 
 /**
- * Evidence that blocks are to report: one piece for a validator and height, whatever rounds and votes there are. What this
- * node saw is on disk before `addEquivocation` returns, so that it outlives a crash before its height is decided.
+ * Evidence of votes that contradict each other, until a block reports it: one piece for each validator and height. What this node saw
+ * is on disk when `addEquivocation` returns, so a crash before the height is decided does not lose it.
  */
 export class EvidencePool {
   readonly #options: EvidencePoolOptions
@@ -63,7 +51,7 @@ export class EvidencePool {
   /** oldest first */
   readonly #heights: DecidedHeight[]
 
-  /** Reads what the store holds; what is damaged, expired or of another network is reported and removed. */
+  /** Reads the store. Entries that are damaged, expired or of another network are removed. */
   constructor(options: EvidencePoolOptions) {
     this.#options = options
     this.#heights = [options.last]
@@ -76,18 +64,18 @@ export class EvidencePool {
       options.warn('evidence on disk is damaged or of another network, and dropped', { file: name, text })
       this.#removeText(name)
     }
-    this.#settle()
+    this.#update()
   }
 
-  /** Pieces that wait, pairs of undecided heights included. */
+  /** Entries, pairs of undecided heights included. */
   get size(): number {
     return this.#entries.size
   }
 
   /**
-   * Two different votes of one validator, for the same height, round and type, whose signatures are right.
+   * Two different votes of one validator, for the same height, round and type, with valid signatures.
    * @param validators of the votes' height
-   * @returns the evidence if that height is decided: tell others. Otherwise `decided` will give it.
+   * @returns the evidence for the peers, if that height is decided; otherwise `decided` will return it
    */
   addEquivocation(first: Vote, second: Vote, validators: ValidatorSet): Evidence | undefined {
     const { ownAddress, genesisTimeMs, warn } = this.#options
@@ -115,9 +103,9 @@ export class EvidencePool {
   }
 
   /**
-   * A block is decided. Each height in turn, also those that are synced or replayed; one that was already told changes nothing.
+   * A block is decided. To be called for each height in order, synced and replayed ones too; a second call changes nothing.
    * @param evidence that the block reports
-   * @returns new evidence of that height: tell others
+   * @returns new evidence of that height, for the peers
    */
   decided(decided: DecidedHeight, evidence: readonly Evidence[]): readonly Evidence[] {
     for (const item of evidence) this.#commit(item)
@@ -125,10 +113,10 @@ export class EvidencePool {
       this.#heights.push(decided)
       if (this.#heights.length > MAX_HEIGHTS) this.#heights.shift()
     }
-    return this.#settle()
+    return this.#update()
   }
 
-  /** What the application says is committed, expired or invalid. */
+  /** Drops evidence that the application says is committed, expired or invalid. */
   remove(evidence: Evidence): void {
     this.#drop(entryKey(evidence))
   }
@@ -179,8 +167,8 @@ export class EvidencePool {
     this.#drop(key)
   }
 
-  /** Makes evidence of the pairs whose height is decided by now, drops what is too old, and saves what could not be saved. */
-  #settle(): Evidence[] {
+  /** After a decision: pairs of decided heights become evidence, old entries go, and entries that could not be saved are saved. */
+  #update(): Evidence[] {
     const made: Evidence[] = []
     for (const entry of [...this.#entries.values()]) {
       const { evidence, key, kind } = entry
@@ -238,7 +226,7 @@ export class EvidencePool {
   }
 }
 
-/** One for a validator and height; their order is that of heights. */
+/** One key for each validator and height. Keys sort by height. */
 function entryKey({ voteA }: Evidence): string {
   return `${String(voteA.height).padStart(16, '0')}-${bytesToHex(voteA.validatorAddress).slice(2)}`
 }

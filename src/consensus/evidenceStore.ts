@@ -6,7 +6,44 @@ import { ConsensusDecodingError, decodeMessage, encodeMessage } from '../chain/c
 import { bytesToHex, hexToBytes } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
-import type { EvidenceStore } from './evidencePool.ts'
+
+/**
+ * Where the evidence pool keeps its entries: texts by name. When `write` returns, the text is on stable storage and has replaced an
+ * older one of that name. A crash leaves it whole or not at all.
+ */
+export interface EvidenceStore {
+  read(): readonly { readonly name: string; readonly text: string }[]
+  /** @throws Error when it cannot be written */
+  write(name: string, text: string): void
+  /** @throws Error when it cannot be removed; a missing one is no error */
+  remove(name: string): void
+}
+
+const SUFFIX = '.evidence'
+
+/**
+ * Keeps evidence in files of `directory`, which is made when absent.
+ * @throws Error when it cannot be made or read
+ */
+export function openEvidenceFiles(directory: string): EvidenceStore {
+  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (made !== undefined) syncDirectory(dirname(made))
+  // Left over by a process that died while it wrote.
+  for (const name of readdirSync(directory)) if (name.endsWith('.new')) rmSync(join(directory, name))
+  return {
+    read: () =>
+      readdirSync(directory)
+        .filter((name) => name.endsWith(SUFFIX))
+        .sort()
+        .map((name) => ({
+          name: name.slice(0, -SUFFIX.length),
+          text: readFileSync(join(directory, name), 'latin1'),
+        })),
+    write: (name, text) => writeFileDurably(join(directory, `${name}${SUFFIX}`), text, 0o600),
+    // Not synced: a file that comes back after power loss holds committed evidence, which the application refuses.
+    remove: (name) => rmSync(join(directory, `${name}${SUFFIX}`), { force: true }),
+  }
+}
 
 /** What the evidence pool keeps on disk; the time of a `pair` is 0, since its block is not decided yet. */
 export interface EvidenceRecord {
@@ -42,30 +79,4 @@ function hex(bytes: Uint8Array): string {
 
 function checksum(line: string): string {
   return hex(sha256(Buffer.from(line, 'latin1')))
-}
-
-const SUFFIX = '.evidence'
-
-/**
- * Keeps evidence in files of `directory`, which is made when absent.
- * @throws Error when it cannot be made or read
- */
-export function openEvidenceFiles(directory: string): EvidenceStore {
-  const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (made !== undefined) syncDirectory(dirname(made))
-  // Begun when the process died.
-  for (const name of readdirSync(directory)) if (name.endsWith('.new')) rmSync(join(directory, name))
-  return {
-    read: () =>
-      readdirSync(directory)
-        .filter((name) => name.endsWith(SUFFIX))
-        .sort()
-        .map((name) => ({
-          name: name.slice(0, -SUFFIX.length),
-          text: readFileSync(join(directory, name), 'latin1'),
-        })),
-    write: (name, text) => writeFileDurably(join(directory, `${name}${SUFFIX}`), text, 0o600),
-    // Not synced: a file that comes back after power loss holds committed evidence, which the application refuses.
-    remove: (name) => rmSync(join(directory, `${name}${SUFFIX}`), { force: true }),
-  }
 }

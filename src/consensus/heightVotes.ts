@@ -4,22 +4,22 @@ import { exceedsThird } from './quorum.ts'
 import type { PeerId } from './transport.ts'
 import { type AddedVote, VoteSet } from './voteSet.ts'
 
-/** Rounds beyond the next one that votes of one peer may open, so that made-up rounds cannot fill the memory. */
+/** Rounds after the next one that votes of one peer may open: a limit on memory, since a peer can invent rounds. */
 export const CATCH_UP_ROUNDS_PER_PEER = 2
 
-/** Such rounds of all peers together; the one with the least power behind it makes room. */
+/** Such rounds of all peers together. When there are more, the one with the least voting power is dropped. */
 export const MAX_CATCH_UP_ROUNDS = 64
 
-/** A round that cannot be reached in the lifetime of a chain; turns of proposers are counted one by one up to it. */
+/** No height of a real chain gets so far. A limit, because finding a round's proposer takes a step for each round before it. */
 export const MAX_ROUND = 1_000_000
 
-/** When a round begins, those further back are forgotten, unless they may prove a lock or still decide as they are. */
-export const ROUNDS_KEPT = 64
+/** When a round begins, rounds before the last 64 are forgotten, unless they may still prove a lock or decide a block. */
+const ROUNDS_KEPT = 64
 
 interface Round {
   readonly prevotes: VoteSet
   readonly precommits: VoteSet
-  /** of validators that have voted in it, once each */
+  /** of the validators that have voted in this round, each counted once */
   senderPower: bigint
 }
 
@@ -38,7 +38,7 @@ export class HeightVotes {
     this.#open(1)
   }
 
-  /** Begins a round: votes of it and of the next are taken from everybody. */
+  /** Begins a round: its votes and those of the next round are accepted from every peer. */
   setRound(round: number): void {
     this.#round = round
     for (let open = round; open <= round + 1; open++) this.#open(open)
@@ -68,8 +68,8 @@ export class HeightVotes {
   }
 
   /**
-   * Whether a vote of a peer is for a round that is followed, or that the peer may open. Past rounds, skipped ones too, always
-   * are: they may prove a lock or decide.
+   * Whether a vote of a peer is for a round that is followed, or that the peer may open. Past and skipped rounds always are, because
+   * they may prove a lock or decide.
    */
   follows({ round }: Vote, from: PeerId | undefined): boolean {
     if (round < 0 || round > MAX_ROUND) return false
@@ -78,12 +78,12 @@ export class HeightVotes {
     return (this.#catchUp.get(from)?.size ?? 0) < CATCH_UP_ROUNDS_PER_PEER
   }
 
-  /** Whether a vote, whose validator is the one at its index, would tell anything new. */
+  /** Whether a vote would change anything. Its index and address must belong together. */
   isNew(vote: Vote): boolean {
     return this.votes(vote.round, vote.type)?.isNew(vote) ?? true
   }
 
-  /** Takes in a vote that was checked, signature included. `from` undefined: whatever its round. */
+  /** Adds a vote that was checked, signature included. Without `from` (an own vote, a commit) any round is opened. */
   add(vote: Vote, from: PeerId | undefined): AddedVote {
     const { round, validatorIndex: index } = vote
     if (round > this.#round + 1 && !this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)

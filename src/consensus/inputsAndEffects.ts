@@ -5,10 +5,10 @@ import type { DecidedBlock, FinalizeResult } from './application.ts'
 import type { Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 
-/** As whose the write-ahead log's messages of peers come back: they were accepted once, but are checked again. */
+/** `from` of a peer's message that comes back out of the write-ahead log: it is checked again, but nobody is punished for it. */
 export const REPLAY: PeerId = 'replay'
 
-/** A timer that consensus asked for, and the input when it expires. `newHeight` ends the wait before round 0. */
+/** A timer of a step: asked for by the effect `schedule`, an input when it expires. `newHeight` ends the wait before round 0. */
 export interface Timeout {
   readonly height: number
   readonly round: number
@@ -55,10 +55,10 @@ export type Input =
   /** the answer to a `finalize` effect: the next height may begin */
   | { readonly kind: 'finalized'; readonly height: number; readonly result: FinalizeResult }
 
-/** What other nodes send. */
+/** The messages of other nodes. */
 export type MessageInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
-/** What consensus wants done. The engine does it in the order given; answers come back as inputs. */
+/** What the reducer wants done. The engine carries effects out in the order given; answers come back as inputs. */
 export type Effect =
   /** replaces a timer of the same step; for `newHeight` the engine adds the pace of blocks to `delayMs` */
   | { readonly kind: 'schedule'; readonly timeout: Timeout; readonly delayMs: number }
@@ -78,12 +78,13 @@ export type Effect =
   | { readonly kind: 'finalize'; readonly decided: DecidedBlock; readonly parts: readonly Part[] }
   /** two votes of one validator that no honest one signs; both verified */
   | { readonly kind: 'equivocation'; readonly first: Vote; readonly second: Vote }
-  /** a proposal, part or vote was new and valid: others may be told */
+  /** a proposal, part or vote was new and valid: it goes to the log and to peers */
   | { readonly kind: 'accepted'; readonly input: Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }> }
-  /** height, round or step changed: peers are told */
+  /** height, round or step changed: gossip announces it */
   | { readonly kind: 'entered'; readonly height: number; readonly round: number; readonly step: Step }
+  /** a peer sent what no honest peer sends: the transport punishes it */
   | { readonly kind: 'misbehaviour'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
   /** consensus cannot go on: more than two thirds voted for an invalid block, or decided two */
   | { readonly kind: 'halt'; readonly reason: string }
-  /** for the log: why a prevote is nil, why a round failed */
+  /** for the operator's log: why a prevote is nil, why a round failed */
   | { readonly kind: 'log'; readonly message: string; readonly fields: Readonly<Record<string, unknown>> }

@@ -1,5 +1,4 @@
 import type { ConsensusWal } from './environment.ts'
-import type { Signer } from './signer.ts'
 
 interface Outgoing {
   readonly run: () => void
@@ -10,7 +9,7 @@ interface Outgoing {
 /**
  * What is synced before a vote leaves: everything in the write-ahead log. A node that sent a vote and forgot it in a crash could
  * sign the opposite vote afterwards. The way of a vote, proposal or decision:
- * 1. The signer appends it to the log, in memory ({@link Signer}, `Decision`), and the engine calls `hold`.
+ * 1. The signer appends it to the log, in memory (signer.ts, `Decision` in engine.ts), and the engine calls `hold`.
  * 2. `push`: from now on, messages and the execution of a decided block wait in their order; otherwise they leave at once.
  * 3. `flush`, when the engine has worked off all its inputs: one sync (fdatasync) for all that piled up.
  * 4. When the disk has answered, `#release` sends what waited. If it fails, nothing leaves any more.

@@ -4,14 +4,13 @@ import type { ProposalRequest, ProposedData } from './application.ts'
 import { type ConsensusState, makeBlock } from './consensusState.ts'
 import type { ConsensusEnvironment, ConsensusSigner } from './environment.ts'
 import type { Effect, Input } from './inputsAndEffects.ts'
-import type { Outbox } from './outbox.ts'
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
 
 /**
  * This node's own proposals and votes: has the reducer's requests signed, which also puts them into the log. What is signed here
- * leaves the node after the log's next sync ({@link Outbox}).
+ * leaves the node after the log's next sync (outbox.ts).
  */
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined

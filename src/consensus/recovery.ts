@@ -6,25 +6,26 @@ import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { DecidedBlock, FinalizeResult } from './application.ts'
 import { advanceState, type ConsensusState, checkBlock } from './consensusState.ts'
+import { isQuorum } from './quorum.ts'
 import { type LastSigned, lastSignedOf } from './signer.ts'
 import type { WalOptions } from './wal.ts'
 import { entryHeight, type WalEntry } from './walEntry.ts'
 
-/** The write-ahead log and the application do not fit together. The message says how, for an operator. */
+/** The write-ahead log and the database do not belong together. The message says why, for an operator. */
 export class RecoveryError extends Error {
   override readonly name = 'RecoveryError'
 }
 
 interface LoggedEntry {
   readonly entry: WalEntry
-  /** the highest height that had ended in the log before it */
+  /** the highest height whose end mark is before this entry in the log */
   readonly after: number
 }
 
 /**
- * What a restart needs of the write-ahead log: the signer's memory, the decided blocks that the application may lack, and
- * the entries of the height that is open. It is fed with every entry in the log's order, at the start and while consensus
- * runs.
+ * What a restart needs of the write-ahead log: the last signature, the decided blocks that the application may lack, and the entries
+ * of the open height. It gets every entry in the log's order, at the start and while consensus runs. A restart goes on with
+ * {@link checkRecovery}, then {@link replayDecided}, and then with the entries of the open height (replay.ts).
  */
 export class Recovery {
   readonly #chainId: string
@@ -36,7 +37,7 @@ export class Recovery {
   #lastSigned: LastSigned | undefined
   #highest = 0
 
-  /** @param appHeight of the application's last block: nothing more is kept of the heights before */
+  /** @param appHeight of the application's last block: entries of the heights before are not kept */
   constructor(chainId: string, appHeight: number) {
     this.#chainId = chainId
     this.#appHeight = appHeight
@@ -46,7 +47,7 @@ export class Recovery {
     return this.#lastSigned
   }
 
-  /** The log knows neither of a signature nor of a height that was decided while it was there. */
+  /** The log has no signature and no end of a height. */
   get isBlank(): boolean {
     return this.#lastSigned === undefined && this.#ended === 0
   }
@@ -70,7 +71,7 @@ export class Recovery {
     if (height >= this.#appHeight) this.#entries.push({ entry, after: this.#ended })
   }
 
-  /** The application has the block of this height: what came before its end is not needed any more. */
+  /** The application has the block of this height: entries before the height's end are not needed any more. */
   finished(height: number): void {
     this.#appHeight = height
     this.#ended = Math.max(this.#ended, height)
@@ -115,8 +116,8 @@ export class Recovery {
   }
 
   /**
-   * What the log holds of a height that is not decided, in the order in which it happened: what it has of the height itself,
-   * and precommits of the height before that came after its end.
+   * The log's entries of a height that is not decided, oldest first: those of the height itself, and precommits of the height before
+   * that came after its end.
    */
   openEntries(height: number): readonly WalEntry[] {
     return this.#entries
@@ -128,8 +129,8 @@ export class Recovery {
   }
 }
 
-/** What a start checks the log with. */
-export interface RecoveryContext {
+/** What the checks of the log need. */
+interface RecoveryContext {
   readonly recovery: Recovery
   /** of this node's validator key */
   readonly publicKey: Uint8Array
@@ -138,8 +139,8 @@ export interface RecoveryContext {
 }
 
 /**
- * Refuses logs that cannot belong to the application's state. A log that ends before the application's last block is
- * fine (blocks may come another way, or the log was lost).
+ * Refuses a log that cannot belong to the application's state. A log that ends before the application's last block is allowed: the
+ * blocks may have come by block sync, or the log was lost.
  * @throws RecoveryError
  */
 export function checkRecovery({ recovery, warn }: RecoveryContext, state: ConsensusState): void {
@@ -156,8 +157,13 @@ export function checkRecovery({ recovery, warn }: RecoveryContext, state: Consen
 }
 
 /**
- * Executes the blocks that the log decided and the application lacks, each after the checks that a block of somebody
- * else would undergo. Then makes sure that the height after can be continued.
+ * Executes the decided blocks that the log has and the application lacks. For each height, in this order:
+ * 1. Take the block only if the log has the height's end mark. Without it something may be missing: the height goes through consensus
+ *    once more, which completes the log.
+ * 2. Check block and commit as if a peer had sent them: the disk may have changed them, or the files may be of different copies.
+ * 3. Execute the block. The next one is checked with the state after it.
+ * 4. Forget the log's entries of the height.
+ * In the end, check that the open height can be continued with what the log has of it.
  * @throws RecoveryError
  */
 export async function replayDecided(
@@ -170,9 +176,10 @@ export async function replayDecided(
   let state = start
   for (;;) {
     const height = state.lastHeight + 1
-    // Without its end mark a height goes through consensus once more, which completes the log.
+    // 1.
     const decided = recovery.hasEnded(height) ? recovery.decided(height, params.maxBytes) : undefined
     if (decided === undefined) break
+    // 2.
     const { block, blockId, seenCommit } = decided
     const reason = checkBlock(state, block, verify)
     if (reason !== undefined) throw new RecoveryError(`block ${height} of the write-ahead log does not fit: ${reason}`)
@@ -180,22 +187,22 @@ export async function replayDecided(
     const verdict = verifyCommitLight(target, seenCommit, verify)
     if (!verdict.valid)
       throw new RecoveryError(`commit ${height} of the write-ahead log is not valid: ${verdict.reason}`)
-    state = advanceState(state, decided, await finalize(decided, state))
-    recovery.finished(height)
+    state = advanceState(state, decided, await finalize(decided, state)) // 3.
+    recovery.finished(height) // 4.
   }
   checkOpenHeight(context, state)
   return state
 }
 
-/** Nobody else can have decided a block, so none can be fetched. */
-export function decidesAlone({ validators, totalPower }: ValidatorSet, publicKey: Uint8Array): boolean {
-  const own = validators.find((validator) => equalBytes(validator.publicKey, publicKey))
-  return own !== undefined && own.power * 3n > totalPower * 2n
+/** Whether this validator alone decides the blocks: then no peer can have one that is missing here. */
+function decidesAlone(set: ValidatorSet, publicKey: Uint8Array): boolean {
+  const own = set.validators.find((validator) => equalBytes(validator.publicKey, publicKey))
+  return own !== undefined && isQuorum(own.power, set)
 }
 
 /**
- * What the log has beyond the decided blocks must be this key's, and where no other node can have the blocks that are missing,
- * none may be.
+ * The log's entries of the open height must be signed with this node's key. When blocks are missing between database and log, they
+ * have to come from peers; where no peer can have them, the node must not start.
  */
 function checkOpenHeight(context: RecoveryContext, state: ConsensusState): void {
   const { recovery, publicKey, warn } = context
@@ -220,7 +227,7 @@ function checkOpenHeight(context: RecoveryContext, state: ConsensusState): void 
   )
 }
 
-/** Whether the log has what was signed for this height, and not only the memory that something was. */
+/** Whether the log has the messages that were signed for this height, and not only the mark `lastSigned`. */
 export function hasOwnEntry(recovery: Recovery, height: number): boolean {
   return recovery.openEntries(height).some(({ kind }) => kind === 'proposal' || kind === 'vote')
 }

@@ -1,13 +1,10 @@
 import { bytesKey } from '../primitives/bytes.ts'
-import type { Effect, Input, MessageInput } from './inputsAndEffects.ts'
+import { type Effect, type Input, type MessageInput, REPLAY } from './inputsAndEffects.ts'
 import { beginHeight, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
 import type { WalEntry } from './walEntry.ts'
 
-/** Whoever sent what the log holds: it is checked like anybody's. */
-const REPLAY_PEER = 'replay'
-
-/** What the log remembers of a message that a peer sent. */
+/** The log's entry for a message that a peer sent. */
 export function entryOf(input: MessageInput): WalEntry {
   switch (input.kind) {
     case 'proposal':
@@ -22,8 +19,8 @@ export function entryOf(input: MessageInput): WalEntry {
 }
 
 /**
- * Brings a new height to where the log's entries of it end.
- * @returns what is to be done then
+ * Replays the log's entries of the open height: the round state comes back to where it was when the process ended, locks included.
+ * @returns the effects that are left to carry out
  */
 export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): readonly Effect[] {
   const unanswered = new Unanswered()
@@ -36,8 +33,8 @@ export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): 
 }
 
 /**
- * The inputs that the log's entries of the open height once were, in their order. The parts of an own block are logged before
- * its proposal, but mean something only after it.
+ * The log's entries as the inputs that they were, in their order. The parts of an own block are in the log before its proposal, but
+ * the reducer takes them only after it: they are given again then.
  */
 function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
   const parts: Extract<Input, { kind: 'part' }>[] = []
@@ -45,7 +42,7 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
     switch (entry.kind) {
       case 'part': {
         const { height, round, part } = entry
-        const input = { kind: 'part', height, round, part, from: REPLAY_PEER } as const
+        const input = { kind: 'part', height, round, part, from: REPLAY } as const
         parts.push(input)
         yield input
         break
@@ -57,13 +54,13 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
         break
       }
       case 'receivedProposal':
-        yield { kind: 'proposal', proposal: entry.proposal, receivedMs: entry.receivedMs, from: REPLAY_PEER }
+        yield { kind: 'proposal', proposal: entry.proposal, receivedMs: entry.receivedMs, from: REPLAY }
         break
       case 'vote':
         yield { kind: 'vote', vote: entry.vote, from: undefined }
         break
       case 'receivedVote':
-        yield { kind: 'vote', vote: entry.vote, from: REPLAY_PEER }
+        yield { kind: 'vote', vote: entry.vote, from: REPLAY }
         break
       case 'timeout':
       case 'validated':
@@ -73,8 +70,8 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
 }
 
 /**
- * What a replay's effects ask for and the log does not answer: it is done when the replay is over, in the order in which it
- * was asked for. What others were to be told is not said again; gossip finds out what they lack.
+ * Effects of the replay that the log has no answer to. They are carried out when the replay is over, in their order. Messages to peers
+ * are not repeated: gossip finds out what they lack.
  */
 class Unanswered {
   readonly #effects = new Map<string, Effect>()
@@ -119,7 +116,7 @@ class Unanswered {
     }
   }
 
-  /** @param round in which the replay ended: what was to be signed or built for earlier ones is not */
+  /** @param round in which the replay ended: nothing is built or signed for earlier rounds */
   remaining(round: number): readonly Effect[] {
     return [...this.#effects.values()].filter((effect) => {
       switch (effect.kind) {
@@ -140,7 +137,7 @@ class Unanswered {
   }
 }
 
-/** Two effects of one key: the later one counts. Undefined: nothing to be done after a replay. */
+/** Of two effects with the same key the later one counts. Undefined: an effect that is not carried out after a replay. */
 function keyOf(effect: Effect): string | undefined {
   switch (effect.kind) {
     case 'schedule':

@@ -10,12 +10,12 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { SignedEntry } from './walEntry.ts'
 
-/** The signer was asked for something that could be punished as double signing. The caller has a bug, or a wrong log. */
+/** The signer was asked to sign what could be punished as double signing: the caller has a bug, or the log is wrong. */
 export class DoubleSignError extends Error {
   override readonly name = 'DoubleSignError'
 }
 
-/** Where in a height a signature belongs; each step is signed once. */
+/** The steps of a round in their order; each is signed once. */
 export const SIGNED_STEPS = { proposal: 1, prevote: 2, precommit: 3 } as const
 
 /** The newest signed message. */
@@ -42,7 +42,7 @@ export interface SignerOptions {
   readonly decidedHeight: number
 }
 
-/** What the signer has to remember of an entry that it wrote. */
+/** What the signer remembers of an entry that it wrote. */
 export function lastSignedOf(chainId: string, entry: SignedEntry): LastSigned {
   if (entry.kind === 'proposal') {
     const { proposal } = entry
@@ -59,15 +59,15 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
 }
 
 /**
- * Signs proposals and votes, each (height, round, step) at most once and never an earlier one (CometBFT privval/file.go).
- * Its memory is the write-ahead log: a signature goes there first, and must not leave the process, in a message or through
- * a decided block, before the log's next sync.
+ * Signs proposals and votes: each (height, round, step) at most once, and never one before the last (CometBFT privval/file.go). Its
+ * memory is the write-ahead log. A signature is appended there at once and must not leave the process, in a message or in a
+ * decided block, before the log's next sync (outbox.ts).
  */
 export class Signer implements ConsensusSigner {
   readonly #options: SignerOptions
   #decidedHeight: number
   #last: LastSigned | undefined
-  /** signed by another process with this key, as far as this one has seen */
+  /** the newest vote that another process signed with this key, as far as this one knows */
   #foreign: Position | undefined
   #abstainsThrough = 0
 
@@ -82,7 +82,7 @@ export class Signer implements ConsensusSigner {
     return this.#options.key.address
   }
 
-  /** Whether the log has this vote's step, or one after it: then the vote is no news. */
+  /** Whether the log has a signature for this vote's step, or a later one: then this process signed it. */
   knows(vote: Vote): boolean {
     const { height, round } = vote
     return this.#last !== undefined && comparePositions({ height, round, step: voteStep(vote) }, this.#last) <= 0
@@ -93,12 +93,12 @@ export class Signer implements ConsensusSigner {
     this.#decidedHeight = Math.max(this.#decidedHeight, height)
   }
 
-  /** Signs nothing for heights up to this one (0: no such limit): a process that this one has no memory of may have. */
+  /** Signs nothing for heights up to this one (0: no limit), because an earlier process may have signed for them. */
   abstainThrough(height: number): void {
     this.#abstainsThrough = height
   }
 
-  /** Another process has signed this vote with the key: nothing is signed for its step and those before. */
+  /** Another process has signed this vote with the key: nothing is signed for its step and earlier ones. */
   observe(vote: Vote): void {
     const position = { height: vote.height, round: vote.round, step: voteStep(vote) }
     if (this.#foreign === undefined || comparePositions(position, this.#foreign) > 0) this.#foreign = position
@@ -132,7 +132,7 @@ export class Signer implements ConsensusSigner {
     }
     if (request.height <= this.#abstainsThrough) return undefined
     if (this.#foreign !== undefined && comparePositions(request, this.#foreign) <= 0) return undefined
-    // The database is older than the log: blocks up to there are fetched from others.
+    // The database is older than the log: these heights are decided, and their blocks come from peers.
     if (last !== undefined && request.height < last.height) return undefined
     const order = last === undefined ? 1 : comparePositions(request, last)
     if (last !== undefined && order <= 0) {
@@ -149,7 +149,7 @@ export class Signer implements ConsensusSigner {
 
 type Position = Pick<LastSigned, 'height' | 'round' | 'step'>
 
-/** Which of two signatures belongs first. */
+/** Negative: `a` comes before `b`. */
 export function comparePositions(a: Position, b: Position): number {
   return a.height - b.height || a.round - b.round || a.step - b.step
 }

@@ -1,10 +1,10 @@
 import type { ConsensusTiming } from '../chain/chainConfig.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
-/** However many rounds fail, a timeout is no longer than this. */
+/** The longest timeout, however many rounds fail. */
 export const MAX_TIMEOUT_MS = 10_000
 
-/** One proposer that is away must not slow down the rounds after it: timeouts grow from the fourth round on. */
+/** Timeouts grow only from the fourth round on, so that one or two absent proposers do not slow down the next rounds. */
 const CONSTANT_ROUNDS = 2
 
 /** timeoutPropose(r), timeoutPrevote(r) and timeoutPrecommit(r) of the paper, in milliseconds. */
@@ -16,7 +16,7 @@ export function timeoutMs(step: Exclude<Timeout['step'], 'newHeight'>, round: nu
   return Math.min(MAX_TIMEOUT_MS, base + delta * Math.max(0, round - CONSTANT_ROUNDS))
 }
 
-/** However many rounds fail, a proposal may not have travelled for longer. */
+/** The longest time that a proposal may travel, however many rounds fail. */
 export const MAX_MESSAGE_DELAY_MS = 3_600_000
 
 /** How long a round's proposal may travel: a tenth longer each round, so that parameters that are too tight halt no chain. */

@@ -4,7 +4,15 @@ import type { ConsensusMessage } from './messages.ts'
 /** A peer as consensus knows it: an opaque name (the node ID in production). */
 export type PeerId = string
 
-/** What a peer did that no honest peer does. */
+/**
+ * What a peer did that no honest peer does. Found by the reducer (reducerMessages.ts: messages of consensus) and by block sync
+ * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), reported to {@link Transport.punish}.
+ * - `bad signature`: a proposal, vote or commit that its validator did not sign
+ * - `malformed`: a message or answer that cannot be right, whatever the chain holds
+ * - `invalid block`: a block that is not the decided one, in place of a decided block
+ * - `false height`: it does not have the blocks that it claimed to have
+ * - `unresponsive`: several requests for blocks in a row ran out
+ */
 export type Misbehaviour = 'bad signature' | 'malformed' | 'invalid block' | 'false height' | 'unresponsive'
 
 /** A connected peer that has shown the same genesis. */
@@ -18,7 +26,7 @@ export interface PeerDescription {
   readonly height: number
 }
 
-/** A block as a peer serves it, still encoded: whoever asked decodes and verifies it. */
+/** A block as a peer serves it, still encoded and not verified. */
 export interface FetchedBlock {
   /** protobuf of tendermint.types.Block */
   readonly block: Uint8Array
@@ -49,7 +57,7 @@ export interface TransportEvents {
   peerJoined(peer: PeerDescription): void
   peerLeft(peer: PeerId): void
   message(from: PeerId, message: ConsensusMessage): void
-  /** Decoded, not verified. The answer decides whether it travels on and what becomes of the sender. */
+  /** Decoded, not verified. The answer: `accept` passes it on to other peers, `reject` counts against the sender. */
   evidence(from: PeerId, evidence: Evidence): Promise<'accept' | 'ignore' | 'reject'>
 }
 
@@ -60,5 +68,6 @@ export interface Transport {
   publishEvidence(evidence: Evidence): void
   /** @throws Error (rejects) when the peer is gone or does not answer in time; a block it does not have is an answer */
   fetchBlocks(peer: PeerId, request: BlockRequest): Promise<FetchedBlocks>
+  /** A peer misbehaved: it is disconnected and banned for a while. An `unresponsive` one is disconnected when that happens often. */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }

@@ -22,7 +22,7 @@ interface Tally {
   power: bigint
 }
 
-/** What an added vote was. */
+/** What adding a vote changed. */
 export interface AddedVote {
   /** it counts for its block */
   readonly counted: boolean
@@ -31,9 +31,9 @@ export interface AddedVote {
 }
 
 /**
- * Votes of one height, round and type. A validator's first vote always counts. A further one, for another block, counts for
- * that block only if first votes have named it already, so that an equivocator can neither hide its vote from a majority
- * nor fill the memory (CometBFT types/vote_set.go; there a peer's claim takes the place of the first votes).
+ * Votes of one height, round and type. A validator's first vote always counts. A further vote, for another block, counts for that
+ * block only if it is the first vote of some other validator: so a validator that votes twice can neither prevent a majority nor
+ * fill the memory. (CometBFT types/vote_set.go; there a peer has to claim a majority for the block instead.)
  */
 export class VoteSet implements VoteSetView {
   readonly height: number
@@ -144,12 +144,12 @@ export class VoteSet implements VoteSetView {
     return this.#power
   }
 
-  /** 2f + 1 have voted, whatever for. */
+  /** 2f + 1 have voted, for the same or for different blocks. */
   hasQuorumOfAny(): boolean {
     return isQuorum(this.#power, this.#validators)
   }
 
-  /** False once so many have voted differently that those who have not cannot make a majority of anything any more. */
+  /** False when the votes differ so much that the missing ones cannot make a majority for any block or nil. */
   majorityIsPossible(): boolean {
     const outstanding = this.#validators.totalPower - this.#power
     if (isQuorum(outstanding, this.#validators)) return true
@@ -164,7 +164,7 @@ export class VoteSet implements VoteSetView {
   }
 
   /**
-   * The commit that these precommits are. Who precommitted another block is absent from it.
+   * The commit that these precommits make. A validator that precommitted another block counts as absent.
    * @throws Error when they decide no block
    */
   commit(): Commit {

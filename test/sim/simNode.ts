@@ -1,7 +1,7 @@
 import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../src/chain/consensus/types.ts'
 import { validatorIndexOf } from '../../src/chain/consensus/validatorSet.ts'
-import type { EvidenceStore } from '../../src/consensus/evidencePool.ts'
+import type { EvidenceStore } from '../../src/consensus/evidenceStore.ts'
 import { type ConsensusMessage, decodeConsensusMessage, encodeConsensusMessage } from '../../src/consensus/messages.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { Byzantine } from './byzantine/byzantine.ts'

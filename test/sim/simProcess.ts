@@ -63,7 +63,7 @@ export class SimProcess {
       checkRecovery({ recovery: this.#recovery, publicKey: key.publicKey, verify: scheme.verify, warn }, start)
     }
     this.#guard = key && new DoubleSignGuard(key.address, this.#recovery, isLogNew && application.height > 0)
-    this.#guard?.see(start.lastSeenCommit)
+    this.#guard?.inspect(start.lastSeenCommit)
     this.#pool = new EvidencePool({
       genesisHash,
       genesisTimeMs,
@@ -209,8 +209,8 @@ export class SimProcess {
   /** Executes a block that the log or a peer had, while no engine runs. */
   execute(decided: DecidedBlock): void {
     const result = this.node.application.finalizeBlock(decided)
-    this.#guard?.see(decided.block.lastCommit)
-    this.#guard?.see(decided.seenCommit)
+    this.#guard?.inspect(decided.block.lastCommit)
+    this.#guard?.inspect(decided.seenCommit)
     const { height, timeMs } = decided.block.header
     for (const evidence of this.#pool.decided({ height, timeMs }, decided.block.evidence)) this.publish(evidence)
     this.#decided(decided, result)

@@ -12,7 +12,7 @@ import {
   openConsensusService,
 } from '../../../src/consensus/consensusService.ts'
 import type { EngineChain } from '../../../src/consensus/consensusState.ts'
-import type { EvidenceStore } from '../../../src/consensus/evidencePool.ts'
+import type { EvidenceStore } from '../../../src/consensus/evidenceStore.ts'
 import {
   type ConsensusMessage,
   decodeConsensusMessage,

@@ -46,7 +46,7 @@ describe('the guard', () => {
     recovery.add({ kind: 'vote', vote: { ...place, ...last, validatorAddress: address, validatorIndex: 0 } })
     const guard = new DoubleSignGuard(address, recovery, false)
     const signatures = [{ flag: 2 as const, validatorAddress: address, timestampMs: 1, signature }]
-    guard.see({ height: 7, round: 1, blockId, signatures })
+    guard.inspect({ height: 7, round: 1, blockId, signatures })
     const info = await new FakeApplication(createNetwork(4).validators).info()
     const state = { ...stateFromInfo(CHAIN, info), lastHeight: 7 }
     expect(guard.check(state)?.throughHeight).toBe(abstains ? 8 : undefined)

@@ -5,8 +5,13 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createDuplicateVoteEvidence, evidenceSize } from '../../../src/chain/consensus/evidence.ts'
 import type { Evidence, Vote } from '../../../src/chain/consensus/types.ts'
-import { EvidencePool, type EvidencePoolOptions, type EvidenceStore } from '../../../src/consensus/evidencePool.ts'
-import { decodeEvidenceRecord, encodeEvidenceRecord, openEvidenceFiles } from '../../../src/consensus/evidenceStore.ts'
+import { EvidencePool, type EvidencePoolOptions } from '../../../src/consensus/evidencePool.ts'
+import {
+  decodeEvidenceRecord,
+  type EvidenceStore,
+  encodeEvidenceRecord,
+  openEvidenceFiles,
+} from '../../../src/consensus/evidenceStore.ts'
 import { blockOf, createValidators, voteOf } from './gossipWorld.ts'
 
 const validators = createValidators(7)
