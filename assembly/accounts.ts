@@ -1,23 +1,15 @@
 // The accounts that a run has looked at: what the world says of them, and whether they are warm (EIP-2929).
-
-import { allocateRecord } from './arena'
 import { acquireCode, emptyCode } from './codes'
 import { ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM } from './constants'
 import { isWarmAddress, loadAccount } from './host'
 import {
-  ACCOUNT_CODE,
-  ACCOUNT_EPOCH,
-  ACCOUNT_FLAGS,
-  ACCOUNT_IS_WARM,
-  ACCOUNT_NEXT,
-  ACCOUNT_OLDER,
-  ACCOUNT_SIZE,
-  scratch,
+  ACCOUNT_CODE, ACCOUNT_EPOCH, ACCOUNT_FLAGS, ACCOUNT_IS_WARM, ACCOUNT_NEXT, ACCOUNT_OLDER, ACCOUNT_SIZE, scratch,
 } from './layout'
-import { bucketOf, countRecord, emptyTable, initializeTable, TABLE_SIZE } from './recordTable'
-import { hashAddress } from './tableHash'
+import {
+  TABLE_SIZE, allocateRecord, bucketOf, countRecord, emptyTable, hashAddress, initializeTable,
+} from './recordTable'
 import { recordAccountWarm } from './undoLog'
-import { addressOfWord } from './wordAccess'
+import { addressOfWord } from './word'
 
 export const WARM_ACCESS: i64 = 100
 const COLD_ACCOUNT: i64 = 2_600
@@ -35,7 +27,7 @@ export function forgetAccounts(): void {
   epoch = 1
 }
 
-/** Balances, codes or existence of accounts may be other ones now. */
+/** To be called when balances, codes or the existence of accounts may have changed in the world. */
 export function accountsChanged(): void {
   epoch++
 }
@@ -80,7 +72,7 @@ function equalAddresses(a: usize, b: usize): bool {
   )
 }
 
-/** Makes what the record says current. */
+/** Reads the record from the world again if it may have changed. */
 // @ts-ignore: decorator
 @inline
 function refresh(record: usize): usize {
@@ -107,8 +99,9 @@ export function currentAccount(record: usize): usize {
 }
 
 /**
- * The record of the account that a word names, now warm; or 0 when it is cold and `gas` does not pay for that: nothing is
- * read from the state before it is paid for. {@link accessCost} is the price, which of a warm account may be too much yet.
+ * The record of the account that a word names, which is warm then; or 0 when it is cold and `gas` does not pay for that: nothing
+ * is read from the state before it is paid for. {@link accessCost} is the price; for a warm account the caller must still check
+ * that the gas pays for it.
  */
 export function accessAccount(word: usize, gas: i64): usize {
   addressOfWord(scratch, word)
@@ -135,7 +128,7 @@ export function accessAddress(address: usize, gas: i64): usize {
 
 export let accessCost: i64 = 0
 
-/** What {@link accessAddress} would ask for; warms nothing. */
+/** The price that {@link accessAddress} would give, without warming the account. */
 export function peekAccessCost(address: usize): i64 {
   const record = recordOf(address)
   if (load<u32>(record, ACCOUNT_EPOCH) === 0) return isWarmAddress(record) !== 0 ? WARM_ACCESS : COLD_ACCOUNT
@@ -154,7 +147,7 @@ export function codeOfAccount(record: usize): usize {
   if (code !== 0) return code
   const hasCode = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_HAS_CODE) !== 0
   const found = hasCode ? acquireCode(record) : emptyCode
-  // making room for it may have freed what other records point to: they are stale now, and this one is not
+  // acquireCode may have freed codes that other records point to, and made all records stale; this one is current
   store<u32>(record, epoch, ACCOUNT_EPOCH)
   store<usize>(record, found, ACCOUNT_CODE)
   return found

@@ -1,12 +1,13 @@
-// Basic blocks. A block is a run of opcodes that is entered at its first one only and left behind its last one only; its
-// fixed gas and its demands on the stack are checked once, when it is entered. This keeps gas exact: whoever cannot pay for
-// a whole block, or whose stack does not fit it, fails inside it, and a failed frame has no gas left and no effects.
-// Opcodes that look at the gas end a block, so that what they see has been charged up to themselves and no further.
+// Basic blocks. A block is a run of opcodes that is entered only at its first one and left only behind its last one. Its fixed gas
+// and its demands on the stack are checked once, when it is entered. Gas stays exact: a frame that cannot pay for a whole block,
+// or whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read
+// the gas end a block, so that what they see has been charged up to themselves and no further.
+import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { countCode } from './codes'
 import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
-import { endings, JUMPDEST, PUSH1, PUSH32, properties } from './opcodes'
+import { endings, properties } from './opcodeTable'
 
-/** Set in every entry, so that a block without gas is not taken for one that is not known. */
+/** Set in every entry, so that an entry of a block without gas differs from one that was not made yet. */
 const IS_KNOWN: u64 = 1 << 63
 const MAX_GROWTH: u32 = 0x7fff
 
@@ -37,7 +38,7 @@ function measureBlock(entry: usize, start: usize): u64 {
   // the STOP behind the code's end costs nothing and takes nothing
   while (at < end) {
     const opcode = <u32>load<u8>(at)
-    if (opcode === JUMPDEST && at !== code + start) break
+    if (opcode === OP_JUMPDEST && at !== code + start) break
     const property = load<u32>(properties + (opcode << 2))
     gas += property & 0xffff
     const taken = <i32>((property >> 16) & 0xff)
@@ -46,14 +47,14 @@ function measureBlock(entry: usize, start: usize): u64 {
     if (height > growth) growth = height
     if (load<u8>(endings + opcode) !== 0) break
     at++
-    if (opcode - PUSH1 <= PUSH32 - PUSH1) at += opcode - PUSH1 + 1
+    if (opcode - OP_PUSH1 <= <u32>(OP_PUSH32 - OP_PUSH1)) at += opcode - OP_PUSH1 + 1
   }
   const measured = IS_KNOWN | gas | (<u64>min(need, MAX_GROWTH) << 32) | (<u64>min(growth, MAX_GROWTH) << 48)
   store<u64>(load<usize>(entry, CODE_BLOCKS) + (start << 3), measured)
   return measured
 }
 
-/** The gas that is left when the block at `start` is paid for; -1 when gas or stack do not do for it. */
+/** The gas that is left when the block at `start` is paid for. Below 0: the gas does not pay for it, or the stack does not fit it. */
 // @ts-ignore: decorator
 @inline
 export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
@@ -65,8 +66,8 @@ export function enterBlock(entry: usize, blocks: usize, start: usize, height: us
   return gas - <i64>(block & 0xffffffff)
 }
 
-/** As {@link enterBlock} for the block at `ip`, behind one that has ended; a JUMPDEST enters its own. */
+/** As {@link enterBlock} for the block at `ip`, behind one that has ended. A JUMPDEST enters its block itself. */
 export function enterNext(entry: usize, blocks: usize, ip: usize, height: usize, gas: i64): i64 {
-  if (<u32>load<u8>(ip) === JUMPDEST) return gas
+  if (<u32>load<u8>(ip) === OP_JUMPDEST) return gas
   return enterBlock(entry, blocks, ip - load<usize>(entry, CODE_BYTES), height, gas)
 }

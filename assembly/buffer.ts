@@ -1,9 +1,9 @@
-// Two blocks that grow: the data that the last call returned, and the input of the transaction's own frame.
+// Two buffers that grow: the data that the last call returned, and the input of the transaction's own frame.
 import { moveBytes } from './byteRanges'
 
 const INITIAL: usize = 1 << 16
 
-/** Of the last call of the running frame; a new frame has none. */
+/** What the last call of the running frame returned; a new frame has none. */
 export let returnData: usize = heap.alloc(INITIAL)
 let returnCapacity: usize = INITIAL
 export let returnLength: u32 = 0
@@ -40,7 +40,7 @@ export function reserveInput(length: u32): usize {
   return input
 }
 
-/** Gives back what a large run took. */
+/** Frees the room that a large run needed. */
 export function shrinkBuffers(): void {
   returnLength = 0
   if (returnCapacity > 1 << 20) {

@@ -1,4 +1,4 @@
-// Moving and clearing short ranges: `memory.copy` and `memory.fill` leave WebAssembly and take longer than that.
+// Moving and clearing byte ranges. For short ones a loop is faster: `memory.copy` and `memory.fill` call out of WebAssembly code.
 
 const SHORT: usize = 512
 

@@ -1,62 +1,28 @@
 // CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
 import {
-  accessAccount,
-  accessAddress,
-  accessCost,
-  accountsChanged,
-  codeOfAccount,
-  currentAccount,
-  isPrecompile,
+  accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
 } from './accounts'
 import { clearReturnData, returnData, returnLength } from './buffer'
-import { emptyCode } from './codes'
+import { delegationOf, emptyCode } from './codes'
 import {
-  ACCOUNT_EMPTY,
-  ACCOUNT_EXISTS,
-  ACCOUNT_STATEFUL_PRECOMPILE,
-  CALL_DELEGATED,
-  CALL_DEPTH,
-  CALL_STATIC,
-  FAILED,
-  INSUFFICIENT_BALANCE,
-  OUT_OF_GAS,
-  PRECOMPILE_FAILED,
-  REVERTED,
-  SUCCESS,
-  TRACE_FRAMES,
-  WRITE_PROTECTION,
+  ACCOUNT_EMPTY, ACCOUNT_EXISTS, ACCOUNT_STATEFUL_PRECOMPILE, CALL_DELEGATED, CALL_DEPTH, CALL_STATIC, FAILED,
+  INSUFFICIENT_BALANCE, OP_CALL, OP_CALLCODE, OP_DELEGATECALL, OP_STATICCALL, OUT_OF_GAS, PRECOMPILE_FAILED, REVERTED,
+  SUCCESS, TRACE_FRAMES, WRITE_PROTECTION,
 } from './constants'
 import { copyCost } from './copyOpcodes'
-import { delegationOf } from './delegation'
-import { endFrame } from './ending'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { setFailure } from './failure'
-import { hasDelegations } from './fork'
-import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
+import { depth, endFrame, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
 import { callPrecompile, touch, traceEnter, traceExit, transfer } from './host'
 import {
-  ACCOUNT_BALANCE,
-  ACCOUNT_FLAGS,
-  CALLER,
-  GAS,
-  INPUT,
-  INPUT_LENGTH,
-  IS_STATIC,
-  MAX_DEPTH,
-  MEMORY,
-  OUTPUT,
-  OUTPUT_LENGTH,
-  RECORD,
-  SP,
-  VALUE,
-  WORD,
+  ACCOUNT_BALANCE, ACCOUNT_FLAGS, CALLER, GAS, INPUT, INPUT_LENGTH, IS_STATIC, MAX_DEPTH, MEMORY, OUTPUT,
+  OUTPUT_LENGTH, RECORD, SP, VALUE, WORD,
 } from './layout'
-import { CALL, CALLCODE, DELEGATECALL, STATICCALL } from './opcodes'
+import { hasDelegations } from './opcodeTable'
 import { slotsChanged } from './slots'
-import { isZero, lt } from './word'
-import { clearWord, copyWord, saturatedU64 } from './wordAccess'
+import { clearWord, copyWord, isZero, lt, saturatedU64 } from './word'
 
-/** What an opcode that may push a frame answers. */
+/** The answers of an opcode that may push a frame: the caller goes on, the new frame runs, or the caller fails. */
 export const GOES_ON: u32 = 0
 export const ENTERED: u32 = 1
 export const FAILS: u32 = 2
@@ -90,14 +56,14 @@ export function callCode(record: usize, gas: i64): usize {
   return isPrecompile(targetRecord) ? emptyCode : codeOfAccount(targetRecord)
 }
 
-/** What the newest {@link callCode} asks for the delegation's target. */
+/** The price of the delegation's target in the last {@link callCode}. */
 let delegationCost: i64 = 0
 
-/** What a value that is carried costs, by the kind of call and the recipient. */
+/** What a call that carries value costs more, by its kind and recipient. */
 // @ts-ignore: decorator
 @inline
 export function valueCost(kind: u32, record: usize): i64 {
-  const isNew = kind === CALL && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_EMPTY) !== 0
+  const isNew = kind === OP_CALL && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_EMPTY) !== 0
   return isNew ? VALUE_TRANSFER + NEW_ACCOUNT : VALUE_TRANSFER
 }
 
@@ -114,10 +80,10 @@ export function calleeGas(requested: usize, gas: i64): i64 {
 export function callOpcode(kind: u32): u32 {
   const caller = frame
   const sp = load<usize>(caller, SP)
-  const hasValue = kind === CALL || kind === CALLCODE
+  const hasValue = kind === OP_CALL || kind === OP_CALLCODE
   const value = hasValue ? sp - 2 * WORD : zero
   const carriesValue = hasValue && !isZero(value)
-  if (kind === CALL && carriesValue && load<u32>(caller, IS_STATIC) !== 0) return failCall(WRITE_PROTECTION)
+  if (kind === OP_CALL && carriesValue && load<u32>(caller, IS_STATIC) !== 0) return failCall(WRITE_PROTECTION)
   const ranges = hasValue ? sp - 3 * WORD : sp - 2 * WORD
   const inputLength = saturatedU64(ranges - WORD)
   const outputLength = saturatedU64(ranges - 3 * WORD)
@@ -181,19 +147,19 @@ function pushCall(
   value: usize,
 ): void {
   if ((traceFlags & TRACE_FRAMES) !== 0) enter(depth() + 1, kind, caller, record, input, inputLength, gas, value)
-  const isStatic = kind === STATICCALL ? 1 : load<u32>(caller, IS_STATIC)
-  if (kind === DELEGATECALL) {
+  const isStatic = kind === OP_STATICCALL ? 1 : load<u32>(caller, IS_STATIC)
+  if (kind === OP_DELEGATECALL) {
     const owner = load<usize>(caller, RECORD)
     pushFrame(kind, owner, caller + CALLER, code, gas, input, inputLength, isStatic, 0)
     copyWord(frame + VALUE, caller + VALUE)
   } else {
-    const owner = kind === CALLCODE ? load<usize>(caller, RECORD) : record
+    const owner = kind === OP_CALLCODE ? load<usize>(caller, RECORD) : record
     pushFrame(kind, owner, caller, code, gas, input, inputLength, isStatic, 0)
     copyWord(frame + VALUE, value)
   }
 }
 
-/** Tells the host of a frame that is about to begin. */
+/** Reports a frame that is about to begin to the host. */
 export function enter(
   at: u32,
   kind: u32,
@@ -205,25 +171,25 @@ export function enter(
   value: usize,
 ): void {
   let shown = value
-  if (kind === STATICCALL) shown = 0
-  else if (kind === DELEGATECALL) shown = from + VALUE
+  if (kind === OP_STATICCALL) shown = 0
+  else if (kind === OP_DELEGATECALL) shown = from + VALUE
   traceEnter(at, kind, from, record, input, length, gas, shown, isPrecompile(record) ? 1 : 0)
 }
 
 /** Moves the value of the newest frame, whose code is that of `record`; runs it where it is a precompile. */
 export function startCall(kind: u32, record: usize, carriesValue: bool): u32 {
-  if (kind === CALL && carriesValue) {
+  if (kind === OP_CALL && carriesValue) {
     openCheckpoints()
     transfer(frame + CALLER, record, frame + VALUE)
     accountsChanged()
-  } else if (kind === CALL || kind === STATICCALL) {
+  } else if (kind === OP_CALL || kind === OP_STATICCALL) {
     touchEmpty(record)
   }
   if (!isPrecompile(record)) return ENTERED
   return runPrecompile(kind, record)
 }
 
-/** EIP-161: an empty account that exists goes when it is touched. */
+/** EIP-161: an empty account that exists is deleted when it is touched. */
 function touchEmpty(record: usize): void {
   const flags = load<u32>(record, ACCOUNT_FLAGS)
   if ((flags & ACCOUNT_EXISTS) === 0 || (flags & ACCOUNT_EMPTY) === 0) return
@@ -231,7 +197,7 @@ function touchEmpty(record: usize): void {
   touch(record)
 }
 
-/** Whether the address is that of the identity precompile, which the engine is faster at than its host. */
+/** Whether the address is that of the identity precompile, which the engine runs itself: that is faster than calling the host. */
 function isIdentity(address: usize): bool {
   return (load<u64>(address) | load<u64>(address, 8)) === 0 && load<u32>(address, 16) === IDENTITY
 }
@@ -255,7 +221,7 @@ function runPrecompile(kind: u32, record: usize): u32 {
   }
   const isStateful = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0
   if (isStateful) openCheckpoints()
-  const isDelegated = kind === DELEGATECALL || kind === CALLCODE
+  const isDelegated = kind === OP_DELEGATECALL || kind === OP_CALLCODE
   const left = callPrecompile(
     record,
     called + CALLER,

@@ -1,19 +1,11 @@
-// Code entries: a code with what is known of it. The host finds them by code hash; here they form a list.
-
+// Code entries: a code, with its jump destinations and blocks once they are known. The host finds entries by the code's hash;
+// here they form a list.
 import { accountsChanged } from './accounts'
+import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { forgetCode, loadCode } from './host'
 import {
-  CODE_BLOCKS,
-  CODE_BYTES,
-  CODE_HEADER,
-  CODE_IS_INIT,
-  CODE_JUMPS,
-  CODE_LENGTH,
-  CODE_NEXT,
-  CODE_PREVIOUS,
-  CODE_USERS,
+  CODE_BLOCKS, CODE_BYTES, CODE_HEADER, CODE_IS_INIT, CODE_JUMPS, CODE_LENGTH, CODE_NEXT, CODE_PREVIOUS, CODE_USERS,
 } from './layout'
-import { JUMPDEST, PUSH1, PUSH32 } from './opcodes'
 
 /** Zeros in front of the code, so that a push may read the 32 bytes that end with its own. */
 const PADDING_BEFORE: usize = 32
@@ -22,8 +14,9 @@ const PADDING_AFTER: usize = 64
 /** Bytes of entries above which all are freed between two runs. */
 const LIMIT: usize = 48 << 20
 /**
- * The same within a run, of those that no frame uses: what all gas of a transaction (2^24, EIP-7825) reads at the price of cold
- * accounts, of the longest codes with their jumps. So none is taken up again and again at the price of a warm account.
+ * Bytes of entries above which those that no frame uses are freed within a run. As much as all gas of a transaction (2^24,
+ * EIP-7825) can load at the price of cold accounts, with the longest codes and their jump tables. With less, code could make the
+ * engine free and load the same codes again and again at the price of warm accounts.
  */
 const LIMIT_IN_RUN: usize = 320 << 20
 
@@ -53,7 +46,7 @@ export function newCode(length: u32): usize {
   return entry
 }
 
-/** An entry for init code: it is nobody's but its frame's. */
+/** An entry for init code, which only its frame uses. */
 export function newInitCode(bytes: usize, length: u32): usize {
   const entry = createEntry(length)
   store<u32>(entry, 1, CODE_IS_INIT)
@@ -61,7 +54,7 @@ export function newInitCode(bytes: usize, length: u32): usize {
   return entry
 }
 
-/** The entry of an account's code; makes room first where there is too much. */
+/** The entry of an account's code. Frees unused entries first when they take too much. */
 export function acquireCode(record: usize): usize {
   if (total > LIMIT_IN_RUN) freeUnused()
   return loadCode(record)
@@ -130,11 +123,24 @@ export function jumpsOf(entry: usize): usize {
   let at: usize = 0
   while (at < length) {
     const opcode = <u32>load<u8>(code + at)
-    if (opcode === JUMPDEST) store<u8>(jumps + at, 1)
-    else if (opcode - PUSH1 <= PUSH32 - PUSH1) at += opcode - PUSH1 + 1
+    if (opcode === OP_JUMPDEST) store<u8>(jumps + at, 1)
+    else if (opcode - OP_PUSH1 <= <u32>(OP_PUSH32 - OP_PUSH1)) at += opcode - OP_PUSH1 + 1
     at++
   }
   store<usize>(entry, jumps, CODE_JUMPS)
   countCode(entry, length + 1)
   return jumps
+}
+
+/** EIP-7702: code of this length with this prefix names another account, whose code runs in its place. */
+const DESIGNATOR_LENGTH: u32 = 23
+/** 0xef0100, as the three lowest bytes of a number. */
+const PREFIX: u32 = 0x0001ef
+const PREFIX_MASK: u32 = 0xffffff
+
+/** A pointer to the address to which a code delegates (EIP-7702), or 0. */
+export function delegationOf(code: usize): usize {
+  if (load<u32>(code, CODE_LENGTH) !== DESIGNATOR_LENGTH) return 0
+  const bytes = load<usize>(code, CODE_BYTES)
+  return (load<u32>(bytes) & PREFIX_MASK) === PREFIX ? bytes + 3 : 0
 }

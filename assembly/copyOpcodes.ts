@@ -1,15 +1,14 @@
 // Opcodes that move bytes. Those with a price of their own take the gas and give what is left, or -1 with the failure set.
 import { returnData, returnLength } from './buffer'
+import { clearBytes, moveBytes } from './byteRanges'
 import { OUT_OF_GAS, RETURN_DATA_OUT_OF_BOUNDS, WRITE_PROTECTION } from './constants'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { fail } from './failure'
 import { openCheckpoints } from './frameStack'
 import { emitLog } from './host'
-import { keccak256 } from './keccak'
-import { hashMappingKey } from './mappingHashes'
-import { INPUT, INPUT_LENGTH, IS_STATIC, MEMORY, scratch, WORD } from './layout'
-import { clearBytes, moveBytes } from './byteRanges'
-import { clearWord, reverseWord, saturatedU64 } from './wordAccess'
+import { hashMappingKey, keccak256 } from './keccak'
+import { INPUT, INPUT_LENGTH, IS_STATIC, MEMORY, WORD, scratch } from './layout'
+import { clearWord, reverseWord, saturatedU64 } from './word'
 
 const COPY_WORD: i64 = 3
 export const KECCAK_WORD: i64 = 6
@@ -22,7 +21,7 @@ export function copyCost(length: u64): i64 {
   return COPY_WORD * <i64>((length + 31) >> 5)
 }
 
-/** Copies `length` bytes from `offset` of a source on; what lies behind its end is zero. */
+/** Copies `length` bytes from `offset` of a source on; bytes behind its end are zero. */
 export function copyOut(to: usize, source: usize, sourceLength: u32, offset: u64, length: u64): void {
   const available = offset >= <u64>sourceLength ? 0 : <u64>sourceLength - offset
   const copied = <usize>min(available, length)

@@ -1,32 +1,22 @@
-// CREATE and CREATE2 (EIP-1014, 3860), SELFDESTRUCT (EIP-6780 is the host's part).
-import { accessAccount, accessCost, accountAt, accountsChanged, currentAccount, WARM_ACCESS, warmAccount } from './accounts'
+// CREATE and CREATE2 (EIP-1014, 3860) and SELFDESTRUCT, whose EIP-6780 is done by the host.
+import {
+  WARM_ACCESS, accessAccount, accessCost, accountAt, accountsChanged, currentAccount, warmAccount,
+} from './accounts'
 import { clearReturnData } from './buffer'
 import { ENTERED, FAILS, GOES_ON } from './calls'
 import { newInitCode } from './codes'
 import {
-  ACCOUNT_EMPTY,
-  ADDRESS_COLLISION,
-  CALL_DEPTH,
-  CREATE_COLLISION,
-  CREATE_NONCE_OVERFLOW,
-  FAILED,
-  GAS_OVERFLOW,
-  INIT_CODE_SIZE,
-  INSUFFICIENT_BALANCE,
-  NONCE_OVERFLOW,
-  OUT_OF_GAS,
-  TRACE_FRAMES,
+  ACCOUNT_EMPTY, ADDRESS_COLLISION, CALL_DEPTH, CREATE_COLLISION, CREATE_NONCE_OVERFLOW, FAILED, GAS_OVERFLOW,
+  INIT_CODE_SIZE, INSUFFICIENT_BALANCE, NONCE_OVERFLOW, OP_CREATE2, OP_SELFDESTRUCT, OUT_OF_GAS, TRACE_FRAMES,
   WRITE_PROTECTION,
 } from './constants'
-import { expandMemory, MAX_PRICED_END, OVERFLOWN, rangeEnd } from './evmMemory'
+import { MAX_PRICED_END, OVERFLOWN, expandMemory, rangeEnd } from './evmMemory'
 import { fail, setFailure } from './failure'
 import { depth, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
 import { createAccount, creationAddress, prepareCreate, selfDestruct, traceEnter, traceExit } from './host'
 import { ACCOUNT_BALANCE, ACCOUNT_FLAGS, GAS, IS_STATIC, MAX_DEPTH, MEMORY, RECORD, SP, VALUE, WORD } from './layout'
-import { CREATE2, SELFDESTRUCT } from './opcodes'
 import { slotsChanged } from './slots'
-import { isZero, lt } from './word'
-import { clearWord, copyWord, reverseWord, saturatedU64 } from './wordAccess'
+import { clearWord, copyWord, isZero, lt, reverseWord, saturatedU64 } from './word'
 
 /** EIP-3860 */
 export const MAX_INIT_CODE_SIZE: u64 = 49_152
@@ -42,10 +32,10 @@ const endowment: usize = heap.alloc(WORD)
 // @ts-ignore: decorator
 @inline
 export function initCodeCost(kind: u32, length: u64): i64 {
-  return (kind === CREATE2 ? INIT_CODE_WORD + KECCAK_WORD : INIT_CODE_WORD) * <i64>((length + 31) >> 5)
+  return (kind === OP_CREATE2 ? INIT_CODE_WORD + KECCAK_WORD : INIT_CODE_WORD) * <i64>((length + 31) >> 5)
 }
 
-/** Why init code that is too long fails (EIP-3860): geth sees that its memory can be priced, then how long it is, and charges last. */
+/** Why init code that is too long fails (EIP-3860): geth computes the price of its memory, then checks its length, then charges. */
 export function oversizeFailure(end: u64): u32 {
   if (end === OVERFLOWN) return GAS_OVERFLOW
   return end > MAX_PRICED_END ? OUT_OF_GAS : INIT_CODE_SIZE
@@ -67,11 +57,11 @@ export function createOpcode(kind: u32): u32 {
   const given = gas - (gas >> 6)
   const initCode = load<usize>(creator, MEMORY) + <usize>(length === 0 ? 0 : load<u64>(sp - WORD))
   copyWord(endowment, sp)
-  if (kind === CREATE2) reverseWord(salt, sp - 3 * WORD)
-  const answer = kind === CREATE2 ? sp - 3 * WORD : sp - 2 * WORD
+  if (kind === OP_CREATE2) reverseWord(salt, sp - 3 * WORD)
+  const answer = kind === OP_CREATE2 ? sp - 3 * WORD : sp - 2 * WORD
   store<usize>(creator, answer, SP)
   store<i64>(creator, gas, GAS)
-  const saltOrNone = kind === CREATE2 ? salt : 0
+  const saltOrNone = kind === OP_CREATE2 ? salt : 0
   const balance = currentAccount(load<usize>(creator, RECORD)) + ACCOUNT_BALANCE
   if (depth() >= MAX_DEPTH) return refuseCreate(CALL_DEPTH, kind, initCode, <u32>length, given, saltOrNone)
   if (lt(balance, endowment)) return refuseCreate(INSUFFICIENT_BALANCE, kind, initCode, <u32>length, given, saltOrNone)
@@ -140,7 +130,7 @@ export function selfDestructOpcode(sp: usize, gas: i64): i64 {
   if (gas < 0) return fail(OUT_OF_GAS)
   const own = currentAccount(load<usize>(frame, RECORD))
   const isTraced = (traceFlags & TRACE_FRAMES) !== 0
-  if (isTraced) traceEnter(depth() + 1, SELFDESTRUCT, frame, record, 0, 0, 0, own + ACCOUNT_BALANCE, 0)
+  if (isTraced) traceEnter(depth() + 1, OP_SELFDESTRUCT, frame, record, 0, 0, 0, own + ACCOUNT_BALANCE, 0)
   openCheckpoints()
   selfDestruct(frame, record)
   accountsChanged()

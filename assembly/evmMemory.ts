@@ -4,18 +4,18 @@ import { clearBytes } from './byteRanges'
 import { fail } from './failure'
 import { CHUNK, MEMORY, MEMORY_SIZE } from './layout'
 
-/** 512 MiB cost more than 2^39 gas (half a million million), thousands of times what a block has. */
+/** 512 MiB cost more than 2^39 gas, thousands of times what a block has. */
 const MAX_END: u64 = 1 << 29
 /** geth prices no memory beyond this (core/vm: memoryGasCost). */
 export const MAX_PRICED_END: u64 = 0x1fffffffe0
-/** The end of a range that is beyond what 64 bits count, in words too (geth: core/vm, ErrGasUintOverflow). */
+/** Stands for the end of a range that 64 bits cannot count (geth: core/vm, ErrGasUintOverflow). */
 export const OVERFLOWN: u64 = u64.MAX_VALUE
 
 /** A chunk: the one before it and its end, then memories. The first one stays. */
 const CHUNK_HEADER: usize = 32
 const CHUNK_END: usize = 4
 const FIRST_CHUNK: usize = 1 << 20
-/** What a chunk is larger than the memory that needs it, at most. */
+/** By how much a chunk is larger than the memory that needs it, at most. */
 const MAX_SPARE: usize = 1 << 25
 
 const first: usize = newChunk(0, FIRST_CHUNK)
@@ -82,7 +82,7 @@ export function expandMemory(frame: usize, end: u64, gas: i64): i64 {
 function moveToChunk(frame: usize, size: usize, newSize: usize): void {
   const from = load<usize>(frame, MEMORY)
   const old = chunk
-  // a chunk that holds nothing else is of no more use
+  // a chunk that holds no other memory can be freed
   const isAlone = old !== first && from === old + CHUNK_HEADER
   chunk = newChunk(isAlone ? load<usize>(old) : old, newSize + min(max(newSize, FIRST_CHUNK), MAX_SPARE))
   memory.copy(chunk + CHUNK_HEADER, from, size)

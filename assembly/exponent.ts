@@ -1,5 +1,4 @@
-import { mul, multiplyHigh } from './word'
-import { copyWord, setLimbs } from './wordAccess'
+import { copyWord, mul, multiplyHigh, setLimbs } from './word'
 
 /** The number of bytes of a word without its leading zero bytes: what EXP is charged by. */
 // @ts-ignore: decorator

@@ -18,7 +18,7 @@ export function setDetailedFailure(reason: u32, detail: u32, need: u32): void {
   failureNeed = need
 }
 
-/** For what gives the gas that is left: notes the reason and gives -1. */
+/** Sets the failure and gives -1, for functions that give the gas that is left. */
 export function fail(reason: u32): i64 {
   setFailure(reason)
   return -1

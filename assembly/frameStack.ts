@@ -1,44 +1,24 @@
-// The frames that run: one calls the next, the newest is last. None of them uses the stack of the host.
-
+// The frames that run: one calls the next, the newest is last. None of them uses the stack of the host. What happens when a frame
+// ends is here too: the deposit of created code, return data, gas and answer for the caller, and the result of the run.
 import { accountsChanged } from './accounts'
-import { clearReturnData } from './buffer'
+import { clearReturnData, returnData, returnLength, setReturnData } from './buffer'
+import { moveBytes } from './byteRanges'
 import { releaseCode, useCode } from './codes'
-import { FAILED, NO_FAILURE, SUCCESS, TRACE_FRAMES } from './constants'
-import { dropDirtySlots, hasDirtySlots, storeDirtySlots } from './dirtySlots'
-import { memoryStart, newestChunk } from './evmMemory'
-import { failure, failureDetail, failureNeed, setFailure } from './failure'
-import { checkpoint, commit, revert, traceExit } from './host'
 import {
-  ADDRESS,
-  ADDRESS_WORD,
-  CALLER,
-  CALLER_WORD,
-  CHUNK,
-  CODE,
-  FRAME_SIZE,
-  frames,
-  GAS,
-  GAS_AT_START,
-  INPUT,
-  INPUT_LENGTH,
-  IS_CREATION,
-  IS_PLAIN,
-  IS_STATIC,
-  KIND,
-  MEMORY,
-  MEMORY_SIZE,
-  PC,
-  RECORD,
-  REFUND_BEFORE,
-  SP,
-  STACK,
-  stacks,
-  UNDO_MARK,
-  WORD,
+  CODE_SIZE, CODE_STORE_OUT_OF_GAS, FAILED, INVALID_CODE, NO_FAILURE, RESULT_DETAIL, RESULT_FAILURE, RESULT_GAS,
+  RESULT_NEED, RESULT_OUTPUT, RESULT_OUTPUT_LENGTH, RESULT_REFUND, RESULT_STATUS, SUCCESS, TRACE_FRAMES,
+} from './constants'
+import { memoryStart, newestChunk, releaseMemory } from './evmMemory'
+import { failure, failureDetail, failureNeed, setFailure } from './failure'
+import { checkpoint, commit, revert, setCode, traceExit } from './host'
+import {
+  ADDRESS, ADDRESS_WORD, CALLER, CALLER_WORD, CHUNK, CODE, FRAME_SIZE, GAS, GAS_AT_START, INPUT, INPUT_LENGTH,
+  IS_CREATION, IS_PLAIN, IS_STATIC, KIND, MEMORY, MEMORY_SIZE, OUTPUT, OUTPUT_LENGTH, PC, RECORD, REFUND_BEFORE, SP,
+  STACK, UNDO_MARK, WORD, frames, result, stacks,
 } from './layout'
-import { slotsChanged } from './slots'
+import { dropDirtySlots, hasDirtySlots, slotsChanged, storeDirtySlots } from './slots'
 import { undoMark, undoTo } from './undoLog'
-import { wordOfAddress } from './wordAccess'
+import { clearWord, copyWord, setWord, wordOfAddress } from './word'
 
 /** The running frame; below the first one when none runs. */
 export let frame: usize = frames - FRAME_SIZE
@@ -46,7 +26,7 @@ export let frame: usize = frames - FRAME_SIZE
 let checkpoints: u32 = 0
 /** EIP-3529. */
 export let refund: i64 = 0
-/** What tracers want: TRACE_… */
+/** What is traced: TRACE_… of the constants. */
 export let traceFlags: u32 = 0
 
 export function resetFrames(): void {
@@ -71,7 +51,7 @@ export function addRefund(amount: i64): void {
   refund += amount
 }
 
-/** Pushes a frame: memory and stack begin where those of the one below end. What is left to fill in: VALUE, OUTPUT…. */
+/** Pushes a frame: memory and stack begin where those of the one below end. The caller fills in VALUE, OUTPUT and OUTPUT_LENGTH. */
 export function pushFrame(
   kind: u32,
   record: usize,
@@ -119,7 +99,7 @@ export function pushFrame(
   return added
 }
 
-/** To be called before the world is written to: opens the checkpoints of all frames that have none. The host has the first's. */
+/** To be called before the world is written to: opens a checkpoint for each frame that has none. The host opens the first one. */
 export function openCheckpoints(): void {
   const wanted = depth()
   if (wanted <= checkpoints) return
@@ -134,8 +114,8 @@ export function storeFrameSlots(): void {
   storeDirtySlots()
 }
 
-/** Ends the running frame with `status`, `gas` and the output that is given; its effects stay or go. */
-export function popFrame(status: u32, gas: i64, output: usize, outputLength: u32): void {
+/** Removes the running frame, which ended with `status`, `gas` and this output. Its effects stay if it succeeded. */
+function popFrame(status: u32, gas: i64, output: usize, outputLength: u32): void {
   const ended = frame
   const at = depth()
   if (status !== SUCCESS) {
@@ -168,4 +148,78 @@ export function popFrame(status: u32, gas: i64, output: usize, outputLength: u32
   }
   releaseCode(load<usize>(ended, CODE))
   frame = ended - FRAME_SIZE
+}
+
+const CODE_BYTE: i64 = 200
+/** EIP-170 */
+const MAX_CODE_SIZE: u32 = 24_576
+/** EIP-3541 */
+const RESERVED_BYTE: u8 = 0xef
+
+/** Ends the newest frame. The output may lie in its memory or be the return data. */
+export function endFrame(status: u32, gas: i64, output: usize, outputLength: u32): void {
+  const ended = frame
+  const isCreation = load<u32>(ended, IS_CREATION) !== 0
+  if (isCreation && status === SUCCESS) {
+    gas = deposit(ended, gas, output, outputLength)
+    if (gas < 0) status = FAILED
+  }
+  if (status === FAILED) {
+    gas = 0
+    outputLength = 0
+  }
+  const isFirst = depth() === 0
+  if (isFirst && status === SUCCESS) storeFrameSlots()
+  popFrame(status, gas, output, outputLength)
+  if (isFirst) {
+    setResult(status, gas, output, outputLength)
+    return
+  }
+  // code that was created is not return data
+  if (isCreation && status === SUCCESS) clearReturnData()
+  else if (output !== returnData || status === FAILED) setReturnData(output, outputLength)
+  releaseMemory(ended - FRAME_SIZE)
+  answerCaller(ended, status, gas, isCreation)
+}
+
+/** Stores the code that init code has returned. Gives the gas that is left, or -1 with the failure set. */
+function deposit(ended: usize, gas: i64, code: usize, length: u32): i64 {
+  if (length > MAX_CODE_SIZE) return refuse(CODE_SIZE)
+  if (length > 0 && load<u8>(code) === RESERVED_BYTE) return refuse(INVALID_CODE)
+  gas -= CODE_BYTE * <i64>length
+  if (gas < 0) return refuse(CODE_STORE_OUT_OF_GAS)
+  if (length === 0) return gas
+  openCheckpoints()
+  setCode(ended, code, length)
+  accountsChanged()
+  return gas
+}
+
+function refuse(reason: u32): i64 {
+  setFailure(reason)
+  return -1
+}
+
+function answerCaller(ended: usize, status: u32, gas: i64, isCreation: bool): void {
+  const caller = ended - FRAME_SIZE
+  store<i64>(caller, load<i64>(caller, GAS) + gas, GAS)
+  const answer = load<usize>(caller, SP)
+  if (status !== SUCCESS) clearWord(answer)
+  else if (isCreation) copyWord(answer, ended + ADDRESS_WORD)
+  else setWord(answer, 1)
+  if (isCreation) return
+  const copied = min(load<u32>(ended, OUTPUT_LENGTH), returnLength)
+  if (copied > 0) moveBytes(load<usize>(caller, MEMORY) + load<usize>(ended, OUTPUT), returnData, copied)
+}
+
+/** Writes what `run` gives to the host. */
+function setResult(status: u32, gas: i64, output: usize, outputLength: u32): void {
+  store<u32>(result, status, RESULT_STATUS)
+  store<u32>(result, status === FAILED ? failure : NO_FAILURE, RESULT_FAILURE)
+  store<u32>(result, failureDetail, RESULT_DETAIL)
+  store<u32>(result, failureNeed, RESULT_NEED)
+  store<i64>(result, gas, RESULT_GAS)
+  store<i64>(result, status === SUCCESS ? refund : 0, RESULT_REFUND)
+  store<usize>(result, status === FAILED ? 0 : output, RESULT_OUTPUT)
+  store<u32>(result, outputLength, RESULT_OUTPUT_LENGTH)
 }

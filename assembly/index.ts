@@ -1,48 +1,30 @@
 // The engine as its host sees it. A run: reset, fill in environment and message, reserveInput, start, run until it is done.
-
-import { forgetBlockHashes } from './accountOpcodes'
 import { accountAt, forgetAccounts, warmAccount } from './accounts'
-import { freeRecords } from './arena'
 import { blocksOf } from './blocks'
 import { reserveReturnData, shrinkBuffers } from './buffer'
 import { callCode, enter, startCall } from './calls'
 import { freeUnused, jumpsOf, limitCodes, newInitCode } from './codes'
 import {
-  ENV_FORK,
-  ENV_HASH_SEED,
-  ENV_LOOP,
-  ENV_TRACE,
-  LOOP_BLOCKS,
-  LOOP_PLAIN,
-  MESSAGE_CALLER,
-  MESSAGE_RECIPIENT,
-  MESSAGE_VALUE,
-  RUN_DONE,
-  RUN_PAUSED,
-  START_CREATION,
-  TRACE_FRAMES,
-  TRACE_STEPS,
+  ENV_FORK, ENV_HASH_SEED, ENV_LOOP, ENV_TRACE, LOOP_BLOCKS, LOOP_PLAIN, MESSAGE_CALLER, MESSAGE_RECIPIENT,
+  MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_CREATION, TRACE_FRAMES, TRACE_STEPS,
 } from './constants'
-import { forgetDirtySlots } from './dirtySlots'
+import { forgetBlockHashes } from './environmentOpcodes'
 import { releaseMemory } from './evmMemory'
-import { hasCountLeadingZeros, setFork } from './fork'
 import { frame, pushFrame, resetFrames, setTraceFlags, traceFlags } from './frameStack'
 import { traceEnter } from './host'
-import { interpret } from './interpreter'
-import { CODE, environment, frames, IS_PLAIN, message, VALUE } from './layout'
-import { BlockLoop, isWorthBlocks, PlainLoop, TracedLoop } from './loops'
-import { CALL, CREATE, defineOpcodes } from './opcodes'
-import { forgetSlots } from './slots'
-import { seedTables } from './tableHash'
+import { BlockLoop, PlainLoop, TracedLoop, interpret, isWorthBlocks } from './interpreter'
+import { CODE, IS_PLAIN, VALUE, environment, frames, message } from './layout'
+import { defineOpcodes, hasCountLeadingZeros, setFork } from './opcodeTable'
+import { freeRecords, seedTables } from './recordTable'
+import { forgetDirtySlots, forgetSlots } from './slots'
 import { clearUndo } from './undoLog'
-import { isZero } from './word'
-import { copyWord } from './wordAccess'
+import { copyWord, isZero } from './word'
 
 export { reserveInput } from './buffer'
 export { newCode } from './codes'
 export { environment, message, result } from './layout'
 
-/** Gas after which the loop is entered anew, so that a better compiled one can take over. */
+/** Gas after which the loop is left and entered again, so that V8 can switch to its optimized version. */
 const INNER_SLICE: i64 = 2_000_000
 /** What entering or leaving a frame counts as work. */
 const FRAME_WORK: i64 = 500
@@ -85,17 +67,17 @@ export function start(gas: i64, flags: u32, input: usize, length: u32): void {
   if ((flags & START_CREATION) !== 0) {
     warmAccount(record)
     if ((traceFlags & TRACE_FRAMES) !== 0) {
-      traceEnter(0, CREATE, caller, record, input, length, gas, message + MESSAGE_VALUE, 0)
+      traceEnter(0, OP_CREATE, caller, record, input, length, gas, message + MESSAGE_VALUE, 0)
     }
-    pushFrame(CREATE, record, caller, newInitCode(input, length), gas, 0, 0, 0, 1)
+    pushFrame(OP_CREATE, record, caller, newInitCode(input, length), gas, 0, 0, 0, 1)
     copyWord(frame + VALUE, message + MESSAGE_VALUE)
     return
   }
   const code = callCode(record, i64.MAX_VALUE)
-  if ((traceFlags & TRACE_FRAMES) !== 0) enter(0, CALL, caller, record, input, length, gas, message + MESSAGE_VALUE)
-  pushFrame(CALL, record, caller, code, gas, input, length, 0, 0)
+  if ((traceFlags & TRACE_FRAMES) !== 0) enter(0, OP_CALL, caller, record, input, length, gas, message + MESSAGE_VALUE)
+  pushFrame(OP_CALL, record, caller, code, gas, input, length, 0, 0)
   copyWord(frame + VALUE, message + MESSAGE_VALUE)
-  startCall(CALL, record, !isZero(frame + VALUE))
+  startCall(OP_CALL, record, !isZero(frame + VALUE))
 }
 
 function setUp(): void {
@@ -108,7 +90,7 @@ function setUp(): void {
   fork = load<u32>(environment, ENV_FORK)
   setFork(fork)
   defineOpcodes(hasCountLeadingZeros)
-  // what is known of their blocks was measured by other rules
+  // the blocks of known codes were measured by other rules
   freeUnused()
 }
 

@@ -1,48 +1,85 @@
-// The loop over opcodes. What is short is done here on local variables; what is long gets frame, stack pointer and gas.
-import { blobHash, blockHashOf } from './accountOpcodes'
+// The loop over opcodes. Short ones run here, on local variables; longer ones get frame, stack pointer and gas.
+//
+// Gas: the fixed price of an opcode is charged here, at each opcode or (in the block loop) once for a basic block; the part that
+// depends on operands is charged by the function that runs the opcode. SSTORE and SLOAD are in storageOpcodes.ts.
 import { enterBlock, enterNext } from './blocks'
-import { callOpcode, FAILS } from './calls'
+import { ENTERED, FAILS, callOpcode } from './calls'
 import { jumpsOf } from './codes'
 import {
-  INVALID_JUMP,
-  INVALID_OPCODE,
-  REVERTED,
-  SUCCESS,
+  ENV_LOOP, FAILED, INVALID_JUMP, INVALID_OPCODE, LOOP_PLAIN, OP_ADD, OP_ADDMOD, OP_ADDRESS, OP_AND, OP_BALANCE,
+  OP_BASEFEE, OP_BLOBBASEFEE, OP_BLOBHASH, OP_BLOCKHASH, OP_BYTE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY,
+  OP_CALLDATALOAD, OP_CALLDATASIZE, OP_CALLER, OP_CALLVALUE, OP_CHAINID, OP_CLZ, OP_CODECOPY, OP_CODESIZE,
+  OP_COINBASE, OP_CREATE, OP_CREATE2, OP_DELEGATECALL, OP_DIV, OP_DUP1, OP_DUP2, OP_DUP3, OP_DUP4, OP_DUP5, OP_DUP6,
+  OP_DUP7, OP_DUP8, OP_DUP9, OP_DUP10, OP_DUP11, OP_DUP12, OP_DUP13, OP_DUP14, OP_DUP15, OP_DUP16, OP_EQ, OP_EXP,
+  OP_EXTCODECOPY, OP_EXTCODEHASH, OP_EXTCODESIZE, OP_GAS, OP_GASLIMIT, OP_GASPRICE, OP_GT, OP_ISZERO, OP_JUMP,
+  OP_JUMPDEST, OP_JUMPI, OP_KECCAK256, OP_LOG0, OP_LOG1, OP_LOG2, OP_LOG3, OP_LOG4, OP_LT, OP_MCOPY, OP_MLOAD, OP_MOD,
+  OP_MSIZE, OP_MSTORE, OP_MSTORE8, OP_MUL, OP_MULMOD, OP_NOT, OP_NUMBER, OP_OR, OP_ORIGIN, OP_PC, OP_POP,
+  OP_PREVRANDAO, OP_PUSH0, OP_PUSH1, OP_PUSH2, OP_PUSH3, OP_PUSH4, OP_PUSH5, OP_PUSH6, OP_PUSH7, OP_PUSH8, OP_PUSH9,
+  OP_PUSH10, OP_PUSH11, OP_PUSH12, OP_PUSH13, OP_PUSH14, OP_PUSH15, OP_PUSH16, OP_PUSH17, OP_PUSH18, OP_PUSH19,
+  OP_PUSH20, OP_PUSH21, OP_PUSH22, OP_PUSH23, OP_PUSH24, OP_PUSH25, OP_PUSH26, OP_PUSH27, OP_PUSH28, OP_PUSH29,
+  OP_PUSH30, OP_PUSH31, OP_PUSH32, OP_RETURN, OP_RETURNDATACOPY, OP_RETURNDATASIZE, OP_REVERT, OP_SAR, OP_SDIV,
+  OP_SELFBALANCE, OP_SELFDESTRUCT, OP_SGT, OP_SHL, OP_SHR, OP_SIGNEXTEND, OP_SLOAD, OP_SLT, OP_SMOD, OP_SSTORE,
+  OP_STATICCALL, OP_STOP, OP_SUB, OP_SWAP1, OP_SWAP2, OP_SWAP3, OP_SWAP4, OP_SWAP5, OP_SWAP6, OP_SWAP7, OP_SWAP8,
+  OP_SWAP9, OP_SWAP10, OP_SWAP11, OP_SWAP12, OP_SWAP13, OP_SWAP14, OP_SWAP15, OP_SWAP16, OP_TIMESTAMP, OP_TLOAD,
+  OP_TSTORE, OP_XOR, OUT_OF_GAS, REVERTED, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS,
 } from './constants'
-import { pushContext } from './contextOpcodes'
 import { callDataLoad } from './copyOpcodes'
 import { createOpcode, selfDestructOpcode } from './creation'
-import { addmod, div, mod, mulmod, sdiv, smod } from './division'
-import { endFrame } from './ending'
+import { addmod, div, mod, sdiv, smod } from './division'
+import { blobHash, blockHashOf, pushContext } from './environmentOpcodes'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { setDetailedFailure, setFailure } from './failure'
-import { hasCountLeadingZeros } from './fork'
+import { endFrame } from './frameStack'
 import {
-  CODE,
-  CODE_BLOCKS,
-  CODE_BYTES,
-  CODE_JUMPS,
-  CODE_LENGTH,
-  GAS,
-  MEMORY,
-  MEMORY_SIZE,
-  PC,
-  SP,
-  STACK,
-  STACK_LIMIT,
-  WORD,
+  CODE, CODE_BLOCKS, CODE_BYTES, CODE_HEAT, CODE_JUMPS, CODE_LENGTH, FRAME_SIZE, GAS, IS_PLAIN, MEMORY, MEMORY_SIZE,
+  PC, SP, STACK, STACK_LIMIT, WORD, environment,
 } from './layout'
-import { afterCall, endFailed, endUnfit, leaveBlocks, save } from './leaving'
-import { isBlockLoop, isHot, isTracedLoop } from './loops'
-import { endings, properties } from './opcodes'
+import { mulmod } from './mulmod'
+import { endings, hasCountLeadingZeros, properties } from './opcodeTable'
 import { runPriced } from './pricedOpcodes'
-import { pushImmediate } from './pushImmediate'
 import { reportStep } from './stepReport'
 import { tload } from './storageOpcodes'
-import { add, and, byte, clz, eq, gt, isZero, lt, mul, not, or, sar, sgt, shl, shr, signExtend, slt, sub, xor } from './word'
-import { copyWord, fitsU64, reverseWord, saturatedU64, setWord, swapWords } from './wordAccess'
+import {
+  add, and, byte, clz, copyWord, eq, fitsU64, gt, isZero, lt, mul, not, or, reverseWord, reversed, sar, saturatedU64,
+  setWord, sgt, shl, shr, signExtend, slt, sub, swapWords, xor,
+} from './word'
 
-/** What a jump's target word names: the offset of a JUMPDEST, or the largest usize. */
+// The function `interpret` is compiled three times, once for each of these types, so that each loop has none of the others' checks.
+
+/** Checks gas and stack at every opcode. */
+export type PlainLoop = i32
+/** Checks them once for each basic block (see blocks.ts). */
+export type BlockLoop = i64
+/** As the plain loop, and reports every opcode to the host. */
+export type TracedLoop = f64
+
+// @ts-ignore: decorator
+@inline
+function isBlockLoop<Loop>(): bool {
+  return isInteger<Loop>() && sizeof<Loop>() === 8
+}
+
+// @ts-ignore: decorator
+@inline
+function isTracedLoop<Loop>(): bool {
+  return isFloat<Loop>()
+}
+
+/** Jumps after which a code is worth a table of its blocks. */
+const HOT: u32 = 32
+
+/** Whether a code has jumped often enough. */
+export function isWorthBlocks(entry: usize): bool {
+  return load<u32>(entry, CODE_HEAT) >= HOT
+}
+
+/** Counts a jump of the plain loop; whether the block loop should take over. */
+function isHot(frame: usize, entry: usize): bool {
+  store<u32>(entry, load<u32>(entry, CODE_HEAT) + 1, CODE_HEAT)
+  return isWorthBlocks(entry) && load<u32>(frame, IS_PLAIN) === 0 && load<u32>(environment, ENV_LOOP) !== LOOP_PLAIN
+}
+
+/** The offset of the JUMPDEST that a word names, or the largest usize when it names none. */
 // @ts-ignore: decorator
 @inline
 function destination(target: usize, jumps: usize, codeLength: u32): usize {
@@ -102,129 +139,129 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
     }
     ip++
     switch (opcode) {
-      case 0x00:
+      case OP_STOP:
         endFrame(SUCCESS, gas, 0, 0)
         return gasBefore - gas
-      case 0x01:
+      case OP_ADD:
         add(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x02:
+      case OP_MUL:
         mul(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x03:
+      case OP_SUB:
         sub(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x04:
+      case OP_DIV:
         div(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x05:
+      case OP_SDIV:
         sdiv(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x06:
+      case OP_MOD:
         mod(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x07:
+      case OP_SMOD:
         smod(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x08:
+      case OP_ADDMOD:
         addmod(sp, sp - WORD, sp - 2 * WORD, sp - 2 * WORD)
         sp -= 2 * WORD
         continue
-      case 0x09:
+      case OP_MULMOD:
         mulmod(sp, sp - WORD, sp - 2 * WORD, sp - 2 * WORD)
         sp -= 2 * WORD
         continue
-      case 0x0b:
+      case OP_SIGNEXTEND:
         signExtend(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x10:
+      case OP_LT:
         setBool(sp - WORD, lt(sp, sp - WORD))
         sp -= WORD
         continue
-      case 0x11:
+      case OP_GT:
         setBool(sp - WORD, gt(sp, sp - WORD))
         sp -= WORD
         continue
-      case 0x12:
+      case OP_SLT:
         setBool(sp - WORD, slt(sp, sp - WORD))
         sp -= WORD
         continue
-      case 0x13:
+      case OP_SGT:
         setBool(sp - WORD, sgt(sp, sp - WORD))
         sp -= WORD
         continue
-      case 0x14:
+      case OP_EQ:
         setBool(sp - WORD, eq(sp, sp - WORD))
         sp -= WORD
         continue
-      case 0x15:
+      case OP_ISZERO:
         setBool(sp, isZero(sp))
         continue
-      case 0x16:
+      case OP_AND:
         and(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x17:
+      case OP_OR:
         or(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x18:
+      case OP_XOR:
         xor(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x19:
+      case OP_NOT:
         not(sp, sp)
         continue
-      case 0x1a:
+      case OP_BYTE:
         byte(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x1b:
+      case OP_SHL:
         shl(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x1c:
+      case OP_SHR:
         shr(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x1d:
+      case OP_SAR:
         sar(sp, sp - WORD, sp - WORD)
         sp -= WORD
         continue
-      case 0x1e:
+      case OP_CLZ:
         if (!hasCountLeadingZeros) {
           setDetailedFailure(INVALID_OPCODE, opcode, 0)
           break
         }
         clz(sp, sp)
         continue
-      case 0x30: case 0x32: case 0x33: case 0x34: case 0x36: case 0x38: case 0x3a: case 0x3d:
-      case 0x41: case 0x42: case 0x43: case 0x44: case 0x45: case 0x46: case 0x47: case 0x48:
-      case 0x4a:
+      case OP_ADDRESS: case OP_ORIGIN: case OP_CALLER: case OP_CALLVALUE: case OP_CALLDATASIZE: case OP_CODESIZE: case OP_GASPRICE: case OP_RETURNDATASIZE:
+      case OP_COINBASE: case OP_TIMESTAMP: case OP_NUMBER: case OP_PREVRANDAO: case OP_GASLIMIT: case OP_CHAINID: case OP_SELFBALANCE: case OP_BASEFEE:
+      case OP_BLOBBASEFEE:
         sp += WORD
         pushContext(opcode, frame, sp)
         continue
-      case 0x35:
+      case OP_CALLDATALOAD:
         callDataLoad(frame, sp)
         continue
-      case 0x40:
+      case OP_BLOCKHASH:
         blockHashOf(sp)
         continue
-      case 0x49:
+      case OP_BLOBHASH:
         blobHash(sp)
         continue
-      case 0x50:
+      case OP_POP:
         sp -= WORD
         continue
-      case 0x51: {
+      case OP_MLOAD: {
         const at = saturatedU64(sp)
         if (at + 32 > memorySize || at > memorySize) {
           gas = expandMemory(frame, rangeEnd(at, 32), gas)
@@ -235,7 +272,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         reverseWord(sp, memory + <usize>at)
         continue
       }
-      case 0x52: {
+      case OP_MSTORE: {
         const at = saturatedU64(sp)
         if (at + 32 > memorySize || at > memorySize) {
           gas = expandMemory(frame, rangeEnd(at, 32), gas)
@@ -247,7 +284,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         sp -= 2 * WORD
         continue
       }
-      case 0x53: {
+      case OP_MSTORE8: {
         const at = saturatedU64(sp)
         if (at >= memorySize) {
           gas = expandMemory(frame, rangeEnd(at, 1), gas)
@@ -259,9 +296,9 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         sp -= 2 * WORD
         continue
       }
-      case 0x56:
-      case 0x57: {
-        const isTaken = opcode === 0x56 || !isZero(sp - WORD)
+      case OP_JUMP:
+      case OP_JUMPI: {
+        const isTaken = opcode === OP_JUMP || !isZero(sp - WORD)
         if (!isTaken) {
           sp -= 2 * WORD
           if (isBlockLoop<Loop>()) {
@@ -277,7 +314,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
           setFailure(INVALID_JUMP)
           break
         }
-        sp -= opcode === 0x56 ? WORD : 2 * WORD
+        sp -= opcode === OP_JUMP ? WORD : 2 * WORD
         ip = code + target
         if (gas < pauseAt || (!isBlockLoop<Loop>() && !isTracedLoop<Loop>() && isHot(frame, entry))) {
           save(frame, target, sp, gas)
@@ -291,15 +328,15 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         }
         continue
       }
-      case 0x58:
+      case OP_PC:
         sp += WORD
         setWord(sp, ip - code - 1)
         continue
-      case 0x59:
+      case OP_MSIZE:
         sp += WORD
         setWord(sp, memorySize)
         continue
-      case 0x5a:
+      case OP_GAS:
         sp += WORD
         setWord(sp, gas)
         if (isBlockLoop<Loop>()) {
@@ -308,45 +345,45 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
           gas = rest
         }
         continue
-      case 0x5b:
+      case OP_JUMPDEST:
         if (isBlockLoop<Loop>()) {
           const rest = enterBlock(entry, blocks, ip - code - 1, (sp - floor) >> 5, gas)
           if (rest < 0) return leaveBlocks(frame, ip - code - 1, sp, gas, gasBefore - gas)
           gas = rest
         }
         continue
-      case 0x5c:
+      case OP_TLOAD:
         tload(frame, sp)
         continue
-      case 0x5f:
+      case OP_PUSH0:
         sp += WORD
         setWord(sp, 0)
         continue
-      case 0x60:
+      case OP_PUSH1:
         sp += WORD
         setWord(sp, load<u8>(ip))
         ip++
         continue
-      case 0x61: case 0x62: case 0x63: case 0x64: case 0x65: case 0x66: case 0x67: case 0x68:
-      case 0x69: case 0x6a: case 0x6b: case 0x6c: case 0x6d: case 0x6e: case 0x6f: case 0x70:
-      case 0x71: case 0x72: case 0x73: case 0x74: case 0x75: case 0x76: case 0x77: case 0x78:
-      case 0x79: case 0x7a: case 0x7b: case 0x7c: case 0x7d: case 0x7e: case 0x7f:
+      case OP_PUSH2: case OP_PUSH3: case OP_PUSH4: case OP_PUSH5: case OP_PUSH6: case OP_PUSH7: case OP_PUSH8: case OP_PUSH9:
+      case OP_PUSH10: case OP_PUSH11: case OP_PUSH12: case OP_PUSH13: case OP_PUSH14: case OP_PUSH15: case OP_PUSH16: case OP_PUSH17:
+      case OP_PUSH18: case OP_PUSH19: case OP_PUSH20: case OP_PUSH21: case OP_PUSH22: case OP_PUSH23: case OP_PUSH24: case OP_PUSH25:
+      case OP_PUSH26: case OP_PUSH27: case OP_PUSH28: case OP_PUSH29: case OP_PUSH30: case OP_PUSH31: case OP_PUSH32:
         sp += WORD
-        pushImmediate(sp, ip, opcode - 0x5f)
-        ip += opcode - 0x5f
+        pushImmediate(sp, ip, opcode - OP_PUSH0)
+        ip += opcode - OP_PUSH0
         continue
-      case 0x80: case 0x81: case 0x82: case 0x83: case 0x84: case 0x85: case 0x86: case 0x87:
-      case 0x88: case 0x89: case 0x8a: case 0x8b: case 0x8c: case 0x8d: case 0x8e: case 0x8f:
-        copyWord(sp + WORD, sp - ((opcode - 0x80) << 5))
+      case OP_DUP1: case OP_DUP2: case OP_DUP3: case OP_DUP4: case OP_DUP5: case OP_DUP6: case OP_DUP7: case OP_DUP8:
+      case OP_DUP9: case OP_DUP10: case OP_DUP11: case OP_DUP12: case OP_DUP13: case OP_DUP14: case OP_DUP15: case OP_DUP16:
+        copyWord(sp + WORD, sp - ((opcode - OP_DUP1) << 5))
         sp += WORD
         continue
-      case 0x90: case 0x91: case 0x92: case 0x93: case 0x94: case 0x95: case 0x96: case 0x97:
-      case 0x98: case 0x99: case 0x9a: case 0x9b: case 0x9c: case 0x9d: case 0x9e: case 0x9f:
-        swapWords(sp, sp - ((opcode - 0x8f) << 5))
+      case OP_SWAP1: case OP_SWAP2: case OP_SWAP3: case OP_SWAP4: case OP_SWAP5: case OP_SWAP6: case OP_SWAP7: case OP_SWAP8:
+      case OP_SWAP9: case OP_SWAP10: case OP_SWAP11: case OP_SWAP12: case OP_SWAP13: case OP_SWAP14: case OP_SWAP15: case OP_SWAP16:
+        swapWords(sp, sp - ((opcode - OP_SWAP1 + 1) << 5))
         continue
-      case 0x0a: case 0x20: case 0x31: case 0x37: case 0x39: case 0x3b: case 0x3c: case 0x3e:
-      case 0x3f: case 0x54: case 0x55: case 0x5d: case 0x5e: case 0xa0: case 0xa1: case 0xa2:
-      case 0xa3: case 0xa4:
+      case OP_EXP: case OP_KECCAK256: case OP_BALANCE: case OP_CALLDATACOPY: case OP_CODECOPY: case OP_EXTCODESIZE: case OP_EXTCODECOPY: case OP_RETURNDATACOPY:
+      case OP_EXTCODEHASH: case OP_SLOAD: case OP_SSTORE: case OP_TSTORE: case OP_MCOPY: case OP_LOG0: case OP_LOG1: case OP_LOG2:
+      case OP_LOG3: case OP_LOG4:
         gas = runPriced(opcode, frame, sp, gas)
         if (gas < 0) break
         memory = load<usize>(frame, MEMORY)
@@ -359,26 +396,26 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
           gas = rest
         }
         continue
-      case 0xf0:
-      case 0xf5:
+      case OP_CREATE:
+      case OP_CREATE2:
         save(frame, ip - code, sp, gas)
         return createOpcode(opcode) === FAILS ? endFailed(gasBefore - gas) : gasBefore - gas
-      case 0xf1:
-      case 0xf2:
-      case 0xf4:
-      case 0xfa:
+      case OP_CALL:
+      case OP_CALLCODE:
+      case OP_DELEGATECALL:
+      case OP_STATICCALL:
         save(frame, ip - code, sp, gas)
         return afterCall(callOpcode(opcode), frame, gasBefore, gas)
-      case 0xf3:
-      case 0xfd: {
+      case OP_RETURN:
+      case OP_REVERT: {
         const length = saturatedU64(sp - WORD)
         gas = expandMemory(frame, rangeEnd(saturatedU64(sp), length), gas)
         if (gas < 0) break
         const output = load<usize>(frame, MEMORY) + <usize>(length === 0 ? 0 : load<u64>(sp))
-        endFrame(opcode === 0xf3 ? SUCCESS : REVERTED, gas, output, <u32>length)
+        endFrame(opcode === OP_RETURN ? SUCCESS : REVERTED, gas, output, <u32>length)
         return gasBefore - gas
       }
-      case 0xff:
+      case OP_SELFDESTRUCT:
         gas = selfDestructOpcode(sp, gas)
         if (gas < 0) break
         endFrame(SUCCESS, gas, 0, 0)
@@ -388,4 +425,62 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
     }
     return endFailed(gasBefore)
   }
+}
+
+// How the loop leaves a frame: for good, for another frame, or for the plain loop. Each gives the gas that counts as work.
+
+// @ts-ignore: decorator
+@inline
+function save(frame: usize, pc: usize, sp: usize, gas: i64): void {
+  store<u32>(frame, <u32>pc, PC)
+  store<usize>(frame, sp, SP)
+  store<i64>(frame, gas, GAS)
+}
+
+/** Ends the newest frame with the failure that is set. Gives the work that was done. */
+function endFailed(work: i64): i64 {
+  endFrame(FAILED, 0, 0, 0)
+  return work
+}
+
+/** Ends the newest frame before an opcode for which the stack does not fit or the gas is too little. */
+function endUnfit(work: i64, height: usize, need: u32, isOutOfGas: bool): i64 {
+  if (isOutOfGas) setFailure(OUT_OF_GAS)
+  else setDetailedFailure(height < <usize>need ? STACK_UNDERFLOW : STACK_OVERFLOW, <u32>height, need)
+  return endFailed(work)
+}
+
+/** The work of a loop that a call ended. The gas that the callee was given is not used yet. */
+function afterCall(outcome: u32, frame: usize, gasBefore: i64, gas: i64): i64 {
+  if (outcome === FAILS) return endFailed(gasBefore - gas)
+  const left = load<i64>(frame, GAS)
+  return gasBefore - (outcome === ENTERED ? left + load<i64>(frame + FRAME_SIZE, GAS) : left)
+}
+
+/** Leaves the block loop for good in this frame: the plain loop finds the opcode in the block that fails. */
+function leaveBlocks(frame: usize, pc: usize, sp: usize, gas: i64, work: i64): i64 {
+  save(frame, pc, sp, gas)
+  store<u32>(frame, 1, IS_PLAIN)
+  return work
+}
+
+/** Masks for PUSH2 to PUSH32: 32 bytes for each length from 0 to 32, of which as many low bytes are set. */
+const masks: usize = heap.alloc(33 * WORD)
+
+for (let length: usize = 0; length <= 32; length++) {
+  memory.fill(masks + length * WORD, 0, WORD)
+  memory.fill(masks + length * WORD, 0xff, length)
+}
+
+/**
+ * Writes the word of `length` big-endian bytes. Reads the 32 bytes that end with them: in front of and behind every code
+ * there is room for it (see codes.ts), and what is missing at its end is zero.
+ */
+// @ts-ignore: decorator
+@inline
+function pushImmediate(word: usize, bytes: usize, length: usize): void {
+  const end = bytes + length
+  const mask = masks + length * WORD
+  v128.store(word, v128.and(reversed(v128.load(end - 16)), v128.load(mask)))
+  v128.store(word, v128.and(reversed(v128.load(end - 32)), v128.load(mask, 16)), 16)
 }

@@ -1,25 +1,13 @@
-// The storage and transient storage slots that a run has touched. They live here until the world needs them.
-import { allocateRecord } from './arena'
-import { markDirty } from './dirtySlots'
-import { isWarmSlot, loadSlot } from './host'
+// The slots of storage and transient storage that a run has touched. A written value stays here until the world needs it.
+import { STORE_ENTRY } from './constants'
+import { isWarmSlot, loadSlot, storeSlots } from './host'
 import {
-  SLOT_EPOCH,
-  SLOT_IS_DIRTY,
-  SLOT_IS_WARM,
-  SLOT_KEY,
-  SLOT_NEXT,
-  SLOT_OLDER,
-  SLOT_ORIGINAL,
-  SLOT_OWNER,
-  SLOT_SIZE,
-  SLOT_VALUE,
-  scratch,
+  SLOT_EPOCH, SLOT_IS_DIRTY, SLOT_IS_WARM, SLOT_KEY, SLOT_NEXT, SLOT_OLDER, SLOT_ORIGINAL, SLOT_OWNER, SLOT_SIZE,
+  SLOT_VALUE, scratch,
 } from './layout'
-import { bucketOf, countRecord, emptyTable, initializeTable, TABLE_SIZE } from './recordTable'
-import { hashWord } from './tableHash'
+import { TABLE_SIZE, allocateRecord, bucketOf, countRecord, emptyTable, hashWord, initializeTable } from './recordTable'
 import { recordSlotWarm, recordValue } from './undoLog'
-import { eq } from './word'
-import { copyWord, reverseWord } from './wordAccess'
+import { copyWord, eq, reverseWord } from './word'
 
 /** Set in the owner of a slot of transient storage. */
 const TRANSIENT: usize = 1
@@ -92,7 +80,7 @@ export function slotAt(record: usize, key: usize, gas: i64, coldCost: i64): usiz
   return slot
 }
 
-/** Takes the world's value of a slot again. No undoing takes it back: where the world's goes, all are to be read again. */
+/** Reads the world's value of a slot again. The undo log has no entry for it: when the world reverts, all slots are read again. */
 function reload(slot: usize): void {
   store<u32>(slot, epoch, SLOT_EPOCH)
   if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
@@ -131,4 +119,64 @@ export function setTransient(record: usize, key: usize, value: usize): void {
   if (slot === 0) slot = addSlot(record | TRANSIENT, key)
   recordValue(slot)
   copyWord(slot + SLOT_VALUE, value)
+}
+
+// Dirty slots: those with a value that the world does not have yet. All of them were written by the newest frame, or by frames that it
+// called and that succeeded: before a frame is pushed they are stored in the world, and those of a frame that fails are dropped. So
+// a slot is stored in the checkpoint of the frame that wrote it, once for each time that the frame wrote it and then made a call.
+
+const INITIAL_DIRTY: usize = 1 << 12
+
+let dirtyList: usize = heap.alloc(INITIAL_DIRTY)
+let dirtyCapacity: usize = INITIAL_DIRTY
+let dirtyLength: usize = 0
+
+/** To be called when a slot has got a value that the world does not have. */
+function markDirty(slot: usize): void {
+  if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
+  store<u32>(slot, 1, SLOT_IS_DIRTY)
+  if (dirtyLength + 4 > dirtyCapacity) {
+    dirtyList = heap.realloc(dirtyList, dirtyCapacity << 1)
+    dirtyCapacity <<= 1
+  }
+  store<usize>(dirtyList + dirtyLength, slot)
+  dirtyLength += 4
+}
+
+export function hasDirtySlots(): bool {
+  return dirtyLength > 0
+}
+
+/** Gives the dirty slots to the world, in the order in which they became dirty. */
+export function storeDirtySlots(): void {
+  if (dirtyLength === 0) return
+  const entries = heap.alloc((dirtyLength >> 2) * STORE_ENTRY)
+  let entry = entries
+  for (let at: usize = 0; at < dirtyLength; at += 4) {
+    const slot = load<usize>(dirtyList + at)
+    store<u32>(slot, 0, SLOT_IS_DIRTY)
+    memory.copy(entry, load<usize>(slot, SLOT_OWNER), 20)
+    reverseWord(entry + 32, slot + SLOT_KEY)
+    reverseWord(entry + 64, slot + SLOT_VALUE)
+    entry += STORE_ENTRY
+  }
+  storeSlots(entries, <u32>(dirtyLength >> 2))
+  heap.free(entries)
+  dirtyLength = 0
+}
+
+/** Forgets the dirty slots of a frame that has failed, whose values are undone. */
+export function dropDirtySlots(): void {
+  for (let at: usize = 0; at < dirtyLength; at += 4) store<u32>(load<usize>(dirtyList + at), 0, SLOT_IS_DIRTY)
+  dirtyLength = 0
+}
+
+/** For a new run: the records are gone. */
+export function forgetDirtySlots(): void {
+  dirtyLength = 0
+  if (dirtyCapacity > 1 << 16) {
+    heap.free(dirtyList)
+    dirtyList = heap.alloc(INITIAL_DIRTY)
+    dirtyCapacity = INITIAL_DIRTY
+  }
 }

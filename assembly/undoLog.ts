@@ -1,7 +1,6 @@
-// What a frame changed of the engine's own tables, so that a revert can put it back, last change first.
-
+// The changes of the engine's own tables, so that a revert can undo those of a frame, the last one first.
 import { ACCOUNT_IS_WARM, SLOT_IS_WARM, SLOT_VALUE } from './layout'
-import { copyWord } from './wordAccess'
+import { copyWord } from './word'
 
 const UNDO_VALUE: u32 = 0
 const UNDO_SLOT_WARM: u32 = 1

@@ -32,7 +32,8 @@ function loopOf(name: string): string {
 
 const { memory, call } = await compileWords(`
 import { ${WORDS.join(', ')} } from './word'
-import { ${DIVISIONS.join(', ')} } from './division'
+import { ${DIVISIONS.filter((name) => name !== 'mulmod').join(', ')} } from './division'
+import { mulmod } from './mulmod'
 import { exp } from './exponent'
 import { keccak256 } from './keccak'
 export function room(length: u32): usize { return heap.alloc(length) }

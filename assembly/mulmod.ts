@@ -1,0 +1,414 @@
+// MULMOD: the remainder of a product of 512 bits.
+//
+// A modulus of one limb is divided by as in division.ts. For longer ones the numbers are split into digits of 29 bits.
+// WebAssembly has no product of 64 × 64 to 128 bits: with 64-bit digits most of the time would go to halves of products and their
+// carries. With 29 bits, a column of the product, minus the multiples of the divisor, fits a signed 64-bit integer, and carries
+// move only once, at the end.
+//
+// Digits of the quotient are signed estimates, each wrong by a little more than one at most. What an estimate takes too much or
+// too little stays in the remainder and is corrected by the next digit, without a branch; `finishRemainder` corrects the last.
+//
+// Why this is exact: with B = 2^29, the divisor D shifted to fill n digits (D >= B^n / 2), T = D / B^(n-1) and x the exact
+// quotient of a step,
+//   inverse = 2^60 / T with a relative error in [-(2^-31 + 2^-33), 2^-32];
+//   digit = floor(floor((T x + T) / 2^28) × inverse / 2^32), and x - digit is in (-1 - 0.32 |x| / B, 1 + 0.32 |x| / B);
+//   so |x| < 1.5 B in every step if it is in the first one: the numerator must be below B^columns / 2.
+// A column holds at most 9 products of 2^58 and 9 times a digit of the divisor times one of 1.5 B: less than 2^62.6.
+import { reciprocal } from './division'
+import { multiplyHigh, setLimbs, shiftPairLeft } from './word'
+
+const factorDigits = memory.data(80, 16)
+const otherDigits = memory.data(80, 16)
+
+/** By this the digits of the quotient are estimated: {@link inverseOf} the divisor. */
+let inverse: i64 = 0
+
+/** MULMOD: the product has 512 bits. */
+export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
+  if (isShort(modulus)) {
+    const divisor = load<u64>(modulus)
+    setLimbs(out, divisor == 0 ? 0 : multiplyModuloOne(a, b, divisor), 0, 0, 0)
+    return
+  }
+  const bits = setDivisor(modulus)
+  const n = digitsOf(bits)
+  const shift = n * 29 - bits
+  const a0 = load<u64>(a)
+  const a1 = load<u64>(a, 8)
+  const a2 = load<u64>(a, 16)
+  const a3 = load<u64>(a, 24)
+  const b0 = load<u64>(b)
+  const b1 = load<u64>(b, 8)
+  const b2 = load<u64>(b, 16)
+  const b3 = load<u64>(b, 24)
+  const length = bitLength(a0, a1, a2, a3) + bitLength(b0, b1, b2, b3)
+  splitShifted(a0, a1, a2, a3, 0, shift, factorDigits)
+  splitDigits(b0, b1, b2, b3, 0, otherDigits, false)
+  multiplyDigits(factorDigits, otherDigits)
+  divideColumns(n, max(digitsOf(length + shift + 1), n + 1), inverse)
+  finishRemainder(shift, modulus, out)
+}
+
+/** Whether a word has no more than one limb. */
+// @ts-ignore: decorator
+@inline
+function isShort(a: usize): bool {
+  return (load<u64>(a, 8) | load<u64>(a, 16) | load<u64>(a, 24)) == 0
+}
+
+/** The number of bits of a word without its leading zeros. */
+// @ts-ignore: decorator
+@inline
+function bitLength(w0: u64, w1: u64, w2: u64, w3: u64): u32 {
+  if (w3) return 256 - u32(i64.clz(w3))
+  if (w2) return 192 - u32(i64.clz(w2))
+  if (w1) return 128 - u32(i64.clz(w1))
+  return 64 - u32(i64.clz(w0))
+}
+
+// @ts-ignore: decorator
+@inline
+function splitShifted(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, bits: u64, out: usize): void {
+  splitDigits(
+    w0 << bits,
+    shiftPairLeft(w1, w0, bits),
+    shiftPairLeft(w2, w1, bits),
+    shiftPairLeft(w3, w2, bits),
+    shiftPairLeft(w4, w3, bits),
+    out,
+    true,
+  )
+}
+
+// @ts-ignore: decorator
+@inline
+function digitsOf(bits: u32): u32 {
+  return (bits + 28) / 29
+}
+
+/** Makes a word of more than one limb the divisor of `divideColumns`. Returns its length in bits. */
+function setDivisor(divisor: usize): u32 {
+  const w0 = load<u64>(divisor)
+  const w1 = load<u64>(divisor, 8)
+  const w2 = load<u64>(divisor, 16)
+  const w3 = load<u64>(divisor, 24)
+  const bits = bitLength(w0, w1, w2, w3)
+  const top = w3 ? w3 : w2 ? w2 : w1
+  const below = w3 ? w2 : w2 ? w1 : w0
+  inverse = inverseOf(shiftPairLeft(top, below, i64.clz(top)))
+  const shift = u64(digitsOf(bits) * 29 - bits)
+  splitShifted(w0, w1, w2, w3, 0, shift, divisorDigits)
+  return bits
+}
+
+/** Algorithm 4 for the remainder alone: (r, u) modulo d, r < d. */
+// @ts-ignore: decorator
+@inline
+function remainderOfTwo(r: u64, u: u64, d: u64, v: u64): u64 {
+  const q0 = v * r
+  const s0 = q0 + u
+  const rest = u - (multiplyHigh(v, r) + r + u64(s0 < u) + 1) * d
+  const once = rest + (d & (0 - u64(rest > s0)))
+  return once >= d ? once - d : once
+}
+
+/** a × b modulo one limb that is not 0: both words are reduced at once, which overlaps, and then their product. */
+function multiplyModuloOne(a: usize, b: usize, modulus: u64): u64 {
+  const bits = i64.clz(modulus)
+  const d = modulus << bits
+  const v = reciprocal(d)
+  let x = load<u64>(a, 24)
+  let y = load<u64>(b, 24)
+  let rx = shiftPairLeft(0, x, bits)
+  let ry = shiftPairLeft(0, y, bits)
+  for (let offset: usize = 16; ; offset -= 8) {
+    const belowX = load<u64>(a + offset)
+    const belowY = load<u64>(b + offset)
+    rx = remainderOfTwo(rx, shiftPairLeft(x, belowX, bits), d, v)
+    ry = remainderOfTwo(ry, shiftPairLeft(y, belowY, bits), d, v)
+    x = belowX
+    y = belowY
+    if (offset == 0) break
+  }
+  rx = remainderOfTwo(rx, x << bits, d, v)
+  ry = remainderOfTwo(ry, y << bits, d, v)
+  // One of the two shifted back makes the product the shifted one.
+  rx >>>= bits
+  return remainderOfTwo(multiplyHigh(rx, ry), rx * ry, d, v) >>> bits
+}
+
+/** Columns of the numerator, lowest first: signed 64-bit integers at 8 × i, worth 2^29i each. */
+const columns = memory.data(160, 16)
+/** Digits of the shifted divisor. */
+const divisorDigits = memory.data(80, 16)
+/** Signed digits of the remainder before it is finished: nine. */
+const remainderDigits = memory.data(80, 16)
+
+const DIGIT_MASK: u64 = 0x1fffffff
+
+/** Splits 261 bits, or 290 with `ten`, into digits; `w4` holds bits from 256 on. */
+// @ts-ignore: decorator
+@inline
+function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize, ten: bool): void {
+  store<u64>(out, w0 & DIGIT_MASK)
+  store<u64>(out, (w0 >>> 29) & DIGIT_MASK, 8)
+  store<u64>(out, ((w0 >>> 58) | (w1 << 6)) & DIGIT_MASK, 16)
+  store<u64>(out, (w1 >>> 23) & DIGIT_MASK, 24)
+  store<u64>(out, ((w1 >>> 52) | (w2 << 12)) & DIGIT_MASK, 32)
+  store<u64>(out, (w2 >>> 17) & DIGIT_MASK, 40)
+  store<u64>(out, ((w2 >>> 46) | (w3 << 18)) & DIGIT_MASK, 48)
+  store<u64>(out, (w3 >>> 11) & DIGIT_MASK, 56)
+  store<u64>(out, ((w3 >>> 40) | (w4 << 24)) & DIGIT_MASK, 64)
+  if (ten) store<u64>(out, w4 >>> 5, 72)
+}
+
+/** What estimates are multiplied by: 2^60 / T, from the 64 highest bits of the divisor. */
+// @ts-ignore: decorator
+@inline
+function inverseOf(highest: u64): i64 {
+  return i64(u64.MAX_VALUE / (((highest >>> 32) << 1) | 1))
+}
+
+/**
+ * Divides `count` (more than n) columns by the n digits of the divisor. Leaves n digits of the remainder. Names are aligned at the
+ * top: x8 is the remainder's highest digit whatever n is.
+ */
+// @ts-ignore: decorator
+@inline
+function divideDigits(n: u32, count: u32, inverse: i64): void {
+  const divisor = divisorDigits + ((n - 1) << 3)
+  const d8 = load<i64>(divisor)
+  const d7 = n > 1 ? load<i64>(divisor - 8) : 0
+  const d6 = n > 2 ? load<i64>(divisor - 16) : 0
+  const d5 = n > 3 ? load<i64>(divisor - 24) : 0
+  const d4 = n > 4 ? load<i64>(divisor - 32) : 0
+  const d3 = n > 5 ? load<i64>(divisor - 40) : 0
+  const d2 = n > 6 ? load<i64>(divisor - 48) : 0
+  const d1 = n > 7 ? load<i64>(divisor - 56) : 0
+  const d0 = n > 8 ? load<i64>(divisor - 64) : 0
+  let at = (count - n - 1) << 3
+  const highest = columns + at + (n << 3)
+  let x8 = (load<i64>(highest) << 29) + load<i64>(highest - 8)
+  let x7 = n > 1 ? load<i64>(highest - 16) : 0
+  let x6 = n > 2 ? load<i64>(highest - 24) : 0
+  let x5 = n > 3 ? load<i64>(highest - 32) : 0
+  let x4 = n > 4 ? load<i64>(highest - 40) : 0
+  let x3 = n > 5 ? load<i64>(highest - 48) : 0
+  let x2 = n > 6 ? load<i64>(highest - 56) : 0
+  let x1 = n > 7 ? load<i64>(highest - 64) : 0
+  let x0 = n > 8 ? load<i64>(highest - 72) : 0
+  for (;;) {
+    const digit = (((x8 + ((x7 >> 29) + d8)) >> 28) * inverse) >> 32
+    x8 -= digit * d8
+    if (n > 1) x7 -= digit * d7
+    if (n > 2) x6 -= digit * d6
+    if (n > 3) x5 -= digit * d5
+    if (n > 4) x4 -= digit * d4
+    if (n > 5) x3 -= digit * d3
+    if (n > 6) x2 -= digit * d2
+    if (n > 7) x1 -= digit * d1
+    if (n > 8) x0 -= digit * d0
+    if (at == 0) break
+    at -= 8
+    const next = load<i64>(columns + at)
+    x8 = (x8 << 29) + x7
+    if (n > 1) x7 = n > 2 ? x6 : next
+    if (n > 2) x6 = n > 3 ? x5 : next
+    if (n > 3) x5 = n > 4 ? x4 : next
+    if (n > 4) x4 = n > 5 ? x3 : next
+    if (n > 5) x3 = n > 6 ? x2 : next
+    if (n > 6) x2 = n > 7 ? x1 : next
+    if (n > 7) x1 = n > 8 ? x0 : next
+    if (n > 8) x0 = next
+  }
+  const remainder = remainderDigits + ((n - 1) << 3)
+  store<i64>(remainder, x8)
+  if (n > 1) store<i64>(remainder - 8, x7)
+  if (n > 2) store<i64>(remainder - 16, x6)
+  if (n > 3) store<i64>(remainder - 24, x5)
+  if (n > 4) store<i64>(remainder - 32, x4)
+  if (n > 5) store<i64>(remainder - 40, x3)
+  if (n > 6) store<i64>(remainder - 48, x2)
+  if (n > 7) store<i64>(remainder - 56, x1)
+  if (n > 8) store<i64>(remainder - 64, x0)
+  if (n <= 3) store<i64>(remainderDigits, 0, 24)
+  if (n <= 4) store<i64>(remainderDigits, 0, 32)
+  if (n <= 5) store<i64>(remainderDigits, 0, 40)
+  if (n <= 6) store<i64>(remainderDigits, 0, 48)
+  if (n <= 7) store<i64>(remainderDigits, 0, 56)
+  if (n <= 8) store<i64>(remainderDigits, 0, 64)
+}
+
+function divideByThree(count: u32, inverse: i64): void {
+  divideDigits(3, count, inverse)
+}
+
+function divideByFour(count: u32, inverse: i64): void {
+  divideDigits(4, count, inverse)
+}
+
+function divideByFive(count: u32, inverse: i64): void {
+  divideDigits(5, count, inverse)
+}
+
+function divideBySix(count: u32, inverse: i64): void {
+  divideDigits(6, count, inverse)
+}
+
+function divideBySeven(count: u32, inverse: i64): void {
+  divideDigits(7, count, inverse)
+}
+
+function divideByEight(count: u32, inverse: i64): void {
+  divideDigits(8, count, inverse)
+}
+
+function divideByNine(count: u32, inverse: i64): void {
+  divideDigits(9, count, inverse)
+}
+
+/** Divides the columns by a divisor of 3 to 9 digits; see `divideDigits`. */
+function divideColumns(n: u32, count: u32, inverse: i64): void {
+  switch (n) {
+    case 3:
+      divideByThree(count, inverse)
+      break
+    case 4:
+      divideByFour(count, inverse)
+      break
+    case 5:
+      divideByFive(count, inverse)
+      break
+    case 6:
+      divideBySix(count, inverse)
+      break
+    case 7:
+      divideBySeven(count, inverse)
+      break
+    case 8:
+      divideByEight(count, inverse)
+      break
+    default:
+      divideByNine(count, inverse)
+  }
+}
+
+/**
+ * Makes the remainder's digits the word they stand for, shifted back by `bits`. They are between -1.5 and 1.5 times the divisor,
+ * which is added or subtracted where the word needs it.
+ */
+function finishRemainder(bits: u64, divisor: usize, out: usize): void {
+  let carry = load<i64>(remainderDigits)
+  const l0 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 8)
+  const l1 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 16)
+  const l2 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 24)
+  const l3 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 32)
+  const l4 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 40)
+  const l5 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 48)
+  const l6 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 56)
+  const l7 = u64(carry) & DIGIT_MASK
+  carry = (carry >> 29) + load<i64>(remainderDigits, 64)
+  const l8 = u64(carry) & DIGIT_MASK
+  const w0 = l0 | (l1 << 29) | (l2 << 58)
+  const w1 = (l2 >>> 6) | (l3 << 23) | (l4 << 52)
+  const w2 = (l4 >>> 12) | (l5 << 17) | (l6 << 46)
+  const w3 = (l6 >>> 18) | (l7 << 11) | (l8 << 40)
+  const w4 = u64(carry >> 24)
+  const up = 63 - bits
+  const n0 = load<u64>(divisor)
+  const n1 = load<u64>(divisor, 8)
+  const n2 = load<u64>(divisor, 16)
+  const n3 = load<u64>(divisor, 24)
+  // Negative as often as not: the divisor is added, or zero.
+  const sign = u64(carry >> 63)
+  let r0 = ((w0 >>> bits) | ((w1 << 1) << up)) + (n0 & sign)
+  let c0 = u64(r0 < (n0 & sign))
+  let r1 = ((w1 >>> bits) | ((w2 << 1) << up)) + (n1 & sign)
+  let c1 = u64(r1 < (n1 & sign))
+  r1 += c0
+  c1 |= u64(r1 < c0)
+  let r2 = ((w2 >>> bits) | ((w3 << 1) << up)) + (n2 & sign)
+  let c2 = u64(r2 < (n2 & sign))
+  r2 += c1
+  c2 |= u64(r2 < c1)
+  let r3 = ((w3 >>> bits) | ((w4 << 1) << up)) + (n3 & sign)
+  let c3 = u64(r3 < (n3 & sign))
+  r3 += c2
+  c3 |= u64(r3 < c2)
+  const high = u64(i64(w4) >> bits) + c3
+  const below = r3 < n3 || (r3 == n3 && (r2 < n2 || (r2 == n2 && (r1 < n1 || (r1 == n1 && r0 < n0)))))
+  if (high == 0 && below) {
+    setLimbs(out, r0, r1, r2, r3)
+  } else if (i64(high) >= 0) {
+    const s0 = r0 - n0
+    const b0 = u64(r0 < n0)
+    const t1 = r1 - n1
+    const s1 = t1 - b0
+    const b1 = u64(r1 < n1) | u64(t1 < b0)
+    const t2 = r2 - n2
+    const s2 = t2 - b1
+    const b2 = u64(r2 < n2) | u64(t2 < b1)
+    setLimbs(out, s0, s1, s2, r3 - n3 - b2)
+  } else {
+    r0 += n0
+    c0 = u64(r0 < n0)
+    r1 += c0
+    c1 = u64(r1 < c0)
+    r1 += n1
+    c1 |= u64(r1 < n1)
+    r2 += c1
+    c2 = u64(r2 < c1)
+    r2 += n2
+    c2 |= u64(r2 < n2)
+    setLimbs(out, r0, r1, r2, r3 + n3 + c2)
+  }
+}
+
+/** Writes the columns of the product of ten digits by nine. */
+function multiplyDigits(a: usize, b: usize): void {
+  const a0 = load<i64>(a)
+  const a1 = load<i64>(a, 8)
+  const a2 = load<i64>(a, 16)
+  const a3 = load<i64>(a, 24)
+  const a4 = load<i64>(a, 32)
+  const a5 = load<i64>(a, 40)
+  const a6 = load<i64>(a, 48)
+  const a7 = load<i64>(a, 56)
+  const a8 = load<i64>(a, 64)
+  const a9 = load<i64>(a, 72)
+  const b0 = load<i64>(b)
+  const b1 = load<i64>(b, 8)
+  const b2 = load<i64>(b, 16)
+  const b3 = load<i64>(b, 24)
+  const b4 = load<i64>(b, 32)
+  const b5 = load<i64>(b, 40)
+  const b6 = load<i64>(b, 48)
+  const b7 = load<i64>(b, 56)
+  const b8 = load<i64>(b, 64)
+  store<i64>(columns, a0 * b0)
+  store<i64>(columns, a0 * b1 + a1 * b0, 8)
+  store<i64>(columns, a0 * b2 + a1 * b1 + a2 * b0, 16)
+  store<i64>(columns, a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0, 24)
+  store<i64>(columns, a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0, 32)
+  store<i64>(columns, a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0, 40)
+  store<i64>(columns, a0 * b6 + a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1 + a6 * b0, 48)
+  store<i64>(columns, a0 * b7 + a1 * b6 + a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2 + a6 * b1 + a7 * b0, 56)
+  store<i64>(columns, a0 * b8 + a1 * b7 + a2 * b6 + a3 * b5 + a4 * b4 + a5 * b3 + a6 * b2 + a7 * b1 + a8 * b0, 64)
+  store<i64>(columns, a1 * b8 + a2 * b7 + a3 * b6 + a4 * b5 + a5 * b4 + a6 * b3 + a7 * b2 + a8 * b1 + a9 * b0, 72)
+  store<i64>(columns, a2 * b8 + a3 * b7 + a4 * b6 + a5 * b5 + a6 * b4 + a7 * b3 + a8 * b2 + a9 * b1, 80)
+  store<i64>(columns, a3 * b8 + a4 * b7 + a5 * b6 + a6 * b5 + a7 * b4 + a8 * b3 + a9 * b2, 88)
+  store<i64>(columns, a4 * b8 + a5 * b7 + a6 * b6 + a7 * b5 + a8 * b4 + a9 * b3, 96)
+  store<i64>(columns, a5 * b8 + a6 * b7 + a7 * b6 + a8 * b5 + a9 * b4, 104)
+  store<i64>(columns, a6 * b8 + a7 * b7 + a8 * b6 + a9 * b5, 112)
+  store<i64>(columns, a7 * b8 + a8 * b7 + a9 * b6, 120)
+  store<i64>(columns, a8 * b8 + a9 * b7, 128)
+  store<i64>(columns, a9 * b8, 136)
+  store<i64>(columns, 0, 144)
+}
