@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { PROPERTY_RUNS } from './test/propertyRuns.ts'
 
 /** End-to-end tests that other files would be in the way of: several nodes at a time, full load, the pace of blocks. */
 const ALONE = ['test/e2e/network/*.test.ts', 'test/e2e/{load,operator,spec}.test.ts']
@@ -16,17 +17,19 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           setupFiles: ['test/propertySeed.ts'],
-          testTimeout: 120_000,
+          testTimeout: 120_000 * PROPERTY_RUNS,
           isolate: false,
         },
       },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000, isolate: false } },
+      {
+        test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000 * PROPERTY_RUNS, isolate: false },
+      },
       {
         test: {
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           isolate: false,
-          testTimeout: 300_000,
+          testTimeout: 300_000 * PROPERTY_RUNS,
           hookTimeout: 120_000,
         },
       },

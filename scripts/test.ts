@@ -1,8 +1,17 @@
-import { spawnSync } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { countOf, type TestCount, type VitestReport } from './testCount.ts'
+import { countOf, slowestFiles, type TestCount, type VitestReport } from './testCount.ts'
+
+/**
+ * Runs what checks the project: the static checks, then the suites of vitest.config.ts, all of them or those that are named.
+ *
+ *   npm test
+ *   npm test unit sim
+ *
+ * Prints the slowest files; the last line is "N passed, N failed", and the exit code says the same.
+ */
 
 interface Check {
   readonly name: string
@@ -10,52 +19,80 @@ interface Check {
   readonly args: readonly string[]
 }
 
-/** Static checks first: they are quick, and what fails there often explains what fails later. */
 const STATIC_CHECKS: readonly Check[] = [
   { name: 'format and lint', command: 'biome', args: ['ci', '.'] },
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
 ]
-const SUITES = ['unit', 'sim', 'conformance', 'e2e', 'alone']
+const SUITES: readonly string[] = ['unit', 'sim', 'conformance', 'e2e', 'alone']
+const SLOWEST = 10
 
-/** Runs a check with its output on this terminal, and says whether it passed. */
-function passes({ name, command, args }: Check): boolean {
-  console.log(`\n== ${name} ==`)
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit' })
-  if (error !== undefined) console.error(`${command} cannot be run (${error.message})`)
-  return status === 0
+interface Outcome {
+  readonly isGreen: boolean
+  /** what it printed, unless it printed on this terminal */
+  readonly output: string
 }
 
-/** Runs one project of vitest.config.ts and counts its tests. */
-function runSuite(suite: string, directory: string): TestCount {
-  const report = join(directory, `${suite}.json`)
-  const isGreen = passes({
-    name: suite,
-    command: 'vitest',
-    args: ['run', '--project', suite, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+function run({ command, args }: Check, stdio: SpawnOptions['stdio']): Promise<Outcome> {
+  const child = spawn(command, args, { stdio })
+  let output = ''
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString()
+  }
+  child.stdout?.on('data', collect)
+  child.stderr?.on('data', collect)
+  return new Promise((resolve) => {
+    child.once('error', ({ message }) =>
+      resolve({ isGreen: false, output: `${output}${command} cannot be run (${message})\n` }),
+    )
+    child.once('close', (status) => resolve({ isGreen: status === 0, output }))
   })
-  return countOf(readReport(report), isGreen)
 }
 
-function readReport(path: string): VitestReport | undefined {
+/** All at the same time: they are quick, and what fails there often explains what fails later. */
+async function runStaticChecks(): Promise<readonly TestCount[]> {
+  const running = STATIC_CHECKS.map((check) => run(check, ['ignore', 'pipe', 'pipe']))
+  const counts: TestCount[] = []
+  for (const [index, { name }] of STATIC_CHECKS.entries()) {
+    const { isGreen, output } = await running[index]!
+    process.stdout.write(`\n== ${name} ==\n${output}`)
+    counts.push(isGreen ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 })
+  }
+  return counts
+}
+
+/** Runs one project of vitest.config.ts, with its output on this terminal. */
+async function runSuite(suite: string, directory: string): Promise<{ count: TestCount; report?: VitestReport }> {
+  const path = join(directory, `${suite}.json`)
+  console.log(`\n== ${suite} ==`)
+  const args = ['run', '--project', suite, '--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
+  const { isGreen, output } = await run({ name: suite, command: 'vitest', args }, 'inherit')
+  process.stdout.write(output)
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as VitestReport
+    const report = JSON.parse(readFileSync(path, 'utf8')) as VitestReport
+    return { count: countOf(report, isGreen), report }
   } catch (error) {
     console.error(`no report of the suite (${String(error)})`)
-    return undefined
+    return { count: countOf(undefined, isGreen) }
   }
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'coind-test-'))
 const counts: TestCount[] = []
+const reports: VitestReport[] = []
 try {
-  for (const check of STATIC_CHECKS) counts.push(passes(check) ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 })
+  counts.push(...(await runStaticChecks()))
   const chosen = process.argv.slice(2)
-  for (const suite of chosen.length > 0 ? chosen : SUITES) counts.push(runSuite(suite, directory))
+  for (const suite of chosen.length > 0 ? chosen : SUITES) {
+    const { count, report } = await runSuite(suite, directory)
+    counts.push(count)
+    if (report !== undefined) reports.push(report)
+  }
 } finally {
   rmSync(directory, { recursive: true })
 }
 const passed = counts.reduce((sum, count) => sum + count.passed, 0)
 const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+console.log(`\nslowest files\n${slowestFiles(reports, SLOWEST, process.cwd()).join('\n')}`)
 console.log(`\n${passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1

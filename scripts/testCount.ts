@@ -1,3 +1,5 @@
+import { relative } from 'node:path'
+
 export interface TestCount {
   readonly passed: number
   readonly failed: number
@@ -7,6 +9,15 @@ export interface TestCount {
 export interface VitestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
+  readonly testResults: readonly FileResult[]
+}
+
+interface FileResult {
+  /** absolute path */
+  readonly name: string
+  /** milliseconds since 1970 */
+  readonly startTime: number
+  readonly endTime: number
 }
 
 /**
@@ -18,4 +29,14 @@ export function countOf(report: VitestReport | undefined, isGreen: boolean): Tes
   const failed = report?.numFailedTests ?? 0
   const isProven = isGreen && passed > 0
   return { passed, failed: isProven ? failed : Math.max(failed, 1) }
+}
+
+/** One line for each of the `count` files whose tests took longest, the slowest first; paths are relative to `root`. */
+export function slowestFiles(reports: readonly VitestReport[], count: number, root: string): string[] {
+  return reports
+    .flatMap(({ testResults }) => testResults)
+    .map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1000 }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, count)
+    .map(({ name, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${relative(root, name)}`)
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
+import { runs } from '../../propertyRuns.ts'
 import { division, index, modular, pair, signed, unsigned, WORD_MASK, word } from './wordArbitraries.ts'
 import { loadWordModule } from './wordModule.ts'
 
@@ -48,7 +49,7 @@ describe('words of four limbs', () => {
       fc.property(pair, place, ([a, b], into) => {
         expect(words.compute(name, [a, b], into)).toBe(expected(a, b))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -57,7 +58,7 @@ describe('words of four limbs', () => {
       fc.property(index, word, place, (amount, value, into) => {
         expect(words.compute(name, [amount, value], into)).toBe(expected(amount, value))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -74,7 +75,7 @@ describe('words of four limbs', () => {
       fc.property(word, fc.integer({ min: 0, max: 1 }), (a, into) => {
         expect(words.compute(name, [a], into)).toBe(expected(a))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -83,7 +84,7 @@ describe('words of four limbs', () => {
       fc.property(pair, ([a, b]) => {
         expect(words.ask(name, [a, b])).toBe(expected(a, b) ? 1 : 0)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 
@@ -93,7 +94,7 @@ describe('words of four limbs', () => {
         expect(words.ask('isZero', [a])).toBe(a === 0n ? 1 : 0)
         expect(words.ask('byteLength', [a])).toBe(Math.ceil(bitLength(a) / 8))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -104,7 +105,7 @@ describe('words of four limbs', () => {
         expect(words.computeWithSame('sub', a)).toBe(0n)
         expect(words.computeWithSame('div', a)).toBe(a === 0n ? 0n : 1n)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })
@@ -138,7 +139,7 @@ describe('divisions of words', () => {
       fc.property(division, fc.integer({ min: 0, max: 2 }), ([a, b], into) => {
         expect(words.compute(name, [a, b], into)).toBe(expected(a, b))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     )
   })
 
@@ -148,7 +149,7 @@ describe('divisions of words', () => {
         const [a = 0n, b = 0n, n = 0n] = operands
         expect(words.compute(name, [a, b, n], into)).toBe(expected(a, b, n))
       }),
-      { numRuns: 6_000 },
+      { numRuns: runs(6_000) },
     )
   })
 
@@ -183,7 +184,7 @@ describe('divisions of words', () => {
       fc.property(word, index, fc.integer({ min: 0, max: 2 }), (base, exponent, into) => {
         expect(words.compute('exp', [base, exponent], into)).toBe(power(base, exponent))
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

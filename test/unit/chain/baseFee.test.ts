@@ -3,6 +3,7 @@ import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextBaseFee } from '../../../src/chain/baseFee.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const ETHEREUM = { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n, initialBaseFee: 10n ** 9n }
 const OURS = { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n }
@@ -23,7 +24,7 @@ describe('nextBaseFee', () => {
           expect(nextBaseFee({ baseFeePerGas, gasLimit, gasUsed }, ETHEREUM)).toBe(header.calcNextBaseFee())
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

@@ -16,6 +16,7 @@ import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { runs } from '../../propertyRuns.ts'
 import { arbitraryBlockEvents, arbitraryEntries } from './arbitraryEntries.ts'
 
 interface Block {
@@ -85,7 +86,7 @@ it('names every block that holds what is looked for, in order, and few others', 
       const start = Uint8Array.of(Column.eventTerm)
       expect(await Array.fromAsync(database.entries({ start, end: prefixEnd(start) }))).toEqual([])
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { orderedTrieRoot } from '../../../src/chain/orderedTrieRoot.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
+import { runs } from '../../propertyRuns.ts'
 
 async function expectedRoot(values: readonly Uint8Array[]): Promise<string> {
   const trie = new MerklePatriciaTrie()
@@ -34,7 +35,7 @@ describe('orderedTrieRoot', () => {
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 150 }), async (values) => {
         expect(bytesToHex(orderedTrieRoot(values))).toBe(await expectedRoot(values))
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 })

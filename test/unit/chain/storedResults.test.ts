@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../src/chain/entries.ts'
 import { entriesOf } from '../../../src/chain/store.ts'
 import { decodeResults, encodeResults } from '../../../src/chain/storedResults.ts'
+import { runs } from '../../propertyRuns.ts'
 import { arbitraryBlockEvents, arbitraryEntries, PARTIES } from './arbitraryEntries.ts'
 
 /** What a reader makes of the stored bytes. */
@@ -18,7 +19,7 @@ it('reads the results of a block as they were written, in their places', () => {
     fc.property(arbitraryEntries, arbitraryBlockEvents, (entries, events) => {
       expect(readBack(encodeResults(entries, events), entries)).toEqual({ entries, events })
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

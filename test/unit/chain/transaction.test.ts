@@ -16,6 +16,7 @@ import { evmCrypto } from '../../../src/evm/engines/reference/evmCrypto.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { DecodingError, encodeRLP, type RLPInput } from '../../../src/primitives/rlp.ts'
 import { SECP256K1_ORDER } from '../../../src/primitives/secp256k1.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const CHAIN_ID = 1n
 const KEY = new Uint8Array(32).fill(7)
@@ -85,7 +86,7 @@ describe('decodeTransaction', () => {
         expect(encodeTransaction(signed, signed)).toEqual(signed.raw)
         expect(signingHash(signed)).toEqual(unsignedHash(fields))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -99,7 +100,7 @@ describe('decodeTransaction', () => {
         expect(theirs).toMatchObject({ nonce: signed.nonce, gasLimit: signed.gasLimit, value: signed.value })
         expect(theirs.data).toEqual(signed.data)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 
@@ -118,7 +119,7 @@ describe('decodeTransaction', () => {
         })
         expect(signer).toBe(SENDER)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 
@@ -136,7 +137,7 @@ describe('decodeTransaction', () => {
         }
         expect(encodeTransaction(other, other)).toEqual(changed)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

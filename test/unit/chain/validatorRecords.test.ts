@@ -8,6 +8,7 @@ import { createRankedSet, incrementPriorities, updateValidators } from '../../..
 import { readValidatorSet, readValidators, writeValidators } from '../../../src/chain/validatorRecords.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const key = (index: number) => new Uint8Array(32).fill(index + 1)
 
@@ -64,7 +65,7 @@ it('gives every height its validators with their priorities, wherever the set ch
         })
       }
     }),
-    { numRuns: 6 },
+    { numRuns: runs(6) },
   )
 })
 

@@ -12,6 +12,7 @@ import {
   encodeEvidenceRecord,
   openEvidenceFiles,
 } from '../../../src/consensus/evidenceStore.ts'
+import { runs } from '../../propertyRuns.ts'
 import { blockOf, createValidators, voteOf } from './gossipWorld.ts'
 
 const validators = createValidators(7)
@@ -266,7 +267,7 @@ describe('after a crash', () => {
           if (!script.some((each) => each.do === 'disk')) expect(pending).toHaveLength(ready.length)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

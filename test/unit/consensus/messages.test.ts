@@ -12,6 +12,7 @@ import {
   type StatusMessage,
 } from '../../../src/consensus/messages.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import { messages, statuses } from './consensusArbitraries.ts'
 
 const status: StatusMessage = {
@@ -49,7 +50,7 @@ describe('messages on the consensus stream', () => {
         expect(decodeConsensusMessage(bytes)).toEqual(message)
         expect(peekMessage(bytes)).toEqual({ kind: message.kind, height: messageHeight(message) })
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -76,7 +77,7 @@ describe('messages on the consensus stream', () => {
         accepted++
         expect(encodeConsensusMessage(decoded)).toEqual(mutated)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
     expect(accepted).toBeGreaterThan(100)
   })
@@ -89,7 +90,7 @@ describe('messages on the consensus stream', () => {
         decode(concatBytes(Uint8Array.of(kind), rest))
         decode(concatBytes(Uint8Array.of(kind, 0, 0, 0, 0, 0, 1), rest))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 
@@ -100,7 +101,7 @@ describe('messages on the consensus stream', () => {
         for (let length = 0; length < bytes.length; length++) expect(decode(bytes.subarray(0, length))).toBeUndefined()
         expect(decode(concatBytes(bytes, Uint8Array.of(0)))).toBeUndefined()
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 
@@ -168,7 +169,7 @@ describe('messages on the consensus stream', () => {
         const decoded = decodeConsensusMessage(bytes)
         expect(decoded.kind === 'status' && decoded.prevotes.bytes.buffer).toBe(bytes.buffer)
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     )
   })
 })

@@ -8,6 +8,7 @@ import type { Effect, Input } from '../../../src/consensus/inputsAndEffects.ts'
 import { beginHeight, step } from '../../../src/consensus/reducer.ts'
 import { RoundState } from '../../../src/consensus/roundState.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import {
   CHAIN,
   candidateFor,
@@ -229,7 +230,7 @@ describe('whatever arrives, in whatever order', () => {
         locked += world.nodes.filter(({ rs }) => rs.lockedRound >= 0).length
         rounds += Math.max(...world.nodes.map(({ rs }) => rs.round))
       }),
-      { numRuns: 60, seed: 4 },
+      { numRuns: runs(60), seed: 4 },
     )
     // It is not for want of anything happening.
     expect(decided).toBeGreaterThan(20)
@@ -242,7 +243,7 @@ describe('whatever arrives, in whatever order', () => {
       fc.property(fc.nat(), (seed) => {
         expect(run(seed, 0).messages).toEqual(run(seed, 0).messages)
       }),
-      { numRuns: 5, seed: 5 },
+      { numRuns: runs(5), seed: 5 },
     )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import { NIL_BLOCK_ID, type Proposal, type Vote } from '../../../src/chain/consensus/types.ts'
 import { decodeWalEntry, encodeWalEntry, entryHeight, type WalEntry } from '../../../src/consensus/walEntry.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const height = fc.integer({ min: 1, max: 2 ** 40 })
@@ -68,7 +69,7 @@ describe('an entry of the write-ahead log', () => {
 
   it('has a kind of its own', () => {
     const kinds = fc
-      .sample(entry, { numRuns: 300, seed: 1 })
+      .sample(entry, { numRuns: runs(300), seed: 1 })
       .map((value) => [value.kind, encodeWalEntry(value)[0]!] as const)
     expect(Object.fromEntries(kinds)).toEqual({
       proposal: 3,

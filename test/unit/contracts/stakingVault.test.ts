@@ -3,6 +3,7 @@ import { type Abi, getAddress, type Hex } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
+import { runs } from '../../propertyRuns.ts'
 import { ALICE, BOB, COIN, FUNDS, NativeChain, OPERATORS, operatorOf } from '../precompiles/nativeChain.ts'
 
 const FILE = 'examples/StakingVault.sol'
@@ -165,7 +166,7 @@ describe('in random histories', () => {
         }
         expect(chain.problems()).toEqual([])
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { createCallTracer } from '../../../src/evm/tracers/callTracer.ts'
 import { TraceBudget } from '../../../src/evm/tracers/traceCollector.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { bytesToBigInt, bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from './evmFixture.ts'
 import { type PrecompileCalls, precompileCaller, precompileCalls } from './precompileCaller.ts'
 
@@ -246,7 +247,7 @@ describe('both engines', () => {
         )
         expect(one).toEqual(other)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

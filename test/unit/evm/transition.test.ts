@@ -15,6 +15,7 @@ import {
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { publicKeyToAddress, recoverPublicKey, signDigest } from '../../../src/primitives/secp256k1.ts'
+import { runs } from '../../propertyRuns.ts'
 import { BLOCK, COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from './evmFixture.ts'
 
 /** Strict rules, as for a transaction, without the need for a signature. */
@@ -196,7 +197,7 @@ describe('applyTransaction', () => {
           expect(difference).toBe(-(baseFeeAcoin + tipAcoin + outcome.burntAcoin))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
 import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import {
   createPool,
   GWEI,
@@ -250,7 +251,7 @@ describe('the pool', () => {
         }
         expect(new Set(fixture.admitted).size).toBe(fixture.admitted.length)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     expect([...outcomes].sort()).toEqual([
       'accepted',
@@ -307,7 +308,7 @@ describe('the pool', () => {
         expect(pool.nativeStatus()).toEqual({ pending: 0, queued: 0 })
         expect(pool.unconfirmed(9)).toEqual({ count: 0, bytes: 0, transactions: [] })
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     expect(evicted).toBeGreaterThan(50)
     expect(refused).toBeGreaterThan(50)

@@ -13,6 +13,7 @@ import {
 import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../src/primitives/protoSchema.ts'
+import { runs } from '../../propertyRuns.ts'
 import { account, codeOf, GovChain } from './gov/govChain.ts'
 
 const vote = (voter: string): AnyValue => ({
@@ -78,7 +79,7 @@ describe.each([...MESSAGES.keys()].map((typeUrl) => ({ typeUrl })))('any bytes a
         expect(nestedGas([{ typeUrl, value }], MESSAGES)).toBeGreaterThan(0n)
         chain.run({ typeUrl, value })
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
     expect(chain.problems()).toEqual([])
   })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { MessageType } from '../../../src/primitives/protoSchema.ts'
+import { runs } from '../../propertyRuns.ts'
 
 /** As much of a message of cosmjs-types as an oracle of encodings needs. */
 export interface TheirMessage {
@@ -34,7 +35,7 @@ export function expectSameWire({ ours, theirs, values }: WireCase, numRuns = 30)
       )
       expect(ours.decode(written)).toEqual(value)
     }),
-    { numRuns },
+    { numRuns: runs(numRuns) },
   )
 }
 

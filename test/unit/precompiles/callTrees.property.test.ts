@@ -5,6 +5,7 @@ import { compileContract } from '../../../contracts/compile.ts'
 import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
 import { BONDED_POOL } from '../../../src/modules/moduleAccounts.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import { ABIS, ADDRESSES, ALICE, accountOf, BOB, COIN, NativeChain, OPERATORS, operatorOf } from './nativeChain.ts'
 
 const ENGINES = await Promise.all(
@@ -152,7 +153,7 @@ describe('trees of calls into the native layer', () => {
       },
     )
     // what one run leaves the next one finds, so there is nothing to shrink
-    await fc.assert(property, { numRuns: 60, endOnFailure: true })
+    await fc.assert(property, { numRuns: runs(60), endOnFailure: true })
     expect([...chains[1]!.snapshot()]).toEqual([...chains[0]!.snapshot()])
     // Any call that changes a delegation, or withdraws from it, pays its rewards.
     expect([...names]).toContain('withdraw_rewards')

@@ -7,6 +7,7 @@ import { DISTRIBUTION, GOVERNANCE } from '../../../src/modules/moduleAccounts.ts
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { bytesKey, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
+import { runs } from '../../propertyRuns.ts'
 import {
   ABIS,
   ADDRESSES,
@@ -146,7 +147,7 @@ describe('whatever is called', () => {
         run(world, name, caller, data, { isStatic: true })
         expect(changesOf(world)).toBe(0)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
     // the values are such that most functions succeed now and then
     expect(seen.size).toBeGreaterThan(CALLS.length / 2)
@@ -166,7 +167,7 @@ describe('whatever is called', () => {
           expect(['success', 'revert', 'failure']).toContain(status)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

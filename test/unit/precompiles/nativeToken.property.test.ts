@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'
 import { allowanceSlot } from '../../../src/precompiles/allowances.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import {
   CoinModel,
   encodeCreation,
@@ -194,7 +195,7 @@ describe('no coin is lost or made', () => {
         fc.asyncProperty(fc.array(transaction, { minLength: 1, maxLength: 8 }), (transactions) =>
           checkAgainstModel(transactions, collector),
         ),
-        { numRuns },
+        { numRuns: runs(numRuns) },
       )
     },
     60_000,

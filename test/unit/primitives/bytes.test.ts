@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes, bytesToBigInt, bytesToHex, writeBigInt } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const bytes = fc
   .tuple(fc.nat(10), fc.uint8Array({ maxLength: 70 }))
@@ -20,7 +21,7 @@ describe('integers as bytes', () => {
         expect(bytesToHex(out.slice(3, end))).toBe(minimal)
         expect([...out.slice(0, 3), ...out.slice(end)].every((byte) => byte === 0)).toBe(true)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

@@ -28,6 +28,7 @@ import {
   uint32,
   uint64,
 } from '../../../src/primitives/protoSchema.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const Inner = defineMessage('test.Inner', { denom: string(1), amount: integer(2) })
 const Everything = defineMessage('test.Everything', {
@@ -93,7 +94,7 @@ describe('message tables', () => {
         const json = JSON.parse(JSON.stringify(Everything.toJson(value, context)))
         expect(Everything.fromJson(json, context)).toEqual(value)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -214,7 +215,7 @@ describe('message tables', () => {
           expect(error).toBeInstanceOf(ProtobufError)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../../../src/primitives/protobuf.ts'
+import { runs } from '../../propertyRuns.ts'
 
 /** A varint by its definition. */
 function varintHex(value: bigint): string {
@@ -90,7 +91,7 @@ describe('messages', () => {
           expect(error).toBeInstanceOf(ProtobufError)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

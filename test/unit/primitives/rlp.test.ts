@@ -16,6 +16,7 @@ import {
   readFixedBytes,
   readInteger,
 } from '../../../src/primitives/rlp.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const { tree } = fc.letrec<{ tree: RLPInput }>((tie) => ({
   tree: fc.oneof(
@@ -33,7 +34,7 @@ describe('encodeRLP', () => {
       fc.property(tree, (input) => {
         expect(bytesToHex(encodeRLP(input))).toBe(bytesToHex(RLP.encode(input as Parameters<typeof RLP.encode>[0])))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -88,7 +89,7 @@ describe('decodeRLP', () => {
         expect(decoded).toEqual(RLP.decode(bytes))
         expect(encodeRLP(decoded)).toEqual(bytes)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -101,7 +102,7 @@ describe('decodeRLP', () => {
         const changed = bytes.subarray(0, Math.max(1, bytes.length - cut))
         expect(ours(changed)).toEqual(secondOpinion(changed))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -112,7 +113,7 @@ describe('decodeRLP', () => {
         const bytes = Uint8Array.from(items)
         expect(ours(bytes)).toEqual(secondOpinion(bytes))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 

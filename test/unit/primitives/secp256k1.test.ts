@@ -11,6 +11,7 @@ import {
   SECP256K1_ORDER,
   signDigest,
 } from '../../../src/primitives/secp256k1.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const key = fc.bigInt({ min: 1n, max: SECP256K1_ORDER - 1n }).map((value) => bigIntToBytes(value, 32))
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 })
@@ -24,7 +25,7 @@ describe('recovery', () => {
         const native = recoverNatively?.(hash, recovery, signature)
         expect(native && new Uint8Array(native)).toEqual(recoverWithNoble(hash, recovery, signature))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -38,7 +39,7 @@ describe('recovery', () => {
         expect(publicKey).toHaveLength(64)
         expect(mirrored).toEqual(publicKey)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 

@@ -16,6 +16,7 @@ import {
   verifySignature,
   verifyWithNoble,
 } from '../../../src/primitives/secp256k1.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const key = fc.bigInt(1n, SECP256K1_ORDER - 1n).map((number) => bigIntToBytes(number, 32))
 const digest = fc.uint8Array({ maxLength: 32 }).map(keccak256)
@@ -39,7 +40,7 @@ describe('verifySignature', () => {
           expect(verify(hash, compact(r, SECP256K1_ORDER - s), publicKey)).toBe(false)
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 
@@ -74,7 +75,7 @@ describe('public keys', () => {
           expect(decompress(compressed)).toEqual(point)
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 

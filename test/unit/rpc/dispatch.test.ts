@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { RpcError } from '../../../src/rpc/errors.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics/socketMetrics.ts'
+import { runs } from '../../propertyRuns.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, type TestThread } from './rpcTestServer.ts'
 
@@ -206,7 +207,7 @@ describe('a single request', () => {
         const expected = items.map(([id]) => result(id))
         expect(await answer(`[${batch.join(' , ')}]`)).toBe(`[${expected.join(',')}]`)
       }),
-      { seed: 1, numRuns: 200 },
+      { seed: 1, numRuns: runs(200) },
     )
   })
 

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import type { ParamReader, RpcMethod } from '../../../src/rpc/method.ts'
+import { runs } from '../../propertyRuns.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
@@ -225,7 +226,7 @@ describe('parameters', () => {
     for (const method of threads[0]!.methods.values()) {
       if (method.params.length === 0 || method.name === 'eth_sendRawTransactionSync') continue
       const places = takenBy(method).map((values) => fc.constantFrom(...values))
-      const lists = fc.sample(fc.tuple(...places), { seed: SEED, numRuns: 60 })
+      const lists = fc.sample(fc.tuple(...places), { seed: SEED, numRuns: runs(60) })
       const batch = lists.map((params, id) => ({ jsonrpc: '2.0', id, method: method.name, params }))
       const text = await (await post(toJson(batch))).text()
       checkAnswers(text)
@@ -248,7 +249,7 @@ describe('parameters', () => {
         const quick = calls.filter(({ method }) => method !== 'eth_sendRawTransactionSync')
         checkAnswers(await (await post(toJson(quick))).text())
       }),
-      { seed: SEED, numRuns: 100 },
+      { seed: SEED, numRuns: runs(100) },
     )
   })
 })
@@ -274,7 +275,7 @@ describe('bodies', () => {
         expect(response.status).toBe(200)
         checkAnswers(await response.text())
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: runs(300) },
     )
   })
 
@@ -288,7 +289,7 @@ describe('bodies', () => {
         expect(response.status).toBe(200)
         checkAnswers(await response.text())
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: runs(300) },
     )
   })
 
@@ -347,7 +348,7 @@ describe('sockets', () => {
         socket.resume()
         await once(socket, 'close')
       }),
-      { seed: SEED, numRuns: 100 },
+      { seed: SEED, numRuns: runs(100) },
     )
   })
 
@@ -403,7 +404,9 @@ describe('WebSocket', () => {
       }),
     )
     const message = fc.oneof(call, fc.array(call, { maxLength: 4 }), junk).map((json) => toJson(json) ?? '')
-    const texts = fc.sample(message, { seed: SEED, numRuns: 400 }).filter((text) => !text.includes('TransactionSync'))
+    const texts = fc
+      .sample(message, { seed: SEED, numRuns: runs(400) })
+      .filter((text) => !text.includes('TransactionSync'))
     const server = servers[0]!
     const socket = new WebSocket(server.wsUrl)
     await once(socket, 'open')

@@ -1,5 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -35,7 +35,7 @@ describe('scripts/test.ts', () => {
     write('bin/biome', `#!/bin/sh\nexit ${tools.biome ?? 0}\n`)
     write('bin/tsc', '#!/bin/sh\nexit 0\n')
     write('scripts/checkImports.ts', '')
-    const report = tools.report ?? '{"numPassedTests": 10, "numFailedTests": 0}'
+    const report = tools.report ?? '{"numPassedTests": 10, "numFailedTests": 0, "testResults": []}'
     write(
       'bin/vitest',
       `#!/bin/sh\nfor a in "$@"; do case "$a" in --outputFile.json=*) echo '${report}' > "\${a#--outputFile.json=}";; esac; done\nexit ${tools.vitest ?? 0}\n`,
@@ -50,6 +50,32 @@ describe('scripts/test.ts', () => {
     expect([status, lastLine(stdout)]).toEqual([0, '53 passed, 0 failed'])
   })
 
+  it('names the slowest files before its last line', () => {
+    const results = Array.from({ length: 12 }, (_, i) => ({
+      name: join(realpathSync(project), `test/${i}.test.ts`),
+      startTime: 0,
+      endTime: i * 1_000,
+    }))
+    stubTools({ report: JSON.stringify({ numPassedTests: 10, numFailedTests: 0, testResults: results }) })
+    const lines = runTests('unit').stdout.trimEnd().split('\n')
+    expect(lines.slice(-13)).toEqual([
+      'slowest files',
+      ...results
+        .slice(2)
+        .reverse()
+        .map(({ endTime }, index) => `${(endTime / 1_000).toFixed(1).padStart(7)} s  test/${11 - index}.test.ts`),
+      '',
+      '13 passed, 0 failed',
+    ])
+  })
+
+  it('says what a static check says', () => {
+    stubTools({ biome: 1 })
+    write('bin/biome', '#!/bin/sh\necho on standard output; echo a complaint >&2; exit 1\n')
+    const { stdout } = runTests('unit')
+    expect(stdout).toContain('== format and lint ==\non standard output\na complaint\n')
+  })
+
   it('runs only the suites that are named', () => {
     stubTools({})
     expect(lastLine(runTests('unit').stdout)).toBe('13 passed, 0 failed')
@@ -57,12 +83,50 @@ describe('scripts/test.ts', () => {
 
   it.each<[string, Parameters<typeof stubTools>[0], string]>([
     ['a static check', { biome: 1 }, '12 passed, 1 failed'],
-    ['tests', { report: '{"numPassedTests": 8, "numFailedTests": 2}', vitest: 1 }, '11 passed, 2 failed'],
+    [
+      'tests',
+      { report: '{"numPassedTests": 8, "numFailedTests": 2, "testResults": []}', vitest: 1 },
+      '11 passed, 2 failed',
+    ],
     ['a suite without a report', { report: '', vitest: 1 }, '3 passed, 1 failed'],
   ])('fails with %s', (_, tools, summary) => {
     stubTools(tools)
     const { status, stdout } = runTests('unit')
     expect([status, lastLine(stdout)]).toEqual([1, summary])
+  })
+})
+
+describe('scripts/testLong.ts', () => {
+  /** Tools of which vitest ends with that code; there is no Docker. */
+  const runLong = (vitest: number, ...args: string[]) => {
+    write('bin/vitest', `#!/bin/sh\necho runs: $PROPERTY_RUNS, seed: $PROPERTY_SEED\nexit ${vitest}\n`)
+    write('bin/docker', '#!/bin/sh\nexit 1\n')
+    write('scripts/crashTest.ts', "console.log('kills: ' + process.argv[2])")
+    return run(process.execPath, [join(ROOT, 'scripts/testLong.ts'), ...args])
+  }
+
+  it('runs what is named, and ends with a table', () => {
+    const { status, stdout } = runLong(0, 'properties', 'crash', 'docker', '--share', '0.1', '--seed', '5')
+    expect(status).toBe(0)
+    expect(stdout).toContain('runs: 2, seed: 5')
+    expect(stdout).toContain('kills: 20')
+    expect(stdout.trimEnd().split('\n').slice(-4)).toEqual([
+      expect.stringMatching(/^test +result +time +command$/),
+      expect.stringMatching(/^properties +passed +0 min +\d s +PROPERTY_SEED=5 PROPERTY_RUNS=2 vitest run /),
+      expect.stringMatching(/^crash +passed +0 min +\d s +node scripts\/crashTest\.ts 20 5$/),
+      expect.stringMatching(/^docker +skipped: no Docker +node scripts\/dockerTest\.ts$/),
+    ])
+  })
+
+  it('fails with one of them, and runs the others', () => {
+    const { status, stdout } = runLong(3, 'properties', 'crash')
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^properties +FAILED \(exit code 3\)/m)
+    expect(stdout).toMatch(/^crash +passed/m)
+  })
+
+  it('refuses a name that it does not know', () => {
+    expect(runLong(0, 'fuzzing')).toMatchObject({ status: 64, stderr: expect.stringContaining('fuzzing') })
   })
 })
 

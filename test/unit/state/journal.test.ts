@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesKey, compareKeys, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
+import { runs } from '../../propertyRuns.ts'
 import { MemoryStateReader } from './memoryReader.ts'
 import { ModelWorld, slotKey } from './modelWorld.ts'
 
@@ -260,13 +261,15 @@ function modelSnapshot(model: ModelWorld): unknown {
 
 describe('Journal', () => {
   it('agrees with a model that copies maps, compared after every few steps', () => {
-    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), run), { numRuns: 150 })
+    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), run), {
+      numRuns: runs(150),
+    })
   })
 
   it('agrees with the model when nothing but the steps themselves reads', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => run(steps, 1000)),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 

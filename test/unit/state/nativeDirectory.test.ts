@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesKey, compareKeys, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
 import { updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
+import { runs } from '../../propertyRuns.ts'
 import { createRandom } from './randomChain.ts'
 
 const key = fc
@@ -59,7 +60,7 @@ describe('native directory', () => {
             directory.check(prefix)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

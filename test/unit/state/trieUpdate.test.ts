@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesKey, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNT_TRIE, type TrieNode } from '../../../src/state/trieNode.ts'
 import { loadRoot, type TrieResult, type TrieSink, updateTrie } from '../../../src/state/trieUpdate.ts'
+import { runs } from '../../propertyRuns.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */
 const key = fc
@@ -105,7 +106,7 @@ describe('updateTrie', () => {
         fresh.adopt(fresh.compute(content))
         expect(new Map([...trie.nodes].sort())).toEqual(new Map([...fresh.nodes].sort()))
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { BufferedDatabase } from '../../../src/storage/bufferedDatabase.ts'
 import { Database, type DatabaseReader } from '../../../src/storage/database.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const KEYS = 6
 
@@ -163,7 +164,7 @@ describe('database with a buffer', () => {
           if (taken.kind === 'flush' || taken.kind === 'stop') expect(contentOf(stored)).toEqual(model)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

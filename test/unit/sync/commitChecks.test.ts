@@ -9,6 +9,7 @@ import {
   isCovered,
   trustedPower,
 } from '../../../src/sync/commitChecks.ts'
+import { runs } from '../../propertyRuns.ts'
 import { servedChain, verifyFake } from './servedChain.ts'
 
 const chain = servedChain({ blocks: 40, powers: [4n, 3n, 2n, 1n] })
@@ -100,7 +101,7 @@ describe('createCommitVerifier', () => {
         // 64 signatures make 16 commits here.
         if (answers.every((reason) => reason === undefined) && list.length > 32) expect(used.size).toBe(threads)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
 import type { FetchedBlock, FetchedBlocks } from '../../../src/consensus/transport.ts'
+import { runs } from '../../propertyRuns.ts'
 import { commitFor, fakeSign, keyOf, type ServedChain, servedChain } from './servedChain.ts'
 import { type FakePeer, honestPeer, type Reaction, SyncWorld } from './syncWorld.ts'
 
@@ -591,7 +592,7 @@ describe('any peers', () => {
           if (what !== 'unresponsive') expect(id).toMatch(/^garbage/)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

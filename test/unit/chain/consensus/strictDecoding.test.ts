@@ -23,6 +23,7 @@ import {
 import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../../../../src/chain/consensus/vote.ts'
 import { ConsensusDecodingError } from '../../../../src/chain/consensus/wire.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 
 const sized = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const height = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
@@ -112,9 +113,9 @@ function codec<T>(
         fc.property(values, (value) => {
           expect(decode(encode(value))).toEqual(value)
         }),
-        { numRuns: 200 },
+        { numRuns: runs(200) },
       ),
-    garbage: () => fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), decodesOrRefuses), { numRuns: 500 }),
+    garbage: () => fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), decodesOrRefuses), { numRuns: runs(500) }),
     mutated: () =>
       fc.assert(
         fc.property(values, fc.nat(), fc.nat(255), fc.constantFrom('set', 'cut', 'insert'), (value, at, byte, how) => {
@@ -123,7 +124,7 @@ function codec<T>(
           const end = how === 'cut' ? bytes.slice(i, i) : bytes.slice(how === 'set' ? i + 1 : i)
           decodesOrRefuses(concatBytes(bytes.slice(0, i), how === 'cut' ? end : Uint8Array.of(byte), end))
         }),
-        { numRuns: 500 },
+        { numRuns: runs(500) },
       ),
     /** encodings that a lenient protobuf reader takes for the same message */
     variants: () => {
@@ -134,7 +135,7 @@ function codec<T>(
           const group = concatBytes(bytes, Uint8Array.of(0xfb, 0x07, 0xfc, 0x07))
           for (const variant of [unknownField, group]) expect(() => decode(variant)).toThrow(ConsensusDecodingError)
         }),
-        { numRuns: 50 },
+        { numRuns: runs(50) },
       )
     },
   }

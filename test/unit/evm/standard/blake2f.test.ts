@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blake2f } from '../../../../src/evm/standard/blake2f.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
 const NUMBER = 0x09
@@ -25,7 +26,7 @@ describe('blake2fPrecompile', () => {
         expect(ours(NUMBER, input)).toEqual(await theirs(NUMBER, input))
         expect(ours(NUMBER, input).gasUsed).toBe(BigInt(rounds))
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 

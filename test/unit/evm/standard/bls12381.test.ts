@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { BLS_MODULUS, BLS_ORDER, blsG1, blsG1Outside, blsG2, blsG2Outside, words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
@@ -35,7 +36,7 @@ describe.each(GROUPS)('BLS12-381 $name', ({ add, msm, point, outside, elements, 
         await expectSame(add, concatBytes(point(a), point(b)))
         await expectSame(msm, concatBytes(point(a), words(32, first), point(b), words(32, second)))
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
   })
 
@@ -192,7 +193,7 @@ describe('mapping to BLS12-381', () => {
         await expectSame(MAP_G2, words(64, a, b))
       }),
       {
-        numRuns: 20,
+        numRuns: runs(20),
         examples: [
           [0n, 0n],
           [1n, 0n],

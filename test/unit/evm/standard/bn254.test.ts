@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { BN_MODULUS, BN_ORDER, bnG1, bnG2, bnG2Outside, words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
@@ -26,7 +27,7 @@ describe('bn254 addition and multiplication', () => {
         await expectSame(ADD, concatBytes(bnG1(a), bnG1(b)))
         await expectSame(MUL, concatBytes(bnG1(a), words(32, scalar)))
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 

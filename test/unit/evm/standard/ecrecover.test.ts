@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bigIntToBytes, bytesToHex, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { publicKeyToAddress, SECP256K1_ORDER, signDigest } from '../../../../src/primitives/secp256k1.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
@@ -32,7 +33,7 @@ describe('ecrecover', () => {
       fc.asyncProperty(word, fc.constantFrom(27n, 28n), word, word, (h, vv, rr, ss) =>
         expectSame(words(32, h, vv, rr, ss)),
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

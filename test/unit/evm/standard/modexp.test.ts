@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
@@ -54,7 +55,7 @@ describe('modexp', () => {
       fc.property(bytes(80), fc.oneof(bytes(3), bytes(45)), modulus, (base, exponent, m) =>
         expectPower(base, exponent, m),
       ),
-      { numRuns: 1_500 },
+      { numRuns: runs(1_500) },
     )
   })
 
@@ -80,7 +81,7 @@ describe('modexp', () => {
           )
         },
       ),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
   })
 
@@ -127,7 +128,7 @@ describe('the gas of modexp', () => {
         expect(ours(NUMBER, input, fork, price - 1n)).toEqual({ output: undefined, gasUsed: price - 1n })
         expect(ours(NUMBER, input, fork, price)).toEqual(outcome)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

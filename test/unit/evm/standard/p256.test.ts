@@ -1,6 +1,7 @@
 import { p256 } from '@noble/curves/nist.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../propertyRuns.ts'
 import { words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
 
@@ -58,7 +59,7 @@ describe('p256Verify', () => {
           expect(await expectSame(change)).toBe('0x')
         }
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     )
   })
 

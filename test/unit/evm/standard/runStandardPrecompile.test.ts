@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { standardPrecompiles } from '../../../../src/evm/precompileAddresses.ts'
 import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardPrecompile.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { blsG1, blsG2, bnG1, bnG2, words } from './curvePoints.ts'
 import { precompileAddress } from './secondOpinion.ts'
 
@@ -110,7 +111,7 @@ describe('runStandardPrecompile', () => {
           if (result.status === 'failure') expect(result.gasUsed).toBe(gas)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

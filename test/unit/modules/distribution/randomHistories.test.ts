@@ -19,6 +19,7 @@ import { stakingInvariants } from '../../../../src/modules/staking/invariants.ts
 import { consensusAddressOf, getValidator, validators } from '../../../../src/modules/staking/validators.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
 const OPERATORS = [account(1), account(2), account(3), account(4)]
@@ -194,7 +195,7 @@ it('owes no more than it has after every operation of random histories, and lose
       const dust = decimalOf(world.getBalance(DISTRIBUTION)) - owed
       expect(dust).toBeLessThan(10_000n)
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   )
 })
 
@@ -218,6 +219,6 @@ it('pays everybody at the end, and then owes next to nothing', () => {
         expect(ok(outstandingRewards(net.context, of))).toBeLessThan(ONE + 10_000n)
       }
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   )
 })

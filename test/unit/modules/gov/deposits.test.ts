@@ -7,6 +7,7 @@ import { MsgCancelProposal, MsgDeposit, MsgSubmitProposal, MsgVote } from '../..
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { truncate } from '../../../../src/primitives/decimal.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { COIN, GovChain, type GovChainOptions, HOLDERS, VALIDATORS, VOTING_MS } from './govChain.ts'
 
 const who = fc.nat(HOLDERS.length - 1)
@@ -76,7 +77,7 @@ it('deposits are conserved whatever happens to proposals', () => {
       expect(chain.problems()).toEqual([])
       emptied++
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
   expect(emptied).toBeGreaterThanOrEqual(60)
   expect(held).toBeGreaterThan(60)

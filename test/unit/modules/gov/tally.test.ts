@@ -21,6 +21,7 @@ import { getValidator, putValidator } from '../../../../src/modules/staking/vali
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import { equalBytes } from '../../../../src/primitives/bytes.ts'
 import { formatDecimal, ONE } from '../../../../src/primitives/decimal.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from './govChain.ts'
 
 const VOTERS = [...VALIDATORS, ...HOLDERS]
@@ -135,7 +136,7 @@ describe('a tally', () => {
         })
         expect(chain.problems()).toEqual([])
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 
@@ -169,7 +170,7 @@ describe('a tally', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

@@ -17,6 +17,7 @@ import { allUnbondings } from '../../../../src/modules/staking/unbonding.ts'
 import { getValidator, jail, potentialPower, unjail } from '../../../../src/modules/staking/validators.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { account, COIN, PAYER, StakingChain } from '../stakingChain.ts'
 
 const OPERATORS = [account(1), account(2), account(3), account(4), account(5)]
@@ -128,7 +129,7 @@ it('keeps all invariants and every coin through random histories', () => {
         expect(coinsOf(net)).toBe(getSupply(net.context.world))
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
   // Each operation has succeeded: the histories are not of refusals alone.
   for (const kind of ['delegate', 'undelegate', 'redelegate', 'cancel', 'create', 'slash']) {

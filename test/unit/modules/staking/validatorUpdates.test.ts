@@ -29,6 +29,7 @@ import { takeValidatorUpdates } from '../../../../src/modules/staking/validatorU
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import { Journal } from '../../../../src/state/journal.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { ok } from '../stakingChain.ts'
 import { setPower } from './setPower.ts'
@@ -312,7 +313,7 @@ describe('validator updates', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

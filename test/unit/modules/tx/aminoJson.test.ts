@@ -16,6 +16,7 @@ import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { signTestTransaction, testAccount } from '../../../native/signTransaction.ts'
+import { runs } from '../../../propertyRuns.ts'
 
 const registry = new Registry(defaultRegistryTypes)
 const aminoTypes = new AminoTypes(createDefaultAminoConverters())
@@ -136,7 +137,7 @@ describe('amino JSON', () => {
         const ours = { ...doc, msgs: [{ type: aminoName!, value: messageToAmino(type, decoded, MESSAGES) }] }
         expect(sortedJson(ours as never)).toBe(new TextDecoder().decode(serializeSignDoc(doc)))
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 })

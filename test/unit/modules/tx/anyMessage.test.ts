@@ -11,6 +11,7 @@ import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
 import { type AnyMessageType, type Json, JsonFormError } from '../../../../src/primitives/protoScalars.ts'
 import { arbitraryMessage } from '../../../native/arbitraryMessage.ts'
 import { signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
+import { runs } from '../../../propertyRuns.ts'
 
 /** What an Any in a message may hold. */
 const TYPES: readonly AnyMessageType[] = [
@@ -47,7 +48,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const again = readJson(() => type.fromJson(json, { typeOf }))
         if (again !== undefined) expect(type.toJson(again, { typeOf })).toEqual(json)
       }),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     )
   })
 
@@ -68,7 +69,7 @@ describe.each(handlers)('%s', (_, handler) => {
           expect(error).toBeInstanceOf(ProtobufError)
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 
@@ -81,7 +82,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const read = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })
         if (!(read instanceof SdkError)) expect(read.sender).toEqual(alice.address)
       }),
-      { numRuns: 2 },
+      { numRuns: runs(2) },
     )
   })
 })

@@ -27,6 +27,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../../native/signTransaction.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { MemoryStateReader } from '../../state/memoryReader.ts'
 
 const alice = testAccount(1)
@@ -416,7 +417,7 @@ describe('coins', () => {
           expect(total()).toBe(3n * COIN)
         }
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 })

@@ -22,6 +22,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../../native/signTransaction.ts'
+import { runs } from '../../../propertyRuns.ts'
 
 const rules = { ...TEST_CHAIN, messages: MESSAGES }
 const alice = testAccount(1)
@@ -402,7 +403,7 @@ describe('bytes that nobody wrote', () => {
         if (read instanceof SdkError) expect(read.code).toBeGreaterThan(0)
         else expect(read.raw).toEqual(raw)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

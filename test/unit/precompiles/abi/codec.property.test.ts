@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { bytesToHex, decodeAbiParameters, encodeAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { decodeValues, encodeValues } from '../../../../src/precompiles/abi/values.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { anyType, toBytes } from './abiArbitrary.ts'
 
 /** Parameters of random types with random values. */
@@ -27,7 +28,7 @@ describe('against viem', () => {
         // more than the arguments is no matter, less is
         expect(decodeValues(fields, Buffer.concat([encoded, Uint8Array.of(1, 2, 3)]))).toEqual(named)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -52,7 +53,7 @@ describe('against viem', () => {
           expect(decodeAbiParameters(list, encoded)).toEqual(theirs)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

@@ -19,6 +19,7 @@ import {
 } from '../../../../src/precompiles/abi/types.ts'
 import { decodeValues, encodeValues } from '../../../../src/precompiles/abi/values.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { createMemoryChain } from '../memoryChain.ts'
 
 const ECHO = '0xec40000000000000000000000000000000000001'
@@ -117,7 +118,7 @@ describe('against the Solidity compiler', () => {
       fc.asyncProperty(names, anyData, async (name, data) => {
         accepted += await expectSame(name, data)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
     expect(accepted).toBeGreaterThan(100)
   })
@@ -135,7 +136,7 @@ describe('against the Solidity compiler', () => {
         }
         accepted += await expectSame(name, data)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
     expect(accepted).toBeGreaterThan(300)
   })

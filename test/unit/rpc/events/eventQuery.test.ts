@@ -8,6 +8,7 @@ import {
   matchesEvents,
   parseEventQuery,
 } from '../../../../src/rpc/events/eventQuery.ts'
+import { runs } from '../../../propertyRuns.ts'
 
 const values: EventValues = new Map([
   ['tm.event', ['Tx']],
@@ -74,7 +75,7 @@ describe('event queries', () => {
           expect(error).toBeInstanceOf(EventQueryError)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

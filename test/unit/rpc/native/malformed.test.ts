@@ -4,6 +4,7 @@ import { ProtobufWriter } from '../../../../src/primitives/protobuf.ts'
 import type { AnyMessageType } from '../../../../src/primitives/protoScalars.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import type { NativeQuery } from '../../../../src/rpc/native/query.ts'
+import { runs } from '../../../propertyRuns.ts'
 import { CONSENSUS, HOLDER, makeHistory, OPERATOR } from './nativeHistory.ts'
 import { createNativeNode, type NativeNode } from './nativeNode.ts'
 
@@ -133,7 +134,7 @@ describe('whatever a client sends, no query is at a loss', () => {
         if (answer.kind === 'error') expect([2, 3, 5, 8, 9]).toContain(answer.code)
         else expect(answer.kind).toBe('protobuf')
       }),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     )
     expect(node.logged).toEqual([])
   })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verifyP256 } from '../../../../../src/evm/engines/reference/fasterPrecompiles.ts'
 import { bigIntToBytes, concatBytes } from '../../../../../src/primitives/bytes.ts'
+import { runs } from '../../../../propertyRuns.ts'
 
 const { Point } = p256
 const N = Point.Fn.ORDER
@@ -57,7 +58,7 @@ describe('verifyP256', () => {
         ]
         for (const change of changes) expect(ours(change)).toBe(theirs(change))
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 

@@ -1,0 +1,107 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+
+/**
+ * Runs the tests that take long, one after another, on seeds that nobody has run before, and prints a table of them at the end.
+ * Exits with 1 when one of them has failed.
+ *
+ *   npm run test:long                            all of them: some hours
+ *   npm run test:long -- fuzz crash              only these
+ *   npm run test:long -- --share 0.01            all with a hundredth of the usual runs; the state tests have no smaller size
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    share: { type: 'string', default: '1' },
+    /** where the random ones begin, to repeat a run */
+    seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
+  },
+})
+const share = Number(values.share)
+const { seed } = values
+if (!(share > 0)) throw new Error(`--share ${values.share} is not a positive number`)
+
+/** That share of the usual number of runs, as an argument. */
+const runs = (usual: number): string => String(Math.max(1, Math.round(usual * share)))
+
+interface LongTest {
+  readonly name: string
+  readonly command: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** why it cannot run here */
+  readonly missing?: () => string | undefined
+}
+
+const node = (script: string, ...args: readonly string[]): readonly string[] => [process.execPath, script, ...args]
+
+const TESTS: readonly LongTest[] = [
+  {
+    name: 'properties',
+    command: ['vitest', 'run', '--project', 'unit', '--project', 'sim', '--project', 'conformance', '--reporter=dot'],
+    environment: { PROPERTY_SEED: seed, PROPERTY_RUNS: String(Math.max(1, 20 * share)) },
+  },
+  { name: 'state-full', command: node('test/conformance/runStateTests.ts') },
+  {
+    name: 'sim-full',
+    command: node('test/sim/full.ts', '--small', runs(10_000), '--large', runs(500), '--seed', seed),
+  },
+  { name: 'fuzz', command: node('test/fuzz/main.ts', '--runs', runs(1_000_000), '--seed', seed, '--jobs', '2') },
+  { name: 'crash', command: node('scripts/crashTest.ts', runs(200), seed) },
+  {
+    name: 'soak',
+    command: node('test/e2e/network/soak.ts', '--minutes', runs(60), '--kill-seconds', '60'),
+  },
+  { name: 'docker', command: node('scripts/dockerTest.ts'), missing: dockerMissing },
+]
+
+function dockerMissing(): string | undefined {
+  const { status } = spawnSync('docker', ['info'], { stdio: 'ignore' })
+  return status === 0 ? undefined : 'no Docker'
+}
+
+interface Row {
+  readonly name: string
+  readonly command: string
+  readonly result: string
+  readonly time: string
+}
+
+function run({ name, command, environment = {}, missing }: LongTest): Row & { readonly isGreen: boolean } {
+  const [program, ...args] = command
+  const words = [program === process.execPath ? 'node' : program, ...args]
+  const text = [...Object.entries(environment).map(([key, value]) => `${key}=${value}`), ...words].join(' ')
+  const reason = missing?.()
+  if (reason !== undefined) return { name, command: text, result: `skipped: ${reason}`, time: '', isGreen: true }
+  console.log(`\n== ${name}: ${text} ==`)
+  const startMs = performance.now()
+  const { status, signal, error }: SpawnSyncReturns<Buffer> = spawnSync(program!, args, {
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+  })
+  const isGreen = status === 0
+  const result = isGreen ? 'passed' : `FAILED (${error?.message ?? signal ?? `exit code ${status}`})`
+  return { name, command: text, result, time: duration(performance.now() - startMs), isGreen }
+}
+
+function duration(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000)
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2)} s`
+}
+
+function print(rows: readonly Row[]): void {
+  const columns = ['name', 'result', 'time', 'command'] as const
+  const all: readonly Row[] = [{ name: 'test', command: 'command', result: 'result', time: 'time' }, ...rows]
+  const widths = columns.map((column) => Math.max(...all.map((row) => row[column].length)))
+  const line = (row: Row): string => columns.map((column, index) => row[column].padEnd(widths[index]!)).join('  ')
+  console.log(`\n${all.map((row) => line(row).trimEnd()).join('\n')}`)
+}
+
+const unknown = positionals.filter((name) => !TESTS.some((test) => test.name === name))
+if (unknown.length > 0) {
+  console.error(`no such test: ${unknown.join(', ')}; there are ${TESTS.map(({ name }) => name).join(', ')}`)
+  process.exit(64)
+}
+const rows = TESTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name)).map(run)
+print(rows)
+process.exitCode = rows.every(({ isGreen }) => isGreen) ? 0 : 1

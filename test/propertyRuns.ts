@@ -1,0 +1,7 @@
+/** How many times the usual number of random values a run looks at: 1 in `npm test`, more in `npm run test:long`. */
+export const PROPERTY_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1)
+
+/** The number of runs of a property, or of another random sample, that `npm test` has time for; more in the long run. */
+export function runs(usual: number): number {
+  return Math.ceil(usual * PROPERTY_RUNS)
+}
