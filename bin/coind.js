@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const NEEDED_MAJOR = 24
 const entry = new URL('../src/cli/run.ts', import.meta.url)
-// Compiled sources are kept there: a start takes a third less. Where it cannot be written, nothing is kept.
+// Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
@@ -42,7 +42,7 @@ function findRuntime() {
   }
 }
 
-/** Runs the node as a child: its signals and its end are this process's own. */
+/** Runs the node as a child process: passes signals on to it, and ends with its exit code. */
 function runWith(runtime) {
   const child = spawn(runtime, [fileURLToPath(entry), ...process.argv.slice(2)], {
     // The channel carries no messages. It closes when this process is killed, which stops the node.
@@ -51,7 +51,7 @@ function runWith(runtime) {
   })
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR2']) {
     process.on(signal, () => {
-      // A terminal sends Ctrl-C to the child too; passing it on would make two of one.
+      // A terminal sends Ctrl-C to the child too: passed on, the child would get it twice.
       const isFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY
       if (!isFromTerminal) child.kill(signal)
     })

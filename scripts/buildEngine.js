@@ -1,4 +1,4 @@
-// Compiles what is in assembly/ to dist/, unless what is there was made from the same sources by the same compiler.
+// Compiles assembly/ to dist/, unless the binaries there were made from the same sources by the same compiler.
 // Plain JavaScript, as scripts/prepare.js, which calls it.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -35,8 +35,8 @@ const options = ({ directory, entry, binary, initialPages }) => [
 ]
 
 /**
- * Builds the engine where it is absent or not of these sources. Throws with the compiler's words when that fails, or when it
- * must be built and the compiler is not installed.
+ * Builds the engine if it is missing or was made from other sources. Throws with the compiler's output when that fails, and when the
+ * compiler is not installed although the engine is missing.
  */
 export async function buildEngine() {
   for (const target of TARGETS) await build(target)
@@ -70,7 +70,7 @@ function compilerVersion() {
   }
 }
 
-/** Of all that decides the binary. */
+/** Hash of everything that the binary depends on. */
 function stampOf(target, version) {
   const hash = createHash('sha256')
   hash.update(version)
@@ -90,7 +90,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     await buildEngine()
   } catch (error) {
     console.error(`coind: ${error.message}`)
-    // npm ci --omit=dev prepares too; what is started without the engine says so
+    // npm ci --omit=dev runs this too and must not fail: a start without the engine reports it
     if (process.env.npm_lifecycle_event !== 'prepare' || compilerVersion() !== undefined) process.exitCode = 69
   }
 }

@@ -25,10 +25,10 @@ const added: string[] = []
 for (const [path, entry] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     const platform = PLATFORM.exec(name)
-    const place = `node_modules/${name}`
-    if (path === '' || platform === null || lock.packages[place] !== undefined) continue
+    const lockPath = `node_modules/${name}`
+    if (path === '' || platform === null || lock.packages[lockPath] !== undefined) continue
     const [, system, processor = platform[4]!, library] = platform
-    lock.packages[place] = {
+    lock.packages[lockPath] = {
       version,
       cpu: [processor.replace('amd64', 'x64')],
       ...(entry.dev === true ? { dev: true } : {}),

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { buildEngine } from './buildEngine.js'
 
 const NEEDED_MAJOR = 24
-/** Packages with a native part that nothing can stand in for. */
+/** Packages with a native part that has no substitute. */
 const NATIVE = ['classic-level']
 
 const require = createRequire(import.meta.url)
@@ -32,7 +32,7 @@ try {
   fail(error.message)
 }
 
-/** In a process of its own: a failed load stays in the cache of modules. */
+/** Whether the package loads. In a process of its own, since a failed load stays in the cache of modules. */
 function loads(name) {
   return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(require.resolve(name))})`]).status === 0
 }

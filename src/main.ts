@@ -91,7 +91,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   }
 }
 
-/** Looks at a copy of the database, which takes no room and no time to make: a running node is not disturbed. */
+/** Checks the newest state in a copy of the database, which costs almost no time and space: a running node is not disturbed. */
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('./app/checkInvariants.ts')
   const { copyDatabase } = await import('./app/copyDatabase.ts')
@@ -99,7 +99,7 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   const { Database } = await import('./storage/database.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
-  await removeLeftCopies(homedir)
+  await removeStaleCopies(homedir)
   const directory = await mkdtemp(join(homedir, `invariants-${process.pid}-`))
   try {
     const copy = join(directory, 'db')
@@ -115,8 +115,8 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   }
 }
 
-/** A check that was ended by a signal leaves its copy, which would keep dropped tables on the disk. */
-async function removeLeftCopies(homedir: string): Promise<void> {
+/** Removes copies of checks that were ended by a signal: they would keep deleted tables on the disk. */
+async function removeStaleCopies(homedir: string): Promise<void> {
   for (const name of await readdir(homedir)) {
     const id = /^invariants-(\d+)-/.exec(name)?.[1]
     if (id !== undefined && !isRunning(Number(id))) await rm(join(homedir, name), { recursive: true })

@@ -7,7 +7,7 @@ import { type ConfigSources, readSettings } from './settings.ts'
 import type { PeerAddress } from './valueKind.ts'
 import type { Settings } from './variables.ts'
 
-/** Everything that the operator decides, checked and frozen. */
+/** Everything that the operator configures, checked and frozen. */
 export interface Config extends ChainIds {
   readonly network: Settings['network']
   readonly moniker: string
@@ -25,30 +25,30 @@ export interface Config extends ChainIds {
   readonly blockHistory: number
   readonly evmEngine: Settings['evmEngine']
   readonly evmShadow: boolean
-  /** heights at which no upgrade is made */
+  /** heights at which a planned upgrade is not made */
   readonly skipUpgrades: readonly number[]
   readonly log: LogConfig
   readonly heartbeatUrl: string | undefined
 }
 
-/** What a genesis that this node creates (or accepts: `hash`) must hold. */
-export interface GenesisConfig {
+/** Contents of a genesis that this node creates, and the hash of the one that it accepts. */
+interface GenesisConfig {
   readonly wallet: Address | undefined
   readonly selfDelegationAcoin: bigint
   readonly hash: Hash | undefined
 }
 
-export interface JoiningConfig {
+interface JoiningConfig {
   readonly isJoining: boolean
   readonly forceSnapshotRestore: boolean
   readonly snapshotManifestUrl: string | undefined
   readonly seedNodeUrl: string | undefined
-  /** both are there, or none */
+  /** set together with seedPeerHost, or neither is */
   readonly seedNodeId: string | undefined
   readonly seedPeerHost: string | undefined
 }
 
-export interface RpcConfig {
+interface RpcConfig {
   readonly host: string
   readonly port: number
   readonly publicUrl: string | undefined
@@ -76,7 +76,7 @@ export interface RpcLimits {
   readonly requestBytes: number
 }
 
-export interface P2pConfig {
+interface P2pConfig {
   readonly host: string
   readonly port: number
   /** host:port that peers should dial */
@@ -158,7 +158,7 @@ function rpcConfig(settings: Settings): RpcConfig {
   }
 }
 
-/** @throws ConfigError when only one half of the peer is known */
+/** @throws ConfigError when only one of ID and address is set */
 function seedPeerOf({ seedNodeId: id, seedPeerHost: address }: Settings): PeerAddress | undefined {
   if (id !== undefined && address !== undefined) return { id, address }
   if (id === undefined && address === undefined) return undefined
@@ -166,7 +166,7 @@ function seedPeerOf({ seedNodeId: id, seedPeerHost: address }: Settings): PeerAd
   throw new ConfigError(`${unset} is not set: it must be set together with ${set}`)
 }
 
-/** @throws ConfigError when PERSISTENT_PEERS has the seed at another address */
+/** @throws ConfigError when PERSISTENT_PEERS has the seed node with another address */
 function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined): readonly PeerAddress[] {
   if (seed === undefined) return peers
   const same = peers.find(({ id }) => id === seed.id)
@@ -188,7 +188,7 @@ function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPor
   }
 }
 
-/** Freezes `value` and all that it holds. Byte arrays stay as they are: JavaScript cannot freeze them. */
+/** Freezes `value` and everything in it, except byte arrays, which JavaScript cannot freeze. */
 function deepFreeze<T extends object>(value: T): T {
   for (const part of Object.values(value)) {
     if (typeof part === 'object' && part !== null && !ArrayBuffer.isView(part)) deepFreeze(part)

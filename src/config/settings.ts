@@ -6,7 +6,7 @@ import { flagOf, type Settings, VARIABLES, type Variable, type VariableKey, vari
 /** Texts by variable name. An empty text counts as not set. */
 export type RawValues = Readonly<Record<string, string | undefined>>
 
-/** Where values come from; the first that has one wins. */
+/** Where values come from. Flags win over the environment, the environment over `.env`. */
 export interface ConfigSources {
   readonly flags: RawValues
   readonly environment: RawValues
@@ -16,7 +16,7 @@ export interface ConfigSources {
 
 interface Found {
   readonly text: string
-  /** how the operator wrote it: a flag, a variable, a line of `.env` */
+  /** name for error messages: of the flag, the variable, or the line of `.env` */
   readonly shown: string
 }
 
@@ -28,8 +28,8 @@ const SCHEMA = z.object(
 )
 
 /**
- * Reads every variable. Names that are not in the table are ignored: the environment holds many.
- * @throws ConfigError for the first wrong value: one line with the variable, what it held and what it may hold
+ * Reads every variable of the table. Other names are ignored: the environment holds many.
+ * @throws ConfigError for the first wrong value: one line with the variable, its value and what it may hold
  */
 export function readSettings(sources: ConfigSources): Settings {
   const found = new Map<string, Found>()
@@ -46,12 +46,12 @@ export function readSettings(sources: ConfigSources): Settings {
 }
 
 function find(entry: Pick<Variable, 'name'>, sources: ConfigSources): Found | undefined {
-  const places: readonly (readonly [RawValues, string])[] = [
+  const candidates: readonly (readonly [RawValues, string])[] = [
     [sources.flags, flagOf(entry)],
     [sources.environment, entry.name],
     [sources.dotenv, `${entry.name} (in .env)`],
   ]
-  for (const [values, shown] of places) {
+  for (const [values, shown] of candidates) {
     const text = values[entry.name]?.trim()
     if (text !== undefined && text !== '') return { text, shown }
   }

@@ -2,14 +2,14 @@ import type { Address } from '../primitives/address.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './configError.ts'
 
-/** What a fresh genesis needs of the configuration. */
-export interface FreshGenesisConfig {
+/** The part of the configuration that a fresh genesis needs. */
+interface FreshGenesisConfig {
   readonly wallet: Address
   readonly selfDelegationAcoin: bigint
 }
 
 /**
- * Refuses what this version cannot do: restoring a snapshot.
+ * Refuses a configuration that asks this version to restore a snapshot, which it cannot do.
  * @throws ConfigError
  */
 export function checkSupported(config: Pick<Config, 'joining'>): void {
@@ -21,7 +21,7 @@ export function checkSupported(config: Pick<Config, 'joining'>): void {
 
 /**
  * The rules for a start that would create a genesis.
- * @throws ConfigError where the genesis must not be created with this configuration
+ * @throws ConfigError when no genesis may be created with this configuration
  */
 export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): FreshGenesisConfig {
   const snapshot = snapshotVariable(config)
@@ -47,7 +47,7 @@ export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): 
 /**
  * The rules for a start that takes the genesis from a seed node.
  * @returns SEED_NODE_URL
- * @throws ConfigError where the seed node, or a peer to get blocks from, is not named
+ * @throws ConfigError when the seed node, or a peer to get blocks from, is not configured
  */
 export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
   checkSupported(config)

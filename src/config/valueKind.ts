@@ -4,21 +4,21 @@ import { type Address, AddressChecksumError, AddressError, parseTypedAddress } f
 import { hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, toHash } from '../primitives/hash.ts'
 
-/** What a variable may hold: the words that documents and messages use, and the schema that reads it. */
+/** What a variable may hold: a description for documents and error messages, and the schema that reads it. */
 export interface ValueKind<T> {
   /** completes "it may hold …" */
   readonly expects: string
   readonly schema: z.ZodType<T, string>
 }
 
-/** A schema's message for a text of another form: then `expects` says all there is to say. */
+/** A schema's message when the text has another form than `expects` says: the error then shows `expects` alone. */
 export const WRONG_FORM = 'wrong form'
 
 /** 10^18 acoin are one COIN. */
 const COIN_DECIMALS = 18
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** A kind from a function that gives undefined for a wrong text. */
+/** A kind whose values `read` reads; it returns undefined for a wrong text. */
 function kind<T>(expects: string, read: (text: string) => T | undefined): ValueKind<T> {
   const schema = z.string().transform((text, context): T => {
     const value = read(text)

@@ -28,7 +28,7 @@ export interface Variable<T = unknown, D extends string | undefined = string | u
   readonly name: string
   readonly group: VariableGroup
   readonly kind: ValueKind<T>
-  /** what it holds when it is not set; undefined: it has no value then */
+  /** its value when it is not set; undefined: it has none then */
   readonly fallback: D
   /** its value never appears in messages or logs */
   readonly secret: boolean
@@ -102,7 +102,7 @@ export const VARIABLES = {
 type Table = typeof VARIABLES
 export type VariableKey = keyof Table
 
-/** The values of all variables as they were read, before defaults that depend on one another. */
+/** The values of all variables as they were read, before defaults that depend on other variables. */
 export type Settings = {
   readonly [K in VariableKey]: Table[K] extends Variable<infer T, infer D>
     ? D extends string
@@ -111,7 +111,7 @@ export type Settings = {
     : never
 }
 
-/** The schema of one variable: a text that its kind can read, or nothing where there is no default. */
+/** The schema of one variable: reads its text, or the default; without a default the variable may be absent. */
 export function variableSchema(entry: Variable): z.ZodType<unknown, string | undefined> {
   return entry.fallback === undefined ? entry.kind.schema.optional() : entry.kind.schema.prefault(entry.fallback)
 }

@@ -4,7 +4,7 @@ import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/tra
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { Database } from '../storage/database.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
 import type { Session } from './session.ts'

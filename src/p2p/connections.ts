@@ -2,7 +2,7 @@ import type { Connection, ConnectionGater, PeerId, Stream } from '@libp2p/interf
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { sendFrame } from './frames.ts'
 import { differenceOf, encodeGreeting, type Greeting, type Hello, provenValidator, readGreeting } from './hello.ts'
 import { createHost, type Host } from './host.ts'

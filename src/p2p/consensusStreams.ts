@@ -1,7 +1,7 @@
 import type { Stream } from '@libp2p/interface'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { type MessageKind, peekMessage } from '../consensus/messages.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
 import { encodeFrame, FrameError, listenToFrames } from './frames.ts'
 import { LIMITS } from './limits.ts'

@@ -1,7 +1,7 @@
 import { type Message, TopicValidatorResult } from '@libp2p/gossipsub'
 import type { Connection, PeerId, Stream } from '@libp2p/interface'
 import { bytesToHex } from '../primitives/bytes.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
 import { nodeIdOfPeer } from './peerAddress.ts'
 import type { Session } from './session.ts'

@@ -1,5 +1,5 @@
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { LIMITS, REQUEST_LIMITS } from './limits.ts'
 import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 import { type RequestHandler, request } from './requests.ts'

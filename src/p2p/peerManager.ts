@@ -1,7 +1,7 @@
 import { bytesKey } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { AddressBook } from './addressBook.ts'
 import { type Connections, DialError } from './connections.ts'
 import { LIMITS, type PeerCounts } from './limits.ts'

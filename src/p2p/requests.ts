@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stream } from '@libp2p/interface'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
 import { type AnswerBounds, PeerTimeout, readAnswer, readFrame, sendFrame } from './frames.ts'
 import { LIMITS, type RequestLimits, TokenBucket } from './limits.ts'

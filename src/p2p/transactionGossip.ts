@@ -1,7 +1,7 @@
 import { entryHash } from '../chain/entries.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import type { NetworkMetrics } from '../telemetry/metrics/networkMetrics.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { LIMITS, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import type { RpcLimits } from '../config/config.ts'
-import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
+import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type BatchCall, orderOf, runBatch } from './batch.ts'
 import {
   errorResponse,

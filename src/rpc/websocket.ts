@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import type { SocketMetrics } from '../telemetry/metrics/socketMetrics.ts'
+import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type AllowedOrigins, isOriginAllowed } from './httpMessages.ts'
 
 interface WebSocketEndpoint {

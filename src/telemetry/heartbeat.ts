@@ -22,23 +22,23 @@ export interface HeartbeatBody {
   readonly rpc_address: string | null
 }
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly url: string
   readonly status: () => HeartbeatBody
   readonly logger: Pick<Logger, 'debug' | 'warn' | 'info'>
   readonly intervalMs?: number
-  /** after which a request is given up */
+  /** time after which a request is aborted */
   readonly timeoutMs?: number
 }
 
-export interface Heartbeat {
-  /** Ends the reports; one that is under way is given up. */
+interface Heartbeat {
+  /** Ends the reports; one that is under way is aborted. */
   stop(): void
 }
 
 /**
- * Reports to an explorer at once and then every `intervalMs` (30 s), never two reports at a time. No failure matters to the node: the first
- * of a row is a warning, the others are debug messages. The URL is not logged, it may hold a token.
+ * Reports to an explorer at once and then every `intervalMs` (30 s), never two reports at a time. A failure does not matter to the node:
+ * the first in a row is logged as a warning, further ones at debug level. The URL is not logged, as it may hold a token.
  */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { intervalMs = 30_000, timeoutMs = 5_000, logger } = options
@@ -78,7 +78,7 @@ async function report(options: Pick<HeartbeatOptions, 'url' | 'status'>, signal:
   if (!response.ok) throw new Error(`HTTP status ${response.status}`)
 }
 
-/** A short reason without the URL: `fetch failed` keeps its cause apart. */
+/** A short reason without the URL. The useful part of a failed fetch is the cause of its error. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)

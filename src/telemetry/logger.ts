@@ -11,16 +11,16 @@ const STDOUT = 1
  * The root logger of one thread; parts take a child (`logger.child({ part: 'rpc' })`).
  *
  * Every thread makes its own and writes whole lines to the same descriptor synchronously: lines of several threads do not mix, a
- * crash loses none, and no thread waits for another's event loop. A consumer that stops reading stops the writer;
- * one that goes away (a closed pipe) only costs the lines.
- * @param fd where the lines go; a number of this process, in every thread
+ * crash loses none, and no thread waits for another's event loop. A reader that stops reading blocks the writer; when it closes the
+ * pipe, only the lines are lost.
+ * @param fd file descriptor that the lines are written to, of the process and so the same in every thread
  */
 export function createLogger(config: LogConfig, fields: Readonly<Record<string, unknown>> = {}, fd = STDOUT): Logger {
   const isHuman = config.format === 'human' || (config.format === 'auto' && isatty(fd))
   return pino(
     {
       level: config.level,
-      // Neither the process ID nor the host name: whoever collects logs of several machines adds them.
+      // Neither the process ID nor the host name: a collector of several machines' logs adds them.
       base: fields,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -48,7 +48,7 @@ function humanStream(fd: number): DestinationStream {
   return { write: (line) => lines.write(format(line)) }
 }
 
-/** The reader of the log has gone. There is nobody to tell, and the node does not depend on being read. */
+/** Ignores that the reader of the log has closed the pipe: the node goes on without a log. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

@@ -2,14 +2,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Registry } from 'prom-client'
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly url: string
   stop(): Promise<void>
 }
 
 /**
  * Serves `GET /metrics` on the loopback interface.
- * @param collect the page, see `formatMetrics`; a rejection answers 503
+ * @param collect makes the page (see `formatMetrics`); when it rejects, the answer is 503
  * @throws Error with a `code` when the port cannot be opened
  */
 export async function serveMetrics(port: number, collect: () => Promise<string>): Promise<MetricsServer> {

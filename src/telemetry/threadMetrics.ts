@@ -5,13 +5,13 @@ import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-cli
 export type MetricsSnapshot = readonly MetricObject[]
 
 /** Where a thread's metrics are registered. Each thread has one; the main thread adds them up. */
-export interface ThreadMetrics {
+interface ThreadMetrics {
   readonly registry: Registry
-  /** the values of now; structured-clonable */
+  /** the present values; structured-clonable */
   snapshot(): Promise<MetricsSnapshot>
 }
 
-/** Resolution of the event-loop delay in milliseconds: the delay that is shown is what exceeds it. */
+/** Resolution of the event-loop delay in milliseconds; the metric shows the delay above it. */
 const DELAY_RESOLUTION_MS = 10
 const NANOSECONDS = 1e9
 const QUANTILES = [

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SocketMetrics } from '../../telemetry/metrics/socketMetrics.ts'
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import { bodyText, sendJson } from '../httpMessages.ts'
 import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'

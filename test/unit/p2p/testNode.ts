@@ -11,7 +11,7 @@ import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
 import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
 import type { Session } from '../../../src/p2p/session.ts'
-import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetrics.ts'
+import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
 export const GENESIS_HASH = new Uint8Array(32).fill(7)
 

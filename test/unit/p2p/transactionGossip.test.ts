@@ -16,7 +16,7 @@ import {
 } from '../../../src/p2p/transactionGossip.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../../../src/primitives/hash.ts'
-import { createNetworkMetrics } from '../../../src/telemetry/metrics/networkMetrics.ts'
+import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
 /** A transaction; those that begin with 9 have wrong signatures, those with 8 are refused by the pool. */
 type Bytes = readonly [kind: 1 | 8 | 9, number: number]

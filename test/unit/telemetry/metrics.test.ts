@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createConsensusMetrics } from '../../../src/telemetry/metrics/consensusMetrics.ts'
-import { createExecutorMetrics } from '../../../src/telemetry/metrics/executorMetrics.ts'
-import { createPoolMetrics } from '../../../src/telemetry/metrics/poolMetrics.ts'
-import { createSocketMetrics } from '../../../src/telemetry/metrics/socketMetrics.ts'
-import { createViewMetrics } from '../../../src/telemetry/metrics/viewMetrics.ts'
+import {
+  createConsensusMetrics,
+  createExecutorMetrics,
+  createPoolMetrics,
+  createSocketMetrics,
+  createViewMetrics,
+} from '../../../src/telemetry/metrics.ts'
 import { serveMetrics } from '../../../src/telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../../../src/telemetry/threadMetrics.ts'
 

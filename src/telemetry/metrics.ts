@@ -1,0 +1,237 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+
+/*
+ * Every metric of the node, by the thread that counts it; `createThreadMetrics` adds the delay of each event loop. docs/operations.md tells
+ * operators what to watch.
+ */
+
+/** Metrics of the main thread: consensus, write-ahead log, and the process. */
+export type ConsensusMetrics = ReturnType<typeof createConsensusMetrics>
+
+export function createConsensusMetrics(registry: Registry) {
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    blockHeight: new Gauge({ name: 'coind_block_height', help: 'Height of the last decided block', registers }),
+    blockIntervalSeconds: new Histogram({
+      name: 'coind_block_interval_seconds',
+      help: 'Time between the decisions of two consecutive blocks',
+      buckets: [0.3, 0.35, 0.38, 0.4, 0.42, 0.45, 0.5, 0.6, 0.8, 1, 2, 5, 10],
+      registers,
+    }),
+    walFsyncSeconds: new Histogram({
+      name: 'coind_wal_fsync_seconds',
+      help: 'Time that a synced write of the write-ahead log took',
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
+      registers,
+    }),
+    peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
+    unknownSignatures: new Counter({
+      name: 'coind_unknown_signatures_total',
+      help: "Votes signed with this validator's key that this node did not make: the key signs elsewhere too",
+      registers,
+    }),
+  }
+}
+
+/** Metrics of the executor thread: building, execution and commit of blocks. */
+export function createExecutorMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    transactionsTotal: new Counter({
+      name: 'coind_transactions_total',
+      help: 'Transactions in committed blocks',
+      registers,
+    }),
+    gasUsedTotal: new Counter({ name: 'coind_gas_used_total', help: 'EVM gas used by committed blocks', registers }),
+    blockGasUsed: new Gauge({ name: 'coind_block_gas_used', help: 'EVM gas used by the last block', registers }),
+    baseFeeWei: new Gauge({
+      name: 'coind_base_fee_wei',
+      help: 'Base fee per gas of the last block, in wei',
+      registers,
+    }),
+    evidenceTotal: new Counter({
+      name: 'coind_evidence_total',
+      help: 'Evidence of double signatures in committed blocks',
+      registers,
+    }),
+    executionSeconds: new Histogram({
+      name: 'coind_block_execution_seconds',
+      help: 'Time to execute a block, including the state root',
+      buckets: [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1, 5],
+      registers,
+    }),
+    dbBatchSeconds: new Histogram({
+      name: 'coind_db_batch_seconds',
+      help: 'Time to write a block to the database',
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2],
+      registers,
+    }),
+    dbBatchBytes: new Histogram({
+      name: 'coind_db_batch_bytes',
+      help: 'Size of the batch that a block writes to the database',
+      buckets: [1e3, 1e4, 1e5, 1e6, 1e7, 1e8],
+      registers,
+    }),
+    historyOldestHeight: new Gauge({
+      name: 'coind_history_oldest_height',
+      help: 'Height of the oldest block whose state is kept',
+      registers,
+    }),
+  }
+}
+
+/** Metrics of the pool thread. */
+export function createPoolMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    transactions: new Gauge({
+      name: 'coind_mempool_transactions',
+      help: 'Transactions in the pool: pending (could be in the next block) or queued (behind a nonce gap)',
+      labelNames: ['state'],
+      registers,
+    }),
+    bytes: new Gauge({ name: 'coind_mempool_bytes', help: 'Bytes of the transactions in the pool', registers }),
+    admittedTotal: new Counter({
+      name: 'coind_mempool_admitted_total',
+      help: 'Transactions that the pool admitted',
+      registers,
+    }),
+    /** `reason` has no values in it: labels must stay few */
+    rejectedTotal: new Counter({
+      name: 'coind_mempool_rejected_total',
+      help: 'Transactions that the pool refused, by reason',
+      labelNames: ['reason'],
+      registers,
+    }),
+  }
+}
+
+/** Metrics of the network thread. */
+export type NetworkMetrics = ReturnType<typeof createNetworkMetrics>
+
+export function createNetworkMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    peers: new Gauge({
+      name: 'coind_p2p_peers',
+      help: 'Connected peers of the same chain, by direction of the connection',
+      labelNames: ['direction'],
+      registers,
+    }),
+    receivedBytesTotal: new Counter({
+      name: 'coind_p2p_received_bytes_total',
+      help: 'Bytes received from peers, by protocol',
+      labelNames: ['protocol'],
+      registers,
+    }),
+    sentBytesTotal: new Counter({
+      name: 'coind_p2p_sent_bytes_total',
+      help: 'Bytes sent to peers, by protocol',
+      labelNames: ['protocol'],
+      registers,
+    }),
+    receivedMessagesTotal: new Counter({
+      name: 'coind_p2p_received_messages_total',
+      help: 'Messages received from peers, by protocol',
+      labelNames: ['protocol'],
+      registers,
+    }),
+    /** `reason` is one of a few fixed texts */
+    droppedTotal: new Counter({
+      name: 'coind_p2p_dropped_total',
+      help: 'Messages of peers, or for slow peers, that were dropped, by reason',
+      labelNames: ['reason'],
+      registers,
+    }),
+    queuedBytes: new Gauge({
+      name: 'coind_p2p_queued_bytes',
+      help: 'Bytes that wait to be sent to slow peers (consensus, parts) or to be checked (transactions), by queue',
+      labelNames: ['queue'],
+      registers,
+    }),
+    bansTotal: new Counter({
+      name: 'coind_p2p_bans_total',
+      help: 'Peers that were banned for breaking the rules',
+      registers,
+    }),
+    errorsTotal: new Counter({
+      name: 'coind_p2p_errors_total',
+      help: 'Unexpected errors of the peer-to-peer library, which the node survived',
+      registers,
+    }),
+    dialsTotal: new Counter({
+      name: 'coind_p2p_dials_total',
+      help: 'Attempts to connect to a peer, by result',
+      labelNames: ['result'],
+      registers,
+    }),
+    dialSeconds: new Histogram({
+      name: 'coind_p2p_dial_seconds',
+      help: 'Time to connect to a peer, until both know that they are of the same chain',
+      buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+      registers,
+    }),
+    knownAddresses: new Gauge({
+      name: 'coind_p2p_known_addresses',
+      help: 'Addresses of peers in the address book',
+      registers,
+    }),
+  }
+}
+
+/** Metrics of a socket thread. */
+export type SocketMetrics = ReturnType<typeof createSocketMetrics>
+
+export function createSocketMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    /** `method` is one that exists (the gRPC path for REST) or `unknown`: a client must not be able to create labels */
+    requestsTotal: new Counter({
+      name: 'coind_rpc_requests_total',
+      help: 'JSON-RPC requests and REST queries, by method and outcome',
+      labelNames: ['method', 'outcome'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'coind_rpc_request_seconds',
+      help: 'Time from a decoded request to its answer, by method',
+      labelNames: ['method'],
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1, 5],
+      registers,
+    }),
+    connections: new Gauge({
+      name: 'coind_rpc_connections',
+      help: 'Open connections, by transport',
+      labelNames: ['transport'],
+      registers,
+    }),
+    subscriptions: new Gauge({ name: 'coind_rpc_subscriptions', help: 'Open subscriptions', registers }),
+  }
+}
+
+/** Metrics of a view thread. */
+export function createViewMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    taskSeconds: new Histogram({
+      name: 'coind_view_task_seconds',
+      help: 'Time that tasks (calls, traces, proofs, log scans) took in a view thread, by queue',
+      labelNames: ['queue'],
+      buckets: [0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 5],
+      registers,
+    }),
+    waitingTasks: new Gauge({
+      name: 'coind_view_waiting_tasks',
+      help: 'Tasks that wait in a view thread, by queue',
+      labelNames: ['queue'],
+      registers,
+    }),
+    deadlinesMissedTotal: new Counter({
+      name: 'coind_view_deadlines_missed_total',
+      help: 'Tasks that were stopped at their deadline, by queue',
+      labelNames: ['queue'],
+      registers,
+    }),
+  }
+}
