@@ -16,7 +16,11 @@ const viewMethods = [
   rpcModules,
 ]
 
-/** All methods but those of filters, which need their owner: the table of a view thread. */
+/**
+ * All methods but those of filters, which need the thread that has the filters: the table of a view thread. A new method is defined in a file
+ * of its namespace (`eth/blocks.ts`) with `defineMethod`, and listed in the table of the namespace (`eth/methods.ts`); one that changes
+ * something is listed in `batch.ts` too.
+ */
 export const METHODS: MethodTable = createMethodTable(viewMethods)
 
 /** All methods: the table of a socket thread. */

@@ -16,7 +16,7 @@ import type { ConsensusParamsConfig } from './json/consensusParams.ts'
 import { createBroadcastTxMethods, createCheckTxMethod, createUnconfirmedTxsMethods } from './mempool.ts'
 import { type CometTable, createCometTable } from './method.ts'
 import { createGenesisMethods, createNetInfoMethod } from './net.ts'
-import { createIndexedMethods } from './results.ts'
+import { createResultMethods } from './results.ts'
 import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from './status.ts'
 
 export interface CometOptions {
@@ -53,6 +53,6 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createUnconfirmedTxsMethods(mempool),
     createBroadcastEvidenceMethod(chain.chainId, withChain, node),
     ...createAbciMethods(abci, withChain),
-    ...createIndexedMethods(views),
+    ...createResultMethods(views),
   ])
 }

@@ -27,31 +27,24 @@ import {
   text,
 } from './method.ts'
 
-/** `tx`, `tx_search`, `block_search` and `block_results`, which view threads answer. */
-export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
-  const search = (name: string, method: string): CometMethod =>
-    defineCometMethod({
-      name,
-      params: [
-        { name: 'query', type: text },
-        ...(name === 'tx_search' ? [{ name: 'prove', type: bool }] : []),
-        { name: 'page', type: int },
-        { name: 'per_page', type: int },
-        { name: 'order_by', type: text },
-      ],
-      run: (...args: readonly unknown[]) => {
-        const [query, prove, page, perPage, orderBy] = name === 'tx_search' ? args : [args[0], false, ...args.slice(1)]
-        const request = { query: query ?? '', prove: prove ?? false, page, perPage, orderBy: orderBy ?? '' }
-        return callView(views, 'heavy', method, [request as SearchRequest])
-      },
-    })
+const QUERY = { name: 'query', type: text } as const
+const PROVE = { name: 'prove', type: bool } as const
+const PAGE = [
+  { name: 'page', type: int },
+  { name: 'per_page', type: int },
+  { name: 'order_by', type: text },
+] as const
+
+/**
+ * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They are too much work for the threads that hold the
+ * connections: these read the parameters, and view threads answer by {@link COMET_VIEW_TABLE}.
+ */
+export function createResultMethods(views: ViewPool): readonly CometMethod[] {
+  const search = (method: string, request: SearchRequest) => callView(views, 'heavy', method, [request])
   return [
     defineCometMethod({
       name: 'tx',
-      params: [
-        { name: 'hash', type: bytes },
-        { name: 'prove', type: bool },
-      ],
+      params: [{ name: 'hash', type: bytes }, PROVE],
       run: (hash, prove = false) => {
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
         return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove])
@@ -62,8 +55,18 @@ export function createIndexedMethods(views: ViewPool): readonly CometMethod[] {
       params: [{ name: 'height', type: int64 }],
       run: (height) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height]),
     }),
-    search('tx_search', COMET_VIEW_METHODS.txSearch),
-    search('block_search', COMET_VIEW_METHODS.blockSearch),
+    defineCometMethod({
+      name: 'tx_search',
+      params: [QUERY, PROVE, ...PAGE],
+      run: (query = '', prove = false, page, perPage, orderBy = '') =>
+        search(COMET_VIEW_METHODS.txSearch, { query, prove, page, perPage, orderBy }),
+    }),
+    defineCometMethod({
+      name: 'block_search',
+      params: [QUERY, ...PAGE],
+      run: (query = '', page, perPage, orderBy = '') =>
+        search(COMET_VIEW_METHODS.blockSearch, { query, prove: false, page, perPage, orderBy }),
+    }),
   ]
 }
 
@@ -102,7 +105,7 @@ interface SearchRequest {
   readonly prove: boolean
 }
 
-/** `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go): too much work for the threads that hold the connections. */
+/** The view threads' side of {@link createResultMethods}. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {
     const found = await locateTransaction(view.chain, hash)

@@ -18,7 +18,7 @@ import { TX_SERVICE_QUERIES } from './txQueries.ts'
 import { UPGRADE_QUERIES } from './upgradeQueries.ts'
 import { VM_QUERIES } from './vmQueries.ts'
 
-/** Every query of the native layer. */
+/** Every query of the native layer. A new one is defined in the file of its module and listed there; a new file is listed here. */
 export const QUERIES: QueryTable = createQueryTable([
   ...AUTH_QUERIES,
   ...BANK_QUERIES,

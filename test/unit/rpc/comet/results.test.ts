@@ -4,7 +4,7 @@ import { sha256 } from '../../../../src/primitives/hash.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensus.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
-import { COMET_VIEW_TABLE, createIndexedMethods } from '../../../../src/rpc/comet/results.ts'
+import { COMET_VIEW_TABLE, createResultMethods } from '../../../../src/rpc/comet/results.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
 import { findTransactions } from '../../../../src/rpc/events/search.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
@@ -29,7 +29,7 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
   } as unknown as RpcContext
   const log = { error: (fields: unknown) => expect.fail(JSON.stringify(fields)) }
   const table = createCometTable(
-    createIndexedMethods({
+    createResultMethods({
       call: (_, name, args) => serveViewCall(COMET_VIEW_TABLE, context, { method: name, params: args }, log),
     }),
   )
