@@ -48,8 +48,8 @@ export interface ChainConfig {
   /** for EVM transactions of one block */
   readonly blockGasLimit: bigint
   /**
-   * gas that Ethereum's precompiles but SHA2-256, RIPEMD-160 and identity may use in one block, all transactions together, since
-   * they take longer for their gas than opcodes
+   * gas that Ethereum's precompiles (without SHA2-256, RIPEMD-160 and identity) may use in one block, all transactions
+   * together, since they take more time for their gas than opcodes
    */
   readonly precompileGasLimit: bigint
   /** bytes of a consensus block */
@@ -70,7 +70,7 @@ export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hard
   return fork
 }
 
-/** Native transactions of a block may use so much less gas than EVM transactions. */
+/** How many times less gas the native transactions of a block may use than its EVM transactions. */
 const LANE_DIVISOR = 4n
 
 /** Gas that the native transactions of one block may use, beside what its EVM transactions use. */

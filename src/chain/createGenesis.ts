@@ -1,7 +1,7 @@
 import { evmChainIdOf } from '../config/chainIds.ts'
 import { type Address, BECH32_OPERATOR, moduleAddress, toBech32 } from '../primitives/address.ts'
-import { bytesToHex, compareBytes, equalBytes } from '../primitives/bytes.ts'
-import { sha256 } from '../primitives/hash.ts'
+import { bytesToUpperHex, compareBytes, equalBytes } from '../primitives/bytes.ts'
+import { ed25519Address } from './consensus/ed25519.ts'
 import {
   BASE_DENOM,
   BONDED_POOL,
@@ -123,7 +123,7 @@ function consensusSection(
 ): Genesis['consensus'] {
   return {
     validators: validators.map(({ consensusPublicKey, selfDelegationAcoin, moniker }) => ({
-      address: bytesToHex(sha256(consensusPublicKey).slice(0, 20)).slice(2).toUpperCase(),
+      address: bytesToUpperHex(ed25519Address(consensusPublicKey)),
       pub_key: { type: 'tendermint/PubKeyEd25519', value: base64(consensusPublicKey) },
       power: (selfDelegationAcoin / POWER_REDUCTION_ACOIN).toString(),
       name: moniker,

@@ -5,7 +5,20 @@ import { NATIVE_TOKEN_ADDRESS } from './genesisConstants.ts'
 import type { Log, Receipt } from './receipt.ts'
 import type { SignedTransaction } from './transaction.ts'
 
-/** How one entry of a block's data.txs fared. */
+/** Whether bytes of data.txs, of gossip or of a client can only be a native transaction, not an EVM one. */
+export function isNativeEntry(raw: Uint8Array): boolean {
+  return raw[0] === NATIVE_TAG
+}
+
+/** First byte of a native transaction: the tag of TxRaw.body_bytes. No EVM envelope starts with it. */
+const NATIVE_TAG = 0x0a
+
+/** The hash by which a transaction is known: sha256 of a native one as in CometBFT, keccak-256 of an EVM one. */
+export function entryHash(raw: Uint8Array): Hash {
+  return isNativeEntry(raw) ? sha256(raw) : keccak256(raw)
+}
+
+/** The result of one entry of a block's data.txs. */
 export type StoredEntry = EvmEntry | NativeEntry | SkippedEntry
 
 /** An EVM transaction that is in the Ethereum block. */
@@ -15,7 +28,7 @@ export interface EvmEntry {
   readonly index: number
   readonly signed: SignedTransaction
   readonly receipt: Receipt
-  /** coins that code moved, beside the message's own value */
+  /** coins that code moved, without the transaction's own value */
   readonly transfers: readonly ValueTransfer[]
   /** of native modules that code called */
   readonly events: readonly NativeEvent[]
@@ -38,21 +51,7 @@ export interface SkippedEntry {
   readonly gasWanted: bigint
 }
 
-/** What native modules said around a block's entries. */
-export interface BlockEvents {
-  readonly begin: readonly NativeEvent[]
-  readonly end: readonly NativeEvent[]
-}
-
-export const NO_BLOCK_EVENTS: BlockEvents = { begin: [], end: [] }
-
-/** A Cosmos SDK event. */
-export interface NativeEvent {
-  readonly type: string
-  readonly attributes: readonly { readonly key: string; readonly value: string }[]
-}
-
-/** How a native transaction that started fared: abci.ExecTxResult. */
+/** Result of a native transaction that started: abci.ExecTxResult. */
 export interface NativeResult {
   /** 0: success; else all effects of its messages are undone, but it paid and its sequence is used */
   readonly code: number
@@ -67,6 +66,20 @@ export interface NativeResult {
   readonly events: readonly NativeEvent[]
 }
 
+/** Events of the native modules before and after a block's entries. */
+export interface BlockEvents {
+  readonly begin: readonly NativeEvent[]
+  readonly end: readonly NativeEvent[]
+}
+
+export const NO_BLOCK_EVENTS: BlockEvents = { begin: [], end: [] }
+
+/** A Cosmos SDK event. */
+export interface NativeEvent {
+  readonly type: string
+  readonly attributes: readonly { readonly key: string; readonly value: string }[]
+}
+
 /** Coins that moved from one account to another. */
 export interface ValueTransfer {
   readonly from: Address
@@ -75,27 +88,9 @@ export interface ValueTransfer {
   readonly amountAcoin: bigint
 }
 
-/** First byte of a native transaction: the tag of TxRaw.body_bytes. No EVM envelope starts with it. */
-const NATIVE_TAG = 0x0a
-
-/** Whether these bytes of data.txs, of gossip or of a client are a native transaction, if they are one at all. */
-export function isNativeEntry(raw: Uint8Array): boolean {
-  return raw[0] === NATIVE_TAG
-}
-
-/** The hash by which a transaction is known: sha256 of a native one as in CometBFT, keccak-256 of an EVM one. */
-export function entryHash(raw: Uint8Array): Hash {
-  return isNativeEntry(raw) ? sha256(raw) : keccak256(raw)
-}
-
-const NATIVE_TOKEN = hexToBytes(NATIVE_TOKEN_ADDRESS)
-const TRANSFER = keccak256(new TextEncoder().encode('Transfer(address,address,uint256)'))
-const DEPOSIT = keccak256(new TextEncoder().encode('Deposit(address,uint256)'))
-const NOTHING: readonly ValueTransfer[] = []
-
 /**
- * All coins that an EVM transaction moved, but for its fee: its own value, what code sent, and what moved through the native
- * token, as its logs say. Nothing when it failed.
+ * All coins that an EVM transaction moved, except its fee: its own value, what code sent, and what moved through the native
+ * token, according to its logs. Nothing when it failed.
  */
 export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly ValueTransfer[] {
   if (receipt.status !== 1) return NOTHING
@@ -107,7 +102,7 @@ export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly
   return [...own, ...transfers, ...receipt.logs.flatMap(tokenTransfer)]
 }
 
-/** What a log of the native token tells: a transfer, or a deposit, which gives the call's value back. */
+/** The transfer in a log of the native token: Transfer, or Deposit, which returns the value of the call. */
 function tokenTransfer({ address, topics, data }: Log): readonly ValueTransfer[] {
   if (!equalBytes(address, NATIVE_TOKEN)) return NOTHING
   const amountAcoin = bytesToBigInt(data)
@@ -119,3 +114,8 @@ function tokenTransfer({ address, topics, data }: Log): readonly ValueTransfer[]
   }
   return equalBytes(event, DEPOSIT) ? [{ from: NATIVE_TOKEN, to: first.subarray(12), amountAcoin }] : NOTHING
 }
+
+const NATIVE_TOKEN = hexToBytes(NATIVE_TOKEN_ADDRESS)
+const TRANSFER = keccak256(new TextEncoder().encode('Transfer(address,address,uint256)'))
+const DEPOSIT = keccak256(new TextEncoder().encode('Deposit(address,uint256)'))
+const NOTHING: readonly ValueTransfer[] = []

@@ -14,31 +14,9 @@ import {
   readBytes,
   readFixedBytes,
   readInteger,
+  rlpField,
 } from '../primitives/rlp.ts'
 import type { SignedTransaction } from './transaction.ts'
-
-/**
- * RLP of the Ethereum block: header, transactions (typed ones as byte strings), no uncles, no withdrawals.
- * Source: EIP-2718, EIP-4895.
- */
-export function encodeEthereumBlock(header: EthereumHeader, transactions: readonly SignedTransaction[]): Uint8Array {
-  const parts = [
-    encodeEthereumHeader(header),
-    encodeRLPList(
-      transactions.map(({ transaction }) => (transaction.type === 0 ? transaction.raw : encodeRLP(transaction.raw))),
-    ),
-    EMPTY_LIST,
-  ]
-  if (header.withdrawalsRoot !== undefined) parts.push(EMPTY_LIST)
-  return encodeRLPList(parts)
-}
-
-/** Bytes of {@link encodeEthereumBlock}. */
-export function ethereumBlockSize(header: EthereumHeader, transactions: readonly SignedTransaction[]): number {
-  return encodeEthereumBlock(header, transactions).length
-}
-
-const EMPTY_LIST = Uint8Array.of(0xc0)
 
 /** An Ethereum block header of any fork; fields of later forks are undefined before theirs. */
 export interface EthereumHeader {
@@ -72,6 +50,34 @@ export interface EthereumHeader {
   readonly requestsHash: Hash | undefined
 }
 
+/** The block hash: keccak256(rlp(header)). */
+export function ethereumHeaderHash(header: EthereumHeader): Hash {
+  return keccak256(encodeEthereumHeader(header))
+}
+
+/**
+ * RLP of the Ethereum block: header, transactions (typed ones as byte strings), no uncles, no withdrawals.
+ * Source: EIP-2718, EIP-4895.
+ */
+export function encodeEthereumBlock(header: EthereumHeader, transactions: readonly SignedTransaction[]): Uint8Array {
+  const parts = [
+    encodeEthereumHeader(header),
+    encodeRLPList(
+      transactions.map(({ transaction }) => (transaction.type === 0 ? transaction.raw : encodeRLP(transaction.raw))),
+    ),
+    EMPTY_LIST,
+  ]
+  if (header.withdrawalsRoot !== undefined) parts.push(EMPTY_LIST)
+  return encodeRLPList(parts)
+}
+
+/** Bytes of {@link encodeEthereumBlock}. */
+export function ethereumBlockSize(header: EthereumHeader, transactions: readonly SignedTransaction[]): number {
+  return encodeEthereumBlock(header, transactions).length
+}
+
+const EMPTY_LIST = Uint8Array.of(0xc0)
+
 /** The header's RLP; fields of later forks end where the first of them is undefined. */
 export function encodeEthereumHeader(header: EthereumHeader): Uint8Array {
   const items: RLPInput[] = [
@@ -104,11 +110,6 @@ export function encodeEthereumHeader(header: EthereumHeader): Uint8Array {
     items.push(item)
   }
   return encodeRLP(items)
-}
-
-/** The block hash: keccak256(rlp(header)). */
-export function ethereumHeaderHash(header: EthereumHeader): Hash {
-  return keccak256(encodeEthereumHeader(header))
 }
 
 /**
@@ -157,7 +158,7 @@ export function readEthereumHeader(cursor: RLPCursor): EthereumHeader {
 const HEADER: RLPTarget = { type: 'types.Header', path: '' }
 
 function target(name: string, type: string): RLPTarget {
-  return { type, path: `(types.Header)${name}`, of: HEADER }
+  return rlpField(HEADER, name, type)
 }
 
 function readHash(cursor: RLPCursor, name: string): Hash {

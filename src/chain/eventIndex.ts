@@ -1,8 +1,9 @@
 import { type Address, moduleAddress, parseAddress } from '../primitives/address.ts'
 import { sha256 } from '../primitives/hash.ts'
-import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../storage/columns.ts'
+import { Column, columnKey, HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { type BlockEvents, evmTransfers, type NativeEvent, type StoredEntry } from './entries.ts'
+import { indexedHeights } from './logIndex.ts'
 
 /**
  * The index of events maps a term to the heights of blocks that hold it: a kind byte and 6 bytes. It may name blocks that
@@ -17,8 +18,8 @@ export interface EventTerm {
 }
 
 /**
- * Every EVM transaction moves coins and makes the same few bank events, so those cost as little as they can: of their
- * attributes only accounts are indexed, one term for an account whatever its part in the block was.
+ * Every EVM transaction moves coins and causes the same few bank events, so their index entries must be few: of their attributes
+ * only accounts are indexed, with one term for an account whatever its role was.
  */
 const Kind = { bank: 0, party: 1, attribute: 2, key: 3, envelope: 4 } as const
 
@@ -48,7 +49,7 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
-/** The end of an address: many of those that people choose begin alike. */
+/** The term has the end of an address, since many chosen addresses begin alike. */
 const PARTY_AT = 20 - (TERM_BYTES - 1)
 
 function term(kind: number, bytes: Uint8Array): Uint8Array {
@@ -62,7 +63,7 @@ function hashTerm(kind: number, text: string): Uint8Array {
   return term(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
-/** Under which blocks with such an attribute are found. */
+/** The term under which blocks with such an attribute are found. */
 function termOf({ key, value }: EventTerm): Uint8Array {
   if (key === ENVELOPE_HASH_KEY && value !== undefined) return envelopeTerm(Buffer.from(value, 'hex'))
   if (!BANK_KEYS.has(key)) {
@@ -85,7 +86,7 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys of the index entries for a block. A full block has thousands of transfers, so parties are taken the short way. */
+/** Keys of the index entries for a block. Parties have a faster path, since a full block has thousands of transfers. */
 export function eventIndexKeys(
   height: number,
   entries: readonly StoredEntry[],
@@ -104,7 +105,7 @@ export function eventIndexKeys(
     if (made === BANK_TERM) hasBank = true
     else keys.push(columnKey(Column.eventTerm, made, suffix))
   }
-  /** Values that were seen, by type and key of their attributes; those of all parties together, as they have one term. */
+  /** values that were seen, by type and key of their attributes; those of parties together, since a party has one term */
   const seenValues = new Map<string, Map<string, Set<string>>>()
   const partyTexts = new Set<string>()
   const addEvents = (events: readonly NativeEvent[]): void => {
@@ -145,14 +146,14 @@ export function eventIndexKeys(
   return keys
 }
 
-/** What a party's term has of the address, as a number. */
+/** The part of the address that is in a party's term, as a number. */
 function partyNumber(address: Address): number {
   let high = 0
   for (let i = PARTY_AT; i < 17; i++) high = high * 256 + address[i]!
   return high * 0x1_00_00_00 + address[17]! * 0x1_00_00 + address[18]! * 0x1_00 + address[19]!
 }
 
-/** As `columnKey` of the term makes it. */
+/** Like `columnKey` of the party's term. */
 function partyKey(address: Address, suffix: Uint8Array): Uint8Array {
   const key = new Uint8Array(1 + TERM_BYTES + HEIGHT_BYTES)
   key[0] = Column.eventTerm
@@ -191,8 +192,8 @@ export async function* indexedEventHeights(
   }
 }
 
-/** Heights that are passed over one by one before a list is opened anew where it is to go on. */
-const MAX_PASSED = 64
+/** Heights that are skipped one by one; after so many, the list is opened again at the height that is asked for. */
+const MAX_SKIPPED = 64
 
 /** The ascending heights of one term. */
 class HeightList {
@@ -210,8 +211,8 @@ class HeightList {
 
   /** The next height that is not below `least`, which never falls. */
   async firstFrom(least: number): Promise<number | undefined> {
-    for (let passed = 0; ; passed++) {
-      if (passed === MAX_PASSED) {
+    for (let skipped = 0; ; skipped++) {
+      if (skipped === MAX_SKIPPED) {
         await this.close()
         this.#heights = this.#open(least)
       }
@@ -226,12 +227,6 @@ class HeightList {
   }
 
   #open(from: number): AsyncIterator<number> {
-    return heightsOf(this.#db, this.#term, from, this.#to)[Symbol.asyncIterator]()
+    return indexedHeights(this.#db, Column.eventTerm, this.#term, from, this.#to)[Symbol.asyncIterator]()
   }
-}
-
-async function* heightsOf(db: DatabaseReader, made: Uint8Array, from: number, to: number): AsyncIterable<number> {
-  const start = columnKey(Column.eventTerm, made, heightBytes(from))
-  const end = columnKey(Column.eventTerm, made, heightBytes(to + 1))
-  for await (const [key] of db.entries({ start, end })) yield readHeight(key, 1 + TERM_BYTES)
 }

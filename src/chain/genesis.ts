@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { type Address, BECH32_OPERATOR, parseAddress } from '../primitives/address.ts'
 import { bytesKey, compareBytes, EMPTY_BYTES, hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, sha256 } from '../primitives/hash.ts'
+import type { Json } from '../primitives/protoScalars.ts'
 import type { ChainConfig } from './chainConfig.ts'
 import { checkGenesis } from './genesisRules.ts'
 import { type Genesis, GenesisError, genesisSchema } from './genesisSchema.ts'
 
 /**
  * Reads a genesis file, or the genesis in an answer of /rpc/genesis, and checks that its parts agree with one another.
- * @throws GenesisError that names the place and the problem
+ * @throws GenesisError
  */
 export function parseGenesis(json: string): Genesis {
   let value: unknown
@@ -31,9 +32,52 @@ export function formatGenesis(genesis: Genesis): string {
   return `${JSON.stringify(genesis, null, 2)}\n`
 }
 
-/** sha256 of the canonical JSON: GENESIS_HASH, the peer handshake and block 0 use it. White space and order don't matter. */
+/** sha256 of the canonical JSON, so that white space and order don't matter. GENESIS_HASH, the peer handshake and block 0 use it. */
 export function genesisHash(genesis: Genesis): Hash {
   return sha256(new TextEncoder().encode(canonicalJson(genesis)))
+}
+
+/**
+ * JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers only.
+ * @throws TypeError on a number that is not a safe integer, whose text would depend on the reader's number format
+ */
+export function canonicalJson(value: Json): string {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new TypeError(`not a safe integer: ${value}`)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
+  return `{${members.join(',')}}`
+}
+
+function isList(value: object): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/**
+ * The genesis as CometBFT's RPC shows it: with validators and consensus parameters also where CometBFT's own GenesisDoc has them
+ * (types/genesis.go).
+ */
+export function toCometGenesis(genesis: Genesis): Json {
+  const { params, validators } = genesis.consensus
+  return { ...genesis, consensus_params: params, validators }
+}
+
+/** Removes what {@link toCometGenesis} added, so that its result is a genesis file again. Different values stay, and are refused later. */
+function fromCometGenesis(json: unknown): unknown {
+  if (!isObject(json) || !isObject(json.consensus)) return json
+  const { consensus_params, validators, ...rest } = json
+  const isRepeated = isSame(consensus_params, json.consensus.params) && isSame(validators, json.consensus.validators)
+  return isRepeated ? rest : json
+}
+
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  return a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What the genesis fixes for execution and RPC. */
@@ -76,6 +120,10 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
   }
 }
 
+function wholePart(decimal: string): bigint {
+  return BigInt(decimal.slice(0, decimal.indexOf('.')))
+}
+
 export interface GenesisValidator {
   readonly operator: Address
   /** ed25519, 32 bytes */
@@ -91,56 +139,6 @@ export function genesisValidators(genesis: Genesis): readonly GenesisValidator[]
     publicKey: new Uint8Array(Buffer.from(validator.pub_key.value, 'base64')),
     power: BigInt(validator.power),
   }))
-}
-
-function wholePart(decimal: string): bigint {
-  return BigInt(decimal.slice(0, decimal.indexOf('.')))
-}
-
-/**
- * The genesis as CometBFT's RPC shows it: with validators and consensus parameters also where CometBFT's own GenesisDoc has them
- * (types/genesis.go).
- */
-export function toCometGenesis(genesis: Genesis): Json {
-  const { params, validators } = genesis.consensus
-  return { ...genesis, consensus_params: params, validators }
-}
-
-/** Takes out what {@link toCometGenesis} added, so that such an answer can be a genesis file. What differs stays. */
-function fromCometGenesis(json: unknown): unknown {
-  if (!isObject(json) || !isObject(json.consensus)) return json
-  const { consensus_params, validators, ...rest } = json
-  const isRepeated = isSame(consensus_params, json.consensus.params) && isSame(validators, json.consensus.validators)
-  return isRepeated ? rest : json
-}
-
-function isSame(a: Json | undefined, b: Json | undefined): boolean {
-  return a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** What JSON can hold. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-
-/**
- * JSON in its one canonical form: keys sorted by UTF-16 code units, no white space, integers only.
- * @throws TypeError on a number that is not a safe integer, whose text would depend on the reader's number format
- */
-export function canonicalJson(value: Json): string {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new TypeError(`not a safe integer: ${value}`)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
-  return `{${members.join(',')}}`
-}
-
-function isList(value: object): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 /** An account of the state at block 0. */

@@ -1,20 +1,19 @@
 import { evmChainIdOf } from '../config/chainIds.ts'
 import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
-import { bytesToHex } from '../primitives/bytes.ts'
-import { sha256 } from '../primitives/hash.ts'
+import { bytesToUpperHex } from '../primitives/bytes.ts'
+import { ed25519Address } from './consensus/ed25519.ts'
+import { MAX_TOTAL_POWER } from './consensus/validatorSet.ts'
 import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
 import { type Genesis, GenesisError } from './genesisSchema.ts'
 import { includesFork } from './hardfork.ts'
 
-/** CometBFT's bound for the sum of powers: an eighth of the largest int64. */
-const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
 /** CometBFT's bound for block.max_bytes. */
 const MAX_BLOCK_BYTES = 104_857_600n
 /** A block must be able to hold the largest transaction that EIP-7825 allows. */
 const MIN_BLOCK_GAS = 2n ** 24n
-/** 1 wei per gas times the largest block gas must stay far from overflows of 64-bit gas counters. */
+/** Far below what 64-bit gas counters hold. */
 const MAX_BLOCK_GAS = 10n ** 12n
-/** Of precompiles in a block: room for a product of four pairings of bn254 (EIP-1108), as verifiers of proofs compute it. */
+/** Precompile gas of a block must suffice for a product of four bn254 pairings (EIP-1108), which verifiers of proofs compute. */
 const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
 
 /**
@@ -181,9 +180,7 @@ function checkConsensusValidator(
   place: string,
 ): void {
   require(validator.pub_key.value === key, `${place}.pub_key`, 'not that of the same entry in app_state.staking')
-  const address = bytesToHex(sha256(new Uint8Array(Buffer.from(key, 'base64'))).slice(0, 20))
-    .slice(2)
-    .toUpperCase()
+  const address = bytesToUpperHex(ed25519Address(new Uint8Array(Buffer.from(key, 'base64'))))
   require(validator.address === address, `${place}.address`, `expected ${address}, from the public key`)
   require(BigInt(validator.power) ===
     power, `${place}.power`, `expected ${power}, the tokens / ${POWER_REDUCTION_ACOIN}`)

@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { HARDFORKS } from './hardfork.ts'
 
+/** A genesis that no node can start from. The message names the place inside the file. */
+export class GenesisError extends Error {
+  override readonly name = 'GenesisError'
+
+  constructor(place: string, problem: string) {
+    super(place === '' ? `genesis: ${problem}` : `genesis: ${place}: ${problem}`)
+  }
+}
+
 const text = z.string().max(10_000)
 /** a whole number as Cosmos JSON writes 64-bit integers */
 const integer = z.string().regex(/^(0|[1-9][0-9]{0,77})$/, 'expected a whole number in a string, without leading zeros')
@@ -273,12 +282,3 @@ export const genesisSchema = z.strictObject({
 
 /** A genesis as its file has it: Cosmos JSON, 64-bit integers and amounts as decimal strings. */
 export type Genesis = z.infer<typeof genesisSchema>
-
-/** A genesis that no node can start from. The message names the place inside the file. */
-export class GenesisError extends Error {
-  override readonly name = 'GenesisError'
-
-  constructor(place: string, problem: string) {
-    super(place === '' ? `genesis: ${problem}` : `genesis: ${place}: ${problem}`)
-  }
-}

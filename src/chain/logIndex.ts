@@ -69,7 +69,7 @@ export async function* indexedLogHeights(
   for (const alternatives of positions) {
     const heights = new Set<number>()
     for (const alternative of alternatives) {
-      for await (const height of heightsOf(db, alternative, from, to)) {
+      for await (const height of indexedHeights(db, Column.logTerm, alternative, from, to)) {
         if (matching === undefined || matching.has(height)) heights.add(height)
       }
     }
@@ -79,8 +79,15 @@ export async function* indexedLogHeights(
   yield* [...matching!].sort((a, b) => a - b)
 }
 
-async function* heightsOf(db: DatabaseReader, made: Uint8Array, from: number, to: number): AsyncIterable<number> {
-  const start = columnKey(Column.logTerm, made, heightBytes(from))
-  const end = columnKey(Column.logTerm, made, heightBytes(to + 1))
-  for await (const [key] of db.entries({ start, end })) yield readHeight(key, 1 + TERM_BYTES)
+/** Heights in [from, to], ascending, that an index `column` has for `term`. */
+export async function* indexedHeights(
+  db: DatabaseReader,
+  column: Column,
+  term: Uint8Array,
+  from: number,
+  to: number,
+): AsyncIterable<number> {
+  const start = columnKey(column, term, heightBytes(from))
+  const end = columnKey(column, term, heightBytes(to + 1))
+  for await (const [key] of db.entries({ start, end })) yield readHeight(key, 1 + term.length)
 }

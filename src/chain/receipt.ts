@@ -1,7 +1,7 @@
 import type { Address } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { encodeRLP } from '../primitives/rlp.ts'
+import { encodeEnvelope } from './transaction.ts'
 
 export interface Receipt {
   readonly type: 0 | 1 | 2 | 3 | 4
@@ -32,26 +32,21 @@ export function encodeReceipt(
   receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs'>,
 ): Uint8Array {
   const { status, cumulativeGasUsed, logsBloom, logs } = receipt
-  const list = encodeRLP([
+  return encodeEnvelope(receipt.type, [
     typeof status === 'number' ? BigInt(status) : status,
     cumulativeGasUsed,
     logsBloom,
     logs.map((log) => [log.address, log.topics, log.data]),
   ])
-  if (receipt.type === 0) return list
-  const typed = new Uint8Array(list.length + 1)
-  typed[0] = receipt.type
-  typed.set(list, 1)
-  return typed
 }
 
 /** A bloom filter has 2048 bits (yellow paper, section 4.3.1). */
 const BLOOM_BYTES = 256
 
-/** The filter of no logs, as most transactions have it; nobody writes to it. */
+/** The filter of no logs, which most transactions have; it is never written to. */
 const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 
-/** The bloom filter over the addresses and topics of `logs`. It may be shared: it is not to be written to. */
+/** The bloom filter over the addresses and topics of `logs`. It may be shared, so callers must not write to it. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
@@ -89,15 +84,15 @@ function setBits(bloom: Uint8Array, digest: Uint8Array): void {
   }
 }
 
-/** Digests in each of the two generations that are kept. */
+/** Digests in each of the two generations of the cache. */
 const GENERATION = 4_096
 
 let recent = new Map<string, Hash>()
 let older = new Map<string, Hash>()
 
 /**
- * keccak256 of a log's address or topic, for bloom filters and the index of logs: most of them are the same few contracts,
- * events and holders again. The hash is shared and not to be written to.
+ * keccak256 of a log's address or topic, for bloom filters and the index of logs. It is cached, because the same few contracts,
+ * events and holders come again and again. The hash is shared, so callers must not write to it.
  */
 export function logDigest(item: Uint8Array): Hash {
   const key = bytesKey(item)

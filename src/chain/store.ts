@@ -15,23 +15,62 @@ import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
 import { consensusHashKey, indexKeys, readHeadRecord, transactionKey } from './writeBlock.ts'
 
-/** Blocks that a thread keeps decoded: requests about the newest blocks come in crowds. */
-const CACHED_BLOCKS = 32
-/** Transactions in them, but for the newest looked-up block: decoded, each takes one to two kilobytes with its receipt. */
-const CACHED_TRANSACTIONS = 8_000
+/** Blocks as of one published head, read synchronously but for the indexes of logs and events. */
+export interface ChainReader {
+  readonly headHeight: number
+  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
+  readonly oldestBlock: number
+  header(height: number): EthereumHeader | undefined
+  /** keccak256(rlp(header)) */
+  hash(height: number): Hash | undefined
+  heightOf(hash: Hash): number | undefined
+  /** height of the block whose consensus header has this hash */
+  heightOfConsensusHash(hash: Uint8Array): number | undefined
+  /** the Ethereum block's transactions with their senders, in order */
+  transactions(height: number): readonly SignedTransaction[] | undefined
+  receipts(height: number): readonly Receipt[] | undefined
+  /** size in bytes of the RLP-encoded Ethereum block */
+  size(height: number): number | undefined
+  locate(transactionHash: Hash): TransactionLocation | undefined
+  /** where a native transaction started; by the sha256 of its bytes */
+  locateNative(hash: Hash): NativeLocation | undefined
+  /** by position in data.txs */
+  entryResults(height: number): readonly StoredEntry[] | undefined
+  blockEvents(height: number): BlockEvents | undefined
+  consensusBlock(height: number): ConsensusBlock | undefined
+  blockId(height: number): BlockId | undefined
+  /** the commit for `height` that this node saw */
+  seenCommit(height: number): Commit | undefined
+  /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
+  validatorsAt(height: number): RankedValidatorSet | undefined
+  /** the same without priorities, in a fraction of the time */
+  validatorSetAt(height: number): ValidatorSet | undefined
+  /**
+   * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
+   */
+  logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
+  /**
+   * Heights in [from, to], ascending, whose blocks may hold all terms, in events of entries or of the block itself. Some may not:
+   * the caller checks the events.
+   */
+  eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
+}
 
-const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
-/** A block determines the validators of the second block after it. */
-const VALIDATORS_AHEAD = 2
+export interface TransactionLocation {
+  readonly height: number
+  /** among the Ethereum block's transactions */
+  readonly index: number
+}
 
-/** Key and value that record `height` as the lowest block whose body is kept. */
-export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
-  return [OLDEST_KEY, heightBytes(height)]
+export interface NativeLocation {
+  readonly height: number
+  /** in data.txs */
+  readonly position: number
 }
 
 /**
- * Decoded parts of blocks by height. Blocks never change until their bodies are dropped, so readers of all snapshots of a
- * thread may share one: a reader that sees a body dropped passes over what others keep of it.
+ * Decoded parts of blocks by height. Blocks never change until their bodies are dropped, so the readers of all snapshots of a
+ * thread may share one; a reader whose snapshot lacks a body does not use the cached one.
  */
 export interface BlockCache {
   readonly headers: Map<number, EthereumHeader>
@@ -63,7 +102,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)
 
-  /** `read` through a cache of the newest look-ups; nothing is known above the head. */
+  /** `read` through a cache of the newest look-ups; undefined above the head. */
   const remember =
     <T>(
       known: Map<number, T>,
@@ -80,7 +119,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       forgetOldest(known, transactionsIn)
       return value
     }
-  /** The same for what is dropped below the oldest block. */
+  /** The same for parts that are dropped below the oldest block. */
   const rememberBody = <T>(
     known: Map<number, T>,
     read: (height: number) => T | undefined,
@@ -188,7 +227,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   return reader
 }
 
-/** What is stored of a block's entries, each in its place. */
+/** The entries of a block by position in data.txs, from what is stored. */
 export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
@@ -203,7 +242,12 @@ export function entriesOf(
   return entries
 }
 
-/** Keeps the newest look-ups of a cache, of which one is new: so many blocks, with so many transactions. */
+/** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
+const CACHED_BLOCKS = 32
+/** Most transactions in them, besides those of the newest look-up: decoded, each takes 1 to 2 KB with its receipt. */
+const CACHED_TRANSACTIONS = 8_000
+
+/** Drops the oldest look-ups of a cache that has too many blocks or transactions; the newest always stays. */
 function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => number): void {
   let transactions = 0
   for (const value of known.values()) transactions += transactionsIn(value)
@@ -213,59 +257,6 @@ function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => nu
     known.delete(height)
     transactions -= transactionsIn(value)
   }
-}
-
-export interface TransactionLocation {
-  readonly height: number
-  /** among the Ethereum block's transactions */
-  readonly index: number
-}
-
-export interface NativeLocation {
-  readonly height: number
-  /** in data.txs */
-  readonly position: number
-}
-
-/** Blocks as of one published head, read synchronously but for the indexes of logs and events. */
-export interface ChainReader {
-  readonly headHeight: number
-  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
-  readonly oldestBlock: number
-  header(height: number): EthereumHeader | undefined
-  /** keccak256(rlp(header)) */
-  hash(height: number): Hash | undefined
-  heightOf(hash: Hash): number | undefined
-  /** height of the block whose consensus header has this hash */
-  heightOfConsensusHash(hash: Uint8Array): number | undefined
-  /** the Ethereum block's transactions with their senders, in order */
-  transactions(height: number): readonly SignedTransaction[] | undefined
-  receipts(height: number): readonly Receipt[] | undefined
-  /** size in bytes of the RLP-encoded Ethereum block */
-  size(height: number): number | undefined
-  locate(transactionHash: Hash): TransactionLocation | undefined
-  /** where a native transaction started; by the sha256 of its bytes */
-  locateNative(hash: Hash): NativeLocation | undefined
-  /** by position in data.txs */
-  entryResults(height: number): readonly StoredEntry[] | undefined
-  blockEvents(height: number): BlockEvents | undefined
-  consensusBlock(height: number): ConsensusBlock | undefined
-  blockId(height: number): BlockId | undefined
-  /** the commit for `height` that this node saw */
-  seenCommit(height: number): Commit | undefined
-  /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
-  validatorsAt(height: number): RankedValidatorSet | undefined
-  /** the same without priorities, in a fraction of the time */
-  validatorSetAt(height: number): ValidatorSet | undefined
-  /**
-   * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
-   */
-  logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
-  /**
-   * Heights in [from, to], ascending, whose blocks may hold all terms, in events of entries or of the block itself. A superset:
-   * whoever asks looks at the events (see `eventsOfEntry` and `blockEvents`).
-   */
-  eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
 }
 
 /**
@@ -293,4 +284,13 @@ export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: 
   }
   batch.put(...oldestBlockEntry(height))
   await database.write(batch, { sync: true })
+}
+
+const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
+/** A block determines the validators of the second block after it. */
+const VALIDATORS_AHEAD = 2
+
+/** Key and value that record `height` as the lowest block whose body is kept. */
+export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
+  return [OLDEST_KEY, heightBytes(height)]
 }

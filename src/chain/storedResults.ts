@@ -12,9 +12,9 @@ import {
 import { type Log, logsBloom, type Receipt } from './receipt.ts'
 
 /**
- * How the entries of one consensus block fared, as stored: the executed ones by their position in data.txs with sender
- * and receipt, native ones with their results, and the ones that could not start; and the block's own events. The
- * transactions' bytes are in the consensus block.
+ * The stored results of a consensus block: of its EVM transactions (by position in data.txs, with sender and receipt), its
+ * native transactions and the entries that could not start; and the block's own events. The transactions' bytes are in the
+ * consensus block.
  */
 export interface StoredResults {
   readonly executed: readonly StoredExecution[]
@@ -41,8 +41,8 @@ export function isEmptyResult(entries: readonly StoredEntry[], { begin, end }: B
 }
 
 /**
- * RLP of the results, given by position in data.txs. Blooms and cumulative gas are recomputed when it is read. What blocks of
- * plain transfers don't have is left out at the end of its list.
+ * RLP of the results, given by position in data.txs. Blooms and cumulative gas are not stored but computed when it is read.
+ * Lists leave out trailing parts that blocks of plain transfers don't have.
  */
 export function encodeResults(entries: readonly StoredEntry[], blockEvents: BlockEvents): Uint8Array {
   const table = new TextTable()
@@ -69,8 +69,8 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
       executed.push(fields)
     } else if (entry.kind === 'native') {
       const { code, codespace, log, data, gasWanted, gasUsed, events } = entry.result
-      const words = [table.add(codespace), table.add(log)]
-      native.push([BigInt(position), BigInt(code), ...words, data, gasWanted, gasUsed, encodeEvents(events, table)])
+      const texts = [table.add(codespace), table.add(log)]
+      native.push([BigInt(position), BigInt(code), ...texts, data, gasWanted, gasUsed, encodeEvents(events, table)])
     } else {
       const { code, codespace, reason, gasWanted } = entry
       const reasonBytes = text.encode.encode(reason)
@@ -180,7 +180,7 @@ function number(value: RLPItem | undefined): number {
   return Number(integer(value))
 }
 
-/** Texts of a block's events, each stored once: most of them are the same few types, keys and addresses. */
+/** The texts of a block's events, each stored once: most of them are the same few types, keys and addresses. */
 class TextTable {
   readonly #positions = new Map<string, bigint>()
 
@@ -199,7 +199,7 @@ class TextTable {
   }
 }
 
-/** Per event the numbers of its type and of keys and values in turn. */
+/** Of each event: the number of its type, then those of keys and values in turn. */
 function encodeEvents(events: readonly NativeEvent[], table: TextTable): bigint[][] {
   return events.map(({ type, attributes }) => {
     const numbers = [table.add(type)]

@@ -14,6 +14,7 @@ import {
   readBytes,
   readFixedBytes,
   readInteger,
+  rlpField,
 } from '../primitives/rlp.ts'
 
 export interface AccessListItem {
@@ -123,13 +124,14 @@ export function buildTransaction(
   }
 }
 
-function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
+/** The EIP-2718 envelope of a transaction or receipt: the RLP list of its fields, behind the type unless that is 0 (legacy). */
+export function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
   const list = encodeRLP(items)
   if (type === 0) return list
-  const raw = new Uint8Array(list.length + 1)
-  raw[0] = type
-  raw.set(list, 1)
-  return raw
+  const envelope = new Uint8Array(list.length + 1)
+  envelope[0] = type
+  envelope.set(list, 1)
+  return envelope
 }
 
 function unsignedItems(transaction: UnsignedTransaction): RLPInput[] {
@@ -314,11 +316,7 @@ type TargetTable = ReturnType<typeof createTargets>
 /** Go types and field names of geth's structures (core/types/tx_*.go), which its decoding errors mention. */
 function createTargets(struct: string, integer: string) {
   const list: RLPTarget = { type: struct, path: '' }
-  const field = (name: string, type: string, of: RLPTarget = list): RLPTarget => ({
-    type,
-    path: `${of.path === '' ? `(${struct})` : of.path}${name}`,
-    of,
-  })
+  const field = (name: string, type: string, of: RLPTarget = list): RLPTarget => rlpField(of, name, type)
   const accessList = field('.AccessList', 'types.AccessList')
   const accessTuple: RLPTarget = { type: 'types.AccessTuple', path: `${accessList.path}[*]` }
   const storageKeys = field('.StorageKeys', '[]common.Hash', accessTuple)

@@ -18,7 +18,7 @@ import {
   type UnsignedTransaction,
 } from './transaction.ts'
 
-/** The sender, or why there is none, in geth's words. */
+/** The sender, or why there is none, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
 /** Which signatures a chain takes. */
@@ -78,7 +78,7 @@ function envelope(type: number, fields: Uint8Array, suffix: Uint8Array): Uint8Ar
 
 let lastSuffix: { readonly chainId: bigint; readonly bytes: Uint8Array } | undefined
 
-/** RLP of (chainId, 0, 0), EIP-155; kept for the chain ID that is asked for over and over. */
+/** RLP of (chainId, 0, 0), EIP-155; cached, as one chain ID is used nearly always. */
 function protectionSuffix(chainId: bigint): Uint8Array {
   if (lastSuffix?.chainId !== chainId) lastSuffix = { chainId, bytes: encodeRLP([chainId, 0n, 0n]).subarray(1) }
   return lastSuffix.bytes

@@ -8,8 +8,8 @@ import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.ts'
 
 /**
- * Heights after which priorities are stored anew. In between they follow from one another, unless the set changes; so an
- * empty block costs a few bytes of this, and reading any height costs at most this many steps.
+ * Priorities are stored at least at every 64th height. Those in between are computed from them, one step a height, unless the
+ * set changes: so most blocks store nothing, and reading any height takes at most 63 steps.
  */
 const SEGMENT = 64
 
@@ -31,32 +31,32 @@ export function writeValidators(
   if (!isChanged && height % SEGMENT !== 0) return
   const hash = validatorSetHash(set)
   if (isChanged) batch.put(columnKey(Column.validatorSet, hash), encodeSet(set))
-  batch.put(columnKey(Column.proposerPriorities, heightBytes(height)), encodeRanks(hash, set))
+  batch.put(columnKey(Column.proposerPriorities, heightBytes(height)), encodePriorities(hash, set))
   const indexKey = segmentKey(height)
   batch.put(indexKey, concatBytes(db.get(indexKey) ?? new Uint8Array(), Uint8Array.of(height % SEGMENT)))
 }
 
 /** Validators of block `height` with their priorities; undefined where nothing is stored. The caller bounds the height. */
 export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
-  const stored = readRanks(db, height)
+  const stored = readPriorities(db, height)
   if (stored === undefined) return undefined
   let set: RankedValidatorSet = {
     ...readSet(db, stored.hash),
     priorities: stored.priorities,
     proposer: stored.proposer,
   }
-  // One step at a time, as blocks took them: each begins by rescaling and centering.
+  // Single steps, as the blocks took them: each begins with rescaling and centring.
   for (let at = stored.height; at < height; at++) set = incrementPriorities(set, 1)
   return set
 }
 
-/** The same without priorities, which takes a few reads whatever the height. */
+/** The same without priorities: a few reads, and no steps. */
 export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | undefined {
-  const stored = readRanks(db, height)
+  const stored = readPriorities(db, height)
   return stored && readSet(db, stored.hash)
 }
 
-interface StoredRanks {
+interface StoredPriorities {
   /** the newest one up to the height asked for */
   readonly height: number
   readonly hash: Uint8Array
@@ -64,7 +64,7 @@ interface StoredRanks {
   readonly priorities: readonly bigint[]
 }
 
-function readRanks(db: KeyReader, height: number): StoredRanks | undefined {
+function readPriorities(db: KeyReader, height: number): StoredPriorities | undefined {
   const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % SEGMENT)
   if (offset === undefined) return undefined
   const storedHeight = height - (height % SEGMENT) + offset
@@ -94,7 +94,7 @@ function encodeSet({ validators }: ValidatorSet): Uint8Array {
   return encodeRLP(validators.map(({ publicKey, power }) => [publicKey, power]))
 }
 
-function encodeRanks(hash: Uint8Array, { proposer, priorities }: RankedValidatorSet): Uint8Array {
+function encodePriorities(hash: Uint8Array, { proposer, priorities }: RankedValidatorSet): Uint8Array {
   return encodeRLP([hash, BigInt(proposer), ...priorities.map(toZigzag)])
 }
 

@@ -24,7 +24,17 @@ interface BlockRecord {
   readonly events: BlockEvents
 }
 
-/** Puts a block with its receipts and indexes into the batch that also takes its state. */
+/**
+ * Adds a block with its receipts and indexes to its batch. One synced batch has everything of a block, since LevelDB stores
+ * a batch as a whole or not at all; so after a crash the database ends with a whole block, and opening it repairs nothing:
+ *
+ * 1. the state after it, with history and state head (`PendingState.write`);
+ * 2. headers, data.txs, results and their indexes (this function);
+ * 3. the validators of the block after the next (`writeValidators`);
+ * 4. the head record (`writeHeadRecord`).
+ *
+ * What the database lacks then is in the write-ahead log, which was synced when the block was decided.
+ */
 export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   const { entries, events } = block
   const height = heightBytes(block.header.number)
@@ -44,7 +54,7 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   for (const key of indexKeys(block.header.number, entries, events)) batch.put(key, EMPTY_BYTES)
 }
 
-/** Under which a transaction that started is found by its hash. */
+/** The key that finds a transaction by its hash; undefined when it could not start. */
 export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   if (entry.kind === 'evm') return columnKey(Column.transaction, entry.signed.transaction.hash)
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
@@ -56,20 +66,20 @@ export function indexKeys(height: number, entries: readonly StoredEntry[], event
   return [...logIndexKeys(height, logs), ...eventIndexKeys(height, entries, events)]
 }
 
-/** A prefix is enough to find a block: whoever looks it up compares the whole hash. */
+/** Only a prefix of the hash: readers compare the whole hash with the block's. */
 export function consensusHashKey(hash: Uint8Array): Uint8Array {
   return columnKey(Column.consensusHash, hash.subarray(0, 8))
 }
 
-/** A height, then 4 bytes: a full block has thousands of these. */
-function locationBytes(height: number, place: number): Uint8Array {
+/** A height, then a position of 4 bytes. Written without arrays between, as a full block has thousands. */
+function locationBytes(height: number, position: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES + 4)
   writeHeight(out, 0, height)
-  for (let i = 0; i < 4; i++) out[HEIGHT_BYTES + i] = place >>> (24 - 8 * i)
+  for (let i = 0; i < 4; i++) out[HEIGHT_BYTES + i] = position >>> (24 - 8 * i)
   return out
 }
 
-/** What is kept of the newest block alone; older blocks have it in the next block's header. */
+/** What is stored of the newest block only; of older blocks, the next block's header has it. */
 export interface HeadRecord {
   readonly height: number
   /** undefined at genesis */

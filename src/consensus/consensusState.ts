@@ -6,7 +6,8 @@ import {
   consensusParamsHash,
   dataHash,
 } from '../chain/consensus/block.ts'
-import { commitHash, type VerifySignature, verifyCommit } from '../chain/consensus/commit.ts'
+import { commitHash, verifyCommit } from '../chain/consensus/commit.ts'
+import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import { evidenceHash, evidenceSize } from '../chain/consensus/evidence.ts'
 import {
   type BlockId,

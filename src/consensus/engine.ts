@@ -1,5 +1,5 @@
 import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
-import type { VerifySignature } from '../chain/consensus/commit.ts'
+import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import type { Commit, Evidence } from '../chain/consensus/types.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'

@@ -1,5 +1,6 @@
 import { decodeBlock, headerHash } from '../chain/consensus/block.ts'
-import { type VerifySignature, verifyCommitLight } from '../chain/consensus/commit.ts'
+import { verifyCommitLight } from '../chain/consensus/commit.ts'
+import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import { type Part, PartCollector } from '../chain/consensus/partSet.ts'
 import { type BlockId, type Commit, equalBlockId, type ValidatorSet } from '../chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'

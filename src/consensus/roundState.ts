@@ -1,5 +1,5 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { VerifySignature } from '../chain/consensus/commit.ts'
+import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import {
   type BlockId,
   equalBlockId,

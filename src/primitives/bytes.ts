@@ -7,6 +7,11 @@ export function bytesToHex(bytes: Uint8Array): `0x${string}` {
   return `0x${hexSlice.call(bytes, 0, bytes.length)}`
 }
 
+/** Capital hex digits without a prefix, the form of hashes and addresses in CometBFT. */
+export function bytesToUpperHex(bytes: Uint8Array): string {
+  return hexSlice.call(bytes, 0, bytes.length).toUpperCase()
+}
+
 /**
  * Bytes of a hex string; the 0x prefix is optional.
  * @throws TypeError on an odd number of digits or a character that is not hex

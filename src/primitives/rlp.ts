@@ -25,6 +25,11 @@ export interface RLPTarget {
   readonly of?: RLPTarget
 }
 
+/** The target of the field `name` (with its point) of a Go structure; `type` is the field's Go type. */
+export function rlpField(of: RLPTarget, name: string, type: string): RLPTarget {
+  return { type, path: `${of.path === '' ? `(${of.type})` : of.path}${name}`, of }
+}
+
 const HUGE = 0x1_0000_0000_0000
 
 /** A cursor over the whole of `bytes` from `offset`. */

@@ -1,11 +1,5 @@
-import {
-  commitSignBytes,
-  decodeCommit,
-  encodeCommit,
-  type VerifySignature,
-  verifyCommit,
-} from '../chain/consensus/commit.ts'
-import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import { commitSignBytes, decodeCommit, encodeCommit, verifyCommit } from '../chain/consensus/commit.ts'
+import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,

@@ -1,4 +1,4 @@
-import type { VerifySignature } from '../chain/consensus/commit.ts'
+import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'

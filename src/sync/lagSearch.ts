@@ -1,5 +1,4 @@
-import type { VerifySignature } from '../chain/consensus/commit.ts'
-import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
+import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { FetchedBlocks, PeerId } from '../consensus/transport.ts'
 import { checkCommits, trustedPower } from './commitChecks.ts'

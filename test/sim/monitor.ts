@@ -1,5 +1,5 @@
 import { headerHash } from '../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../src/chain/consensus/commit.ts'
+import type { VerifySignature } from '../../src/chain/consensus/ed25519.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,

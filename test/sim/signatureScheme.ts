@@ -1,5 +1,10 @@
-import type { VerifySignature } from '../../src/chain/consensus/commit.ts'
-import { ed25519Address, ed25519Key, signEd25519, verifyEd25519 } from '../../src/chain/consensus/ed25519.ts'
+import {
+  ed25519Address,
+  ed25519Key,
+  signEd25519,
+  type VerifySignature,
+  verifyEd25519,
+} from '../../src/chain/consensus/ed25519.ts'
 import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
 import { sha256 } from '../../src/primitives/hash.ts'
 import type { Random } from '../fuzz/random.ts'

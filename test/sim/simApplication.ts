@@ -1,5 +1,5 @@
 import { type ConsensusBlock, dataHash, maxDataBytes } from '../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../src/chain/consensus/commit.ts'
+import type { VerifySignature } from '../../src/chain/consensus/ed25519.ts'
 import { encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence, RankedValidatorSet } from '../../src/chain/consensus/types.ts'
 import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorSet.ts'

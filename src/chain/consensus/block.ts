@@ -21,6 +21,15 @@ import {
 /** CometBFT's block protocol: version 11 is that of 0.38. */
 export const BLOCK_PROTOCOL = 11
 
+export interface ConsensusBlock {
+  readonly header: ConsensusHeader
+  /** EVM transactions as their EIP-2718 envelopes, native ones as protobuf TxRaw */
+  readonly txs: readonly Uint8Array[]
+  readonly evidence: readonly Evidence[]
+  /** of the height before; empty at height 1 */
+  readonly lastCommit: Commit
+}
+
 /** tendermint.types.Header as of CometBFT 0.38. Hashes are 32 bytes unless said otherwise. */
 export interface ConsensusHeader {
   readonly version: { readonly block: number; readonly app: number }
@@ -45,31 +54,151 @@ export interface ConsensusHeader {
   readonly proposerAddress: Uint8Array
 }
 
-export interface ConsensusBlock {
-  readonly header: ConsensusHeader
-  /** EVM transactions as their EIP-2718 envelopes, native ones as protobuf TxRaw */
-  readonly txs: readonly Uint8Array[]
-  readonly evidence: readonly Evidence[]
-  /** of the height before; empty at height 1 */
-  readonly lastCommit: Commit
+/**
+ * The block hash of consensus: Merkle root over the encoded fields in order (CometBFT types/block.go, Header.Hash).
+ * Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value, of which an empty one has no bytes.
+ */
+export function headerHash(header: ConsensusHeader): Hash {
+  const bytesValue = (value: Uint8Array) => new ProtobufWriter().bytes(1, value).finish()
+  return merkleRoot([
+    encodeMessage({ write: writeVersion }, header.version),
+    new ProtobufWriter().string(1, header.chainId).finish(),
+    new ProtobufWriter().varint(1, header.height).finish(),
+    encodeMessage({ write: writeTime }, header.timeMs),
+    encodeMessage({ write: writeBlockId }, header.lastBlockId),
+    bytesValue(header.lastCommitHash),
+    bytesValue(header.dataHash),
+    bytesValue(header.validatorsHash),
+    bytesValue(header.nextValidatorsHash),
+    bytesValue(header.consensusHash),
+    bytesValue(header.appHash),
+    bytesValue(header.lastResultsHash),
+    bytesValue(header.evidenceHash),
+    bytesValue(header.proposerAddress),
+  ])
+}
+
+/** header.data_hash: Merkle root over the sha256 of each transaction (CometBFT types/tx.go). */
+export function dataHash(txs: readonly Uint8Array[]): Hash {
+  return merkleRoot(txs.map(sha256))
+}
+
+/** The fields of a transaction's result that consensus agrees on. */
+export interface TxResult {
+  /** 0 means success */
+  readonly code: number
+  readonly data: Uint8Array
+  readonly gasWanted: bigint
+  readonly gasUsed: bigint
+}
+
+/** header.last_results_hash of the next block: over tendermint.abci.ExecTxResult with only these fields (types/results.go). */
+export function resultsHash(results: readonly TxResult[]): Hash {
+  const leaves: Uint8Array[] = []
+  for (let i = 0; i < results.length; i++) {
+    leaves.push(i > 0 && equalResults(results[i]!, results[i - 1]!) ? leaves[i - 1]! : encodeResult(results[i]!))
+  }
+  return merkleRoot(leaves)
+}
+
+function encodeResult({ code, data, gasWanted, gasUsed }: TxResult): Uint8Array {
+  return new ProtobufWriter().varint(1, code).bytes(2, data).varint(5, gasWanted).varint(6, gasUsed).finish()
+}
+
+function equalResults(a: TxResult, b: TxResult): boolean {
+  return a.code === b.code && a.gasWanted === b.gasWanted && a.gasUsed === b.gasUsed && equalBytes(a.data, b.data)
+}
+
+/** The consensus parameters that header.consensus_hash covers. */
+export interface BlockParams {
+  /** of an encoded block */
+  readonly maxBytes: number
+  /** −1 means no limit */
+  readonly maxGas: number
+}
+
+const hashes = new WeakMap<BlockParams, Hash>()
+
+/** header.consensus_hash: sha256 of the encoded tendermint.types.HashedParams. */
+export function consensusParamsHash(params: BlockParams): Hash {
+  let hash = hashes.get(params)
+  if (hash === undefined) {
+    hash = sha256(new ProtobufWriter().varint(1, params.maxBytes).varint(2, params.maxGas).finish())
+    hashes.set(params, hash)
+  }
+  return hash
+}
+
+/** CometBFT types/block.go: what a block holds besides transactions and evidence. */
+const MAX_HEADER_BYTES = 626
+const MAX_OVERHEAD_BYTES = 11
+const MAX_COMMIT_OVERHEAD_BYTES = 94
+const MAX_COMMIT_SIG_BYTES = 109 + 2
+
+/**
+ * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, next to a full commit of
+ * `validators` signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
+ */
+export function maxDataBytes(
+  { maxBytes }: Pick<BlockParams, 'maxBytes'>,
+  validators: number,
+  evidenceBytes = 0,
+): number {
+  const commit = MAX_COMMIT_OVERHEAD_BYTES + MAX_COMMIT_SIG_BYTES * validators
+  return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit - evidenceBytes
+}
+
+/** Protobuf bytes of tendermint.types.Block: what is cut into parts and kept. */
+export function encodeBlock(block: ConsensusBlock): Uint8Array {
+  return encodeMessage(BLOCK_CODEC, block)
+}
+
+/**
+ * The block in `bytes`, whose transactions are views on them. Only the encoding is checked: hashes, signatures and the
+ * chain's rules are the caller's.
+ * @throws ConsensusDecodingError
+ */
+export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
+  return decodeMessage(BLOCK_CODEC, bytes)
+}
+
+/** tendermint.types.Block */
+const BLOCK_CODEC: MessageCodec<ConsensusBlock> = {
+  name: 'block',
+  write: (writer, block) =>
+    writer
+      .message(1, HEADER_CODEC.write, block.header)
+      .message(2, writeData, block.txs)
+      .message(3, writeEvidenceList, block.evidence)
+      .message(4, COMMIT_CODEC.write, block.lastCommit),
+  read: (fields) => ({
+    header: fields.message(1, HEADER_CODEC.read),
+    txs: fields.message(2, (data) => data.repeatedBytes(1)),
+    evidence: fields.message(3, (list) => list.repeatedMessage(1, EVIDENCE_CODEC.read)),
+    lastCommit: fields.message(4, COMMIT_CODEC.read),
+  }),
+}
+
+function writeData(writer: ProtobufWriter, txs: readonly Uint8Array[]): void {
+  writer.repeatedBytes(1, txs)
+}
+
+function writeEvidenceList(writer: ProtobufWriter, evidence: readonly Evidence[]): void {
+  writer.repeatedMessage(1, EVIDENCE_CODEC.write, evidence)
+}
+
+/** Protobuf bytes of tendermint.types.Header. */
+export function encodeHeader(header: ConsensusHeader): Uint8Array {
+  return encodeMessage(HEADER_CODEC, header)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeHeader(bytes: Uint8Array): ConsensusHeader {
+  return decodeMessage(HEADER_CODEC, bytes)
 }
 
 /** CometBFT types/genesis.go, MaxChainIDLen */
 const MAX_CHAIN_ID_LENGTH = 50
-
-type Version = ConsensusHeader['version']
-
-/** tendermint.version.Consensus */
-function writeVersion(writer: ProtobufWriter, version: Version): void {
-  writer.varint(1, version.block).varint(2, version.app)
-}
-
-function readVersion(fields: ProtobufFields): Version {
-  return {
-    block: toInteger(fields.integer(1), 0, 'block version'),
-    app: toInteger(fields.integer(2), 0, 'application version'),
-  }
-}
 
 /** tendermint.types.Header */
 const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
@@ -112,145 +241,16 @@ const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
   },
 }
 
-/** Protobuf bytes of tendermint.types.Header. */
-export function encodeHeader(header: ConsensusHeader): Uint8Array {
-  return encodeMessage(HEADER_CODEC, header)
+type Version = ConsensusHeader['version']
+
+/** tendermint.version.Consensus */
+function writeVersion(writer: ProtobufWriter, version: Version): void {
+  writer.varint(1, version.block).varint(2, version.app)
 }
 
-/** @throws ConsensusDecodingError */
-export function decodeHeader(bytes: Uint8Array): ConsensusHeader {
-  return decodeMessage(HEADER_CODEC, bytes)
-}
-
-/**
- * The block hash of consensus: Merkle root over the encoded fields in order (CometBFT types/block.go, Header.Hash).
- * Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value, of which an empty one has no bytes.
- */
-export function headerHash(header: ConsensusHeader): Hash {
-  const bytesValue = (value: Uint8Array) => new ProtobufWriter().bytes(1, value).finish()
-  return merkleRoot([
-    encodeMessage({ write: writeVersion }, header.version),
-    new ProtobufWriter().string(1, header.chainId).finish(),
-    new ProtobufWriter().varint(1, header.height).finish(),
-    encodeMessage({ write: writeTime }, header.timeMs),
-    encodeMessage({ write: writeBlockId }, header.lastBlockId),
-    bytesValue(header.lastCommitHash),
-    bytesValue(header.dataHash),
-    bytesValue(header.validatorsHash),
-    bytesValue(header.nextValidatorsHash),
-    bytesValue(header.consensusHash),
-    bytesValue(header.appHash),
-    bytesValue(header.lastResultsHash),
-    bytesValue(header.evidenceHash),
-    bytesValue(header.proposerAddress),
-  ])
-}
-
-/** tendermint.types.Block */
-const BLOCK_CODEC: MessageCodec<ConsensusBlock> = {
-  name: 'block',
-  write: (writer, block) =>
-    writer
-      .message(1, HEADER_CODEC.write, block.header)
-      .message(2, writeData, block.txs)
-      .message(3, writeEvidenceList, block.evidence)
-      .message(4, COMMIT_CODEC.write, block.lastCommit),
-  read: (fields) => ({
-    header: fields.message(1, HEADER_CODEC.read),
-    txs: fields.message(2, (data) => data.repeatedBytes(1)),
-    evidence: fields.message(3, (list) => list.repeatedMessage(1, EVIDENCE_CODEC.read)),
-    lastCommit: fields.message(4, COMMIT_CODEC.read),
-  }),
-}
-
-function writeData(writer: ProtobufWriter, txs: readonly Uint8Array[]): void {
-  writer.repeatedBytes(1, txs)
-}
-
-function writeEvidenceList(writer: ProtobufWriter, evidence: readonly Evidence[]): void {
-  writer.repeatedMessage(1, EVIDENCE_CODEC.write, evidence)
-}
-
-/** Protobuf bytes of tendermint.types.Block: what is cut into parts and kept. */
-export function encodeBlock(block: ConsensusBlock): Uint8Array {
-  return encodeMessage(BLOCK_CODEC, block)
-}
-
-/**
- * The block in `bytes`, whose transactions are views on them. Only the encoding is checked: hashes, signatures and the
- * chain's rules are the caller's.
- * @throws ConsensusDecodingError
- */
-export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
-  return decodeMessage(BLOCK_CODEC, bytes)
-}
-
-/** header.data_hash: Merkle root over the sha256 of each transaction (CometBFT types/tx.go). */
-export function dataHash(txs: readonly Uint8Array[]): Hash {
-  return merkleRoot(txs.map(sha256))
-}
-
-/** The consensus parameters that header.consensus_hash covers. */
-export interface BlockParams {
-  /** of an encoded block */
-  readonly maxBytes: number
-  /** −1 means no limit */
-  readonly maxGas: number
-}
-
-const hashes = new WeakMap<BlockParams, Hash>()
-
-/** header.consensus_hash: sha256 of the encoded tendermint.types.HashedParams. */
-export function consensusParamsHash(params: BlockParams): Hash {
-  let hash = hashes.get(params)
-  if (hash === undefined) {
-    hash = sha256(new ProtobufWriter().varint(1, params.maxBytes).varint(2, params.maxGas).finish())
-    hashes.set(params, hash)
+function readVersion(fields: ProtobufFields): Version {
+  return {
+    block: toInteger(fields.integer(1), 0, 'block version'),
+    app: toInteger(fields.integer(2), 0, 'application version'),
   }
-  return hash
-}
-
-/** CometBFT types/block.go: what a block holds besides transactions and evidence. */
-const MAX_HEADER_BYTES = 626
-const MAX_OVERHEAD_BYTES = 11
-const MAX_COMMIT_OVERHEAD_BYTES = 94
-const MAX_COMMIT_SIG_BYTES = 109 + 2
-
-/**
- * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, next to a full commit of
- * `validators` signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
- */
-export function maxDataBytes(
-  { maxBytes }: Pick<BlockParams, 'maxBytes'>,
-  validators: number,
-  evidenceBytes = 0,
-): number {
-  const commit = MAX_COMMIT_OVERHEAD_BYTES + MAX_COMMIT_SIG_BYTES * validators
-  return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit - evidenceBytes
-}
-
-/** The fields of a transaction's result that consensus agrees on. */
-export interface TxResult {
-  /** 0 means success */
-  readonly code: number
-  readonly data: Uint8Array
-  readonly gasWanted: bigint
-  readonly gasUsed: bigint
-}
-
-/** header.last_results_hash of the next block: over tendermint.abci.ExecTxResult with only these fields (types/results.go). */
-export function resultsHash(results: readonly TxResult[]): Hash {
-  const leaves: Uint8Array[] = []
-  for (let i = 0; i < results.length; i++) {
-    leaves.push(i > 0 && equalResults(results[i]!, results[i - 1]!) ? leaves[i - 1]! : encodeResult(results[i]!))
-  }
-  return merkleRoot(leaves)
-}
-
-function encodeResult({ code, data, gasWanted, gasUsed }: TxResult): Uint8Array {
-  return new ProtobufWriter().varint(1, code).bytes(2, data).varint(5, gasWanted).varint(6, gasUsed).finish()
-}
-
-function equalResults(a: TxResult, b: TxResult): boolean {
-  return a.code === b.code && a.gasWanted === b.gasWanted && a.gasUsed === b.gasUsed && equalBytes(a.data, b.data)
 }

@@ -1,6 +1,6 @@
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { verifyEd25519 } from './ed25519.ts'
+import { type VerifySignature, verifyEd25519 } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -32,99 +32,7 @@ import {
   writeTime,
 } from './wire.ts'
 
-/** tendermint.types.CommitSig */
-const COMMIT_SIG_CODEC: MessageCodec<CommitSig> = {
-  name: 'commit signature',
-  write: (writer, sig) =>
-    writer
-      .varint(1, sig.flag)
-      .bytes(2, sig.validatorAddress)
-      .message(3, writeTime, sig.timestampMs)
-      .bytes(4, sig.signature),
-  read: (fields) => {
-    const flag = Number(fields.integer(1))
-    const timestampMs = fields.message(3, readTime)
-    if (flag === BLOCK_ID_FLAGS.absent) {
-      toSized(fields.bytes(2), 0, 'absent validator address')
-      toSized(fields.bytes(4), 0, 'absent signature')
-      if (timestampMs !== ZERO_TIME_MS) fail('an absent signature has a timestamp')
-      return ABSENT_COMMIT_SIG
-    }
-    if (flag !== BLOCK_ID_FLAGS.commit && flag !== BLOCK_ID_FLAGS.nil) return fail(`unknown block ID flag ${flag}`)
-    return {
-      flag,
-      validatorAddress: toSized(fields.bytes(2), 20, 'validator address'),
-      timestampMs,
-      signature: toSized(fields.bytes(4), 64, 'signature'),
-    }
-  },
-}
-
-/** tendermint.types.Commit. One without signatures is the first block's, all zero. */
-export const COMMIT_CODEC: MessageCodec<Commit> = {
-  name: 'commit',
-  write: (writer, commit) =>
-    writer
-      .varint(1, commit.height)
-      .varint(2, commit.round)
-      .message(3, writeBlockId, commit.blockId)
-      .repeatedMessage(4, COMMIT_SIG_CODEC.write, commit.signatures),
-  read: (fields) => {
-    const blockId = fields.message(3, readBlockId)
-    const signatures = fields.repeatedMessage(4, COMMIT_SIG_CODEC.read)
-    const empty = signatures.length === 0
-    if (empty !== isNilBlockId(blockId)) fail('a commit has a block ID and signatures, or neither')
-    const height = toInteger(fields.integer(1), empty ? 0 : 1, 'height')
-    const round = toInt32(fields.integer(2), 0, 'round')
-    if (!empty) return { height, round, blockId, signatures }
-    if (height !== 0 || round !== 0) fail('a commit without signatures has a height or a round')
-    return EMPTY_COMMIT
-  },
-}
-
-/** Protobuf bytes of tendermint.types.Commit. */
-export function encodeCommit(commit: Commit): Uint8Array {
-  return encodeMessage(COMMIT_CODEC, commit)
-}
-
-/** @throws ConsensusDecodingError */
-export function decodeCommit(bytes: Uint8Array): Commit {
-  return decodeMessage(COMMIT_CODEC, bytes)
-}
-
-/** header.last_commit_hash of the next block: Merkle root over the encoded signatures. */
-export function commitHash(commit: Pick<Commit, 'signatures'>): Hash {
-  return merkleRoot(commit.signatures.map((sig) => encodeMessage(COMMIT_SIG_CODEC, sig)))
-}
-
-/** The precommit in a commit's place `index`; undefined when it is absent. */
-export function commitVote({ height, round, blockId, signatures }: Commit, index: number): Vote | undefined {
-  const { flag, validatorAddress, timestampMs, signature } = signatures[index]!
-  if (flag === BLOCK_ID_FLAGS.absent) return undefined
-  return {
-    type: SIGNED_MESSAGE_TYPES.precommit,
-    height,
-    round,
-    blockId: flag === BLOCK_ID_FLAGS.commit ? blockId : NIL_BLOCK_ID,
-    timestampMs,
-    validatorAddress,
-    validatorIndex: index,
-    signature,
-  }
-}
-
-/** A precommit, for the decided block or nil, as a commit holds it. */
-export function commitSigOf({ blockId, validatorAddress, timestampMs, signature }: Vote): CommitSig {
-  const flag = isNilBlockId(blockId) ? BLOCK_ID_FLAGS.nil : BLOCK_ID_FLAGS.commit
-  return { flag, validatorAddress, timestampMs, signature }
-}
-
-/** Checks an ed25519 signature; a simulator may put another scheme in its place. */
-export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
-
-type CommitVerdict = { readonly valid: true } | { readonly valid: false; readonly reason: string }
-
-/** What a commit has to be for. */
+/** What a commit must have decided. */
 interface CommitTarget {
   readonly chainId: string
   readonly height: number
@@ -133,17 +41,7 @@ interface CommitTarget {
   readonly validators: ValidatorSet
 }
 
-/** What `commit.signatures[index]` signs; it must not be an absent one. */
-export function commitSignBytes(chainId: string, commit: Commit, index: number): Uint8Array {
-  const { flag, timestampMs } = commit.signatures[index]!
-  return voteSignBytes(chainId, {
-    type: SIGNED_MESSAGE_TYPES.precommit,
-    height: commit.height,
-    round: commit.round,
-    blockId: flag === BLOCK_ID_FLAGS.commit ? commit.blockId : NIL_BLOCK_ID,
-    timestampMs,
-  })
-}
+type CommitVerdict = { readonly valid: true } | { readonly valid: false; readonly reason: string }
 
 /**
  * Whether more than two thirds of the power signed this block and every other signature is valid too: the rule for a
@@ -200,4 +98,96 @@ function exceedsTwoThirds(power: bigint, set: Pick<ValidatorSet, 'totalPower'>):
 
 function invalid(reason: string): CommitVerdict {
   return { valid: false, reason }
+}
+
+/** What `commit.signatures[index]` signs; it must not be an absent one. */
+export function commitSignBytes(chainId: string, commit: Commit, index: number): Uint8Array {
+  return voteSignBytes(chainId, commitVote(commit, index)!)
+}
+
+/** The precommit of the validator at `index`; undefined when it is absent. */
+export function commitVote({ height, round, blockId, signatures }: Commit, index: number): Vote | undefined {
+  const { flag, validatorAddress, timestampMs, signature } = signatures[index]!
+  if (flag === BLOCK_ID_FLAGS.absent) return undefined
+  return {
+    type: SIGNED_MESSAGE_TYPES.precommit,
+    height,
+    round,
+    blockId: flag === BLOCK_ID_FLAGS.commit ? blockId : NIL_BLOCK_ID,
+    timestampMs,
+    validatorAddress,
+    validatorIndex: index,
+    signature,
+  }
+}
+
+/** The form in which a commit holds a precommit, for the decided block or nil. */
+export function commitSigOf({ blockId, validatorAddress, timestampMs, signature }: Vote): CommitSig {
+  const flag = isNilBlockId(blockId) ? BLOCK_ID_FLAGS.nil : BLOCK_ID_FLAGS.commit
+  return { flag, validatorAddress, timestampMs, signature }
+}
+
+/** Protobuf bytes of tendermint.types.Commit. */
+export function encodeCommit(commit: Commit): Uint8Array {
+  return encodeMessage(COMMIT_CODEC, commit)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeCommit(bytes: Uint8Array): Commit {
+  return decodeMessage(COMMIT_CODEC, bytes)
+}
+
+/** header.last_commit_hash of the next block: Merkle root over the encoded signatures. */
+export function commitHash(commit: Pick<Commit, 'signatures'>): Hash {
+  return merkleRoot(commit.signatures.map((sig) => encodeMessage(COMMIT_SIG_CODEC, sig)))
+}
+
+/** tendermint.types.Commit. One without signatures is the first block's, all zero. */
+export const COMMIT_CODEC: MessageCodec<Commit> = {
+  name: 'commit',
+  write: (writer, commit) =>
+    writer
+      .varint(1, commit.height)
+      .varint(2, commit.round)
+      .message(3, writeBlockId, commit.blockId)
+      .repeatedMessage(4, COMMIT_SIG_CODEC.write, commit.signatures),
+  read: (fields) => {
+    const blockId = fields.message(3, readBlockId)
+    const signatures = fields.repeatedMessage(4, COMMIT_SIG_CODEC.read)
+    const empty = signatures.length === 0
+    if (empty !== isNilBlockId(blockId)) fail('a commit has a block ID and signatures, or neither')
+    const height = toInteger(fields.integer(1), empty ? 0 : 1, 'height')
+    const round = toInt32(fields.integer(2), 0, 'round')
+    if (!empty) return { height, round, blockId, signatures }
+    if (height !== 0 || round !== 0) fail('a commit without signatures has a height or a round')
+    return EMPTY_COMMIT
+  },
+}
+
+/** tendermint.types.CommitSig */
+const COMMIT_SIG_CODEC: MessageCodec<CommitSig> = {
+  name: 'commit signature',
+  write: (writer, sig) =>
+    writer
+      .varint(1, sig.flag)
+      .bytes(2, sig.validatorAddress)
+      .message(3, writeTime, sig.timestampMs)
+      .bytes(4, sig.signature),
+  read: (fields) => {
+    const flag = Number(fields.integer(1))
+    const timestampMs = fields.message(3, readTime)
+    if (flag === BLOCK_ID_FLAGS.absent) {
+      toSized(fields.bytes(2), 0, 'absent validator address')
+      toSized(fields.bytes(4), 0, 'absent signature')
+      if (timestampMs !== ZERO_TIME_MS) fail('an absent signature has a timestamp')
+      return ABSENT_COMMIT_SIG
+    }
+    if (flag !== BLOCK_ID_FLAGS.commit && flag !== BLOCK_ID_FLAGS.nil) return fail(`unknown block ID flag ${flag}`)
+    return {
+      flag,
+      validatorAddress: toSized(fields.bytes(2), 20, 'validator address'),
+      timestampMs,
+      signature: toSized(fields.bytes(4), 64, 'signature'),
+    }
+  },
 }

@@ -9,7 +9,7 @@ const ED25519_SIGNATURE_LENGTH = 64
 const PKCS8_PREFIX = hexToBytes('302e020100300506032b657004220420')
 const SPKI_PREFIX = hexToBytes('302a300506032b6570032100')
 
-/** More than any validator set with its recent changes; importing a key costs as much as using it. */
+/** More keys than a validator set with its recent changes has. Importing a key takes as long as a verification. */
 const MAX_CACHED_KEYS = 1024
 
 const publicKeys = new Map<string, KeyObject>()
@@ -42,7 +42,10 @@ export function signEd25519(key: Pick<Ed25519Key, 'keyObject'>, message: Uint8Ar
   return new Uint8Array(sign(null, message, key.keyObject))
 }
 
-/** False for anything malformed too. Every node runs the same verifier: the pinned Node.js release's OpenSSL. */
+/** Checks an ed25519 signature; simulations use another scheme. */
+export type VerifySignature = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+/** False for malformed input too. Every node must decide alike: all run the OpenSSL of the pinned Node.js release. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== ED25519_KEY_LENGTH || signature.length !== ED25519_SIGNATURE_LENGTH) return false
   return verify(null, message, importPublicKey(publicKey), signature)

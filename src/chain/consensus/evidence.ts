@@ -1,71 +1,13 @@
 import { bytesToHex, compareBytes, concatBytes, equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { ProtobufWriter } from '../../primitives/protobuf.ts'
-import type { VerifySignature } from './commit.ts'
+import type { VerifySignature } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
 import { type BlockId, type Evidence, equalBlockId, type ValidatorSet, type Vote } from './types.ts'
 import { VOTE_CODEC, voteSignBytes } from './vote.ts'
 import { decodeMessage, encodedTxSize, encodeMessage, fail, type MessageCodec, readTime, writeTime } from './wire.ts'
 
-/** tendermint.types.DuplicateVoteEvidence */
-const DUPLICATE_VOTE_CODEC: MessageCodec<Evidence> = {
-  name: 'duplicate vote evidence',
-  write: (writer, evidence) =>
-    writer
-      .message(1, VOTE_CODEC.write, evidence.voteA)
-      .message(2, VOTE_CODEC.write, evidence.voteB)
-      .varint(3, evidence.totalVotingPower)
-      .varint(4, evidence.validatorPower)
-      .message(5, writeTime, evidence.timestampMs),
-  read: (fields) => {
-    const totalVotingPower = fields.integer(3)
-    const validatorPower = fields.integer(4)
-    if (validatorPower <= 0n || totalVotingPower < validatorPower) fail('voting power is out of range')
-    return {
-      kind: 'duplicateVote',
-      voteA: fields.message(1, VOTE_CODEC.read),
-      voteB: fields.message(2, VOTE_CODEC.read),
-      totalVotingPower,
-      validatorPower,
-      timestampMs: fields.message(5, readTime),
-    }
-  },
-}
-
-/**
- * tendermint.types.Evidence, a choice of which field 1 is two votes. Evidence of light-client attacks (field 2) is not a
- * kind of this chain: full nodes verify every block.
- */
-export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
-  name: 'evidence',
-  write: (writer, evidence) => writer.message(1, DUPLICATE_VOTE_CODEC.write, evidence),
-  read: (fields) => fields.message(1, DUPLICATE_VOTE_CODEC.read),
-}
-
-/** Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers them. */
-export function encodeEvidence(evidence: Evidence): Uint8Array {
-  return encodeMessage(DUPLICATE_VOTE_CODEC, evidence)
-}
-
-/**
- * Reads what {@link encodeEvidence} wrote.
- * @throws ConsensusDecodingError
- */
-export function decodeEvidence(bytes: Uint8Array): Evidence {
-  return decodeMessage(DUPLICATE_VOTE_CODEC, bytes)
-}
-
-/** header.evidence_hash: Merkle root over the encoded items. */
-export function evidenceHash(evidence: readonly Evidence[]): Hash {
-  return merkleRoot(evidence.map(encodeEvidence))
-}
-
-/** Bytes that these items take in a block, which the consensus parameters limit (CometBFT types/evidence.go, ByteSize). */
-export function evidenceSize(evidence: readonly Evidence[]): number {
-  return evidence.reduce((sum, item) => sum + encodedTxSize(encodeMessage(EVIDENCE_CODEC, item).length), 0)
-}
-
-/** What evidence of a height is checked against. */
+/** What evidence is checked against. */
 interface EvidenceContext {
   readonly chainId: string
   /** of the votes' height */
@@ -75,7 +17,7 @@ interface EvidenceContext {
 }
 
 /**
- * Evidence of two votes that differ in nothing but their block (and time), in the order that makes one pair one evidence.
+ * Evidence of two votes that differ only in their block (and time). Their order is fixed, so that two votes make one evidence.
  * @throws Error when the votes' validator is not in the set
  */
 export function createDuplicateVoteEvidence(
@@ -116,7 +58,7 @@ export function checkDuplicateVote(
   if (validator === undefined) {
     return `${bytesToHex(voteA.validatorAddress)} was no validator at height ${voteA.height}`
   }
-  // Nobody signs the index: another one would make another piece of evidence of the same votes.
+  // No signature covers the index: with another index, the same votes would be another piece of evidence.
   if (voteA.validatorIndex !== index || voteB.validatorIndex !== index) return 'the votes name a wrong index'
   if (validatorPower !== validator.power) return `power is ${validatorPower}, not ${validator.power}`
   if (totalVotingPower !== validators.totalPower)
@@ -132,4 +74,62 @@ export function checkDuplicateVote(
 export function blockIdKey({ hash, partSetHeader }: BlockId): Uint8Array {
   const parts = new ProtobufWriter().varint(1, partSetHeader.total).bytes(2, partSetHeader.hash).finish()
   return concatBytes(hash, parts)
+}
+
+/** Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers them. */
+export function encodeEvidence(evidence: Evidence): Uint8Array {
+  return encodeMessage(DUPLICATE_VOTE_CODEC, evidence)
+}
+
+/**
+ * Reads what {@link encodeEvidence} wrote.
+ * @throws ConsensusDecodingError
+ */
+export function decodeEvidence(bytes: Uint8Array): Evidence {
+  return decodeMessage(DUPLICATE_VOTE_CODEC, bytes)
+}
+
+/** header.evidence_hash: Merkle root over the encoded items. */
+export function evidenceHash(evidence: readonly Evidence[]): Hash {
+  return merkleRoot(evidence.map(encodeEvidence))
+}
+
+/** Bytes that these items take in a block, which the consensus parameters limit (CometBFT types/evidence.go, ByteSize). */
+export function evidenceSize(evidence: readonly Evidence[]): number {
+  return evidence.reduce((sum, item) => sum + encodedTxSize(encodeMessage(EVIDENCE_CODEC, item).length), 0)
+}
+
+/**
+ * tendermint.types.Evidence, a choice of which field 1 is two votes. Evidence of light-client attacks (field 2) is not a
+ * kind of this chain: full nodes verify every block.
+ */
+export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
+  name: 'evidence',
+  write: (writer, evidence) => writer.message(1, DUPLICATE_VOTE_CODEC.write, evidence),
+  read: (fields) => fields.message(1, DUPLICATE_VOTE_CODEC.read),
+}
+
+/** tendermint.types.DuplicateVoteEvidence */
+const DUPLICATE_VOTE_CODEC: MessageCodec<Evidence> = {
+  name: 'duplicate vote evidence',
+  write: (writer, evidence) =>
+    writer
+      .message(1, VOTE_CODEC.write, evidence.voteA)
+      .message(2, VOTE_CODEC.write, evidence.voteB)
+      .varint(3, evidence.totalVotingPower)
+      .varint(4, evidence.validatorPower)
+      .message(5, writeTime, evidence.timestampMs),
+  read: (fields) => {
+    const totalVotingPower = fields.integer(3)
+    const validatorPower = fields.integer(4)
+    if (validatorPower <= 0n || totalVotingPower < validatorPower) fail('voting power is out of range')
+    return {
+      kind: 'duplicateVote',
+      voteA: fields.message(1, VOTE_CODEC.read),
+      voteB: fields.message(2, VOTE_CODEC.read),
+      totalVotingPower,
+      validatorPower,
+      timestampMs: fields.message(5, readTime),
+    }
+  },
 }

@@ -9,7 +9,7 @@ const INNER_PREFIX = Uint8Array.of(1)
 /** OpenSSL beats the WebAssembly hash from about this size on. */
 const LARGE_LEAF = 1024
 
-/** What is hashed, prefix first; the hash copies its input. A block of 10,000 transactions takes 20,000 of these. */
+/** Memory for what is hashed, prefix first; the hash function copies it. A block of 10,000 transactions needs 20,000 hashes. */
 const leafInput = new Uint8Array(LARGE_LEAF)
 leafInput.set(LEAF_PREFIX)
 const innerInput = new Uint8Array(65)
@@ -18,7 +18,7 @@ innerInput.set(INNER_PREFIX)
 /** CometBFT's bound on a proof's depth. */
 const MAX_AUNTS = 100
 
-/** That a leaf is at `index` among `total`. */
+/** Proof that a leaf is at `index` of `total`. */
 export interface MerkleProof {
   readonly total: number
   readonly index: number
@@ -45,14 +45,14 @@ function splitPoint(n: number): number {
   return 2 ** (31 - Math.clz32(n - 1))
 }
 
-/** The last hash of a level and the arrays it was made of. */
+/** The last hash of a level and the arrays of which it was made. */
 interface LastInner {
   left: Uint8Array | undefined
   right: Uint8Array | undefined
   hash: Uint8Array
 }
 
-/** Where one leaf array stands in many places, as the results of a block of transfers do, most nodes of a level are the same. */
+/** Leaves may be the same array in many places (results of a block of transfers): then most nodes of a level are equal. */
 function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: LastInner[]): Uint8Array {
   if (to - from === 1) return hashes[from]!
   const size = splitPoint(to - from)
@@ -65,7 +65,7 @@ function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: 
   return lasts[level].hash
 }
 
-/** One array for equal neighbours. */
+/** The same array gives the same hash array. */
 function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   const hashes: Uint8Array[] = []
   for (let i = 0; i < leaves.length; i++) {

@@ -25,14 +25,16 @@ export function createValidatorSet(entries: readonly Pick<Validator, 'publicKey'
     return { address: ed25519Address(publicKey), publicKey, power }
   })
   if (totalPower > MAX_TOTAL_POWER) throw new TypeError(`total power ${totalPower} is over ${MAX_TOTAL_POWER}`)
-  validators.sort((a, b) => {
-    if (a.power !== b.power) return a.power > b.power ? -1 : 1
-    return compareBytes(a.address, b.address)
-  })
-  return { validators, totalPower }
+  return { validators: validators.sort(compareValidators), totalPower }
 }
 
-/** Priorities change with every height, the validators themselves seldom: their array stays the same object. */
+/** The order of a set: power (descending), then address (ascending). */
+function compareValidators(a: Validator, b: Validator): number {
+  if (a.power !== b.power) return a.power > b.power ? -1 : 1
+  return compareBytes(a.address, b.address)
+}
+
+/** By the array of validators: it stays the same object from height to height while only priorities change. */
 const hashes = new WeakMap<readonly Validator[], Hash>()
 
 /** header.validators_hash: Merkle root over the encoded tendermint.types.SimpleValidator in the set's order. */
@@ -54,9 +56,17 @@ function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): void {
   writer.bytes(1, publicKey)
 }
 
+/** Position of the validator with this address; −1 when it is none. */
+export function validatorIndexOf(
+  { validators }: { readonly validators: readonly Validator[] },
+  address: Uint8Array,
+): number {
+  return validators.findIndex((validator) => equalBytes(validator.address, address))
+}
+
 /*
- * Who proposes: CometBFT's weighted round robin (types/validator_set.go), whose integer rules every node must share to the
- * last bit. Each turn a validator's priority grows by its power; the highest proposes and pays the total power.
+ * Who proposes: CometBFT's weighted round robin (types/validator_set.go). Every node must compute exactly the same integers.
+ * In each turn a validator's priority grows by its power; the highest proposes and pays the total power.
  */
 
 const MIN_INT64 = -(2n ** 63n)
@@ -112,7 +122,7 @@ export function proposerAt(set: RankedValidatorSet, round: number): Validator {
   return createProposerLookup(set)(round)
 }
 
-/** As {@link proposerAt}, for many rounds: each turn is taken once. */
+/** Like {@link proposerAt}, for many rounds: each turn is computed once. */
 export function createProposerLookup(set: RankedValidatorSet): (round: number) => Validator {
   const proposers = [set.proposer]
   let priorities: bigint[] | undefined
@@ -198,7 +208,7 @@ function changeSet(current: readonly RankedValidator[], changes: readonly Valida
     throw new TypeError(`total power ${totalAfterUpdates - removedPower} is over ${MAX_TOTAL_POWER}`)
   }
 
-  // −1.125 × total: a validator gains nothing by leaving and coming back. Removals do not count yet.
+  // −1.125 × total, so that a validator gains nothing by leaving and coming back. The total still includes removed validators.
   const newPriority = -(totalAfterUpdates + (totalAfterUpdates >> 3n))
   for (const [key, validator] of changed) {
     if (validator.power === 0n) byAddress.delete(key)
@@ -208,7 +218,7 @@ function changeSet(current: readonly RankedValidator[], changes: readonly Valida
   return createSorted([...byAddress.values()])
 }
 
-/** By address; what one change alone shows to be wrong is refused. */
+/** The changes by address. Changes that are wrong in themselves are refused. */
 function checkChanges(changes: readonly ValidatorChange[]): Map<string, Validator> {
   const byAddress = new Map<string, Validator>()
   for (const { publicKey, power } of changes) {
@@ -226,10 +236,7 @@ function checkChanges(changes: readonly ValidatorChange[]): Map<string, Validato
 
 function createSorted(ranked: RankedValidator[]): RankedValidatorSet {
   const totalPower = sumPower(ranked)
-  ranked.sort((a, b) => {
-    if (a.power !== b.power) return a.power > b.power ? -1 : 1
-    return compareBytes(a.address, b.address)
-  })
+  ranked.sort(compareValidators)
   const validators = ranked.map(({ address, publicKey, power }): Validator => ({ address, publicKey, power }))
   const priorities = centre(
     rescale(
@@ -242,12 +249,4 @@ function createSorted(ranked: RankedValidator[]): RankedValidatorSet {
 
 function sumPower(validators: readonly Validator[]): bigint {
   return validators.reduce((sum, { power }) => sum + power, 0n)
-}
-
-/** Position of the validator with this address; −1 when it is none. */
-export function validatorIndexOf(
-  { validators }: { readonly validators: readonly Validator[] },
-  address: Uint8Array,
-): number {
-  return validators.findIndex((validator) => equalBytes(validator.address, address))
 }

@@ -7,7 +7,7 @@ export class ConsensusDecodingError extends Error {
   override readonly name = 'ConsensusDecodingError'
 }
 
-/** How a message of ours is written and read. `read` throws on a value out of range. */
+/** How a message is written and read. `read` throws on a value out of range. */
 export interface MessageCodec<T> {
   readonly name: string
   write(writer: ProtobufWriter, value: T): void
@@ -22,7 +22,7 @@ export function encodeMessage<T>(codec: Pick<MessageCodec<T>, 'write'>, value: T
 
 /**
  * Accepts exactly what {@link encodeMessage} gives: fields in order, shortest varints, no unknown fields, no defaults
- * (ADR-027). One message then has one encoding, so whatever is hashed or compared cannot be varied in transit.
+ * (ADR-027). So a message has only one encoding, and a peer cannot change its hash on the way.
  * @throws ConsensusDecodingError
  */
 export function decodeMessage<T>(codec: MessageCodec<T>, bytes: Uint8Array): T {

@@ -10,12 +10,12 @@ import {
   genesisAllocations,
   genesisHash,
   genesisValidators,
-  type Json,
   parseGenesis,
 } from '../../../src/chain/genesis.ts'
 import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
 import { moduleAddress, parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
+import type { Json } from '../../../src/primitives/protoScalars.ts'
 
 const WALLET = parseAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
 const INPUT: GenesisInput = {

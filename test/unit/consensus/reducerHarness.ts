@@ -1,6 +1,6 @@
 import type { ConsensusTiming } from '../../../src/chain/chainConfig.ts'
 import { type ConsensusBlock, dataHash, encodeBlock } from '../../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../../src/chain/consensus/commit.ts'
+import type { VerifySignature } from '../../../src/chain/consensus/ed25519.ts'
 import {
   type BlockId,
   type Commit,

@@ -1,5 +1,6 @@
 import { dataHash, encodeBlock, headerHash } from '../../../src/chain/consensus/block.ts'
-import { commitSignBytes, encodeCommit, type VerifySignature } from '../../../src/chain/consensus/commit.ts'
+import { commitSignBytes, encodeCommit } from '../../../src/chain/consensus/commit.ts'
+import type { VerifySignature } from '../../../src/chain/consensus/ed25519.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
