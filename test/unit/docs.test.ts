@@ -10,7 +10,7 @@ import { DISTRIBUTION_GAS } from '../../src/modules/distribution/messages.ts'
 import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
-import { STAKING_GAS } from '../../src/modules/staking/gas.ts'
+import { STAKING_GAS } from '../../src/modules/staking/messages.ts'
 import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeTokenGas.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')

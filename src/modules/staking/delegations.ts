@@ -2,8 +2,8 @@ import type { Address } from '../../primitives/address.ts'
 import { bigIntToMinimalBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf } from '../storeKey.ts'
-import { DELEGATIONS, DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
+import { DELEGATIONS, DELEGATIONS_BY_VALIDATOR, PRESENT } from './keys.ts'
 
 /** Shares of a validator that somebody has. There is no delegation without shares. */
 export interface Delegation {
@@ -11,14 +11,6 @@ export interface Delegation {
   readonly operator: Address
   readonly shares: Decimal
 }
-
-/** Where a walk starts, itself included, and whether it goes backwards. */
-export interface Walk {
-  readonly start?: Address
-  readonly reverse?: boolean
-}
-
-const PRESENT = Uint8Array.of(1)
 
 export function getDelegation(
   native: Pick<NativeStore, 'get'>,
@@ -47,29 +39,25 @@ export function deleteDelegation(native: Pick<NativeStore, 'delete'>, delegator:
   native.delete(addressesKey(DELEGATIONS_BY_VALIDATOR, operator, delegator))
 }
 
-/** What `delegator` has delegated, in order of operators. `start`: an operator. */
+/** What `delegator` has delegated, in order of operators. `walk` starts at an operator. */
 export function* delegationsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
-  { start, reverse = false }: Walk = {},
+  walk?: AddressWalk,
 ): IterableIterator<Delegation> {
-  const prefix = addressesKey(DELEGATIONS, delegator)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
-  for (const [key, value] of native.range(prefix, range)) {
-    yield { delegator, operator: addressesOf(key, prefix)[0]!, shares: bytesToBigInt(value) }
+  for (const [[operator], value] of addressEntries(native, addressesKey(DELEGATIONS, delegator), walk)) {
+    yield { delegator, operator: operator!, shares: bytesToBigInt(value) }
   }
 }
 
-/** The delegations to a validator, in order of delegators. `start`: a delegator. */
+/** The delegations to a validator, in order of delegators. `walk` starts at a delegator. */
 export function* delegationsTo(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
-  { start, reverse = false }: Walk = {},
+  walk?: AddressWalk,
 ): IterableIterator<Delegation> {
-  const prefix = addressesKey(DELEGATIONS_BY_VALIDATOR, operator)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
-  for (const [key] of native.range(prefix, range)) {
-    const delegation = getDelegation(native, addressesOf(key, prefix)[0]!, operator)
+  for (const [[delegator]] of addressEntries(native, addressesKey(DELEGATIONS_BY_VALIDATOR, operator), walk)) {
+    const delegation = getDelegation(native, delegator!, operator)
     if (delegation === undefined) throw new Error('the index of delegations names one that is not there')
     yield delegation
   }
@@ -77,8 +65,7 @@ export function* delegationsTo(
 
 /** All delegations, in order of delegators and then operators. */
 export function* allDelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Delegation> {
-  for (const [key, value] of native.range(DELEGATIONS)) {
-    const [delegator, operator] = addressesOf(key, DELEGATIONS)
+  for (const [[delegator, operator], value] of addressEntries(native, DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, shares: bytesToBigInt(value) }
   }
 }

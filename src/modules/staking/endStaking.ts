@@ -12,18 +12,21 @@ import { getValidator, putValidator } from './validators.ts'
 import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
 
 /**
- * The end of a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates): the set changes, validators are unbonded, coins
- * are paid back and redelegations forgotten where their time has come. Where nothing changed and nothing is due, two
- * look-ups are all.
+ * The end of a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates). When nothing changed and nothing is due, it costs
+ * two look-ups. The order is the SDK's:
+ * 1. The validator set changes: a validator that can be bonded again leaves the queue before step 2 would make it unbonded.
+ * 2. Validators whose time has come are unbonded; those without delegations are removed.
+ * 3. Unbonding coins whose time has come are paid.
+ * 4. Redelegations whose time has come are forgotten.
  */
 export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
   const { world, block } = context
-  const updates = takeValidatorUpdates(context)
+  const updates = takeValidatorUpdates(context) // 1
   const due = takeDue(world.native, block.timeMs)
   const of = (kind: Due['kind']) => due.filter((one) => one.kind === kind)
-  for (const { addresses } of of('validator')) completeValidator(context, addresses)
-  for (const { addresses } of of('unbonding')) completeUnbonding(context, addresses)
-  for (const { addresses } of of('redelegation')) completeRedelegation(context, addresses)
+  for (const { addresses } of of('validator')) completeValidator(context, addresses) // 2
+  for (const { addresses } of of('unbonding')) completeUnbonding(context, addresses) // 3
+  for (const { addresses } of of('redelegation')) completeRedelegation(context, addresses) // 4
   return updates
 }
 
@@ -36,21 +39,21 @@ function completeValidator(context: ModuleContext, [operator]: readonly Address[
   if (unbonded.delegatorShares === 0n) removeValidator(context, unbonded)
 }
 
-/** Nothing when it was cancelled since (CompleteUnbonding). */
+/** Pays what is due (CompleteUnbonding); does nothing when it was cancelled. */
 function completeUnbonding(context: ModuleContext, [delegator, operator]: readonly Address[]): void {
   const { world, block } = context
   const unbonding = getUnbonding(world.native, delegator!, operator!)
   if (unbonding === undefined) return
-  const ripe = unbonding.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs)
-  if (ripe.length === 0) return
+  const matured = unbonding.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs)
+  if (matured.length === 0) return
   let paid = 0n
-  for (const { balance } of ripe) {
+  for (const { balance } of matured) {
     if (balance === 0n) continue
     const failure = stakeCoins(context, NOT_BONDED_POOL, delegator!, balance)
     if (failure !== undefined) throw new Error(`unbonded coins cannot be paid: ${failure.message}`)
     paid += balance
   }
-  putUnbonding(world.native, { ...unbonding, entries: unbonding.entries.filter((entry) => !ripe.includes(entry)) })
+  putUnbonding(world.native, { ...unbonding, entries: unbonding.entries.filter((entry) => !matured.includes(entry)) })
   world.emitEvent(
     event('complete_unbonding', {
       amount: coinsText(coinsOf(paid)),
@@ -64,13 +67,13 @@ function completeRedelegation(context: ModuleContext, addresses: readonly Addres
   const { world, block } = context
   const [delegator, source, destination] = addresses
   const redelegation = getRedelegation(world.native, delegator!, source!, destination!)
-  const ripe = redelegation?.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs) ?? []
-  if (redelegation === undefined || ripe.length === 0) return
-  const entries = redelegation.entries.filter((entry) => !ripe.includes(entry))
+  const matured = redelegation?.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs) ?? []
+  if (redelegation === undefined || matured.length === 0) return
+  const entries = redelegation.entries.filter((entry) => !matured.includes(entry))
   putRedelegation(world.native, { ...redelegation, entries })
   world.emitEvent(
     event('complete_redelegation', {
-      amount: coinsText(coinsOf(ripe.reduce((sum, { initialBalance }) => sum + initialBalance, 0n))),
+      amount: coinsText(coinsOf(matured.reduce((sum, { initialBalance }) => sum + initialBalance, 0n))),
       delegator: toBech32(delegator!),
       source_validator: operatorText(source!),
       destination_validator: operatorText(destination!),

@@ -3,12 +3,14 @@ import { bytesKey, concatBytes, EMPTY_BYTES, keyBytes } from '../../primitives/b
 import type { NativeStore } from '../../state/world.ts'
 import { heightBytes } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
+import { PRESENT } from './keys.ts'
 
 /**
- * What left a validator, by when it did: a slash looks at what left since the fault alone, however much is on its way from before.
- * Keys are `prefix | validator | height | the record's other addresses`, one for each height at which an entry of the record began.
+ * An index of unbondings or redelegations by the height at which they left a validator: a slash reads only those since the fault,
+ * however many older ones there are. Keys are `prefix | validator | height | the record's other addresses`, one for each height at
+ * which an entry of the record began.
  */
-export interface HeightIndex {
+interface HeightIndex {
   readonly prefix: Uint8Array
   readonly operator: Address
 }
@@ -18,9 +20,7 @@ interface Entry {
   readonly creationHeight: number
 }
 
-const PRESENT = Uint8Array.of(1)
-
-/** Has the index follow the entries of a record. @param others the record's addresses besides the validator's */
+/** Updates the index when the entries of a record change. @param others the record's addresses besides the validator's */
 export function indexHeights(
   native: Pick<NativeStore, 'set' | 'delete'>,
   index: HeightIndex,
@@ -34,7 +34,7 @@ export function indexHeights(
 }
 
 /** The other addresses of records with an entry of `height` or later, each record once, in order of these addresses. */
-export function leftSince(
+export function recordsSince(
   native: Pick<NativeStore, 'range'>,
   index: HeightIndex,
   height: number,

@@ -16,14 +16,14 @@ import {
   getValidator,
   getValidatorByConsensus,
   lastPowers,
-  placeInPowerIndex,
+  powerIndexKeyOf,
   type Validator,
   validators,
 } from './validators.ts'
 
 /**
- * What always holds of stake between transactions (x/staking/keeper/invariants.go, and that indexes and queues name what there is),
- * over the whole state.
+ * Checks over the whole state what always holds of stake between transactions: the SDK's invariants (x/staking/keeper/invariants.go),
+ * and that indexes and queues name exactly the records that exist.
  * @returns what does not hold
  */
 export function stakingInvariants(context: ReadContext): readonly string[] {
@@ -40,13 +40,13 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
   ]
 }
 
-/** What the pools hold beyond what validators have and whoever is unbonding gets; negative where coins are missing. */
-export interface PoolSurplus {
+/** What the pools hold beyond what belongs to validators and unbonding delegators; negative where coins are missing. */
+interface PoolSurplus {
   readonly bonded: bigint
   readonly notBonded: bigint
 }
 
-/** Nobody but staking moves coins out of the pools; code of the EVM can send some there, which stay. */
+/** Nobody but staking moves coins out of the pools. EVM code can send coins there (by self-destruct), which stay. */
 export function poolSurplus({ world }: ReadContext): PoolSurplus {
   let [bonded, notBonded] = [0n, 0n]
   for (const { status, tokens } of validators(world.native)) {
@@ -60,7 +60,7 @@ export function poolSurplus({ world }: ReadContext): PoolSurplus {
   }
 }
 
-/** The pools hold at least what belongs to validators and to whoever is unbonding. */
+/** The pools hold at least what belongs to validators and unbonding delegators. */
 function* pools(context: ReadContext, all: readonly Validator[]): Iterable<string> {
   for (const { operator, tokens } of all) {
     if (tokens < 0n) yield `${operatorText(operator)} has ${tokens} tokens`
@@ -96,14 +96,14 @@ function* shares({ world: { native } }: ReadContext, all: readonly Validator[]):
   if (count !== indexed) yield `there are ${count} delegations, ${indexed} of them to validators`
 }
 
-/** Who can be bonded is in the order of powers, and who has power is bonded. */
+/** Validators that can be bonded are in the order of powers, and those with power are bonded. */
 function* powers({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   const places = new Set([...native.range(POWER_INDEX)].map(([key]) => bytesKey(key)))
   const last = new Map([...lastPowers(native)].map(({ operator, power }) => [bytesKey(operator), power]))
   let expected = 0
   for (const validator of all) {
     const name = operatorText(validator.operator)
-    const place = placeInPowerIndex(validator)
+    const place = powerIndexKeyOf(validator)
     if (place !== undefined) {
       expected++
       if (!places.has(bytesKey(place))) yield `${name} is not in the order of powers`
@@ -154,7 +154,7 @@ function* redelegationRecords({ world: { native } }: ReadContext): Iterable<stri
   }
 }
 
-/** What slashes look for by its height is there under it, and nothing else is. */
+/** The indexes by height, which slashes read, name exactly the heights of all entries. */
 function* heights({ world: { native } }: ReadContext): Iterable<string> {
   const expected = new Set<string>()
   const expect = (prefix: Uint8Array, operator: Address, others: readonly Address[], height: number) =>
@@ -174,7 +174,7 @@ function* heights({ world: { native } }: ReadContext): Iterable<string> {
   if (expected.size > 0) yield `${expected.size} heights at which something left a validator are not indexed`
 }
 
-/** A validator waits exactly while it is unbonding. */
+/** A validator is in the queue exactly while it is unbonding. */
 function* queues({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   let waiting = 0
   for (const { kind, timeMs, addresses } of queued(native)) {

@@ -2,33 +2,52 @@ import type { Address } from '../../primitives/address.ts'
 import { bigIntToBytes, concatBytes } from '../../primitives/bytes.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
-/**
- * Keys of the staking module: the SDK's first bytes (x/staking/types/keys.go), then addresses after their length, as there.
+/*
+ * Keys of the staking module: the SDK's first bytes (x/staking/types/keys.go), then addresses, each after its length, as in the SDK.
+ * The parameters are under 0x51, see params.ts. From 0x61 on they are ours.
  */
+
 const prefix = (first: number): Uint8Array => moduleStoreKey('staking', Uint8Array.of(first))
 
+/** operator -> voting power that consensus knows */
 export const LAST_POWERS = prefix(0x11)
+/** -> their sum */
 export const LAST_TOTAL_POWER = prefix(0x12)
+/** operator -> validator */
 export const VALIDATORS = prefix(0x21)
+/** consensus address -> operator */
 export const OPERATORS_BY_CONSENSUS_ADDRESS = prefix(0x22)
+/** power, operator -> operator; see {@link powerKey} */
 export const POWER_INDEX = prefix(0x23)
+/** delegator, operator -> shares */
 export const DELEGATIONS = prefix(0x31)
+/** delegator, operator -> entries */
 export const UNBONDING_DELEGATIONS = prefix(0x32)
+/** operator, delegator */
 export const UNBONDING_DELEGATIONS_BY_VALIDATOR = prefix(0x33)
+/** delegator, source, destination -> entries */
 export const REDELEGATIONS = prefix(0x34)
+/** source, delegator, destination */
 export const REDELEGATIONS_BY_SOURCE = prefix(0x35)
+/** delegator, destination, source */
 export const REDELEGATIONS_BY_DESTINATION = prefix(0x36)
+/** -> the last unbonding ID */
 export const UNBONDING_ID = prefix(0x37)
-/** see queue.ts */
+/** time, kind, addresses; see queue.ts */
 export const QUEUE = prefix(0x41)
-/** PARAMS_KEY is 0x51, see params.ts */
+/** present while the validator set may have to change */
 export const SET_CHANGED = prefix(0x61)
+/** operator, delegator */
 export const DELEGATIONS_BY_VALIDATOR = prefix(0x71)
-/** see heightIndex.ts */
+/** operator, height, delegator; see heightIndex.ts */
 export const UNBONDING_BY_HEIGHT = prefix(0x72)
+/** source, height, delegator, destination */
 export const REDELEGATIONS_BY_HEIGHT = prefix(0x73)
 
-/** Keys sort by power, and equal powers by falling operator: read backwards, the strongest and lowest comes first. */
+/** The value of entries that only need a key: indexes, queues and flags. */
+export const PRESENT: Uint8Array = Uint8Array.of(1)
+
+/** Keys sort by power, and equal powers by descending operator: read backwards, the strongest with the lowest address comes first. */
 export function powerKey(power: bigint, operator: Address): Uint8Array {
   return concatBytes(
     POWER_INDEX,

@@ -1,16 +1,27 @@
 import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
-import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { areValidCoins, BASE_DENOM, type Coin } from '../coin.ts'
+import {
+  type AnyValue,
+  any,
+  defineMessage,
+  embedded,
+  int64,
+  integer,
+  message,
+  optionalDecimal,
+  optionalInteger,
+  string,
+  timestamp,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
+import { areValidCoins, BASE_DENOM, Coin } from '../coin.ts'
 import type { ModuleContext } from '../context.ts'
-import { requireAuthority } from '../gov/authority.ts'
-import { defineHandler, type MessageHandler } from '../message.ts'
+import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { updateParamsHandler } from '../updateParams.ts'
 import { sharesToGiveBack } from './changeDelegation.ts'
 import { beginRedelegate, cancelUnbonding, delegate, type StakeAmount, undelegate } from './delegatorActions.ts'
 import { stakingError } from './errors.ts'
-import { STAKING_GAS } from './gas.ts'
-import * as types from './messageTypes.ts'
 import {
   checkCreation,
   checkNewValidator,
@@ -19,19 +30,108 @@ import {
   editValidator,
 } from './operatorActions.ts'
 import { setStakingParams, validateStakingParams } from './params.ts'
-import { Ed25519PubKey } from './types.ts'
+import { CommissionRates, Description, Ed25519PubKey, Params } from './types.ts'
 import { getValidator } from './validators.ts'
 
-const EMPTY_ANSWER = new Uint8Array(0)
+// Messages of cosmos/staking/v1beta1/tx.proto and their answers
+
+export const MsgCreateValidator = defineMessage('cosmos.staking.v1beta1.MsgCreateValidator', {
+  description: embedded(1, Description),
+  /** absent is refused: it is not a commission of 0 */
+  commission: message(2, CommissionRates),
+  minSelfDelegation: integer(3),
+  /** without effect: the operator is the delegator */
+  delegatorAddress: string(4),
+  validatorAddress: string(5),
+  pubkey: any(6),
+  value: embedded(7, Coin),
+})
+export type MsgCreateValidator = ValueOf<typeof MsgCreateValidator>
+export const MsgCreateValidatorResponse = defineMessage('cosmos.staking.v1beta1.MsgCreateValidatorResponse', {})
+
+export const MsgEditValidator = defineMessage('cosmos.staking.v1beta1.MsgEditValidator', {
+  description: embedded(1, Description),
+  validatorAddress: string(2),
+  commissionRate: optionalDecimal(3),
+  minSelfDelegation: optionalInteger(4),
+})
+export type MsgEditValidator = ValueOf<typeof MsgEditValidator>
+export const MsgEditValidatorResponse = defineMessage('cosmos.staking.v1beta1.MsgEditValidatorResponse', {})
+
+export const MsgDelegate = defineMessage('cosmos.staking.v1beta1.MsgDelegate', {
+  delegatorAddress: string(1),
+  validatorAddress: string(2),
+  amount: embedded(3, Coin),
+})
+export type MsgDelegate = ValueOf<typeof MsgDelegate>
+export const MsgDelegateResponse = defineMessage('cosmos.staking.v1beta1.MsgDelegateResponse', {})
+
+export const MsgBeginRedelegate = defineMessage('cosmos.staking.v1beta1.MsgBeginRedelegate', {
+  delegatorAddress: string(1),
+  validatorSrcAddress: string(2),
+  validatorDstAddress: string(3),
+  amount: embedded(4, Coin),
+})
+export type MsgBeginRedelegate = ValueOf<typeof MsgBeginRedelegate>
+export const MsgBeginRedelegateResponse = defineMessage('cosmos.staking.v1beta1.MsgBeginRedelegateResponse', {
+  completionTime: timestamp(1),
+})
+
+export const MsgUndelegate = defineMessage('cosmos.staking.v1beta1.MsgUndelegate', {
+  delegatorAddress: string(1),
+  validatorAddress: string(2),
+  amount: embedded(3, Coin),
+})
+export type MsgUndelegate = ValueOf<typeof MsgUndelegate>
+export const MsgUndelegateResponse = defineMessage('cosmos.staking.v1beta1.MsgUndelegateResponse', {
+  completionTime: timestamp(1),
+  amount: embedded(2, Coin),
+})
+
+export const MsgCancelUnbondingDelegation = defineMessage('cosmos.staking.v1beta1.MsgCancelUnbondingDelegation', {
+  delegatorAddress: string(1),
+  validatorAddress: string(2),
+  /** at most what is left of the entry */
+  amount: embedded(3, Coin),
+  creationHeight: int64(4),
+})
+export type MsgCancelUnbondingDelegation = ValueOf<typeof MsgCancelUnbondingDelegation>
+export const MsgCancelUnbondingDelegationResponse = defineMessage(
+  'cosmos.staking.v1beta1.MsgCancelUnbondingDelegationResponse',
+  {},
+)
+
+export const MsgUpdateParams = defineMessage('cosmos.staking.v1beta1.MsgUpdateParams', {
+  authority: string(1),
+  params: embedded(2, Params),
+})
+export type MsgUpdateParams = ValueOf<typeof MsgUpdateParams>
+export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.MsgUpdateParamsResponse', {})
+
+/**
+ * Gas of the module's messages: half of what EVM storage would ask for the records that they write at most. A delegation pays
+ * rewards (see distribution's gas) and writes the validator, its place among powers, the delegation with its index and two
+ * balances; undelegating adds an entry, its index and its place in the queue; redelegating is both, at two validators.
+ */
+export const STAKING_GAS = {
+  createValidator: 100_000n,
+  editValidator: 25_000n,
+  delegate: 60_000n,
+  undelegate: 70_000n,
+  beginRedelegate: 120_000n,
+  cancelUnbonding: 60_000n,
+  updateParams: 12_000n,
+} as const
+
 const NANOS_PER_MS = 1_000_000n
 
 const operatorOf = (text: string) => parseAddress(text, BECH32_OPERATOR)
 
 /** All of x/staking/keeper/msg_server.go. */
 export const STAKING_MESSAGES: readonly MessageHandler[] = [
-  defineHandler<types.MsgCreateValidator>({
-    type: types.MsgCreateValidator,
-    response: types.MsgCreateValidatorResponse,
+  defineHandler<MsgCreateValidator>({
+    type: MsgCreateValidator,
+    response: MsgCreateValidatorResponse,
     aminoName: 'cosmos-sdk/MsgCreateValidator',
     module: 'staking',
     signers: ({ validatorAddress }) => [operatorOf(validatorAddress)],
@@ -51,12 +151,12 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
       const created = checkNewValidator(newValidatorOf(message, publicKey))
       if (isSdkError(created)) return created
       const wrong = checkDenom(message.value, () => checkCreation(context.world.native, created))
-      return wrong ?? createValidator(context, created) ?? EMPTY_ANSWER
+      return wrong ?? createValidator(context, created) ?? EMPTY_RESPONSE
     },
   }),
-  defineHandler<types.MsgEditValidator>({
-    type: types.MsgEditValidator,
-    response: types.MsgEditValidatorResponse,
+  defineHandler<MsgEditValidator>({
+    type: MsgEditValidator,
+    response: MsgEditValidatorResponse,
     aminoName: 'cosmos-sdk/MsgEditValidator',
     module: 'staking',
     signers: ({ validatorAddress }) => [operatorOf(validatorAddress)],
@@ -66,11 +166,11 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     },
     gas: () => STAKING_GAS.editValidator,
     run: (context, message) =>
-      editValidator(context, { ...message, operator: operatorOf(message.validatorAddress) }) ?? EMPTY_ANSWER,
+      editValidator(context, { ...message, operator: operatorOf(message.validatorAddress) }) ?? EMPTY_RESPONSE,
   }),
-  defineHandler<types.MsgDelegate>({
-    type: types.MsgDelegate,
-    response: types.MsgDelegateResponse,
+  defineHandler<MsgDelegate>({
+    type: MsgDelegate,
+    response: MsgDelegateResponse,
     aminoName: 'cosmos-sdk/MsgDelegate',
     module: 'staking',
     signers: ({ delegatorAddress }) => [parseAddress(delegatorAddress)],
@@ -80,12 +180,12 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
       const stake = stakeOf(message)
       const isKnown = () => getValidator(context.world.native, stake.operator) !== undefined
       const wrong = checkDenom(message.amount, () => (isKnown() ? undefined : stakingError('noValidatorFound')))
-      return answer(wrong ?? delegate(context, stake), () => EMPTY_ANSWER)
+      return answer(wrong ?? delegate(context, stake), () => EMPTY_RESPONSE)
     },
   }),
-  defineHandler<types.MsgBeginRedelegate>({
-    type: types.MsgBeginRedelegate,
-    response: types.MsgBeginRedelegateResponse,
+  defineHandler<MsgBeginRedelegate>({
+    type: MsgBeginRedelegate,
+    response: MsgBeginRedelegateResponse,
     aminoName: 'cosmos-sdk/MsgBeginRedelegate',
     module: 'staking',
     signers: ({ delegatorAddress }) => [parseAddress(delegatorAddress)],
@@ -105,13 +205,13 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
         amount: amount.amount,
       })
       return answer(begun, ({ completionTimeMs }) =>
-        types.MsgBeginRedelegateResponse.encode({ completionTime: BigInt(completionTimeMs) * NANOS_PER_MS }),
+        MsgBeginRedelegateResponse.encode({ completionTime: BigInt(completionTimeMs) * NANOS_PER_MS }),
       )
     },
   }),
-  defineHandler<types.MsgUndelegate>({
-    type: types.MsgUndelegate,
-    response: types.MsgUndelegateResponse,
+  defineHandler<MsgUndelegate>({
+    type: MsgUndelegate,
+    response: MsgUndelegateResponse,
     aminoName: 'cosmos-sdk/MsgUndelegate',
     module: 'staking',
     signers: ({ delegatorAddress }) => [parseAddress(delegatorAddress)],
@@ -121,16 +221,16 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
       const stake = stakeOf(message)
       const wrong = checkDenom(message.amount, () => checkGivingBack(context, stake))
       return answer(wrong ?? undelegate(context, stake), ({ completionTimeMs, amount }) =>
-        types.MsgUndelegateResponse.encode({
+        MsgUndelegateResponse.encode({
           completionTime: BigInt(completionTimeMs) * NANOS_PER_MS,
           amount: { denom: BASE_DENOM, amount },
         }),
       )
     },
   }),
-  defineHandler<types.MsgCancelUnbondingDelegation>({
-    type: types.MsgCancelUnbondingDelegation,
-    response: types.MsgCancelUnbondingDelegationResponse,
+  defineHandler<MsgCancelUnbondingDelegation>({
+    type: MsgCancelUnbondingDelegation,
+    response: MsgCancelUnbondingDelegationResponse,
     aminoName: 'cosmos-sdk/MsgCancelUnbondingDelegation',
     module: 'staking',
     signers: ({ delegatorAddress }) => [parseAddress(delegatorAddress)],
@@ -141,31 +241,22 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     gas: () => STAKING_GAS.cancelUnbonding,
     run: (context, message) => {
       const input = { ...stakeOf(message), creationHeight: Number(message.creationHeight) }
-      return checkDenom(message.amount) ?? cancelUnbonding(context, input) ?? EMPTY_ANSWER
+      return checkDenom(message.amount) ?? cancelUnbonding(context, input) ?? EMPTY_RESPONSE
     },
   }),
-  defineHandler<types.MsgUpdateParams>({
-    type: types.MsgUpdateParams,
-    response: types.MsgUpdateParamsResponse,
+  updateParamsHandler<Params>({
+    type: MsgUpdateParams,
+    response: MsgUpdateParamsResponse,
     aminoName: 'cosmos-sdk/x/staking/MsgUpdateParams',
     module: 'staking',
-    signers: ({ authority }) => [parseAddress(authority)],
-    validate: ({ authority }) => {
-      parseAddress(authority)
-      return undefined
-    },
-    gas: () => STAKING_GAS.updateParams,
-    run: ({ world }, { authority, params }) => {
-      const refused = requireAuthority(authority) ?? validateStakingParams(params)
-      if (refused !== undefined) return refused
-      setStakingParams(world.native, params)
-      return EMPTY_ANSWER
-    },
+    gas: STAKING_GAS.updateParams,
+    check: validateStakingParams,
+    set: setStakingParams,
   }),
 ]
 
 /** A delegator, a validator and coins, as most messages have them. */
-type StakeMessage = Pick<types.MsgDelegate, 'delegatorAddress' | 'validatorAddress' | 'amount'>
+type StakeMessage = Pick<MsgDelegate, 'delegatorAddress' | 'validatorAddress' | 'amount'>
 
 /** @throws AddressError, which whoever validates a message turns into sdk/7 */
 function checkStake(
@@ -200,7 +291,7 @@ function stakeOf({ delegatorAddress, validatorAddress, amount }: StakeMessage): 
   }
 }
 
-function newValidatorOf(message: types.MsgCreateValidator, publicKey: Uint8Array) {
+function newValidatorOf(message: MsgCreateValidator, publicKey: Uint8Array) {
   const { description, commission, minSelfDelegation } = message
   const operator = operatorOf(message.validatorAddress)
   return { operator, publicKey, description, commission, minSelfDelegation, amount: message.value.amount }

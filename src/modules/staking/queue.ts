@@ -1,13 +1,14 @@
 import type { Address } from '../../primitives/address.ts'
-import { concatBytes } from '../../primitives/bytes.ts'
+import { bigIntToMinimalBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
-import { QUEUE } from './keys.ts'
+import { PRESENT, QUEUE, UNBONDING_ID } from './keys.ts'
 
-/** Things that end at a time: the kinds are the first bytes of the SDK's three queues. */
+/** What ends at a time: the kinds are the first bytes of the SDK's three queues. */
 const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43 } as const
 
+/** Something that ends at a time: an unbonding, a redelegation, or the unbonding of a validator. */
 export interface Due {
   readonly kind: keyof typeof KINDS
   readonly timeMs: number
@@ -15,9 +16,7 @@ export interface Due {
   readonly addresses: readonly Address[]
 }
 
-const PRESENT = Uint8Array.of(1)
-
-/** Has something taken from the queue once the consensus time is `timeMs` or more. Twice the same counts once. */
+/** Puts something into the queue, which {@link takeDue} gives once the consensus time is `timeMs` or more. The same twice counts once. */
 export function enqueue(native: Pick<NativeStore, 'set'>, due: Due): void {
   native.set(queueKey(due), PRESENT)
 }
@@ -27,14 +26,14 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
 }
 
 /**
- * Things that one block ends at most, about 50 microseconds each; what else is due waits for the next ones. Redelegations from
- * a validator that unbonds all end together, however many there are: the SDK has no such bound.
+ * How many things one block ends at most, about 50 microseconds each; what else is due waits for the next blocks. The SDK has no such
+ * bound, but all redelegations from a validator that unbonds end together, however many there are.
  */
 export const DUE_PER_BLOCK = 4_000
 
 /**
- * Takes what is due, in order of time. The three kinds share one queue, so that a block in which nothing is due looks once; one
- * entry an operation, not one list a time, so that an operation costs the same however many end together.
+ * Takes what is due, in order of time. The three kinds share one queue, so that a block in which nothing is due makes one look-up.
+ * Each operation has its own entry (the SDK has one list for each time), so that it costs the same however many end together.
  */
 export function takeDue(native: Pick<NativeStore, 'range' | 'delete'>, nowMs: number): readonly Due[] {
   const found: { readonly key: Uint8Array; readonly due: Due }[] = []
@@ -47,7 +46,7 @@ export function takeDue(native: Pick<NativeStore, 'range' | 'delete'>, nowMs: nu
   return found.map(({ due }) => due)
 }
 
-/** All that waits, for checks. */
+/** All that is in the queue, for checks. */
 export function* queued(native: Pick<NativeStore, 'range'>): IterableIterator<Due> {
   for (const [key] of native.range(QUEUE)) yield readKey(key)
 }
@@ -65,4 +64,12 @@ function readKey(key: Uint8Array): Due {
     timeMs: readHeight(key, QUEUE.length),
     addresses: addressesOf(key, key.subarray(0, kindAt + 1)),
   }
+}
+
+/** The next ID of an unbonding, redelegation or unbonding validator; the first is 1 (the SDK's IncrementUnbondingID). */
+export function nextUnbondingId(native: Pick<NativeStore, 'get' | 'set'>): bigint {
+  const value = native.get(UNBONDING_ID)
+  const id = (value === undefined ? 0n : bytesToBigInt(value)) + 1n
+  native.set(UNBONDING_ID, bigIntToMinimalBytes(id))
+  return id
 }

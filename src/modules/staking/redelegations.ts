@@ -2,16 +2,16 @@ import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf } from '../storeKey.ts'
-import { indexHeights, leftSince } from './heightIndex.ts'
+import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
+import { indexHeights, recordsSince } from './heightIndex.ts'
 import {
+  PRESENT,
   REDELEGATIONS,
   REDELEGATIONS_BY_DESTINATION,
   REDELEGATIONS_BY_HEIGHT,
   REDELEGATIONS_BY_SOURCE,
 } from './keys.ts'
-import { enqueue } from './queue.ts'
-import { nextUnbondingId } from './unbondingIds.ts'
+import { enqueue, nextUnbondingId } from './queue.ts'
 
 /** Stake that moved from one validator to another, and is slashable for faults of the first for a while. */
 export interface Redelegation {
@@ -22,7 +22,7 @@ export interface Redelegation {
   readonly entries: readonly RedelegationEntry[]
 }
 
-export interface RedelegationEntry {
+interface RedelegationEntry {
   readonly creationHeight: number
   readonly completionTimeMs: number
   /** acoin that moved */
@@ -40,7 +40,6 @@ const StoredEntry = defineMessage('coind.staking.RedelegationEntry', {
   id: uint64(5),
 })
 const StoredRedelegation = defineMessage('coind.staking.Redelegation', { entries: repeated(embedded(1, StoredEntry)) })
-const PRESENT = Uint8Array.of(1)
 
 export function getRedelegation(
   native: Pick<NativeStore, 'get'>,
@@ -84,7 +83,7 @@ export function addRedelegationEntry(
   enqueue(native, { kind: 'redelegation', timeMs: completionTimeMs, addresses: [delegator, source, destination] })
 }
 
-/** Whether stake of `delegator` came to this validator from another one that it may still be slashed for. */
+/** Whether stake of `delegator` came to this validator from another one, and may still be slashed for that one's faults. */
 export function hasReceivingRedelegation(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
@@ -95,50 +94,43 @@ export function hasReceivingRedelegation(
   return false
 }
 
-/** Where a walk over redelegations starts, itself included: the two addresses after the one that is walked over. */
-export interface RedelegationWalk {
-  readonly start?: readonly [Address, Address]
-  readonly reverse?: boolean
-}
+/** Where a walk over redelegations starts: the two addresses after the one whose redelegations they are. */
+export type RedelegationWalk = AddressWalk<readonly [Address, Address]>
 
-/** What `delegator` is redelegating, in order of sources and then destinations, which `start` has. */
+/** What `delegator` is redelegating, in order of sources and then destinations; `walk` starts at these two. */
 export function* redelegationsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
-  { start, reverse = false }: RedelegationWalk = {},
+  walk?: RedelegationWalk,
 ): IterableIterator<Redelegation> {
-  const prefix = addressesKey(REDELEGATIONS, delegator)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, ...start) }) }
-  for (const [key, value] of native.range(prefix, range)) {
-    const [source, destination] = addressesOf(key, prefix)
+  for (const [addresses, value] of addressEntries(native, addressesKey(REDELEGATIONS, delegator), walk)) {
+    const [source, destination] = addresses
     yield { delegator, source: source!, destination: destination!, entries: decodeEntries(value) }
   }
 }
 
-/** What has left a validator for others, in order of delegators and then destinations, which `start` has. */
+/** What has left a validator for others, in order of delegators and then destinations; `walk` starts at these two. */
 export function* redelegationsFrom(
   native: Pick<NativeStore, 'get' | 'range'>,
   source: Address,
-  { start, reverse = false }: RedelegationWalk = {},
+  walk?: RedelegationWalk,
 ): IterableIterator<Redelegation> {
   const prefix = addressesKey(REDELEGATIONS_BY_SOURCE, source)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, ...start) }) }
-  for (const [key] of native.range(prefix, range)) {
-    const [delegator, destination] = addressesOf(key, prefix)
+  for (const [[delegator, destination]] of addressEntries(native, prefix, walk)) {
     const redelegation = getRedelegation(native, delegator!, source, destination!)
     if (redelegation === undefined) throw new Error('the index of redelegations names one that is not there')
     yield redelegation
   }
 }
 
-/** Of what has left a validator for others, whatever did at `height` or later, in order of delegators and then destinations. */
+/** The redelegations from a validator with an entry that began at `height` or later, in order of delegators and then destinations. */
 export function redelegationsSince(
   native: Pick<NativeStore, 'get' | 'range'>,
   source: Address,
   height: number,
 ): readonly Redelegation[] {
   const index = { prefix: REDELEGATIONS_BY_HEIGHT, operator: source }
-  return leftSince(native, index, height).map(([delegator, destination]) => {
+  return recordsSince(native, index, height).map(([delegator, destination]) => {
     const redelegation = getRedelegation(native, delegator!, source, destination!)
     if (redelegation === undefined) throw new Error('the heights of redelegations name one that is not there')
     return redelegation
@@ -147,14 +139,8 @@ export function redelegationsSince(
 
 /** All of them, in order of delegators, sources and destinations. */
 export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
-  for (const [key, value] of native.range(REDELEGATIONS)) {
-    const [delegator, source, destination] = addressesOf(key, REDELEGATIONS)
-    yield {
-      delegator: delegator!,
-      source: source!,
-      destination: destination!,
-      entries: decodeEntries(value),
-    }
+  for (const [[delegator, source, destination], value] of addressEntries(native, REDELEGATIONS)) {
+    yield { delegator: delegator!, source: source!, destination: destination!, entries: decodeEntries(value) }
   }
 }
 

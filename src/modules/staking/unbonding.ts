@@ -1,14 +1,12 @@
 import type { Address } from '../../primitives/address.ts'
 import { defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { addressesKey, addressesOf } from '../storeKey.ts'
-import type { Walk } from './delegations.ts'
-import { indexHeights, leftSince } from './heightIndex.ts'
-import { UNBONDING_BY_HEIGHT, UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
-import { enqueue } from './queue.ts'
-import { nextUnbondingId } from './unbondingIds.ts'
+import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
+import { indexHeights, recordsSince } from './heightIndex.ts'
+import { PRESENT, UNBONDING_BY_HEIGHT, UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
+import { enqueue, nextUnbondingId } from './queue.ts'
 
-/** Coins on their way from a validator back to a delegator; they are in the not bonded pool. */
+/** Coins that a delegator undelegated and that are not paid yet; they are in the not bonded pool. */
 export interface UnbondingDelegation {
   readonly delegator: Address
   readonly operator: Address
@@ -16,7 +14,7 @@ export interface UnbondingDelegation {
   readonly entries: readonly UnbondingEntry[]
 }
 
-export interface UnbondingEntry {
+interface UnbondingEntry {
   readonly creationHeight: number
   readonly completionTimeMs: number
   /** acoin that were undelegated */
@@ -34,7 +32,6 @@ const StoredEntry = defineMessage('coind.staking.UnbondingEntry', {
   id: uint64(5),
 })
 const StoredUnbonding = defineMessage('coind.staking.Unbonding', { entries: repeated(embedded(1, StoredEntry)) })
-const PRESENT = Uint8Array.of(1)
 
 export function getUnbonding(
   native: Pick<NativeStore, 'get'>,
@@ -65,8 +62,8 @@ export function putUnbonding(
 }
 
 /**
- * Has coins paid out at `completionTimeMs`. What a delegator takes from one validator in one block with one completion time is one
- * entry (UnbondingDelegation.AddEntry).
+ * Adds coins that will be paid at `completionTimeMs`. What a delegator undelegates from one validator in one block with one completion
+ * time is one entry (UnbondingDelegation.AddEntry).
  */
 export function addUnbondingEntry(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
@@ -90,41 +87,38 @@ export function addUnbondingEntry(
   enqueue(native, { kind: 'unbonding', timeMs: completionTimeMs, addresses: [delegator, operator] })
 }
 
-/** What `delegator` is taking out, in order of operators. `start`: an operator. */
+/** What `delegator` is undelegating, in order of operators. `walk` starts at an operator. */
 export function* unbondingsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
-  { start, reverse = false }: Walk = {},
+  walk?: AddressWalk,
 ): IterableIterator<UnbondingDelegation> {
-  const prefix = addressesKey(UNBONDING_DELEGATIONS, delegator)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
-  for (const [key, value] of native.range(prefix, range)) {
-    yield { delegator, operator: addressesOf(key, prefix)[0]!, entries: decodeEntries(value) }
+  for (const [[operator], value] of addressEntries(native, addressesKey(UNBONDING_DELEGATIONS, delegator), walk)) {
+    yield { delegator, operator: operator!, entries: decodeEntries(value) }
   }
 }
 
-/** What leaves a validator, in order of delegators. `start`: a delegator. */
+/** What is unbonding from a validator, in order of delegators. `walk` starts at a delegator. */
 export function* unbondingsFrom(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
-  { start, reverse = false }: Walk = {},
+  walk?: AddressWalk,
 ): IterableIterator<UnbondingDelegation> {
   const prefix = addressesKey(UNBONDING_DELEGATIONS_BY_VALIDATOR, operator)
-  const range = { reverse, ...(start && { start: addressesKey(prefix, start) }) }
-  for (const [key] of native.range(prefix, range)) {
-    const unbonding = getUnbonding(native, addressesOf(key, prefix)[0]!, operator)
+  for (const [[delegator]] of addressEntries(native, prefix, walk)) {
+    const unbonding = getUnbonding(native, delegator!, operator)
     if (unbonding === undefined) throw new Error('the index of unbonding delegations names one that is not there')
     yield unbonding
   }
 }
 
-/** Of what leaves a validator, whatever began to at `height` or later, in order of delegators. */
+/** The unbondings from a validator with an entry that began at `height` or later, in order of delegators. */
 export function unbondingsSince(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
   height: number,
 ): readonly UnbondingDelegation[] {
-  return leftSince(native, { prefix: UNBONDING_BY_HEIGHT, operator }, height).map(([delegator]) => {
+  return recordsSince(native, { prefix: UNBONDING_BY_HEIGHT, operator }, height).map(([delegator]) => {
     const unbonding = getUnbonding(native, delegator!, operator)
     if (unbonding === undefined) throw new Error('the heights of unbonding delegations name one that is not there')
     return unbonding
@@ -133,8 +127,7 @@ export function unbondingsSince(
 
 /** All of them, in order of delegators and then operators. */
 export function* allUnbondings(native: Pick<NativeStore, 'range'>): IterableIterator<UnbondingDelegation> {
-  for (const [key, value] of native.range(UNBONDING_DELEGATIONS)) {
-    const [delegator, operator] = addressesOf(key, UNBONDING_DELEGATIONS)
+  for (const [[delegator, operator], value] of addressEntries(native, UNBONDING_DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, entries: decodeEntries(value) }
   }
 }

@@ -7,8 +7,7 @@ import { afterValidatorBonded } from '../slashing/signingInfo.ts'
 import { POWER_INDEX } from './keys.ts'
 import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
 import { moveBetweenPools } from './pools.ts'
-import { dequeue, enqueue } from './queue.ts'
-import { nextUnbondingId } from './unbondingIds.ts'
+import { dequeue, enqueue, nextUnbondingId } from './queue.ts'
 import {
   consensusAddressOf,
   getValidator,
@@ -21,7 +20,7 @@ import {
   type Validator,
 } from './validators.ts'
 
-/** A voting power that consensus is told of. */
+/** A voting power that consensus must know. */
 export interface PowerUpdate {
   /** ed25519, 32 bytes */
   readonly publicKey: Uint8Array
@@ -33,18 +32,21 @@ export interface PowerUpdate {
 const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
 
 /**
- * What changed in the powers that consensus counts, at a block's end (x/staking/keeper/val_state_change.go,
- * ApplyAndReturnValidatorSetUpdates). The strongest validators that are not jailed are bonded, at most max_validators of them (equal
- * ones in order of their operators' addresses); who falls out starts to unbond, and the coins change pools.
+ * The voting powers that change at a block's end (x/staking/keeper/val_state_change.go, ApplyAndReturnValidatorSetUpdates). Nothing is
+ * read unless something that counts was written since the last call.
+ * 1. The strongest validators that are not jailed are chosen, at most max_validators of them (equal ones in order of their operators'
+ *    addresses).
+ * 2. Each of them that is not bonded yet is bonded, and powers that differ from the last ones are recorded.
+ * 3. Validators that are not chosen any more begin to unbond. Their power of 0 comes after the other updates, as in the SDK.
+ * 4. The coins change pools, in one transfer for all of them.
  *
- * Beyond the SDK, consensus can always follow: the total stays in CometBFT's bound by cutting the weakest, and a set never
- * gets empty: without anybody who has a right to power, the present validators keep theirs. Nothing is read where nothing
- * that counts was written since the last call.
+ * Two rules are beyond the SDK, so that consensus can always take the updates: the total power stays in CometBFT's bound by cutting the
+ * weakest validators, and the set never gets empty: when nobody can be chosen, the present validators keep their power.
  */
 export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
   const { native } = context.world
   if (!takeSetChanged(native)) return []
-  const chosen = chooseBonded(native)
+  const chosen = chooseBonded(native) // 1
   if (chosen.length === 0) return []
 
   const last = [...lastPowers(native)]
@@ -52,6 +54,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
   const updates: PowerUpdate[] = []
   let toBonded = 0n
   let totalPower = 0n
+  // 2
   for (const { validator, power } of chosen) {
     if (validator.status !== 'bonded') {
       bond(context, validator)
@@ -65,6 +68,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
     }
     lastPower.delete(name)
   }
+  // 3
   for (const { operator } of last) {
     if (!lastPower.has(bytesKey(operator))) continue
     const validator = beginUnbonding(context, operator)
@@ -72,13 +76,14 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
     setLastPower(native, operator, 0n)
     updates.push({ publicKey: validator.publicKey, power: 0n })
   }
+  // 4
   if (toBonded > 0n) moveBetweenPools(context, NOT_BONDED_POOL, BONDED_POOL, toBonded)
   else moveBetweenPools(context, BONDED_POOL, NOT_BONDED_POOL, -toBonded)
   if (updates.length > 0) setLastTotalPower(native, totalPower)
   return updates
 }
 
-/** The strongest and the powers that count, which are less than their tokens are worth where the total would exceed the bound. */
+/** The strongest validators and their powers, which are less than their tokens are worth where the total would exceed the bound. */
 function chooseBonded(
   native: Pick<NativeStore, 'get' | 'range'>,
 ): readonly { readonly validator: Validator; readonly power: bigint }[] {
@@ -101,7 +106,7 @@ function bond(context: ModuleContext, validator: Validator): void {
   const { native } = context.world
   const { operator, unbondingTimeMs: timeMs } = validator
   if (validator.status === 'unbonding') dequeue(native, { kind: 'validator', timeMs, addresses: [operator] })
-  // Of the time that it was unbonding; the SDK keeps them, so that its record grows with every change of sides.
+  // The IDs are of the time that it was unbonding. The SDK keeps them, so that its record grows each time a validator is bonded again.
   putValidator(native, { ...validator, status: 'bonded', unbondingIds: [] })
   afterValidatorBonded(context, consensusAddressOf(validator), operator)
 }

@@ -15,11 +15,12 @@ import {
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
-import { addressesKey, addressesOf } from '../storeKey.ts'
+import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
 import {
   LAST_POWERS,
   LAST_TOTAL_POWER,
   OPERATORS_BY_CONSENSUS_ADDRESS,
+  PRESENT,
   powerKey,
   SET_CHANGED,
   VALIDATORS,
@@ -28,7 +29,7 @@ import { Description } from './types.ts'
 
 export type BondStatus = 'unbonded' | 'unbonding' | 'bonded'
 
-/** What staking knows of a validator. */
+/** The record of a validator. */
 export interface Validator {
   readonly operator: Address
   /** ed25519, 32 bytes */
@@ -63,7 +64,147 @@ export const POWER_REDUCTION_ACOIN = 10n ** 18n
 const MAX_POWER = 2n ** 63n - 1n
 const STATUSES: readonly BondStatus[] = ['unbonded', 'unbonding', 'bonded']
 
-/** Like the SDK's type, without what its key says and without bech32: it is written by every delegation. */
+export function getValidator(native: Pick<NativeStore, 'get'>, operator: Address): Validator | undefined {
+  const value = native.get(addressesKey(VALIDATORS, operator))
+  return value && decodeValidator(operator, value)
+}
+
+/** The validator whose consensus key has this address (see `consensusAddressOf`). */
+export function getValidatorByConsensus(
+  native: Pick<NativeStore, 'get'>,
+  consensusAddress: Uint8Array,
+): Validator | undefined {
+  const operator = getOperator(native, consensusAddress)
+  const validator = operator && getValidator(native, operator)
+  // An operator stays known by its old key after its validator was removed.
+  return validator && equalBytes(consensusAddressOf(validator), consensusAddress) ? validator : undefined
+}
+
+/** All validators in order of their operators' addresses. */
+export function* validators(native: Pick<NativeStore, 'range'>, walk?: AddressWalk): IterableIterator<Validator> {
+  for (const [[operator], value] of addressEntries(native, VALIDATORS, walk)) yield decodeValidator(operator!, value)
+}
+
+/**
+ * Writes a validator and its key in the order of powers. When that key changes, consensus gets the new powers at the block's end (see
+ * `takeValidatorUpdates`).
+ */
+export function putValidator(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, validator: Validator): void {
+  const previous = getValidator(native, validator.operator)
+  native.set(addressesKey(VALIDATORS, validator.operator), encodeValidator(validator))
+  updatePowerIndex(native, previous, validator)
+}
+
+/** Removes a validator. The operator of its consensus key stays known. */
+export function deleteValidator(native: Pick<NativeStore, 'set' | 'delete'>, validator: Validator): void {
+  native.delete(addressesKey(VALIDATORS, validator.operator))
+  updatePowerIndex(native, validator, undefined)
+}
+
+/** Takes a validator's power away, from the end of the block on. Does nothing when it is jailed already or does not exist. */
+export function jail(context: ModuleContext, consensusAddress: Uint8Array): void {
+  setJailed(context, consensusAddress, true)
+}
+
+/** Lets a validator have power again. Whether it may is slashing's rule (`unjailValidator`). */
+export function unjail(context: ModuleContext, consensusAddress: Uint8Array): void {
+  setJailed(context, consensusAddress, false)
+}
+
+function setJailed({ world: { native } }: ModuleContext, consensusAddress: Uint8Array, jailed: boolean): void {
+  const validator = getValidatorByConsensus(native, consensusAddress)
+  if (validator !== undefined && validator.jailed !== jailed) putValidator(native, { ...validator, jailed })
+}
+
+/** Voting power that its tokens are worth, at most an int64; it counts while the validator is bonded. */
+export function potentialPower({ tokens }: Pick<Validator, 'tokens'>): bigint {
+  const power = tokens / POWER_REDUCTION_ACOIN
+  return power < MAX_POWER ? power : MAX_POWER
+}
+
+/** Its key in the order of powers; undefined for a validator that cannot be bonded: jailed or without power. */
+export function powerIndexKeyOf(validator: Pick<Validator, 'operator' | 'tokens' | 'jailed'>): Uint8Array | undefined {
+  const power = potentialPower(validator)
+  return validator.jailed || power === 0n ? undefined : powerKey(power, validator.operator)
+}
+
+function updatePowerIndex(
+  native: Pick<NativeStore, 'set' | 'delete'>,
+  before: Validator | undefined,
+  after: Validator | undefined,
+): void {
+  const from = before && powerIndexKeyOf(before)
+  const to = after && powerIndexKeyOf(after)
+  if (from === undefined ? to === undefined : to !== undefined && bytesKey(from) === bytesKey(to)) return
+  if (from !== undefined) native.delete(from)
+  if (to !== undefined && after !== undefined) native.set(to, after.operator)
+  markSetChanged(native)
+}
+
+/** Makes {@link takeSetChanged} true at the block's end, so that the validator set is chosen anew. */
+export function markSetChanged(native: Pick<NativeStore, 'set'>): void {
+  native.set(SET_CHANGED, PRESENT)
+}
+
+/** Whether the set may have changed since the last call. */
+export function takeSetChanged(native: Pick<NativeStore, 'get' | 'delete'>): boolean {
+  if (native.get(SET_CHANGED) === undefined) return false
+  native.delete(SET_CHANGED)
+  return true
+}
+
+/** Sets the power that consensus knows of a validator; 0 deletes the entry. */
+export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {
+  const key = addressesKey(LAST_POWERS, operator)
+  if (power === 0n) native.delete(key)
+  else native.set(key, bigIntToBytes(power, 8))
+}
+
+/** The validators that consensus has from the next block but one on, in order of their operators' addresses. */
+export function* lastPowers(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<{ readonly operator: Address; readonly power: bigint }> {
+  for (const [[operator], value] of addressEntries(native, LAST_POWERS)) {
+    yield { operator: operator!, power: bytesToBigInt(value) }
+  }
+}
+
+/** The sum of last powers. */
+export function getLastTotalPower(native: Pick<NativeStore, 'get'>): bigint {
+  const value = native.get(LAST_TOTAL_POWER)
+  return value === undefined ? 0n : bytesToBigInt(value)
+}
+
+export function setLastTotalPower(native: Pick<NativeStore, 'set'>, power: bigint): void {
+  native.set(LAST_TOTAL_POWER, bigIntToBytes(power, 8))
+}
+
+/**
+ * Operator address of the validator with this consensus address, also of one that was removed since; undefined for a key that no
+ * validator ever had.
+ */
+export function getOperator(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Address | undefined {
+  return native.get(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress))
+}
+
+export function setOperator(native: Pick<NativeStore, 'set'>, consensusAddress: Uint8Array, operator: Address): void {
+  native.set(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress), operator)
+}
+
+/** Addresses by public key: every block needs those of the same few validators. */
+const consensusAddresses = new WeakMap<Uint8Array, Uint8Array>()
+
+/** First 20 bytes of sha256 of the consensus key. */
+export function consensusAddressOf({ publicKey }: Pick<Validator, 'publicKey'>): Uint8Array {
+  let address = consensusAddresses.get(publicKey)
+  if (address === undefined) {
+    address = sha256(publicKey).slice(0, 20)
+    consensusAddresses.set(publicKey, address)
+  }
+  return address
+}
+
+/** The stored form, smaller than the SDK's (no operator, which is in the key, and no bech32): every delegation writes it. */
 const StoredValidator = defineMessage('coind.staking.StoredValidator', {
   publicKey: bytes(1),
   jailed: bool(2),
@@ -81,104 +222,8 @@ const StoredValidator = defineMessage('coind.staking.StoredValidator', {
   description: embedded(14, Description),
 })
 
-/** Validators by their stored bytes, which a store hands out again and again as the same array. */
+/** Validators by their stored bytes: a store returns the same array for the same entry. */
 const decoded = new WeakMap<Uint8Array, Validator>()
-
-export function getValidator(native: Pick<NativeStore, 'get'>, operator: Address): Validator | undefined {
-  const value = native.get(addressesKey(VALIDATORS, operator))
-  return value && decodeValidator(operator, value)
-}
-
-/** The validator whose consensus key has this address (see `consensusAddressOf`). */
-export function getValidatorByConsensus(
-  native: Pick<NativeStore, 'get'>,
-  consensusAddress: Uint8Array,
-): Validator | undefined {
-  const operator = getOperator(native, consensusAddress)
-  const validator = operator && getValidator(native, operator)
-  // An operator stays known by its old key after its validator was removed.
-  return validator && equalBytes(consensusAddressOf(validator), consensusAddress) ? validator : undefined
-}
-
-/** All validators in order of their operators' addresses, from `start` on. */
-export function* validators(
-  native: Pick<NativeStore, 'range'>,
-  options: { readonly start?: Address; readonly reverse?: boolean } = {},
-): IterableIterator<Validator> {
-  const { start, reverse = false } = options
-  const range = { reverse, ...(start && { start: addressesKey(VALIDATORS, start) }) }
-  for (const [key, value] of native.range(VALIDATORS, range)) {
-    yield decodeValidator(addressesOf(key, VALIDATORS)[0]!, value)
-  }
-}
-
-/**
- * Writes a validator, and its place in the order of powers. Where that changes, consensus is told at the block's end (see
- * `takeValidatorUpdates`).
- */
-export function putValidator(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, validator: Validator): void {
-  const previous = getValidator(native, validator.operator)
-  native.set(addressesKey(VALIDATORS, validator.operator), encodeValidator(validator))
-  moveInPowerIndex(native, previous, validator)
-}
-
-/** Removes a validator; who its consensus key belonged to stays known. */
-export function deleteValidator(native: Pick<NativeStore, 'set' | 'delete'>, validator: Validator): void {
-  native.delete(addressesKey(VALIDATORS, validator.operator))
-  moveInPowerIndex(native, validator, undefined)
-}
-
-/** Voting power that its tokens are worth, at most an int64; it counts while the validator is bonded. */
-export function potentialPower({ tokens }: Pick<Validator, 'tokens'>): bigint {
-  const power = tokens / POWER_REDUCTION_ACOIN
-  return power < MAX_POWER ? power : MAX_POWER
-}
-
-/** Addresses by public key: the same few are asked for in every block. */
-const consensusAddresses = new WeakMap<Uint8Array, Uint8Array>()
-
-/** First 20 bytes of sha256 of the consensus key. */
-export function consensusAddressOf({ publicKey }: Pick<Validator, 'publicKey'>): Uint8Array {
-  let address = consensusAddresses.get(publicKey)
-  if (address === undefined) {
-    address = sha256(publicKey).slice(0, 20)
-    consensusAddresses.set(publicKey, address)
-  }
-  return address
-}
-
-/** Has consensus told of the set at the block's end. */
-export function markSetChanged(native: Pick<NativeStore, 'set'>): void {
-  native.set(SET_CHANGED, Uint8Array.of(1))
-}
-
-/** Whether the set may have changed since the last call. */
-export function takeSetChanged(native: Pick<NativeStore, 'get' | 'delete'>): boolean {
-  if (native.get(SET_CHANGED) === undefined) return false
-  native.delete(SET_CHANGED)
-  return true
-}
-
-function moveInPowerIndex(
-  native: Pick<NativeStore, 'set' | 'delete'>,
-  before: Validator | undefined,
-  after: Validator | undefined,
-): void {
-  const from = before && placeInPowerIndex(before)
-  const to = after && placeInPowerIndex(after)
-  if (from === undefined ? to === undefined : to !== undefined && bytesKey(from) === bytesKey(to)) return
-  if (from !== undefined) native.delete(from)
-  if (to !== undefined && after !== undefined) native.set(to, after.operator)
-  markSetChanged(native)
-}
-
-/** Its key among powers; undefined for a validator that cannot be bonded: jailed or without power. */
-export function placeInPowerIndex(
-  validator: Pick<Validator, 'operator' | 'tokens' | 'jailed'>,
-): Uint8Array | undefined {
-  const power = potentialPower(validator)
-  return validator.jailed || power === 0n ? undefined : powerKey(power, validator.operator)
-}
 
 function encodeValidator(validator: Validator): Uint8Array {
   const { status, unbondingHeight, unbondingTimeMs, commission } = validator
@@ -206,57 +251,4 @@ function decodeValidator(operator: Address, value: Uint8Array): Validator {
   }
   decoded.set(value, validator)
   return validator
-}
-
-/** Takes a validator's power away, from the end of the block on; nothing for one that is jailed or does not exist. */
-export function jail(context: ModuleContext, consensusAddress: Uint8Array): void {
-  setJailed(context, consensusAddress, true)
-}
-
-/** Lets a validator have power again; whether it may is slashing's to say. */
-export function unjail(context: ModuleContext, consensusAddress: Uint8Array): void {
-  setJailed(context, consensusAddress, false)
-}
-
-function setJailed({ world: { native } }: ModuleContext, consensusAddress: Uint8Array, jailed: boolean): void {
-  const validator = getValidatorByConsensus(native, consensusAddress)
-  if (validator !== undefined && validator.jailed !== jailed) putValidator(native, { ...validator, jailed })
-}
-
-/**
- * Operator address of the validator with this consensus address (first 20 bytes of sha256 of its ed25519 key), also of one that
- * was removed since; undefined for a key that no validator ever had.
- */
-export function getOperator(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Address | undefined {
-  return native.get(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress))
-}
-
-export function setOperator(native: Pick<NativeStore, 'set'>, consensusAddress: Uint8Array, operator: Address): void {
-  native.set(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress), operator)
-}
-
-/** @param power that consensus is told of; 0 forgets the validator */
-export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operator: Address, power: bigint): void {
-  const key = addressesKey(LAST_POWERS, operator)
-  if (power === 0n) native.delete(key)
-  else native.set(key, bigIntToBytes(power, 8))
-}
-
-/** The validators that consensus has from the next block but one on, in order of their operators' addresses. */
-export function* lastPowers(
-  native: Pick<NativeStore, 'range'>,
-): IterableIterator<{ readonly operator: Address; readonly power: bigint }> {
-  for (const [key, value] of native.range(LAST_POWERS)) {
-    yield { operator: addressesOf(key, LAST_POWERS)[0]!, power: bytesToBigInt(value) }
-  }
-}
-
-/** The sum of last powers. */
-export function getLastTotalPower(native: Pick<NativeStore, 'get'>): bigint {
-  const value = native.get(LAST_TOTAL_POWER)
-  return value === undefined ? 0n : bytesToBigInt(value)
-}
-
-export function setLastTotalPower(native: Pick<NativeStore, 'set'>, power: bigint): void {
-  native.set(LAST_TOTAL_POWER, bigIntToBytes(power, 8))
 }

@@ -1,6 +1,6 @@
 import { getAddress, type Hex, zeroAddress } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { STAKING_GAS } from '../../../src/modules/staking/gas.ts'
+import { STAKING_GAS } from '../../../src/modules/staking/messages.ts'
 import { getValidator } from '../../../src/modules/staking/validators.ts'
 import { WRITE_GAS } from '../../../src/precompiles/nativeCall.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'

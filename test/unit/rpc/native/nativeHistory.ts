@@ -6,7 +6,7 @@ import { BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegr
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MsgExecLegacyContent, MsgSubmitProposal, MsgVote } from '../../../../src/modules/gov/types.ts'
 import { TextProposal } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { MsgDelegate, MsgUndelegate } from '../../../../src/modules/staking/messageTypes.ts'
+import { MsgDelegate, MsgUndelegate } from '../../../../src/modules/staking/messages.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
