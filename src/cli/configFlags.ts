@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type Command, Option } from 'commander'
+import { type Config, loadConfig } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import type { ConfigSources, RawValues } from '../config/settings.ts'
 import { flagOf, VARIABLES, type Variable } from '../config/variables.ts'
@@ -26,7 +27,15 @@ export function addConfigFlags(
 }
 
 /**
- * The flags of `command`, the environment, and `.env` of the working directory.
+ * The configuration of a command with the flags of {@link addConfigFlags}.
+ * @throws ConfigError with one line for the operator
+ */
+export function configOf(command: Command, terminal: Terminal): Config {
+  return loadConfig(configSources(command, terminal), terminal.homeDirectory)
+}
+
+/**
+ * Where the configuration comes from: the flags of `command`, the environment, and `.env` of the working directory.
  * @throws ConfigError when `.env` exists and cannot be read
  */
 export function configSources(command: Command, terminal: Terminal): ConfigSources {

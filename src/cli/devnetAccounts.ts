@@ -6,7 +6,7 @@ export const DEVNET_MNEMONIC = 'test test test test test test test test test tes
 
 interface DevnetAccount {
   readonly address: Address
-  /** known to everybody */
+  /** public: everybody knows it */
   readonly privateKey: string
 }
 

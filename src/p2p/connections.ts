@@ -328,7 +328,7 @@ export class Connections {
     }
   }
 
-  /** When two nodes dial each other, the one whose connection is the one to keep waits until it stands. */
+  /** When two nodes dial each other, one of the connections is kept: the node that dials it waits here for the end of its dial. */
   async #waitForOwnDial(id: string): Promise<void> {
     const dial = this.#dialling.get(id)
     if (dial === undefined || this.#options.id > id) return

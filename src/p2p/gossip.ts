@@ -60,7 +60,7 @@ export class Gossip {
     this.#measure(pubsub as unknown as GossipInternals)
     for (const topic of TOPICS) {
       const name = topicName(topic, this.#options.genesisHash)
-      // libp2p gives a Buffer, whose parts share memory; all else here works on plain arrays.
+      // libp2p gives a Buffer, whose `slice` shares memory; the code behind this expects a plain array, whose `slice` copies.
       const plain = (data: Uint8Array): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
       pubsub.topicValidators.set(name, async (peer, message) => {
         const verdict = await this.#judge(topic, peer, plain(message.data), judge[topic])

@@ -90,7 +90,7 @@ export interface KnownPeer {
   readonly id: string
   /** host:port */
   readonly address: string
-  /** it has proved to the naming node that it is a validator: a hint whom to dial first */
+  /** it has proved to the naming node that it is a validator: dial such peers first */
   readonly isValidator: boolean
 }
 

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
 
 /*
- * Every metric of the node, by the thread that counts it; `createThreadMetrics` adds the delay of each event loop. docs/operations.md tells
- * operators what to watch.
+ * Every metric of the node, by thread; `createThreadMetrics` adds the delay of each thread's event loop. docs/operations.md says what
+ * operators should watch.
  */
 
 /** Metrics of the main thread: consensus, write-ahead log, and the process. */

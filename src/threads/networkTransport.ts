@@ -60,7 +60,7 @@ export type MainMessage = number | readonly Sending[]
 
 export interface NetworkTransportOptions {
   readonly service: Pick<Remote<NetworkCalls>, 'fetchBlocks'>
-  /** the network thread's control port, for calls that nobody waits for */
+  /** the network thread's control port, for calls without an answer */
   readonly control: MessagePort
   /** the other end of `NetworkData.reports` */
   readonly reports: MessagePort

@@ -21,13 +21,13 @@ interface OpenView {
 }
 
 /**
- * The newest published view of a reading thread. A lease is never behind a head that any thread has shown, so what a client
- * saw over one connection it finds over every other. A superseded snapshot is closed when the last request that reads it
- * has ended.
+ * The newest published view, for a thread that reads the database. A lease is never behind a head that any thread has shown to clients:
+ * what a client saw over one connection it finds over every other. A snapshot that is no longer the newest is closed when the last
+ * request that reads it has ended.
  */
 export interface ViewFeed {
   lease(): ViewLease
-  /** Called after the view has moved to a newer head. The view may be used until the promise that it returns settles. */
+  /** `listener` is called with the view of each newer head. It may use the view until the promise that it returns has ended. */
   onHead(listener: (view: NodeView) => void | Promise<void>): void
   /** A lease on the first view newer than `height`; undefined when `timeoutMs` passed first. */
   next(height: number, timeoutMs: number): Promise<ViewLease | undefined>

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { loadConfig } from '../../config/config.ts'
-import { addConfigFlags, configSources } from '../configFlags.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
 interface ExportFlags {
@@ -19,7 +18,7 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
     .option('--from <height>', 'first block (default: the oldest)', blockHeight)
     .option('--to <height>', 'last block (default: the newest)', blockHeight)
   addConfigFlags(command).action(async (options: ExportFlags) => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     const range = await node.exportBlocks(config, {
       out: resolve(terminal.workingDirectory, options.out),
       ...(options.from === undefined ? {} : { from: options.from }),
@@ -35,7 +34,7 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
     .description('Execute the blocks of a file that export wrote, in a stopped node with the same genesis')
     .argument('<file>', 'file to read')
   addConfigFlags(command).action(async (file: string) => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     const range = await node.importBlocks(config, { file: resolve(terminal.workingDirectory, file) })
     terminal.print(`Imported ${range.to - range.from + 1} blocks, ${range.from} to ${range.to}\n`)
   })

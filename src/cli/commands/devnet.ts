@@ -34,7 +34,7 @@ interface Options {
   readonly reset?: true
 }
 
-/** `coind devnet`: a chain of one validator on this machine, whose accounts are funded and known to everybody. */
+/** `coind devnet`: a chain of one validator on this machine, with funded accounts whose keys are public. */
 export function addDevnet(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('devnet')

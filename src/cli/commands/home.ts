@@ -4,10 +4,9 @@ import type { Command } from 'commander'
 import { dataPaths, lockHome, partsToReset, resetHome } from '../../app/dataDirectory.ts'
 import { readGenesisFile } from '../../app/initNode.ts'
 import { genesisHash } from '../../chain/genesis.ts'
-import { loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { addConfigFlags, configSources } from '../configFlags.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
 /*
@@ -20,7 +19,7 @@ export function addInit(program: Command, node: NodeCommands, terminal: Terminal
     .command('init')
     .description('Create the data directory with keys and a fresh genesis, or that of the network to join, and stop')
   addConfigFlags(command).action(async () => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     const report = await node.initNode(config, {})
     const state = report.isFresh ? 'Created' : 'Nothing to do: there is already'
     terminal.print(`${state} ${report.genesisPath}
@@ -38,7 +37,7 @@ export function addReset(program: Command, _node: NodeCommands, terminal: Termin
     .description('Remove the chain of a stopped node, to begin another one under the same keys')
     .option('--yes', 'really remove it; without this the command only says what it would remove')
   addConfigFlags(command).action(async (options: { readonly yes?: true }) => {
-    const { homedir } = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const { homedir } = configOf(command, terminal)
     const paths = dataPaths(homedir)
     if (!existsSync(homedir)) throw new ConfigError(`${homedir} does not exist: HOMEDIR must be a data directory`)
     const lock = await lockHome(paths, terminal.processId)
@@ -62,7 +61,7 @@ export function addReset(program: Command, _node: NodeCommands, terminal: Termin
 export function addShowNodeId(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program.command('show-node-id').description('Print the node ID that peers know this node by')
   addConfigFlags(command).action(async () => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     terminal.print(`${await node.showNodeId(config)}\n`)
   })
 }
@@ -76,7 +75,7 @@ export function addGenesis(program: Command, _node: NodeCommands, terminal: Term
   addConfigFlags(command).action((file: string | undefined) => {
     const path =
       file === undefined
-        ? dataPaths(loadConfig(configSources(command, terminal), terminal.homeDirectory).homedir).genesis
+        ? dataPaths(configOf(command, terminal).homedir).genesis
         : resolve(terminal.workingDirectory, file)
     terminal.print(`${bytesToHex(genesisHash(readGenesisFile(path))).slice(2)}\n`)
   })
@@ -93,7 +92,7 @@ export function addDebug(program: Command, node: NodeCommands, terminal: Termina
     .command('invariants')
     .description('Check supply, pools, delegations, rewards and deposits in the newest state; the node may be running')
   addConfigFlags(command).action(async () => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     const { height, accounts, problems } = await node.checkInvariants(config)
     for (const problem of problems) terminal.print(`${problem}\n`)
     if (problems.length > 0) throw new InvariantsBroken(`block ${height}: ${problems.length} invariants do not hold`)

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../../config/config.ts'
-import { addConfigFlags, configSources } from '../configFlags.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, RunningNode, Terminal } from '../ports.ts'
 
 /** 128 + SIGINT, as shells report it. */
@@ -14,7 +13,7 @@ export function addStart(program: Command, node: NodeCommands, terminal: Termina
     .command('start')
     .description('Run the node; without a genesis, create or fetch one first as init does')
   addConfigFlags(command).action(async () => {
-    const config = loadConfig(configSources(command, terminal), terminal.homeDirectory)
+    const config = configOf(command, terminal)
     await runNode(
       (signal) => node.startNode(config, { signal }),
       terminal,

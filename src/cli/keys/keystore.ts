@@ -86,8 +86,9 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       keystore.checkName(name)
       const wallet = (await loadWallet()).fromPrivateKey(privateKey)
       const key = { name, address: wallet.getAddress() }
-      const twin = keystore.list().find((other) => equalBytes(other.address, key.address))
-      if (twin !== undefined) throw new ConfigError(`${directory} has this key under the name ${twin.name} already`)
+      const existing = keystore.list().find((other) => equalBytes(other.address, key.address))
+      if (existing !== undefined)
+        throw new ConfigError(`${directory} has this key under the name ${existing.name} already`)
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       const file = {
         address: bytesToHex(key.address).slice(2),

@@ -78,7 +78,7 @@ export const AUTHZ_COMMANDS: readonly TxCommand[] = [
   {
     group: 'authz',
     name: 'revoke',
-    description: 'Take such a grant back',
+    description: 'Take back a grant',
     arguments: [GRANTEE, ['<type-url>', 'kind of message, like /cosmos.gov.v1.MsgVote']],
     build: ({ from, args: [grantee, typeUrl] }) => [
       {
@@ -129,7 +129,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
   {
     group: 'feegrant',
     name: 'revoke',
-    description: 'Pay no more of them',
+    description: 'Pay no further fees of an account',
     arguments: [FEE_GRANTEE],
     build: ({ from, args: [grantee] }) => [
       { '@type': '/cosmos.feegrant.v1beta1.MsgRevokeAllowance', granter: from, grantee: accountText(grantee!) },
@@ -138,7 +138,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
   {
     group: 'feegrant',
     name: 'prune',
-    description: 'Remove up to 75 allowances that expired, of whoever; blocks do so by themselves',
+    description: 'Remove up to 75 expired allowances of any accounts; blocks do so by themselves',
     arguments: [],
     build: ({ from }) => [{ '@type': '/cosmos.feegrant.v1beta1.MsgPruneAllowances', pruner: from }],
   },
