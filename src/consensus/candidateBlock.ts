@@ -14,7 +14,7 @@ import type { PartsView } from './roundStateView.ts'
  * - `valid`: the application accepts it, or this node built it
  * - `invalid`: nobody honest may vote for it
  */
-export type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
+type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
 
 /** A block that the present height may decide: from its ID, by its parts, to the application's answer. */
 export class CandidateBlock implements PartsView {

@@ -1,8 +1,8 @@
-/** Time as consensus sees it; the only way it learns of time. */
+/** Time as consensus sees it. It has no other source of time. */
 export interface Clock {
   /** wall clock: whole milliseconds since the epoch; may jump */
   nowMs(): number
-  /** for durations: milliseconds since any moment, never going back */
+  /** for durations: milliseconds since some moment; never goes back */
   monotonicMs(): number
   /**
    * Calls `run` once after `delayMs`, never at once.

@@ -33,7 +33,7 @@ export interface DecidedEvent {
   }
 }
 
-export interface ConsensusServiceOptions {
+interface ConsensusServiceOptions {
   readonly application: Application
   readonly key: ValidatorKey
   readonly chain: EngineChain

@@ -108,7 +108,7 @@ function withMaxGas(params: BlockParams, maxGas = params.maxGas): BlockParams {
 }
 
 /** What a proposer adds to the state to make a block. */
-export interface BlockContent extends ProposedData {
+interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number
   readonly proposerAddress: Uint8Array

@@ -13,7 +13,7 @@ import { comparePositions, SIGNED_STEPS, type Signer } from './signer.ts'
 import type { WalOptions } from './wal.ts'
 
 /** Why the signer must not sign for a while, and up to which height. */
-export interface Abstention {
+interface Abstention {
   readonly throughHeight: number
   /**
    * true: it ends when nothing is decided for a minute, because the network may be waiting for this validator; false: it ends when
@@ -24,7 +24,7 @@ export interface Abstention {
 }
 
 /** Whether the validator's precommit, for the block or nil, is in the commit. */
-export function hasSigned(commit: Commit, address: Uint8Array): boolean {
+function hasSigned(commit: Commit, address: Uint8Array): boolean {
   return commit.signatures.some(
     ({ flag, validatorAddress }) => flag !== BLOCK_ID_FLAGS.absent && equalBytes(validatorAddress, address),
   )

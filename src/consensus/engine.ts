@@ -415,7 +415,7 @@ export class ConsensusEngine {
 }
 
 /** The decision of the present height: writes it to the log and keeps it until the application has executed the block. */
-export class Decision {
+class Decision {
   readonly #wal: Pick<ConsensusWal, 'append'>
   /** header hashes of the decided blocks that peers gave for the present height */
   readonly #fetched = new Set<string>()
@@ -462,7 +462,7 @@ export class Decision {
 }
 
 /** Inputs for the reducer, one after the other, also when an input causes further ones. */
-export class Inbox {
+class Inbox {
   readonly #waiting: Input[] = []
   readonly #own: Input[] = []
   #isDraining = false

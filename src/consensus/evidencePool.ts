@@ -17,7 +17,7 @@ export interface EvidencePoolOptions {
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
-export interface DecidedHeight {
+interface DecidedHeight {
   readonly height: number
   /** of its header, milliseconds since the epoch */
   readonly timeMs: number

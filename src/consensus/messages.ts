@@ -6,6 +6,13 @@ import { toBuffer } from '../primitives/bytes.ts'
 import { type BitSet, isCanonicalBitSet } from './bitSet.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 
+/** What nodes send one another on the consensus stream. */
+export type ConsensusMessage =
+  | StatusMessage
+  | { readonly kind: 'proposal'; readonly proposal: Proposal }
+  | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
+  | { readonly kind: 'vote'; readonly vote: Vote }
+
 /** Where a node stands and what it has, so that its peers send what it lacks. */
 export interface StatusMessage {
   readonly kind: 'status'
@@ -14,25 +21,18 @@ export interface StatusMessage {
   readonly step: Step
   /** whether it has the proposal of that round */
   readonly hasProposal: boolean
-  /** parts of the block it collects; undefined: it knows of no block */
+  /** the block whose parts it collects, and which it has; undefined: no block */
   readonly parts: { readonly total: number; readonly hash: Uint8Array; readonly have: BitSet } | undefined
   /** by validator index, of that round */
   readonly prevotes: BitSet
   readonly precommits: BitSet
-  /** round of the proof of lock that its proposal names, and whose prevotes of it, for its block, are there; undefined: none */
+  /** round of the proof of lock that its proposal names, and which of its prevotes for the block it has; undefined: none */
   readonly pol: { readonly round: number; readonly prevotes: BitSet } | undefined
   /** precommits of the height before, in the round of its commit; undefined at the first height */
   readonly lastCommit: { readonly round: number; readonly precommits: BitSet } | undefined
   /** indices of this height's validators that this node exchanges messages with directly, itself included */
   readonly directValidators: BitSet
 }
-
-/** What nodes send one another on the consensus stream. */
-export type ConsensusMessage =
-  | StatusMessage
-  | { readonly kind: 'proposal'; readonly proposal: Proposal }
-  | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
-  | { readonly kind: 'vote'; readonly vote: Vote }
 
 /** kind (1 byte) | height (6, big-endian) | body */
 const HEADER_LENGTH = 7
@@ -49,18 +49,18 @@ const MAX_PARTS = 1601
 const MAX_ROUND = 0x7fff_ffff
 const HASH_LENGTH = 32
 
-/** The first is a value of its own, the others say which groups follow. */
+/** The first is a value, the others say which optional groups follow. */
 const FLAGS = { hasProposal: 1, parts: 2, pol: 4, lastCommit: 8 } as const
 const ALL_FLAGS = 15
 
-/** Bytes before the sets, and before the set of each optional group. */
+/** Bytes before the bit sets of a status, and before the set of each optional group. */
 const FIXED = { status: 8, parts: 2 + HASH_LENGTH, pol: 4, lastCommit: 6 } as const
 
 /** Of an encoded status. */
-export const MAX_STATUS_LENGTH =
+const MAX_STATUS_LENGTH =
   FIXED.status + FIXED.parts + Math.ceil(MAX_PARTS / 8) + FIXED.pol + FIXED.lastCommit + 5 * MAX_SET_LENGTH
 
-/** Wire numbers of the kinds, and how long a body can be: checked before anything of it is decoded. */
+/** The kinds' numbers on the wire, and the longest body of each, which is checked before decoding. */
 const KINDS = {
   status: { number: 1, maxBody: MAX_STATUS_LENGTH },
   // All fields at their longest are some 210 bytes.
@@ -92,8 +92,8 @@ export function encodeConsensusMessage(message: ConsensusMessage): Uint8Array {
 }
 
 /**
- * What {@link encodeConsensusMessage} encoded; a message has one encoding. Byte strings in it are views on `bytes`.
- * Nothing of it is verified.
+ * Decodes what {@link encodeConsensusMessage} encoded; a message has one encoding. Its byte strings are views of `bytes`. Nothing is
+ * verified.
  * @throws ConsensusDecodingError
  */
 export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
@@ -104,7 +104,7 @@ export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
 }
 
 /**
- * Kind and height, which decide what becomes of a message, without decoding it.
+ * Kind and height of an encoded message, to decide what to do with it before it is decoded.
  * @throws ConsensusDecodingError when it is of no kind, or longer than its kind can be
  */
 export function peekMessage(bytes: Uint8Array): { readonly kind: MessageKind; readonly height: number } {
@@ -252,10 +252,10 @@ function encodedLength({ prevotes, parts, pol, lastCommit }: StatusMessage): num
 }
 
 /**
- * What {@link encodeStatus} encoded; sets and hash are views on `bytes`.
+ * Decodes what {@link encodeStatus} encoded; sets and hash are views of `bytes`.
  * @throws ConsensusDecodingError when it is anything else
  */
-export function decodeStatus(height: number, bytes: Uint8Array): StatusMessage {
+function decodeStatus(height: number, bytes: Uint8Array): StatusMessage {
   const reader = new StatusReader(bytes)
   const round = reader.round()
   const step = toStep(reader.uint(1))

@@ -1,5 +1,5 @@
-/** Voting power among which less than a third is faulty. n = 3f + 1 in the paper. */
-export interface PowerTotal {
+/** The voting power of all validators, of which less than a third is faulty: n = 3f + 1 in the paper. */
+interface PowerTotal {
   readonly totalPower: bigint
 }
 

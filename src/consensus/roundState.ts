@@ -20,7 +20,7 @@ import { type RoundStateView, STEPS, type Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 import { VoteSet } from './voteSet.ts'
 
-export interface RoundStateOptions {
+interface RoundStateOptions {
   readonly chain: EngineChain
   /** after the last decided block */
   readonly state: ConsensusState
@@ -41,7 +41,7 @@ export interface ReceivedProposal {
 /** Blocks of failed rounds that are kept. */
 const RECENT_BLOCKS = 2
 
-/** Signatures of about two heights of 50 validators with a few rounds each. */
+/** About two heights of 50 validators with a few rounds each. */
 const CACHED_SIGNATURES = 1024
 
 /**
@@ -240,8 +240,8 @@ interface Verified {
 }
 
 /**
- * The same verifier, remembering the last `capacity` to 2 × `capacity` good signatures: each precommit is seen as a vote and
- * again in the next block's last commit, and checking is the dearest thing that consensus does.
+ * A verifier that remembers the last `capacity` to 2 × `capacity` valid signatures. Each precommit comes twice, as a vote and in the
+ * next block's last commit, and verifying is the most expensive part of consensus.
  */
 export function cacheSignatures(verify: VerifySignature, capacity: number): VerifySignature {
   let recent = new Map<string, Verified>()

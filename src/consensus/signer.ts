@@ -27,7 +27,7 @@ export interface LastSigned {
   readonly signature: Uint8Array
 }
 
-export interface SignerOptions {
+interface SignerOptions {
   readonly key: {
     /** 20 bytes */
     readonly address: Uint8Array

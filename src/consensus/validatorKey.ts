@@ -50,7 +50,7 @@ export function createValidatorKey(path: string, seed: Uint8Array): ValidatorKey
 }
 
 /** The file's text, as CometBFT writes it. */
-export function formatValidatorKey(key: ValidatorKey): string {
+function formatValidatorKey(key: ValidatorKey): string {
   const json = {
     address: bytesToHex(key.address).slice(2).toUpperCase(),
     pub_key: { type: 'tendermint/PubKeyEd25519', value: Buffer.from(key.publicKey).toString('base64') },

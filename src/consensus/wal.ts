@@ -17,7 +17,7 @@ export interface WalOptions {
   readonly directory: string
   /** 32 bytes, named in each segment: a log of another genesis is refused */
   readonly genesisHash: Uint8Array
-  /** that many unpredictable bytes */
+  /** gives unpredictable bytes */
   readonly randomBytes: (length: number) => Uint8Array
   /** a segment that has reached this size is followed by a new one; default 16 MB */
   readonly segmentBytes?: number
@@ -47,8 +47,11 @@ function segmentName(number: number): string {
 }
 
 /**
- * Opens the log in `directory` (made when absent) and gives every entry to `replay`, oldest first. A torn end is cut off
- * after a copy of it is made. What was given to `replay` is on stable storage when this resolves.
+ * Opens the log in `directory` (made when absent). The order:
+ * 1. Read all segments and give every entry to `replay`, oldest first. Damage before the end of the log is an error.
+ * 2. Cut off a torn end, the trace of a crash, after a copy of it is on the disk.
+ * 3. Go on in the newest segment, or begin the first. It is synced before this resolves: a restart must not act on entries that were
+ *    written but never synced, and that another crash could take away.
  * @throws WalError when the log cannot be used: damage, another genesis, a newer format
  */
 export async function openWal(options: WalOptions, replay: (entry: WalEntry) => void): Promise<Wal> {
@@ -62,6 +65,7 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
     const path = join(directory, segmentName(number))
     const bytes = await disk.read(path)
     const segment: Segment = { number, height: 0 }
+    // 1.
     const content = readSegment(path, bytes, genesisHash, (entry) => {
       if (entry.kind !== 'lastSigned') segment.height = Math.max(segment.height, entryHeight(entry))
       if (entry.kind === 'proposal' || entry.kind === 'vote') lastSigned = entry
@@ -69,6 +73,7 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
       replay(entry)
     })
     const length = content?.length ?? 0
+    // 2.
     if (length < bytes.length || content === undefined) {
       if (index < numbers.length - 1) throw damaged(path, length)
       await keepTornEnd(disk, path, bytes, length, warn)
@@ -80,6 +85,7 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
     segments.push(segment)
     current = content
   }
+  // 3.
   const wal = new Wal(options, disk, segments, lastSigned)
   const last = segments.at(-1)
   if (last === undefined || current === undefined) await wal.startSegment(numbers.at(-1) ?? 1)
@@ -130,8 +136,8 @@ async function keepTornEnd(
 }
 
 /**
- * The log of one validator: what it signed, the blocks it decided. One writer. After the first failed operation every
- * further one fails too: what is on disk then is unknown, so the caller has to halt.
+ * The write-ahead log of one validator: what it signed, what it received, the blocks it decided. One writer. After a failed
+ * operation every further one fails too: nobody knows what is on the disk then, so the caller has to halt.
  */
 export class Wal {
   readonly #options: WalOptions
@@ -186,7 +192,7 @@ export class Wal {
     return this.#next
   }
 
-  /** Drops the segments all of whose entries are of `height` or lower; the newest one, with the signer's memory, stays. */
+  /** Drops the segments with entries of `height` or lower only. The newest segment stays: it has the signer's last signature. */
   prune(height: number): Promise<void> {
     const has = () => this.#segments.length > 1 && this.#segments[0]!.height <= height
     if (this.#failure !== undefined || !has()) return Promise.resolve()
@@ -206,7 +212,7 @@ export class Wal {
     }
   }
 
-  /** Goes on in a segment that was read. For {@link openWal}. */
+  /** Goes on in a segment that was read, after a sync of what is in it. For {@link openWal}. */
   async continueSegment(segment: Segment, { salt, length }: { salt: Uint8Array; length: number }): Promise<void> {
     this.#salt = salt
     this.#file = await this.#disk.open(join(this.#options.directory, segmentName(segment.number)), 'r+')
@@ -215,7 +221,7 @@ export class Wal {
     this.#syncedLength = length
   }
 
-  /** Begins a segment with its header and the last signed message, durable before it is used. */
+  /** Begins a segment with its header and the last signed message. Both are on stable storage before the segment is used. */
   async startSegment(number: number): Promise<void> {
     const { directory, genesisHash, randomBytes } = this.#options
     const path = join(directory, segmentName(number))
@@ -243,7 +249,7 @@ export class Wal {
     this.#segments.push({ number, height: 0 })
   }
 
-  /** Runs after what runs already; the first failure is final. */
+  /** Runs after the operations that wait already. The first failure is final. */
   #enqueue(work: () => Promise<void>): Promise<void> {
     const result = this.#running.then(async () => {
       if (this.#failure !== undefined) throw this.#failure
@@ -256,7 +262,7 @@ export class Wal {
       }
     })
     this.#running = result.catch(() => {
-      // Whoever called has `result`; the next in line finds #failure.
+      // The caller gets the error from `result`, later operations from #failure.
     })
     return result
   }
@@ -303,7 +309,7 @@ async function writeAll(file: WalFile, bytes: Uint8Array, position: number): Pro
   }
 }
 
-/** What is needed of an open file: `node:fs/promises` gives it. */
+/** An open file, as `node:fs/promises` has it. */
 export interface WalFile {
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesWritten: number }>
   datasync(): Promise<void>
@@ -316,7 +322,7 @@ export interface WalFile {
  * `datasync`, a name in a directory after `syncDirectory`; a simulator's disk loses everything else in a crash.
  */
 export interface WalDisk {
-  /** Makes the directory where it is absent, so that power loss does not take it away again. */
+  /** Makes the directory if it is absent. It is on stable storage afterwards. */
   makeDirectory(path: string): Promise<void>
   /** names, in any order */
   list(directory: string): Promise<readonly string[]>
@@ -337,7 +343,7 @@ const DIRECTORY_MODE = 0o700
 export const nodeDisk: WalDisk = {
   makeDirectory: async (path) => {
     const made = await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
-    // A log that power loss takes away with its directory would be a signer without memory.
+    // If power loss removed the directory, the signer would forget what it signed.
     if (made !== undefined) syncDirectory(dirname(made))
   },
   list: (directory) => readdir(directory),

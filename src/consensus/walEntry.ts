@@ -5,13 +5,13 @@ import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
-/** A message that this node's validator signed. Together they are the signer's memory. */
+/** A message that this node's validator signed: the signer's memory. */
 export type SignedEntry =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   | { readonly kind: 'vote'; readonly vote: Vote }
 
-/** What others signed and timers said: with it a restart comes to the state, locks included, in which the process ended. */
-export type ObservedEntry =
+/** Messages of others, expired timers and answers: with them a restart comes back to the same state, locks included. */
+type ObservedEntry =
   /** a peer's; `receivedMs`: wall clock at its arrival, which PBTS judges by */
   | { readonly kind: 'receivedProposal'; readonly proposal: Proposal; readonly receivedMs: number }
   | { readonly kind: 'receivedVote'; readonly vote: Vote }
@@ -24,11 +24,11 @@ export type ObservedEntry =
       readonly reason: string | undefined
     }
 
-/** What the write-ahead log holds, in the order in which it happened. */
+/** The entries of the write-ahead log. */
 export type WalEntry =
   | SignedEntry
   | ObservedEntry
-  /** the last signed message before this segment began, so that earlier segments can go */
+  /** the last signed message before this segment began, so that earlier segments can be dropped */
   | { readonly kind: 'lastSigned'; readonly entry: SignedEntry }
   /** of an own or a peer's block */
   | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }

@@ -9,15 +9,15 @@ export class WalError extends Error {
 
 /**
  * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) | payload. The checksum
- * covers the segment's salt, length and payload. The salt is a secret of this file: data of other files in a reused disk block
- * is no record of this one, and nobody can hide a record in a transaction.
+ * covers the segment's salt, length and payload. The salt is a secret of this file: so data of another file in a reused disk block
+ * cannot pass as a record, nor can bytes that somebody put into a transaction.
  */
-export const RECORD_OVERHEAD = 8
+const RECORD_OVERHEAD = 8
 
-/** Longer ones cannot be written; a length beyond it in a file is damage. A block part takes 64 KiB and its proof. */
-export const MAX_RECORD_LENGTH = 1 << 20
+/** Longer records are not written; a greater length in a file is damage. The longest one is a block part: 64 KiB and its proof. */
+const MAX_RECORD_LENGTH = 1 << 20
 
-/** First byte of the log's own payloads; entries use the others (walEntry.ts). */
+/** First byte of a payload that is no entry; entries use other values (walEntry.ts). */
 const HEADER_KIND = 0
 const SYNC_MARK_KIND = 1
 
@@ -46,7 +46,7 @@ export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
   return frameRecord(salt, payload)
 }
 
-export interface SegmentContent {
+interface SegmentContent {
   readonly salt: Uint8Array
   /** where the undamaged records end; less than the file's length when the end is torn */
   readonly length: number
@@ -117,8 +117,8 @@ function decodeEntry(name: string, offset: number, payload: Uint8Array): WalEntr
 }
 
 /**
- * Whether `offset` was on stable storage once: a sync mark after it says so. A disk may write the blocks of an unfinished
- * batch in any order, so whole records alone after a damaged one do not mean that the damage is not the crash's.
+ * Whether `offset` was on stable storage once: a sync mark after it says so. Whole records after a damaged one do not prove that,
+ * because a disk may write the blocks of an unfinished batch in any order.
  */
 function wasSynced(bytes: Uint8Array, offset: number, salt: Uint8Array): boolean {
   for (let at = offset + 1; at + SYNC_MARK_LENGTH <= bytes.length; at++) {
@@ -151,7 +151,7 @@ export function frameRecord(salt: Uint8Array, payload: Uint8Array): Uint8Array {
 }
 
 /** The payload of the record at `offset`, a view; undefined when there is no whole, undamaged one. */
-export function readRecord(bytes: Uint8Array, offset: number, salt: Uint8Array): Uint8Array | undefined {
+function readRecord(bytes: Uint8Array, offset: number, salt: Uint8Array): Uint8Array | undefined {
   if (offset + RECORD_OVERHEAD > bytes.length) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, RECORD_OVERHEAD)
   const length = view.getUint32(4, true)

@@ -39,9 +39,9 @@ const FIRST_BLOCK_BYTES = 1024
 const LEAST_BLOCK_BYTES = 256
 
 /**
- * Blocks that were fetched and wait for their turn, and the checks of their commits. A commit is checked with the validators that
- * its block's header names as soon as these are known, and the last commit in a block when the block before is known to be
- * decided; what both have in common is verified once.
+ * Fetched blocks that wait for their turn, and the checks of their commits. A commit is checked as soon as the validators that its
+ * block's header names are known. The last commit in a block is checked when the block before is known to be decided;
+ * signatures that are in that block's commit too are not verified again.
  */
 export class BlockBuffer {
   readonly #events: BlockBufferEvents
@@ -49,7 +49,7 @@ export class BlockBuffer {
   readonly #checks = new Map<number, readonly PendingCheck[]>()
   /** heights of slots with a commit or last commit that waits for its check */
   readonly #unchecked = new Set<number>()
-  /** validator sets that are certain, by hash */
+  /** validator sets that the node knows from its own state, by hash */
   readonly #sets = new Map<string, ValidatorSet>()
   #state: ConsensusState
   #bytes = 0
@@ -58,10 +58,10 @@ export class BlockBuffer {
   constructor(state: ConsensusState, events: BlockBufferEvents) {
     this.#state = state
     this.#events = events
-    this.#learnSets()
+    this.#updateSets()
   }
 
-  /** of all held blocks */
+  /** of all blocks in the buffer */
   get bytes(): number {
     return this.#bytes
   }
@@ -93,35 +93,35 @@ export class BlockBuffer {
     this.#unchecked.add(height)
   }
 
-  /** Without what came from this peer and is not known to be decided. */
+  /** Drops the peer's blocks that are not known to be decided. */
   dropUndecided(peer: PeerId): void {
     for (const [height, slot] of this.#slots) {
       if (slot.peer === peer && slot.commit !== 'valid') this.#drop(height, slot)
     }
   }
 
-  /** The block after the old state was applied. */
+  /** The next block was applied. */
   advance(state: ConsensusState): void {
     const slot = this.#slots.get(state.lastHeight)
     if (slot !== undefined) this.#drop(state.lastHeight, slot)
     this.#state = state
-    this.#learnSets()
+    this.#updateSets()
   }
 
   /** @param reasons for each check of a `verify` effect, why the commit is invalid */
   verified(id: number, reasons: readonly (string | undefined)[]): void {
     const pending = this.#checks.get(id)
     this.#checks.delete(id)
-    for (const [index, check] of (pending ?? []).entries()) this.#settle(check, reasons[index])
+    for (const [index, check] of (pending ?? []).entries()) this.#applyVerdict(check, reasons[index])
   }
 
-  /** The next block, when it is known to be decided and its last commit is checked, whatever came of that. */
+  /** The next block, when it is known to be decided and its last commit is checked, valid or not. */
   ready(): Slot | undefined {
     const height = this.#state.lastHeight + 1
     const slot = this.#slots.get(height)
     if (slot === undefined || slot.commit !== 'valid') return undefined
     if (slot.lastCommit !== 'checking' && slot.lastSet !== setKey(this.#state.lastValidators)) {
-      // The block before was another one then.
+      // It was checked with another block before it.
       slot.lastCommit = 'unchecked'
       this.#unchecked.add(height)
       this.check()
@@ -129,17 +129,17 @@ export class BlockBuffer {
     return slot.lastCommit === 'unchecked' || slot.lastCommit === 'checking' ? undefined : slot
   }
 
-  #learnSets(): void {
+  #updateSets(): void {
     const { lastValidators, validators, nextValidators } = this.#state
     this.#sets.clear()
     for (const set of [lastValidators, validators, nextValidators]) this.#sets.set(setKey(set), set)
   }
 
-  /** Sends off the checks whose validators are known. */
+  /** Has the commits checked whose validators are known. */
   check(): void {
     const pending: PendingCheck[] = []
     const checks: CommitCheck[] = []
-    this.#banForeign()
+    this.#banWrongValidators()
     for (const height of this.#unchecked) {
       const slot = this.#slots.get(height)!
       if (slot.commit === 'unchecked') {
@@ -159,8 +159,8 @@ export class BlockBuffer {
     this.#events.verify(id, checks)
   }
 
-  /** The validators of the next two blocks are certain: whoever names others made the block up. */
-  #banForeign(): void {
+  /** The validators of the next two blocks are certain: a peer that sends a block with others made it up. */
+  #banWrongValidators(): void {
     const { validators, nextValidators } = this.#state
     for (const [ahead, set] of [validators, nextValidators].entries()) {
       const height = this.#state.lastHeight + 1 + ahead
@@ -178,7 +178,7 @@ export class BlockBuffer {
     return { chainId, height, blockId: read.blockId, validators, commit: read.commit, known: undefined }
   }
 
-  /** The last commit of a block, as soon as the block before is known to be decided: most signatures are its commit's. */
+  /** Checks a block's last commit if the block before is known to be decided. Most of its signatures are in that block's commit. */
   #checkLast(height: number, slot: Slot, pending: PendingCheck[], checks: CommitCheck[]): void {
     const { header, lastCommit } = slot.read.block
     const before = this.#slots.get(height - 1)
@@ -210,7 +210,7 @@ export class BlockBuffer {
     checks.push(check)
   }
 
-  #settle({ slot, what }: PendingCheck, reason: string | undefined): void {
+  #applyVerdict({ slot, what }: PendingCheck, reason: string | undefined): void {
     const { block, blockId, commit } = slot.read
     const { height } = block.header
     if (this.#slots.get(height) !== slot) return
@@ -237,7 +237,7 @@ export class BlockBuffer {
   }
 }
 
-/** Sets are few and long-lived; their hashes are not computed for each block. */
+/** Hashes of validator sets. Sets are few and live long, so the hash is not computed for each block. */
 const setKeys = new WeakMap<ValidatorSet['validators'], string>()
 
 function setKey(set: ValidatorSet): string {

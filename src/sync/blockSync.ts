@@ -4,25 +4,45 @@ import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerId } from '../conse
 import { BlockBuffer } from './blockBuffer.ts'
 import type { CommitCheck } from './commitChecks.ts'
 import { readBlock } from './readBlock.ts'
-import { HEIGHT_SLACK, type SyncLimits } from './syncLimits.ts'
+import type { SyncLimits } from './syncLimits.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
 
-/** Requests in all; with what each may bring, a bound on memory. */
+/** A peer's answer may name a height lower by this than before: a block is readable a moment after it is announced, and answers overtake. */
+const HEIGHT_SLACK = 2
+/** Open requests to all peers together: a limit on memory. */
 const MAX_OPEN_REQUESTS = 16
-/** Peers that are asked for the block that is next in turn, at a time. */
+/** Peers that are asked for the same block at a time. */
 const MAX_ASKED = 3
-/** A second peer is asked when the first takes this many times as long as the second one probably will. */
+/** A second peer is asked when the first one takes this many times as long as the second one probably would. */
 const HEDGE_FACTOR = 4
 
+/** What block sync wants done. Answers come back through its functions. */
+export type SyncEffect =
+  /** answered by `answered` or `failed` */
+  | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
+  /** answered by `verified` */
+  | { readonly kind: 'verify'; readonly id: number; readonly checks: readonly CommitCheck[] }
+  /** the block was decided; it will be applied when its turn comes */
+  | { readonly kind: 'prepare'; readonly decided: DecidedBlock }
+  /** answered by `applied` */
+  | { readonly kind: 'apply'; readonly decided: DecidedBlock }
+  | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
+  /** the network decided a block that cannot follow on this node's chain */
+  | { readonly kind: 'halt'; readonly reason: string }
+
 /**
- * Fetches decided blocks from several peers at once, checks them and hands them over in order. A pure state machine: time comes in
- * with each call, what is to be done goes out as effects. Heights are fetched and their commits checked ahead while earlier
- * blocks execute; a commit is checked with the validators that its block's header names as soon as these are known.
+ * Fetches decided blocks from several peers at once, checks them and hands them over in order. A pure state machine: each call
+ * gives it the time, and it returns effects to carry out. It fetches blocks and has their commits checked ({@link BlockBuffer})
+ * while earlier blocks execute.
+ *
+ * A peer that lies is banned for this sync and reported with the effect `punish`: about its height (`misbehaviourIn`), with a block that
+ * cannot be decoded (`#take`), or with a wrong block or commit (BlockBuffer). One that does not answer is asked less and less
+ * (SyncPeers), and its claims are not believed after some failures.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
   readonly #peers: SyncPeers
-  readonly #held: BlockBuffer
+  readonly #buffer: BlockBuffer
   readonly #requests = new Map<number, OpenRequest>()
   readonly #banned = new Set<PeerId>()
   #state: ConsensusState
@@ -43,7 +63,7 @@ export class BlockSync {
     this.#limits = limits
     this.#peers = new SyncPeers(limits)
     this.#progressMs = nowMs
-    this.#held = new BlockBuffer(state, {
+    this.#buffer = new BlockBuffer(state, {
       verify: (id, checks) => this.#effects.push({ kind: 'verify', id, checks }),
       decided: (id, decided) => {
         const peer = this.#peers.get(id)
@@ -64,7 +84,7 @@ export class BlockSync {
     return this.#applying
   }
 
-  /** Whether the peer's next answer is on its way, which says where it stands. */
+  /** Whether a request to the peer is open; its answer will say where it stands. */
   isAsked(peer: PeerId): boolean {
     return (this.#peers.get(peer)?.requests.size ?? 0) > 0
   }
@@ -74,7 +94,7 @@ export class BlockSync {
     return this.#peers.bestHeight(this.height + 1)
   }
 
-  /** A peer is there, or says where it stands. */
+  /** A peer joined, or says where it stands. */
   onPeer(id: PeerId, base: number, height: number, nowMs: number): readonly SyncEffect[] {
     if (!this.#banned.has(id)) {
       this.#peers.update(id, base, height)
@@ -95,10 +115,10 @@ export class BlockSync {
     const request = this.#close(id)
     const peer = request && this.#peers.get(request.peer)
     if (request !== undefined && peer !== undefined) {
-      const lie = lieIn(request, answer)
-      if (lie !== undefined) this.#ban(peer.id, lie[0], lie[1])
+      const found = misbehaviourIn(request, answer)
+      if (found !== undefined) this.#ban(peer.id, found[0], found[1])
       else this.#take(request, peer, answer, nowMs)
-      this.#held.check()
+      this.#buffer.check()
       this.#schedule(nowMs)
     }
     return this.#flush()
@@ -116,9 +136,9 @@ export class BlockSync {
 
   /** @param reasons for each check of the effect, why the commit is invalid; undefined for a valid one */
   verified(id: number, reasons: readonly (string | undefined)[], nowMs: number): readonly SyncEffect[] {
-    this.#held.verified(id, reasons)
+    this.#buffer.verified(id, reasons)
     if (reasons.includes(undefined)) this.#progressMs = nowMs
-    this.#held.check()
+    this.#buffer.check()
     this.#apply()
     this.#schedule(nowMs)
     return this.#flush()
@@ -126,17 +146,17 @@ export class BlockSync {
 
   /** @param state after the block of the `apply` effect */
   applied(state: ConsensusState, nowMs: number): readonly SyncEffect[] {
-    this.#held.advance(state)
+    this.#buffer.advance(state)
     this.#state = state
     this.#applying = false
     this.#progressMs = nowMs
-    this.#held.check()
+    this.#buffer.check()
     this.#apply()
     this.#schedule(nowMs)
     return this.#flush()
   }
 
-  /** To be called every 100 ms or so: requests run out, slow peers are passed by. */
+  /** To be called about every 100 ms: ends requests that take too long, and asks others where a peer is slow. */
   tick(nowMs: number): readonly SyncEffect[] {
     for (const request of [...this.#requests.values()]) {
       if (nowMs - request.sentMs < this.#limits.requestMs) continue
@@ -145,14 +165,16 @@ export class BlockSync {
     }
     this.#hedge(nowMs)
     this.#schedule(nowMs)
-    this.#recordHead(nowMs)
+    this.#recordNearHead(nowMs)
     return this.#flush()
   }
 
   /**
-   * Whether consensus can take over: this node is at most one block behind the best believed peer. No lie about a height keeps
-   * it from that for long: believing ends with requests that run out, with a time without any block, and with a time spent at the
-   * height of a peer that delivered.
+   * Whether consensus can take over: this node is at most one block behind the best peer that is believed. A false claim of a great
+   * height delays this only for a while. Sync ends all the same
+   * - when the peer has let its requests run out, and so is not believed any more,
+   * - when no block came for `stallMs`,
+   * - when the node has been near the height of a peer that delivered blocks for `stallMs`.
    */
   isDone(nowMs: number): boolean {
     if (this.#applying || this.#halted) return false
@@ -160,24 +182,25 @@ export class BlockSync {
     if (this.isStalled(nowMs)) return !this.isStranded()
     if (this.#nearHeadMs !== undefined && nowMs - this.#nearHeadMs >= stallMs) return true
     if (this.bestHeight > this.height + 1) return false
-    // Peers that stopped answering, or have pruned what is next, may be right about their height: one that is near decides.
+    // A peer that is ahead but does not answer, or has pruned the next block, may be right about its height. Then only a peer near
+    // this node shows that it is not behind.
     const { hasPeers, isAnyAhead, isAnyNear } = this.#survey()
     return isAnyAhead ? isAnyNear : hasPeers
   }
 
-  /** Nothing came for a while. */
+  /** No valid block came for `stallMs`. */
   isStalled(nowMs: number): boolean {
     return nowMs - this.#progressMs >= this.#limits.stallMs
   }
 
-  /** Whether every peer that is ahead has pruned the next block, and none is near: waiting for other peers is all that is left. */
+  /** Whether every peer that is ahead has pruned the next block, and no peer is near: the node can only wait for other peers. */
   isStranded(): boolean {
     const next = this.height + 1
     const ahead = [...this.#peers.all()].filter(({ height }) => height > next)
     return ahead.length > 0 && ahead.every(({ base }) => base > next) && !this.#survey().isAnyNear
   }
 
-  /** The lowest block that any peer serves which has more than this node; undefined when there is none. */
+  /** The lowest block that the peers ahead of this node serve; undefined without such peers. */
   lowestServed(): number | undefined {
     let lowest: number | undefined
     for (const { base, height } of this.#peers.all()) {
@@ -186,11 +209,11 @@ export class BlockSync {
     return lowest
   }
 
-  #recordHead(nowMs: number): void {
+  #recordNearHead(nowMs: number): void {
     this.#nearHeadMs = this.#survey().hasDeliveredNear ? (this.#nearHeadMs ?? nowMs) : undefined
   }
 
-  /** Where peers are, seen from here. Near: at most one block ahead or behind, and believed. */
+  /** Where the peers are. Near: at most one block ahead or behind, and believed. */
   #survey(): { hasPeers: boolean; isAnyAhead: boolean; isAnyNear: boolean; hasDeliveredNear: boolean } {
     const survey = { hasPeers: false, isAnyAhead: false, isAnyNear: false, hasDeliveredNear: false }
     for (const peer of this.#peers.all()) {
@@ -213,27 +236,27 @@ export class BlockSync {
   // Requests
 
   #schedule(nowMs: number): void {
-    const { aheadBlocks, heldBytes, requestBytes } = this.#limits
+    const { aheadBlocks, bufferBytes, requestBytes } = this.#limits
     const next = this.height + 1
     let top = 0
     for (const peer of this.#peers.all()) top = Math.max(top, peer.height)
     top = Math.min(top, this.height + aheadBlocks)
-    let reserved = this.#held.bytes
-    for (const { count } of this.#requests.values()) reserved += count * this.#held.blockBytes
+    let reserved = this.#buffer.bytes
+    for (const { count } of this.#requests.values()) reserved += count * this.#buffer.blockBytes
     for (let height = next; height <= top && this.#requests.size < MAX_OPEN_REQUESTS; height++) {
-      if (this.#held.has(height)) continue
+      if (this.#buffer.has(height)) continue
       if (this.#isRequested(height)) continue
-      const room = Math.floor((heldBytes - reserved) / this.#held.blockBytes)
-      // Without the block that is next in turn nothing would ever leave.
+      const room = Math.floor((bufferBytes - reserved) / this.#buffer.blockBytes)
+      // The next block is fetched even when the buffer is full: without it the buffer never gets empty.
       if (room < 1 && height > next) return
       const peer = this.#peers.choose(height, nowMs)
       if (peer === undefined) continue
-      const byBytes = Math.max(1, Math.floor(requestBytes / this.#held.blockBytes))
+      const byBytes = Math.max(1, Math.floor(requestBytes / this.#buffer.blockBytes))
       const most = Math.min(peer.batch, byBytes, Math.max(1, room), peer.height - height + 1, top - height + 1)
       let count = 1
-      while (count < most && !this.#held.has(height + count) && !this.#isRequested(height + count)) count++
+      while (count < most && !this.#buffer.has(height + count) && !this.#isRequested(height + count)) count++
       this.#request(peer, height, count, nowMs)
-      reserved += count * this.#held.blockBytes
+      reserved += count * this.#buffer.blockBytes
     }
   }
 
@@ -259,10 +282,10 @@ export class BlockSync {
     this.#effects.push({ kind: 'request', id, peer: peer.id, request })
   }
 
-  /** Asks another peer for the block that all others wait for, when the one that was asked takes long. */
+  /** Asks a second peer for the first block that is missing, when the peer that was asked takes long. */
   #hedge(nowMs: number): void {
     let height = this.height + 1
-    while (this.#held.has(height)) height++
+    while (this.#buffer.has(height)) height++
     const asked = [...this.#requests.values()].filter(({ from, count }) => height >= from && height < from + count)
     const newest = asked.at(-1)
     if (newest === undefined || asked.length >= MAX_ASKED) return
@@ -301,38 +324,39 @@ export class BlockSync {
   #take(request: OpenRequest, peer: SyncPeer, answer: FetchedBlocks, nowMs: number): void {
     this.#peers.succeeded(peer, request, answer.blocks.length, nowMs)
     peer.base = Math.max(peer.base, answer.base)
-    // It may have said more since it was asked.
+    // It may have announced a greater height since it was asked.
     peer.height = peer.height > request.claimedHeight ? Math.max(peer.height, answer.height) : answer.height
     for (const [index, fetched] of answer.blocks.entries()) {
       const height = request.from + index
-      if (height <= this.height || this.#held.has(height)) continue
+      if (height <= this.height || this.#buffer.has(height)) continue
       const read = readBlock(fetched, height, this.#state.params.maxBytes)
       if (typeof read === 'string') {
         this.#ban(peer.id, 'malformed', read)
         return
       }
-      this.#held.add(peer.id, height, read)
+      this.#buffer.add(peer.id, height, read)
     }
   }
 
+  /** The peer lied: it is punished, its undecided blocks are dropped, and it is not asked again in this sync. */
   #ban(id: PeerId, what: Misbehaviour, reason: string): void {
     this.#effects.push({ kind: 'punish', peer: id, what, reason })
     this.#banned.add(id)
     this.#forget(id)
   }
 
-  /** Without the peer's requests and what is not known to be right. */
+  /** Drops the peer's requests and those of its blocks that are not known to be decided. */
   #forget(id: PeerId): void {
     for (const request of this.#peers.get(id)?.requests.values() ?? []) this.#requests.delete(request.id)
     this.#peers.delete(id)
-    this.#held.dropUndecided(id)
+    this.#buffer.dropUndecided(id)
   }
 
   // Application
 
   #apply(): void {
     if (this.#applying || this.#halted) return
-    const slot = this.#held.ready()
+    const slot = this.#buffer.ready()
     if (slot === undefined) return
     const height = this.height + 1
     const { block, blockId, commit } = slot.read
@@ -345,14 +369,14 @@ export class BlockSync {
       return
     }
     this.#applying = true
-    // The next one can follow at once: blocks may be written together.
-    const catchingUp = this.#held.get(height + 1)?.commit === 'valid'
+    // The next block can follow at once: the application may write both together.
+    const catchingUp = this.#buffer.get(height + 1)?.commit === 'valid'
     this.#effects.push({ kind: 'apply', decided: { block, blockId, seenCommit: commit, catchingUp } })
   }
 }
 
-/** What no honest peer answers. */
-function lieIn(
+/** What no honest peer answers: too many blocks, a height below the one that it claimed, or no block that it says it has. */
+function misbehaviourIn(
   { from, count, claimedHeight }: OpenRequest,
   answer: FetchedBlocks,
 ): readonly [Misbehaviour, string] | undefined {
@@ -366,17 +390,3 @@ function lieIn(
   if (answer.base > answer.height + 1) return ['malformed', `base ${answer.base} over height ${answer.height}`]
   return undefined
 }
-
-/** What block sync wants done; answers come back through its functions. */
-export type SyncEffect =
-  /** answered by `answered` or `failed` */
-  | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
-  /** answered by `verified` */
-  | { readonly kind: 'verify'; readonly id: number; readonly checks: readonly CommitCheck[] }
-  /** the block was decided; it will be applied when its turn comes */
-  | { readonly kind: 'prepare'; readonly decided: DecidedBlock }
-  /** answered by `applied` */
-  | { readonly kind: 'apply'; readonly decided: DecidedBlock }
-  | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
-  /** the network decided a block that cannot follow on this node's chain */
-  | { readonly kind: 'halt'; readonly reason: string }

@@ -10,7 +10,7 @@ import {
 } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 
-/** A commit to check, with all that the check needs, so that any thread can do it. */
+/** A commit to check, with everything that the check needs, so that any thread can do it. */
 export interface CommitCheck {
   readonly chainId: string
   readonly height: number
@@ -90,10 +90,10 @@ export function trustedPower(
 }
 
 /** A thread that checks commits: `checkPackedCommits` at its other end. */
-export type CommitWorker = (packed: PackedCommitChecks) => Promise<readonly (string | undefined)[]>
+type CommitWorker = (packed: PackedCommitChecks) => Promise<readonly (string | undefined)[]>
 
 /** Signatures that are worth a message to another thread. */
-const SIGNATURES_A_MESSAGE = 64
+const SIGNATURES_PER_MESSAGE = 64
 
 /**
  * Checks commits in several threads at once, in turn.
@@ -105,10 +105,10 @@ export function createCommitVerifier(
 ): (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]> {
   let turn = 0
   const checkPortion = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> => {
-    const { packed, reasons, places } = packCommitChecks(checks)
-    if (places.length === 0) return reasons
+    const { packed, reasons, positions } = packCommitChecks(checks)
+    if (positions.length === 0) return reasons
     const answers = await workers[turn++ % workers.length]!(packed)
-    for (const [index, place] of places.entries()) reasons[place] = answers[index]
+    for (const [index, position] of positions.entries()) reasons[position] = answers[index]
     return reasons
   }
   return async (checks) => (await Promise.all(portions(checks).map(checkPortion))).flat()
@@ -116,9 +116,9 @@ export function createCommitVerifier(
 
 function portions(checks: readonly CommitCheck[]): readonly (readonly CommitCheck[])[] {
   const all: CommitCheck[][] = []
-  let signatures = SIGNATURES_A_MESSAGE
+  let signatures = SIGNATURES_PER_MESSAGE
   for (const check of checks) {
-    if (signatures >= SIGNATURES_A_MESSAGE) {
+    if (signatures >= SIGNATURES_PER_MESSAGE) {
       all.push([])
       signatures = 0
     }
@@ -143,23 +143,23 @@ const FIELDS = 4
 
 /**
  * Packs checks; those that need no other thread are answered at once.
- * @returns `reasons` with a place for each check: why it is invalid, for those that are not of their block; and which places the
- * packed checks have
+ * @returns `reasons`, one for each check: why it is invalid, where no other thread is needed to know; `positions`: the index of each
+ * packed check
  */
-export function packCommitChecks(checks: readonly CommitCheck[]): {
+function packCommitChecks(checks: readonly CommitCheck[]): {
   readonly packed: PackedCommitChecks
   readonly reasons: (string | undefined)[]
-  readonly places: readonly number[]
+  readonly positions: readonly number[]
 } {
   const sets = new Map<ValidatorSet['validators'], number>()
   const packedSets: ValidatorSet[] = []
   const items: number[] = []
   const commits: Uint8Array[] = []
   const reasons = new Array<string | undefined>(checks.length).fill(undefined)
-  const places: number[] = []
-  for (const [place, { height, blockId, validators, commit, known }] of checks.entries()) {
+  const positions: number[] = []
+  for (const [position, { height, blockId, validators, commit, known }] of checks.entries()) {
     if (!equalBlockId(commit.blockId, blockId)) {
-      reasons[place] = 'the commit is for another block'
+      reasons[position] = 'the commit is for another block'
       continue
     }
     let set = sets.get(validators.validators)
@@ -172,7 +172,7 @@ export function packCommitChecks(checks: readonly CommitCheck[]): {
     const encodedKnown = known === undefined ? new Uint8Array(0) : encodeCommit(known)
     items.push(height, set, encoded.length, encodedKnown.length)
     commits.push(encoded, encodedKnown)
-    places.push(place)
+    positions.push(position)
   }
   const bytes = new Uint8Array(commits.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -181,7 +181,7 @@ export function packCommitChecks(checks: readonly CommitCheck[]): {
     at += commit.length
   }
   const packed = { chainId: checks[0]?.chainId ?? '', sets: packedSets, items: Float64Array.from(items), bytes }
-  return { packed, reasons, places }
+  return { packed, reasons, positions }
 }
 
 /** What a thread does with packed checks. @returns for each, why it is invalid */
@@ -210,7 +210,7 @@ export function checkPackedCommits(
   return checkCommits(checks, verify)
 }
 
-/** With memory of its own: a view would take along all that it is a view on. */
+/** Copies the bytes: a view would send its whole buffer to the other thread. */
 function copyValidator({ address, publicKey, power }: Validator): Validator {
   return { address: address.slice(), publicKey: publicKey.slice(), power }
 }

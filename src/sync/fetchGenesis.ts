@@ -3,14 +3,14 @@ import { type Genesis, GenesisError } from '../chain/genesisSchema.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 
 /** The genesis that a joining node will accept. */
-export interface ExpectedGenesis {
+interface ExpectedGenesis {
   readonly chainId: string
   readonly evmChainId: bigint
   /** undefined: that of the seed node, whatever it is */
   readonly hash: Uint8Array | undefined
 }
 
-export interface FetchGenesisOptions {
+interface FetchGenesisOptions {
   /** RPC address of the seed node */
   readonly url: string
   readonly expected: ExpectedGenesis
@@ -23,7 +23,7 @@ export interface FetchGenesisOptions {
   readonly limits?: Partial<FetchGenesisLimits>
 }
 
-export interface FetchGenesisLimits {
+interface FetchGenesisLimits {
   readonly maxBytes: number
   /** for one whole answer */
   readonly timeoutMs: number
@@ -42,12 +42,12 @@ const LIMITS: FetchGenesisLimits = {
 }
 
 /** The seed node cannot be reached, which may be different later. One line for the operator. */
-export class SeedUnavailableError extends Error {
+class SeedUnavailableError extends Error {
   override readonly name = 'SeedUnavailableError'
 }
 
 /** What answers at the seed node's address is not a node of the wanted network. One line for the operator. */
-export class SeedRefusedError extends Error {
+class SeedRefusedError extends Error {
   override readonly name = 'SeedRefusedError'
 }
 

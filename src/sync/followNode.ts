@@ -3,7 +3,7 @@ import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { ConsensusMessage } from '../consensus/messages.ts'
 import type { PeerDescription, PeerId, Transport } from '../consensus/transport.ts'
 import type { CommitCheck } from './commitChecks.ts'
-import { type FollowEnvironment, Follower } from './follower.ts'
+import { Follower, type FollowerEnvironment } from './follower.ts'
 import type { SyncStatus } from './syncStatus.ts'
 
 /** What the follower needs of the node's consensus. */
@@ -27,8 +27,8 @@ export interface FollowNodeOptions {
   /** Recovers senders in other threads; without it the application does. */
   readonly recoverSenders?: RecoverSenders
   readonly nowMs: () => number
-  readonly setTimer: FollowEnvironment['setTimer']
-  readonly log: FollowEnvironment['log']
+  readonly setTimer: FollowerEnvironment['setTimer']
+  readonly log: FollowerEnvironment['log']
   /** Each change of the status; often while blocks are synced. */
   readonly onStatus: (status: SyncStatus) => void
   /** The node cannot go on. */
@@ -36,7 +36,7 @@ export interface FollowNodeOptions {
 }
 
 /** The follower as a node's parts call it. */
-export interface NodeFollower {
+interface NodeFollower {
   readonly status: SyncStatus
   start(): void
   peerJoined(peer: PeerDescription): void
@@ -46,11 +46,11 @@ export interface NodeFollower {
   /** The engine decided a block. */
   decided(): void
   onBehind(peerHeight: number): void
-  /** Ends syncing; resolves when no block is being applied any more. */
+  /** Ends syncing. Resolves when no block is being applied any more. */
   stop(): Promise<void>
 }
 
-/** The chain on this node and on its peers is not the same. */
+/** This node's chain is not the one of its peers. */
 export class SyncError extends Error {
   override readonly name = 'SyncError'
 }
@@ -58,7 +58,7 @@ export class SyncError extends Error {
 /** Binds a {@link Follower} to consensus and network. */
 export function followNode(options: FollowNodeOptions): NodeFollower {
   const { consensus, transport } = options
-  const prepared = new PreparedBlocks(options.recoverSenders)
+  const prepared = new SenderPreparation(options.recoverSenders)
   let applying: Promise<void> = Promise.resolve()
   const fail = (error: unknown): void => {
     follower.stop()
@@ -72,13 +72,13 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
       fail(error)
     }
   }
-  const environment: FollowEnvironment = {
+  const environment: FollowerEnvironment = {
     nowMs: options.nowMs,
     setTimer: options.setTimer,
     request: (id, peer, request) => {
       transport.fetchBlocks(peer, request).then(
         (answer) => follower.answered(id, answer),
-        // Why a peer did not answer is the network's to log.
+        // The network logs why a peer did not answer.
         () => follower.failed(id),
       )
     },
@@ -113,7 +113,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     start: () => follower.start(),
     peerJoined: (peer) => follower.peerJoined(peer),
     peerLeft: (peer) => follower.peerLeft(peer),
-    // A node at work on a height has decided the one before.
+    // A node that works on a height has decided the one before.
     message: (from, message) => {
       if (message.kind === 'status') follower.peerAt(from, message.height - 1)
     },
@@ -127,13 +127,13 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
 }
 
 /** Recovers the senders of a block's transactions, in another thread; by position, undefined where there is none. */
-export type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
+type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
-/** Blocks that are prepared at a time: enough to keep other threads busy, few enough to leave them to their clients. */
+/** Blocks that are prepared at a time: enough to use the other threads, and few enough to leave them time for clients. */
 const AHEAD = 16
 
-/** Has the senders of decided blocks recovered a little ahead of their turn to execute, which takes less then. */
-export class PreparedBlocks {
+/** Has the senders of decided blocks recovered a little before the blocks are executed, so that execution takes less time. */
+class SenderPreparation {
   readonly #recover: RecoverSenders | undefined
   readonly #waiting = new Map<number, DecidedBlock>()
   readonly #begun = new Map<number, ReturnType<RecoverSenders>>()
@@ -143,14 +143,14 @@ export class PreparedBlocks {
     this.#recover = recover
   }
 
-  /** The block will be taken some time. Blocks may come in any order. */
+  /** The block will be executed later. Blocks may come in any order. */
   add(decided: DecidedBlock): void {
     const { header, txs } = decided.block
     if (this.#recover === undefined || txs.length === 0) return
     this.#waiting.set(header.height, decided)
   }
 
-  /** The block whose turn has come, with its senders; begins with those of the blocks that follow. */
+  /** @returns the block, which is executed now, with its senders. Begins with the senders of the blocks that follow. */
   async take(decided: DecidedBlock): Promise<DecidedBlock> {
     const { height } = decided.block.header
     for (let next = height; next < height + AHEAD; next++) {
@@ -158,7 +158,7 @@ export class PreparedBlocks {
       if (waiting === undefined || this.#recover === undefined) continue
       this.#waiting.delete(next)
       const begun = this.#recover(waiting.block.txs)
-      // It is awaited when its turn comes.
+      // The error is thrown below, when the block's turn comes.
       begun.catch(() => undefined)
       this.#begun.set(next, begun)
     }

@@ -1,6 +1,7 @@
 import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
+import { isQuorum } from '../consensus/quorum.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { BlockSync, type SyncEffect } from './blockSync.ts'
@@ -9,8 +10,33 @@ import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
-export interface FollowerOptions {
-  readonly environment: FollowEnvironment
+/** What the follower uses of the world outside. Answers come back through its functions, at once or later. */
+export interface FollowerEnvironment {
+  /** milliseconds, never going back */
+  nowMs(): number
+  /** @returns how to cancel it */
+  setTimer(delayMs: number, run: () => void): () => void
+  /** answered by `answered` or `failed` */
+  request(id: number, peer: PeerId, request: BlockRequest): void
+  /** answered by `verified` */
+  verify(id: number, checks: readonly CommitCheck[]): void
+  /** The block was decided and will be applied soon: its senders can be recovered now. */
+  prepare(decided: DecidedBlock): void
+  /** answered by `applied` */
+  apply(decided: DecidedBlock): void
+  /** Starts consensus after the newest block; from now on the node votes. */
+  startEngine(): void
+  /** answered by `engineStopped` */
+  stopEngine(): void
+  punish(peer: PeerId, what: Misbehaviour, reason: string): void
+  publish(status: SyncStatus): void
+  /** The node cannot go on. */
+  halt(reason: string): void
+  log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
+}
+
+interface FollowerOptions {
+  readonly environment: FollowerEnvironment
   /** after the newest block */
   readonly state: ConsensusState
   /** of this node's validator key, 20 bytes */
@@ -19,7 +45,7 @@ export interface FollowerOptions {
   readonly limits?: SyncLimits
 }
 
-/** Whether engine or sync advances the chain; `stopping`: the engine ends what it has begun, then sync begins. */
+/** `consensus`: the engine advances the chain; `syncing`: block sync does; `stopping`: the engine stops, then sync begins. */
 type Phase = 'idle' | 'waiting' | 'syncing' | 'consensus' | 'stopping' | 'stopped'
 
 interface KnownPeer {
@@ -28,27 +54,30 @@ interface KnownPeer {
 }
 
 const TICK_MS = 100
-/** Peers that are not in consensus say nothing of their own accord. */
+/** Peers that are not in consensus send no status, so they are asked for their height. */
 const POLL_MS = 2_000
-/** After the first peer, others may know more. */
-const SETTLE_MS = 500
-/** A node without any peer starts consensus after this time, so that it serves whoever comes. */
-const WAIT_MS = 30_000
-/** Between attempts to prove that the node is behind, and after a sync that brought nothing; the latter doubles. */
+/** Time after the first peer for others to join, which may be further. */
+const MORE_PEERS_MS = 500
+/** A node without any peer starts consensus after this time, so that it can serve peers that come later. */
+const NO_PEER_MS = 30_000
+/** Between attempts to prove that the node is behind. It doubles after each sync that brought no block. */
 const RETRY_MS = 2_000
 const MAX_RETRY_MS = 300_000
 
 /**
- * Decides whether this node takes part in consensus or fetches blocks, and does the latter. A node with more than two thirds
- * of the power never waits, since nobody can have gone on without it; others hear a first peer before they start, and sync first when it is ahead. A
- * node in consensus leaves it only for a proof that it is behind, which no peer can make up (see lagProof.ts).
+ * Decides whether this node takes part in consensus or syncs blocks, and does the syncing ({@link BlockSync}).
+ * - At the start it waits for a first peer, and syncs if that is ahead. A validator with more than two thirds of the power does not
+ *   wait: nobody can have decided a block without it.
+ * - A node in consensus leaves it only with a proof that it is behind, which no peer can make up (lagSearch.ts): otherwise liars could
+ *   keep validators from voting.
+ * - It goes back to consensus when {@link BlockSync.isDone}. Peers that lied are ignored until they connect again.
  */
 export class Follower {
-  readonly #environment: FollowEnvironment
+  readonly #environment: FollowerEnvironment
   readonly #options: FollowerOptions
   readonly #limits: SyncLimits
   readonly #peers = new Map<PeerId, KnownPeer>()
-  /** caught lying since they connected */
+  /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
   readonly #polls = new Map<number, PeerId>()
   readonly #queue: SyncEffect[] = []
@@ -89,22 +118,22 @@ export class Follower {
       stopped: 'waiting',
     }
     let highestHeight = currentHeight
-    // In consensus a claim is nothing more than that.
+    // In consensus, claims of peers are not checked.
     if (this.#phase !== 'consensus') {
       highestHeight = Math.max(highestHeight, this.#sync?.bestHeight ?? this.#bestClaim())
     }
     return { mode: modes[this.#phase], startingHeight: this.#startingHeight, currentHeight, highestHeight }
   }
 
-  /** Begins. Before, peers are remembered and nothing is done. */
+  /** Begins. Before that, peers are only remembered. */
   start(): void {
     this.#phase = 'waiting'
     this.#beganMs = this.#environment.nowMs()
     const { validators } = this.#state
     const { ownAddress } = this.#options
     const own = validators.validators.find(({ address }) => ownAddress !== undefined && equalBytes(address, ownAddress))
-    // Nobody else has decided anything. Any other validator first hears where the chain is: its directory may be an old copy.
-    if (own !== undefined && own.power * 3n > validators.totalPower * 2n) {
+    // Any other validator asks first where the chain is: its directory may be an old copy.
+    if (own !== undefined && isQuorum(own.power, validators)) {
       this.#enterConsensus()
       return
     }
@@ -114,7 +143,7 @@ export class Follower {
     else this.#tick()
   }
 
-  /** Ends; whatever comes later is ignored. The engine is the caller's to stop. */
+  /** Ends. Later calls do nothing. The caller stops the engine. */
   stop(): void {
     this.#phase = 'stopped'
     this.#cancelTick?.()
@@ -137,10 +166,10 @@ export class Follower {
     this.#peers.delete(id)
     this.#liars.delete(id)
     for (const [poll, peer] of this.#polls) if (peer === id) this.#polls.delete(poll)
-    if (this.#sync !== undefined) this.#do(this.#sync.onPeerGone(id, this.#environment.nowMs()))
+    if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
 
-  /** A peer says of its own accord that it has decided `height`. */
+  /** A peer announces that it has decided `height`. */
   peerAt(id: PeerId, height: number): void {
     const peer = this.#peers.get(id)
     if (peer === undefined || height <= peer.height) return
@@ -157,19 +186,19 @@ export class Follower {
     }
     if (this.#search?.isOpen(id) === true) {
       if (this.#search.answered(id, answer, this.#state)) this.#leaveConsensus(answer.height)
-    } else if (this.#sync !== undefined) this.#do(this.#sync.answered(id, answer, this.#environment.nowMs()))
+    } else if (this.#sync !== undefined) this.#carryOut(this.#sync.answered(id, answer, this.#environment.nowMs()))
   }
 
   failed(id: number): void {
     if (this.#polls.delete(id)) return
     if (this.#search?.isOpen(id) === true) this.#search.failed(id)
-    else if (this.#sync !== undefined) this.#do(this.#sync.failed(id, this.#environment.nowMs()))
+    else if (this.#sync !== undefined) this.#carryOut(this.#sync.failed(id, this.#environment.nowMs()))
   }
 
   // What this node does
 
   verified(id: number, reasons: readonly (string | undefined)[]): void {
-    if (this.#sync !== undefined) this.#do(this.#sync.verified(id, reasons, this.#environment.nowMs()))
+    if (this.#sync !== undefined) this.#carryOut(this.#sync.verified(id, reasons, this.#environment.nowMs()))
   }
 
   /**
@@ -181,7 +210,7 @@ export class Follower {
     const nowMs = this.#environment.nowMs()
     this.#state = state
     this.#progress?.count(transactions)
-    this.#do(this.#sync.applied(state, nowMs))
+    this.#carryOut(this.#sync.applied(state, nowMs))
     this.#publish()
     this.#endSync(nowMs)
   }
@@ -249,7 +278,7 @@ export class Follower {
     this.#sync = sync
     this.#environment.log('info', 'syncing blocks', { height: this.#state.lastHeight, best: this.#bestClaim() })
     for (const [id, { base, height }] of this.#peers) {
-      if (!this.#liars.has(id)) this.#do(sync.onPeer(id, base, height, nowMs))
+      if (!this.#liars.has(id)) this.#carryOut(sync.onPeer(id, base, height, nowMs))
     }
     this.#publish()
     this.#tick()
@@ -279,15 +308,15 @@ export class Follower {
     this.#poll(nowMs)
     if (this.#phase === 'waiting') this.#endWaiting(nowMs)
     if (this.#sync === undefined) return
-    this.#do(this.#sync.tick(nowMs))
+    this.#carryOut(this.#sync.tick(nowMs))
     this.#logProgress(nowMs)
     this.#endSync(nowMs)
   }
 
   #endWaiting(nowMs: number): void {
     const isAlone = this.#peers.size === 0
-    if (isAlone ? nowMs - this.#beganMs < WAIT_MS : nowMs - this.#firstPeerMs! < SETTLE_MS) return
-    if (isAlone) this.#environment.log('warn', 'no peer yet: starting without', { waitedMs: WAIT_MS })
+    if (isAlone ? nowMs - this.#beganMs < NO_PEER_MS : nowMs - this.#firstPeerMs! < MORE_PEERS_MS) return
+    if (isAlone) this.#environment.log('warn', 'no peer yet: starting without', { waitedMs: NO_PEER_MS })
     this.#enterConsensus()
   }
 
@@ -321,7 +350,7 @@ export class Follower {
     } else if (this.#phase === 'consensus') {
       if (height > this.#state.lastHeight + 2 * PROOF_DISTANCE) this.onBehind(height)
     } else if (this.#sync !== undefined) {
-      this.#do(this.#sync.onPeer(id, base, height, this.#environment.nowMs()))
+      this.#carryOut(this.#sync.onPeer(id, base, height, this.#environment.nowMs()))
     }
   }
 
@@ -346,8 +375,8 @@ export class Follower {
 
   // Effects
 
-  /** Does what block sync wants, in order, even when answers come while it does. */
-  #do(effects: readonly SyncEffect[]): void {
+  /** Carries effects out in their order, also when an answer comes meanwhile. */
+  #carryOut(effects: readonly SyncEffect[]): void {
     this.#queue.push(...effects)
     if (this.#isDraining) return
     this.#isDraining = true
@@ -373,6 +402,7 @@ export class Follower {
         this.#environment.apply(effect.decided)
         break
       case 'punish':
+        // An unresponsive peer may only be slow: it is no liar.
         if (effect.what !== 'unresponsive') this.#liars.add(effect.peer)
         this.#environment.punish(effect.peer, effect.what, effect.reason)
         break
@@ -388,35 +418,10 @@ export class Follower {
   }
 }
 
-/** Everything that the follower does outside of itself; answers come back through its functions, at once or later. */
-export interface FollowEnvironment {
-  /** milliseconds, never going back */
-  nowMs(): number
-  /** @returns how to cancel it */
-  setTimer(delayMs: number, run: () => void): () => void
-  /** answered by `answered` or `failed` */
-  request(id: number, peer: PeerId, request: BlockRequest): void
-  /** answered by `verified` */
-  verify(id: number, checks: readonly CommitCheck[]): void
-  /** The block was decided and will be applied soon: what can be computed ahead may be. */
-  prepare(decided: DecidedBlock): void
-  /** answered by `applied` */
-  apply(decided: DecidedBlock): void
-  /** From the state after the newest block on; the node votes from now on. */
-  startEngine(): void
-  /** answered by `engineStopped` */
-  stopEngine(): void
-  punish(peer: PeerId, what: Misbehaviour, reason: string): void
-  publish(status: SyncStatus): void
-  /** The node cannot go on. */
-  halt(reason: string): void
-  log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
-}
-
 const REPORT_MS = 5_000
 
-/** Rates of a sync, for the log. */
-export class SyncProgress {
+/** Counts blocks and transactions of a sync, for the log. */
+class SyncProgress {
   readonly #beganMs: number
   readonly #beganHeight: number
   #transactions = 0

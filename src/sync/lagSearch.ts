@@ -1,28 +1,32 @@
 import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
+import { exceedsThird } from '../consensus/quorum.ts'
 import type { FetchedBlocks, PeerId } from '../consensus/transport.ts'
 import { checkCommits, trustedPower } from './commitChecks.ts'
 import { readBlock } from './readBlock.ts'
 
 /** A request for one block that would prove that this node is behind. */
-export interface ProofRequest {
+interface ProofRequest {
   readonly id: number
   readonly peer: PeerId
   readonly height: number
 }
 
-/** A peer that may have such a block, as it says. */
-export interface ProofPeer {
+/** A peer that claims to have such a block. */
+interface ProofPeer {
   readonly id: PeerId
   readonly base: number
   readonly height: number
 }
 
-/** A next block that this node lacks proves that it does not keep up when it has decided nothing for this long. */
+/** A node asks for a block this many heights after its own newest one, as a proof that it is behind. */
+export const PROOF_DISTANCE = 10
+
+/** When this node has decided nothing for this long, a next block that it lacks proves that it is behind. */
 const STUCK_MS = 5_000
 const MAX_PEERS = 8
 
-/** Asks peers that say to be far ahead for a block that proves it. */
+/** Asks peers that claim to be far ahead for a block that proves it ({@link isLagProof}). */
 export class LagSearch {
   readonly #beganAt: ConsensusState
   readonly #isStuck: boolean
@@ -36,7 +40,7 @@ export class LagSearch {
     this.#verify = verify
   }
 
-  /** Every request was answered or has failed. */
+  /** Every request is answered or has failed. */
   get isOver(): boolean {
     return this.#open.size === 0
   }
@@ -55,7 +59,7 @@ export class LagSearch {
     }
     for (const { id, base } of peers.filter(({ height }) => height >= far).slice(0, MAX_PEERS)) {
       ask(id, Math.max(base, far))
-      // While it decides blocks itself, a next one that others have first proves nothing.
+      // While this node decides blocks itself, a next block that others have a moment earlier proves nothing.
       if (this.#isStuck && base <= lastHeight + 1) ask(id, lastHeight + 1)
     }
     return [...this.#open.values()]
@@ -77,16 +81,13 @@ export class LagSearch {
   }
 }
 
-/** Heights past its own newest block at which a node looks for proof that it is behind. */
-export const PROOF_DISTANCE = 10
-
 /**
- * Whether a block that a peer served, and may have made up, proves that the network is ahead. One further ahead does when more
- * than a third of this node's validators signed it, since an honest one is among them, whoever else has joined since; the next
- * block when its own validators decided it.
+ * Whether a block that a peer sent proves that the network is ahead; the peer may have made the block up. The next block is a proof when
+ * its validators decided it. A later block is one when validators with more than a third of the power known to this node signed
+ * it: an honest one is among them, whatever validators have joined meanwhile.
  * @param height that was asked for
  */
-export function isLagProof(
+function isLagProof(
   state: ConsensusState,
   height: number,
   { blocks: [fetched] }: FetchedBlocks,
@@ -102,5 +103,5 @@ export function isLagProof(
     return problem === undefined
   }
   const power = trustedPower(chainId, commit, nextValidators, verify)
-  return power * 3n > nextValidators.totalPower
+  return exceedsThird(power, nextValidators)
 }

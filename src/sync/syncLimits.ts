@@ -2,30 +2,30 @@
 export interface SyncLimits {
   /** heights past the newest executed block that are fetched ahead */
   readonly aheadBlocks: number
-  /** bytes of fetched blocks that wait for their turn; only what is next in turn is fetched beyond it */
-  readonly heldBytes: number
+  /** bytes of fetched blocks that wait for their turn; beyond it only the next block is fetched */
+  readonly bufferBytes: number
   /** blocks that one request asks for at most */
   readonly requestBlocks: number
   /** bytes after which an answer ends */
   readonly requestBytes: number
-  /** requests that one peer is given at a time; one less than peers accept, which leaves one for polls and proofs */
+  /** open requests to one peer; one less than peers accept, because polls and proofs need one */
   readonly peerRequests: number
   /** a request that takes longer has failed, whatever the peer has sent of the answer */
   readonly requestMs: number
-  /** the block that is next in turn is asked of a second peer after at least this time */
+  /** a second peer is asked for the next block after at least this time */
   readonly hedgeMs: number
-  /** failed requests in a row after which what a peer says of its height is not believed */
+  /** after this many failed requests in a row, the height that a peer claims is not believed */
   readonly failures: number
   /** first and longest pause of a peer after a failed request */
   readonly pauseMs: number
   readonly maxPauseMs: number
-  /** sync that gets no block in this time ends, whatever peers say */
+  /** sync that gets no block in this time ends, whatever heights peers claim */
   readonly stallMs: number
 }
 
 export const SYNC_LIMITS: SyncLimits = {
   aheadBlocks: 1024,
-  heldBytes: 64 << 20,
+  bufferBytes: 64 << 20,
   requestBlocks: 64,
   requestBytes: 1 << 20,
   peerRequests: 3,
@@ -36,9 +36,3 @@ export const SYNC_LIMITS: SyncLimits = {
   maxPauseMs: 60_000,
   stallMs: 30_000,
 }
-
-/**
- * A block is readable a moment after its height is announced, and answers overtake each other: a peer whose height is lower by
- * this much has not lied.
- */
-export const HEIGHT_SLACK = 2

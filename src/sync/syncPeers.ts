@@ -22,15 +22,15 @@ export interface SyncPeer {
   base: number
   height: number
   readonly requests: Map<number, OpenRequest>
-  /** requests that it may be given at a time; grows with every answer */
+  /** open requests that it may have; grows with every answer */
   window: number
   /** blocks that it is asked for at a time; shrinks when requests run out */
   batch: number
   /** in a row */
   failures: number
-  /** times that it held up the others, for the length of the next pause */
+  /** how often it delayed the sync; sets the length of the next pause */
   strikes: number
-  /** blocks of it that were valid */
+  /** blocks from it that were valid */
   delivered: number
   pausedUntilMs: number
   /** of its recent answers; undefined before the first */
@@ -39,7 +39,7 @@ export interface SyncPeer {
 
 const MAX_STRIKES = 16
 
-/** Peers that serve blocks: who may be asked for what, and who is the best to ask. */
+/** The peers that serve blocks: which may be asked for a height, and which will probably answer first. */
 export class SyncPeers {
   readonly #limits: SyncLimits
   readonly #peers = new Map<PeerId, SyncPeer>()
@@ -57,7 +57,7 @@ export class SyncPeers {
     return this.#peers.values()
   }
 
-  /** A peer says where it stands. What it said before stays if it was more. */
+  /** A peer says which blocks it has. A greater height that it said before stays. */
   update(id: PeerId, base: number, height: number): SyncPeer {
     const known = this.#peers.get(id)
     if (known !== undefined) {
@@ -87,12 +87,12 @@ export class SyncPeers {
     this.#peers.delete(id)
   }
 
-  /** Whether what the peer says of its height counts. */
+  /** Whether the height that the peer claims counts. */
   isBelieved(peer: SyncPeer): boolean {
     return peer.failures < this.#limits.failures
   }
 
-  /** The greatest height that any believed peer has, and that can be reached with blocks from `next` on. */
+  /** The greatest height of the believed peers that still serve the block `next`. */
   bestHeight(next: number): number {
     let best = 0
     for (const peer of this.#peers.values()) {
@@ -120,7 +120,7 @@ export class SyncPeers {
     return best
   }
 
-  /** Milliseconds a block of the fastest peer; a new peer is taken to be as fast. */
+  /** Milliseconds for a block of the fastest peer; a new peer is taken to be as fast. */
   #fastest(): number {
     let fastest = Number.POSITIVE_INFINITY
     for (const { blockMs } of this.#peers.values()) if (blockMs !== undefined) fastest = Math.min(fastest, blockMs)
@@ -145,7 +145,7 @@ export class SyncPeers {
     this.pause(peer, nowMs)
   }
 
-  /** Lets a peer rest that held up the others. */
+  /** A peer that delayed the sync is not asked for a while. */
   pause(peer: SyncPeer, nowMs: number): void {
     const { pauseMs, maxPauseMs } = this.#limits
     peer.pausedUntilMs = nowMs + Math.min(pauseMs * 2 ** peer.strikes, maxPauseMs)

@@ -2,7 +2,7 @@ import type { DecidedBlock } from '../../src/consensus/application.ts'
 import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../../src/consensus/transport.ts'
 import { checkCommits } from '../../src/sync/commitChecks.ts'
-import { type FollowEnvironment, Follower } from '../../src/sync/follower.ts'
+import { Follower, type FollowerEnvironment } from '../../src/sync/follower.ts'
 import { encodeServed } from './encodedBlock.ts'
 import type { SimNode } from './simNode.ts'
 import type { SimProcess } from './simProcess.ts'
@@ -63,7 +63,7 @@ export class FollowerSync {
     this.#follower.onBehind(peerHeight)
   }
 
-  #environment(): FollowEnvironment {
+  #environment(): FollowerEnvironment {
     const process = this.#process
     const { node } = process
     const { simulation } = node

@@ -80,7 +80,7 @@ describe('syncing', () => {
 
   it('holds no more bytes of blocks than it may, big ones included', () => {
     const big = servedChain({ blocks: 60, txsAt: () => [new Uint8Array(20_000)] })
-    const limits = { heldBytes: 200_000, requestBytes: 50_000 }
+    const limits = { bufferBytes: 200_000, requestBytes: 50_000 }
     const world = new SyncWorld({ chain: big, applyMs: () => 10_000, limits })
     world.connect(honestPeer('a', big, () => 60))
     world.follower.start()

@@ -2,7 +2,7 @@ import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { checkCommits } from '../../../src/sync/commitChecks.ts'
-import { type FollowEnvironment, Follower } from '../../../src/sync/follower.ts'
+import { Follower, type FollowerEnvironment } from '../../../src/sync/follower.ts'
 import { SYNC_LIMITS, type SyncLimits } from '../../../src/sync/syncLimits.ts'
 import type { SyncStatus } from '../../../src/sync/syncStatus.ts'
 import { type ServedChain, verifyFake } from './servedChain.ts'
@@ -63,7 +63,7 @@ export class SyncWorld {
     const { chain, ownAddress, verifyMs = () => 1, applyMs = () => 1 } = options
     this.#chain = chain
     this.state = options.state ?? chain.states[0]!
-    const environment: FollowEnvironment = {
+    const environment: FollowerEnvironment = {
       nowMs: () => this.nowMs,
       setTimer: (delayMs, run) => this.at(delayMs, run),
       request: (id, peer, request) => this.#request(id, peer, request),
