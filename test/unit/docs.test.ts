@@ -128,6 +128,15 @@ describe('the documents', () => {
     expect(codes.filter((code) => !read('docs/operations.md').includes(`\n| ${code} | `))).toEqual([])
   })
 
+  it.each(PAGES)('the files and functions that %s names exist', (page) => {
+    const named = [...read(page).matchAll(/`((?:src|assembly|test|scripts|bench)\/[\w/.-]+\.\w+)`(?:\s`(\w+)`)?/g)]
+    const missing = named.filter(([, file, name]) => {
+      if (!existsSync(join(ROOT, file!))) return true
+      return name !== undefined && !new RegExp(`\\b${name}\\b`).test(read(file!))
+    })
+    expect(missing.map(([text]) => text)).toEqual([])
+  })
+
   it.each(PAGES)('the links of %s lead somewhere', (page) => {
     const targets = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map((match) => match[1]!)
     expect(targets.filter((target) => !existsSync(join(ROOT, dirname(page), target)))).toEqual([])
