@@ -75,7 +75,7 @@ function idText(id: unknown, numberId: string | undefined): string | undefined {
 
 /** What `JSON.parse` does not show of a request. */
 interface ScanResult {
-  /** arrays and objects are nested deeper than was asked for; the scan ended there */
+  /** arrays and objects are nested deeper than `maxDepth`; the scan ended there */
   readonly isTooDeep: boolean
   /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
   readonly numberIds: readonly (string | undefined)[]

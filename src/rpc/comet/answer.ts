@@ -17,7 +17,7 @@ export interface CometAnswerOptions {
 
 /** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
 const NO_ID = '-1'
-/** Values in a query that stand for none. */
+/** Values in a query that mean that the parameter is left out. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['', 'null'])
 const MAX_BATCH = 100
 const METHOD_NOT_FOUND = new CometError(RPC_CODES.methodNotFound, 'Method not found', '')
@@ -59,7 +59,7 @@ export async function answerCometPost(
   let bytes = 0
   for (const { id, name, params } of requests) {
     if (id === undefined) continue
-    // Other connections have their turn between the requests of a batch.
+    // Between the requests of a batch other connections have a turn.
     if (answers.length > 0) await nextTurn()
     const body =
       bytes > responseBytes
@@ -98,7 +98,7 @@ function readRequests(text: string): readonly Request[] {
     const { id, method, params } = (request ?? {}) as Readonly<Record<string, unknown>>
     if (id === undefined || id === null) return { id: undefined, name: '', params: undefined }
     if (typeof id !== 'string' && typeof id !== 'number') throw parseError('an ID is neither text nor a number')
-    // One that is missing is none that is known.
+    // A missing method is answered like an unknown one.
     const name = method ?? ''
     if (typeof name !== 'string') throw parseError('a method is not text')
     return { id: typeof id === 'number' ? Math.trunc(id) : id, name, params }
@@ -117,7 +117,7 @@ async function answerRequest(
   return text
 }
 
-/** Parameters by name or by place. @throws CometParamError */
+/** Parameters by name or by position. @throws CometParamError */
 export function readParams(method: Pick<CometMethod, 'params'>, params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return method.params.map(() => undefined)
   if (Array.isArray(params)) {

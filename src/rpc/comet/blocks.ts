@@ -17,7 +17,8 @@ export function createBlockMethods(withChain: WithChain): readonly CometMethod[]
     defineCometMethod({
       name: 'block',
       params: [{ name: 'height', type: int64 }],
-      run: (asked) => withChain((chain) => fullBlock(chain, readHeight(asked, chain.headHeight, lowestBlock(chain)))),
+      run: (requested) =>
+        withChain((chain) => fullBlock(chain, readHeight(requested, chain.headHeight, lowestBlock(chain)))),
     }),
     defineCometMethod({
       name: 'block_by_hash',
@@ -31,9 +32,9 @@ export function createBlockMethods(withChain: WithChain): readonly CometMethod[]
     defineCometMethod({
       name: 'header',
       params: [{ name: 'height', type: int64 }],
-      run: (asked) =>
+      run: (requested) =>
         withChain((chain) => {
-          const block = requireBlock(chain, readHeight(asked, chain.headHeight, 1))
+          const block = requireBlock(chain, readHeight(requested, chain.headHeight, 1))
           return { header: block === undefined ? null : headerJson(block.header) }
         }),
     }),
@@ -50,9 +51,9 @@ export function createBlockMethods(withChain: WithChain): readonly CometMethod[]
     defineCometMethod({
       name: 'commit',
       params: [{ name: 'height', type: int64 }],
-      run: (asked) =>
+      run: (requested) =>
         withChain((chain) => {
-          const height = readHeight(asked, chain.headHeight, 1)
+          const height = readHeight(requested, chain.headHeight, 1)
           const block = requireBlock(chain, height)
           const commit = block && chain.seenCommit(height)
           if (commit === undefined) return null
@@ -119,7 +120,7 @@ function blockMeta(chain: CometChain, height: number) {
   }
 }
 
-/** Bytes of the encoded block, without writing its transactions anew. */
+/** Bytes of the encoded block, without encoding its transactions again. */
 function blockSize(block: ConsensusBlock): number {
   const rest = encodeBlock({ ...block, txs: [] }).length
   const data = block.txs.reduce((sum, tx) => sum + encodedTxSize(tx.length), 0)

@@ -18,18 +18,18 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
       { name: 'page', type: int },
       { name: 'per_page', type: int },
     ],
-    run: (asked, askedPage, askedPerPage) =>
+    run: (requested, page, perPage) =>
       withChain((chain) => {
-        const height = readHeight(asked, latestHeight(chain.headHeight, isCatchingUp()), 1)
+        const height = readHeight(requested, latestHeight(chain.headHeight, isCatchingUp()), 1)
         const set = chain.validatorsAt(height)
         if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
         const total = set.validators.length
-        const { start, end } = readPage(askedPage, askedPerPage, total)
-        const page = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
+        const { start, end } = readPage(page, perPage, total)
+        const shown = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
         return {
           block_height: String(height),
-          validators: page,
-          count: String(page.length),
+          validators: shown,
+          count: String(shown.length),
           total: String(total),
         }
       }),
@@ -45,9 +45,9 @@ export function createConsensusParamsMethod(
   return defineCometMethod({
     name: 'consensus_params',
     params: [{ name: 'height', type: int64 }],
-    run: (asked) =>
+    run: (requested) =>
       withView((view) => {
-        const height = readHeight(asked, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
+        const height = readHeight(requested, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
         return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
       }),
   })

@@ -45,8 +45,8 @@ function fromProtobuf(text: string): Evidence {
 }
 
 /**
- * `broadcast_evidence` (rpc/core/evidence.go). Only what is evidence gets further than this thread, so that nobody can
- * keep consensus busy with what is not. What is pending or in a block already is answered like what is new.
+ * `broadcast_evidence` (rpc/core/evidence.go). The evidence is checked in this thread, so that
+ * invalid evidence does not keep consensus busy. Evidence that is pending or in a block already gets the same answer as new evidence.
  */
 export function createBroadcastEvidenceMethod(
   chainId: string,
@@ -72,7 +72,7 @@ function notAdded(reason: string): Error {
   return cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
 }
 
-/** Why these are not two votes that a validator of their height has signed; undefined: they are. */
+/** Why evidence is wrong; undefined when a validator of that height has signed both votes. */
 function findProblem(chainId: string, chain: CometChain, evidence: Evidence): string | undefined {
   const { height } = evidence.voteA
   const block = height > chain.headHeight ? undefined : chain.consensusBlock(height)

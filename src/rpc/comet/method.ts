@@ -6,7 +6,7 @@ export interface CometMethod {
   readonly params: readonly CometParam[]
   /**
    * @param args in the order of `params`; undefined: left out
-   * @throws CometFailure
+   * @throws CometError
    */
   run(args: readonly unknown[]): unknown
 }
@@ -60,7 +60,7 @@ export class CometParamError extends Error {
 
 /**
  * How a parameter is written, in a query and in JSON (rpc/jsonrpc/server/http_uri_handler.go and http_json_handler.go, libs/json).
- * Both readers throw {@link CometParamError} with CometBFT's words.
+ * Both readers throw {@link CometParamError} with CometBFT's texts.
  */
 export interface CometType<T> {
   /** @param text not empty */
@@ -72,7 +72,7 @@ const MIN_INT64 = -(2n ** 63n)
 const MAX_INT64 = 2n ** 63n - 1n
 const MAX_UINT64 = 2n ** 64n - 1n
 
-/** A hash in hex: more digits than base64 or text of one has. */
+/** A hash in hex; its base64 is shorter. */
 const HASH_DIGITS = /^(?:0x)?[0-9a-f]{64}$/i
 
 /** In a query 5 or "5"; in JSON "5", and 5 too, which CometBFT refuses. */
@@ -129,8 +129,8 @@ export const bool: CometType<boolean> = {
 }
 
 /**
- * A hash. In a query 0x and hex, in JSON base64. CometBFT takes the characters between quotation marks in a query for the bytes
- * themselves, which no hash is made of; here hex may stand there, and in JSON too.
+ * A hash: 0x and hex in a query, base64 in JSON. CometBFT reads characters between quotation marks in a query as the bytes themselves,
+ * which is useless for a hash: here they may be hex, and so may the text in JSON.
  */
 export const bytes: CometType<Uint8Array> = {
   fromQuery: (text) => {
@@ -157,8 +157,8 @@ export const hexBytes: CometType<Uint8Array> = {
 }
 
 /**
- * A transaction. In a query 0x and hex, or the bytes themselves between quotation marks, as CometBFT has it; hex may stand between
- * those too, as no transaction begins like that. In JSON base64.
+ * A transaction: in a query 0x and hex, or the bytes themselves between quotation marks, as in CometBFT; hex between quotation marks is
+ * read too, as no transaction begins with the characters `0x`. In JSON base64.
  */
 export const transaction: CometType<Uint8Array> = {
   fromQuery: (text) => {
@@ -197,7 +197,7 @@ function stringOf(value: unknown, goType: string): string | undefined {
   throw new CometParamError(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${goType}`)
 }
 
-/** Go's word for what kind of JSON a value is, but for null. */
+/** Go's name for the kind of a JSON value other than null. */
 export function jsonTypeOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   return typeof value === 'boolean' ? 'bool' : typeof value

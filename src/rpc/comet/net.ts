@@ -91,12 +91,12 @@ export function createGenesisMethods(readGenesis: () => Genesis): readonly Comet
     defineCometMethod({
       name: 'genesis_chunked',
       params: [{ name: 'chunk', type: uint }],
-      run: (asked = 0n) => {
+      run: (requested = 0n) => {
         const total = Math.ceil(text().length / CHUNK_BYTES)
-        if (asked >= total) throw cometFailure(`there are ${total - 1} chunks, ${asked} is invalid`)
-        const start = Number(asked) * CHUNK_BYTES
+        if (requested >= total) throw cometFailure(`there are ${total - 1} chunks, ${requested} is invalid`)
+        const start = Number(requested) * CHUNK_BYTES
         return {
-          chunk: asked.toString(),
+          chunk: requested.toString(),
           total: String(total),
           data: text().toString('base64', start, Math.min(start + CHUNK_BYTES, text().length)),
         }

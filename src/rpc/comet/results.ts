@@ -115,9 +115,9 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     return txJson(view.chain, found, prove)
   }),
 
-  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, asked: bigint | undefined) => {
+  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, requested: bigint | undefined) => {
     const { chain } = view
-    const height = readHeight(asked, chain.headHeight, lowestBlock(chain))
+    const height = readHeight(requested, chain.headHeight, lowestBlock(chain))
     if (height === 0) throw heightUnavailable(0, lowestBlock(chain))
     return blockResultsJson(view, config, height)
   }),

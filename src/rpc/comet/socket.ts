@@ -40,8 +40,8 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       subscriptions.endAll()
       return
     }
-    const [asked] = readParams(QUERY_METHOD, params)
-    const query = parseEventQuery((asked as string | undefined) ?? '')
+    const [requested] = readParams(QUERY_METHOD, params)
+    const query = parseEventQuery((requested as string | undefined) ?? '')
     // Queries that differ only in spaces are the same subscription.
     const { canonical } = query
     if (method === 'unsubscribe') {

@@ -30,7 +30,7 @@ interface BlockSummary {
   readonly time: string
 }
 
-/** Go's zero time stands for no block. */
+/** Shown before the first block, with Go's zero time. */
 const NO_BLOCK: BlockSummary = { height: 0, hash: '', appHash: '', time: '0001-01-01T00:00:00Z' }
 
 /** CometBFT's `status` (rpc/core/status.go of 0.38). The height is "0" before the first block. */

@@ -140,7 +140,7 @@ export const traceCall = defineMethod({
   },
 })
 
-/** The methods of the `debug` namespace that execute again what they are asked about. */
+/** The methods of the `debug` namespace that execute transactions again. */
 export const traceMethods: readonly RpcMethod[] = [traceBlockByHash, traceBlockByNumber, traceCall, traceTransaction]
 
 function traceBlock(context: RpcContext, selector: BlockSelector, config: TraceConfig): Promise<unknown> {
@@ -209,8 +209,8 @@ const DEFAULT_TIMEOUT_MS = 5_000
  */
 async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run: TraceRun) => Promise<T>): Promise<T> {
   const { limits, now } = context
-  const asked = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
-  const timeoutMs = Math.max(0, Math.min(asked, limits.callTimeoutMs))
+  const requested = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
+  const timeoutMs = Math.max(0, Math.min(requested, limits.callTimeoutMs))
   const budget = new TraceBudget(limits.responseBytes)
   const pause = executionOf(context).yieldUntil(now() + timeoutMs)
   let isLate = false

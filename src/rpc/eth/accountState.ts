@@ -47,7 +47,7 @@ export const getCode = defineMethod({
   },
 })
 
-/** A storage slot as it was asked for. */
+/** A storage slot as the client wrote it. */
 interface StorageSlot {
   /** 32 bytes */
   readonly slot: Uint8Array
@@ -141,7 +141,7 @@ export const getProof = defineMethod({
       nonce: toQuantity(proof.nonce),
       storageHash: bytesToHex(proof.storageRoot),
       storageProof: proof.storageProofs.map(({ slot, value, proof: nodes }, index) => ({
-        // geth gives back the key as it was asked for
+        // geth gives back the key in the form of the request
         key: keys[index]!.isWholeWord ? bytesToHex(slot) : toQuantity(bytesToBigInt(slot)),
         value: toQuantity(bytesToBigInt(value)),
         proof: nodes.map(bytesToHex),

@@ -97,7 +97,7 @@ export async function estimate(
   return high
 }
 
-/** The block's gas limit or what was asked for, as far as rules, funds and the node allow. */
+/** The requested gas or the block's gas limit, as far as rules, funds and the node allow. */
 function highestLimit(
   request: CallRequest,
   message: CallMessage,

@@ -32,8 +32,8 @@ function paramsAfterHead({ chain, stateAt }: Pick<View, 'stateAt' | 'chain'>, ge
 }
 
 /**
- * The header of the block that comes next as far as it is known now: no transactions, the state of the head, the head's
- * proposer in the place of the unknown one.
+ * The header of the next block as far as it is known now: no transactions, the state of the head, and the head's proposer,
+ * since the next one is not known.
  */
 export function nextHeader(view: View, chain: Chain, nowMs: number): EthereumHeader {
   const reader = view.chain

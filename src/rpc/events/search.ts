@@ -60,10 +60,10 @@ export async function findTransactions(
   { pause }: SearchOptions,
 ): Promise<readonly FoundTransaction[]> {
   const [low, high] = heightRange(query, 'tx.height', lowestSearched(chain), chain.headHeight)
-  const asked = hashIn(query)
-  if (asked !== undefined) {
-    const at = await locateTransaction(chain, asked.hash)
-    const rest = { ...query, conditions: query.conditions.filter((condition) => condition !== asked.condition) }
+  const requested = hashIn(query)
+  if (requested !== undefined) {
+    const at = await locateTransaction(chain, requested.hash)
+    const rest = { ...query, conditions: query.conditions.filter((condition) => condition !== requested.condition) }
     return at !== undefined && at.height >= low && at.height <= high && isMatch(chain, at, rest) ? [at] : []
   }
   const found: FoundTransaction[] = []

@@ -1,4 +1,4 @@
-/** A value that JSON.stringify writes as it stands. */
+/** A value that JSON.stringify writes without conversion. */
 type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
 export type JsonObject = { readonly [key: string]: Json }

@@ -18,7 +18,7 @@ import type {
 } from './query.ts'
 import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
 
-/** The answer of a thread that has more to do than it can. */
+/** The answer of an overloaded thread. */
 export const TOO_BUSY = {
   kind: 'error',
   code: GRPC_CODES.resourceExhausted,
@@ -87,21 +87,21 @@ const INVALID_HEIGHT = 26
  * The state that a query reads.
  * @throws QueryError when there is none of this height (yet, any more)
  */
-function openQuery(options: NativeCallOptions, context: RpcContext, asked: number): QueryContext {
+function openQuery(options: NativeCallOptions, context: RpcContext, requested: number): QueryContext {
   const { view, chain: config } = context
   const { chain } = view
-  if (asked < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')
-  if (asked > chain.headHeight) {
+  if (requested < 0) throw invalidArgument('cannot query with height < 0; please provide a valid height')
+  if (requested > chain.headHeight) {
     const reason = 'cannot query with height in the future; please provide a valid height'
     const abci = { codespace: 'sdk', code: INVALID_HEIGHT, log: `${reason}: invalid height` }
     throw new QueryError(GRPC_CODES.invalidArgument, reason, abci)
   }
-  const height = asked === 0 ? chain.headHeight : asked
+  const height = requested === 0 ? chain.headHeight : requested
   const world = new Journal(view.stateAt(height))
   let timeMs: number | undefined
   const block = {
     height,
-    // Few queries want it, and it is in the block's body.
+    // Read on first use: few queries need it, and it is in the block's body.
     get timeMs(): number {
       timeMs ??= chain.consensusBlock(height)?.header.timeMs ?? secondsOf(chain.header(height)?.timestamp)
       return timeMs ?? config.genesisTimeMs

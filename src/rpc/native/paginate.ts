@@ -31,12 +31,12 @@ export async function paginate<T, R>(
   walk: Walk<T>,
   pick: (item: T) => R | undefined,
 ): Promise<Page<R>> {
-  const { key = EMPTY_BYTES, offset = 0n, limit: asked = 0n, countTotal = false, reverse = false } = request ?? {}
+  const { key = EMPTY_BYTES, offset = 0n, limit: requested = 0n, countTotal = false, reverse = false } = request ?? {}
   if (key.length > 0 && offset > 0n) {
     throw invalidArgument('invalid request, either offset or key is expected, got both')
   }
-  const limit = asked === 0n ? DEFAULT_LIMIT : asked
-  const counts = key.length === 0 && (asked === 0n || countTotal)
+  const limit = requested === 0n ? DEFAULT_LIMIT : requested
+  const counts = key.length === 0 && (requested === 0n || countTotal)
   const items: R[] = []
   let hits = 0n
   let nextKey = EMPTY_BYTES

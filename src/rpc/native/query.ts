@@ -130,7 +130,7 @@ export interface Page<T> {
   readonly pagination: PageResponse
 }
 
-/** One item that was asked for by its key, where a page of all would be the answer otherwise. */
+/** A single item, for a request with its whole key; the answer to other requests is a page. */
 interface SingleItem<T> {
   readonly items: readonly [T]
   readonly pagination: undefined

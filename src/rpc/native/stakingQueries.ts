@@ -225,14 +225,14 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/historical_info/{height}`],
     request: { height: int64(1) },
     response: { hist: message(1, HistoricalInfo) },
-    run: ({ world, block, chain, rpc }, { height: asked }) => {
-      if (asked < 0n) throw invalidArgument('height cannot be negative')
+    run: ({ world, block, chain, rpc }, { height: requested }) => {
+      if (requested < 0n) throw invalidArgument('height cannot be negative')
       const { historicalEntries } = STAKING_PARAMS.get(world.native)
-      const isKept = asked > 0n && asked <= block.height && asked > block.height - historicalEntries
-      const header = isKept ? chain.consensusBlock(Number(asked))?.header : undefined
-      const set = isKept ? chain.validatorSetAt(Number(asked)) : undefined
-      if (header === undefined || set === undefined) throw notFound(`historical info for height ${asked} not found`)
-      const { native } = new Journal(rpc.view.stateAt(Number(asked)))
+      const isKept = requested > 0n && requested <= block.height && requested > block.height - historicalEntries
+      const header = isKept ? chain.consensusBlock(Number(requested))?.header : undefined
+      const set = isKept ? chain.validatorSetAt(Number(requested)) : undefined
+      if (header === undefined || set === undefined) throw notFound(`historical info for height ${requested} not found`)
+      const { native } = new Journal(rpc.view.stateAt(Number(requested)))
       const valset = set.validators.flatMap(({ address }) => getValidatorByConsensus(native, address) ?? [])
       return {
         hist: {

@@ -145,14 +145,14 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       block: message(3, Block),
       pagination: message(4, PageResponse),
     },
-    run: async (context, { height: asked, pagination: page }) => {
+    run: async (context, { height: requested, pagination: page }) => {
       const { chain } = context
-      if (asked < 1n || asked > chain.headHeight) {
+      if (requested < 1n || requested > chain.headHeight) {
         throw invalidArgument(
-          `requested height ${asked} but height must not be less than 1 or greater than the current height ${chain.headHeight}`,
+          `requested height ${requested} but height must not be less than 1 or greater than the current height ${chain.headHeight}`,
         )
       }
-      const height = Number(asked)
+      const height = Number(requested)
       const block = chain.consensusBlock(height)
       if (block === undefined) throw notFound(`block ${height} is not available`)
       const walk = positionWalk([...block.txs.keys()])
@@ -203,15 +203,15 @@ async function search({ chain, rpc }: QueryContext, text: string) {
 }
 
 /** Older clients have the page in `pagination`. */
-function readPage(asked: {
+function readPage(requested: {
   readonly page: bigint
   readonly limit: bigint
   readonly pagination: PageRequest | undefined
 }): { readonly page: bigint; readonly limit: bigint } {
-  const { offset = 0n, limit: oldLimit = 0n } = asked.pagination ?? {}
-  const wanted = asked.limit === 0n ? oldLimit : asked.limit
+  const { offset = 0n, limit: oldLimit = 0n } = requested.pagination ?? {}
+  const wanted = requested.limit === 0n ? oldLimit : requested.limit
   const limit = wanted === 0n || wanted > MAX_LIMIT ? MAX_LIMIT : wanted
-  const page = asked.page === 0n ? offset / limit + 1n : asked.page
+  const page = requested.page === 0n ? offset / limit + 1n : requested.page
   return { page, limit }
 }
 

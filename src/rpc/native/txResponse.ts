@@ -76,8 +76,8 @@ export const Result = defineMessage('cosmos.base.abci.v1beta1.Result', {
 const hexCodec: ValueCodec<Uint8Array> = {
   ...bytesCodec,
   toJson: bytesToHex,
-  fromJson: (json, _, place) => {
-    if (typeof json !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(json)) throw wrongForm(place, 'hex digits after 0x')
+  fromJson: (json, _, path) => {
+    if (typeof json !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(json)) throw wrongForm(path, 'hex digits after 0x')
     return hexToBytes(json)
   },
 }

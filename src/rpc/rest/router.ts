@@ -99,7 +99,7 @@ function find(
   const literal = node.literals.get(segment)
   const found = literal && find(literal, method, segments, at + 1, values)
   if (found !== undefined) return found
-  // As in grpc-gateway: behind the last slash a variable may be empty, and the query says what it is missing.
+  // As in grpc-gateway: the last segment of a variable may be empty; the query then reports the missing value.
   const canBeVariable = segment !== '' || at === segments.length - 1
   if (node.variable !== undefined && canBeVariable) {
     const inner = find(node.variable, method, segments, at + 1, [...values, segment])

@@ -13,11 +13,11 @@ const PREFIXES = ['/cosmos', '/ibc'] as const
 /** Adds the gateway's paths, under /cosmos. */
 export function addRestRoutes(app: FastifyInstance, options: RestOptions): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = request.headers[HEIGHT_HEADER]
+    const requested = request.headers[HEIGHT_HEADER]
     const { status, json, height } = await answerRest(options, {
       method: request.method,
       url: request.raw.url ?? '',
-      height: Array.isArray(asked) ? asked[0] : asked,
+      height: Array.isArray(requested) ? requested[0] : requested,
       body: bodyText(request),
     })
     if (height !== undefined) {

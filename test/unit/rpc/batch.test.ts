@@ -87,7 +87,7 @@ describe('pipelined calls', () => {
   })
 })
 
-describe('the budget of a turn', () => {
+describe('the quota of a turn', () => {
   test('is spent by all together and comes back with the next turn', async () => {
     const turn = createEventLoopQuota(2)
     for (let round = 0; round < 3; round++) {

@@ -223,7 +223,7 @@ const PLAIN = ['Host: x', 'Content-Type: application/json; charset=utf-8', `cont
 
 const read = (text: string, maxBodyBytes = 1_000) => readFastPathRequest(Buffer.from(text), maxBodyBytes, undefined)
 
-describe('a plain request', () => {
+describe('a request on the fast path', () => {
   test('is read whole, and what follows is left', () => {
     const text = head(...PLAIN, 'Accept-Encoding: gzip, br', 'X-Forwarded-For: 10.0.0.1', 'Connection: Keep-Alive')
     expect(read(`${text}${BODY}POST`)).toEqual({

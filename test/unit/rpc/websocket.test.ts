@@ -327,7 +327,7 @@ describe('clients that do not keep up', () => {
     expect(await alive.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
   })
 
-  test('closing the server tells the clients', async () => {
+  test('closing the server closes the connections with a reason', async () => {
     const temporary = await startTestServer(node, thread)
     const client = await open(temporary)
     const closed = once(client.socket, 'close')

@@ -8,7 +8,7 @@ import { cometFailure } from '../method.ts'
 /** The rules of the genesis. */
 export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGasLimit' | 'feeMarket' | 'evidence'>
 
-/** Where the parameters of a block stand. */
+/** What the parameters of a block are read from. */
 export interface ConsensusParamsView extends Pick<NodeView, 'stateAt'> {
   readonly chain: Pick<ChainReader, 'headHeight' | 'header'>
 }
@@ -33,7 +33,7 @@ export function consensusParamsJson(
   }
 }
 
-/** What a block changed of the parameters, for the block after it; null: nothing. Zeros are left out, as Go does with protobuf. */
+/** The parameters that a block changed for the next one; null for none. Zeros are left out, as Go does with protobuf. */
 export function paramUpdatesJson(
   view: ConsensusParamsView,
   config: ConsensusParamsConfig,
@@ -46,7 +46,7 @@ export function paramUpdatesJson(
 function maxGasOf({ chain, stateAt }: ConsensusParamsView, config: ConsensusParamsConfig, height: number): bigint {
   const header = chain.header(height)
   if (header !== undefined) return header.gasLimit
-  // The block after the head has no header yet; the oldest may have none any more.
+  // The block after the head has no header yet; those of old blocks may be removed.
   if (height <= chain.headHeight) throw cometFailure(`could not find consensus params for height #${height}`)
   const state = stateAt(chain.headHeight)
   return runningParams({ get: (key) => state.getNative(key) }, config).blockGasLimit

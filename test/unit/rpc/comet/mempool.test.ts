@@ -362,7 +362,7 @@ describe('broadcast_tx_commit', () => {
     })
   })
 
-  it('tells of a transaction that the block could not start', async () => {
+  it('reports a transaction that the block could not start', async () => {
     coming = [{ txs: [tx], results: [skipped] }]
     expect(await submit('broadcast_tx_commit', tx)).toMatchObject({
       height: '1',

@@ -35,7 +35,7 @@ test('the simple ones', async () => {
   })
 })
 
-test('eth_capabilities tells what is pruned', async () => {
+test('eth_capabilities shows what is pruned', async () => {
   const context = node.context({ view: node.view({ oldestState: 2, oldestBlock: 1 }) })
   const [one, two] = [1, 2].map((height) => ({ disabled: false, oldestBlock: `0x${height}` }))
   expect(await invoke(capabilities, context)).toEqual({
@@ -49,7 +49,7 @@ test('eth_capabilities tells what is pruned', async () => {
   })
 })
 
-test('eth_config tells the present rules and the coming ones', async () => {
+test('eth_config shows the present rules and the coming ones', async () => {
   const { current, next, last } = (await invoke(config, node.context())) as Record<string, Record<string, unknown>>
   const { timestamp } = node.blocks[1]!.header
   expect(current).toMatchObject({ activationTime: timestamp, chainId: '0x1dcc' })

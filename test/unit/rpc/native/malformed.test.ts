@@ -78,7 +78,7 @@ function expectAnswered(answer: { readonly status: number; readonly json: unknow
 
 const queries = [...QUERIES.values()].map((query): [string, NativeQuery] => [query.path, query])
 
-describe('whatever a client sends, no query is at a loss', () => {
+describe('whatever a client sends, no query fails with an internal error', () => {
   it.each(queries)('%s', async (_, query) => {
     const { request, rest } = query
     for (const { method, template } of rest) {

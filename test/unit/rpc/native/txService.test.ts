@@ -242,7 +242,7 @@ describe('transactions by their events', () => {
 describe('simulation', () => {
   const simulate = (raw: Uint8Array) => node.post('/cosmos/tx/v1beta1/simulate', { tx_bytes: base64(raw) })
 
-  it('tells the gas that the transaction uses', async () => {
+  it('shows the gas that the transaction uses', async () => {
     const raw = signed(4, [sendMessage(1n)])
     const { status, json } = await simulate(raw)
     expect(status).toBe(200)
@@ -349,7 +349,7 @@ describe('broadcast', () => {
     expect(node.pool.submitted).toEqual([history.evm])
   })
 
-  it('tells why the pool refuses it, but not to who asks for async', async () => {
+  it('reports why the pool refuses it, but not to a client that asks for async', async () => {
     const raw = signed(9, [sendMessage(ONE_COIN)])
     const reason = 'tx already in mempool'
     node.pool.answer = { accepted: false, reason, error: { codespace: 'sdk', code: 19 } }
@@ -359,7 +359,7 @@ describe('broadcast', () => {
     expect((await send(raw, 'BROADCAST_MODE_ASYNC')).json).toEqual(response({ txhash: hashOf(raw) }))
   })
 
-  it('tells what is wrong with it', async () => {
+  it('reports what is wrong with it', async () => {
     const raw = signed(4, [sendMessage(ONE_COIN)])
     raw[raw.length - 20]! ^= 1
     expect((await send(raw, 'BROADCAST_MODE_SYNC')).json).toMatchObject({
