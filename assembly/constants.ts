@@ -23,7 +23,7 @@ export const CODE_STORE_OUT_OF_GAS = 13
 export const CODE_SIZE = 14
 export const INIT_CODE_SIZE = 15
 export const INVALID_CODE = 16
-/** The words are the precompile's own: the host keeps them. */
+/** The message is the precompile's own: the host keeps it. */
 export const PRECOMPILE_FAILED = 17
 
 // Forks that change what the engine does.

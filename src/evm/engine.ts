@@ -19,7 +19,7 @@ export interface Engine {
 }
 
 /** What opcodes can read of the transaction. */
-export interface TransactionContext {
+interface TransactionContext {
   readonly origin: Address
   /** effective gas price */
   readonly gasPrice: bigint
@@ -55,8 +55,8 @@ export interface ExecutionEnvironment {
   readonly yield?: () => Promise<void>
 }
 
-/** Why a frame failed, in geth's words (reference: core/vm/errors.go). `execution reverted` is not a failure. */
-export interface EvmFailure {
+/** Why a frame failed, with geth's message (core/vm/errors.go). `execution reverted` is not a failure. */
+interface EvmFailure {
   readonly message: string
 }
 

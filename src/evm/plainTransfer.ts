@@ -8,7 +8,7 @@ import { isStandardPrecompile } from './precompileAddresses.ts'
 import type { TransactionMessage } from './transactionChecks.ts'
 
 /** A message to an account where no code runs. */
-export type PlainTransfer = TransactionMessage & { readonly to: Address }
+type PlainTransfer = TransactionMessage & { readonly to: Address }
 
 const MAX_BALANCE = (1n << 256n) - 1n
 /** An engine's answer to such a message. */

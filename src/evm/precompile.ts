@@ -23,7 +23,7 @@ export interface PrecompileResult {
   readonly status: 'success' | 'revert' | 'failure'
   readonly output: Uint8Array
   readonly gasUsed: bigint
-  /** set when status is `failure`: geth's words */
+  /** set when status is `failure`: geth's message */
   readonly failure?: string
 }
 

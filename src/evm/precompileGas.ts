@@ -2,8 +2,8 @@ import type { Address } from '../primitives/address.ts'
 
 /**
  * What is left of the gas that Ethereum's slower precompiles may use in one block. One mutable object serves all runs of a block,
- * its system calls too; a call of RPC has one of its own. It knows nothing of checkpoints: work that was done counts, whatever
- * becomes of its frame.
+ * its system calls too; a call of RPC has one of its own. Reverts do not give gas back: work that was done counts, whether or
+ * not its frame succeeds.
  */
 export interface PrecompileGas {
   left: bigint
@@ -19,10 +19,10 @@ export function createPrecompileGas(limit: bigint): PrecompileGas {
 /** The last of SHA2-256, RIPEMD-160 and identity (0x02 to 0x04), which are about as fast for their gas as opcodes. */
 const LAST_FAST = 0x04
 
-/** What a call counts with at least, its CALL's own price: a round of BLAKE2F costs 1 gas, but calling it a microsecond. */
+/** The least that a call counts with, which is the price of its CALL: a round of BLAKE2F costs 1 gas, but calling it takes a microsecond. */
 const LEAST_COUNTED = 100n
 
-/** Whether calls of one of Ethereum's precompiles, given by its address, take of the block's precompile gas. */
+/** Whether calls of one of Ethereum's precompiles, given by its address, use the block's precompile gas. */
 export function takesPrecompileGas(address: Address): boolean {
   const number = address[18]! * 256 + address[19]!
   return number === 1 || number > LAST_FAST

@@ -3,7 +3,7 @@ import { bytesToBigInt, bytesToHex } from '../primitives/bytes.ts'
 const ERROR_STRING = '0x08c379a0'
 const PANIC = '0x4e487b71'
 
-/** Solidity's panic codes in geth's words (accounts/abi/abi.go). */
+/** geth's messages for Solidity's panic codes (accounts/abi/abi.go). */
 const PANIC_REASONS: Readonly<Record<string, string>> = {
   '0': 'generic panic',
   '1': 'assert(false)',

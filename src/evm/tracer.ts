@@ -59,7 +59,7 @@ export interface TransactionStart {
   readonly authorities: readonly Address[]
 }
 
-export interface TransactionEnd {
+interface TransactionEnd {
   readonly gasUsed: bigint
 }
 

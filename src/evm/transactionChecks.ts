@@ -46,7 +46,7 @@ export interface SkippedChecks {
   readonly gasFunds?: boolean
 }
 
-export interface CheckContext {
+interface CheckContext {
   readonly world: WorldState
   readonly block: Pick<BlockContext, 'baseFeePerGas' | 'blobBaseFee'>
   readonly fork: Hardfork

@@ -57,7 +57,7 @@ export interface TransactionFees {
   readonly blobFeeAcoin: bigint
 }
 
-export interface SkippedTransaction {
+interface SkippedTransaction {
   readonly kind: 'skipped'
   /** geth's words */
   readonly reason: string

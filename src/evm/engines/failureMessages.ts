@@ -1,6 +1,6 @@
 import { OP } from '../opcodes.ts'
 
-/** Why a frame failed, in geth's words (core/vm/errors.go). Both engines and the tracers say them. */
+/** geth's messages for why a frame failed (core/vm/errors.go). Both engines and the tracers use them. */
 export const FAILURE_MESSAGES = {
   reverted: 'execution reverted',
   outOfGas: 'out of gas',
@@ -16,7 +16,7 @@ export const FAILURE_MESSAGES = {
   codeSize: 'max code size exceeded',
   initCodeSize: 'max initcode size exceeded',
   invalidCode: 'invalid code: must not begin with 0xef',
-  /** not geth's: what a precompile of ours cannot explain */
+  /** not geth's: a precompile of ours failed for a reason that has no message */
   internal: 'internal error',
 } as const
 

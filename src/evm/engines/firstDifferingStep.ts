@@ -5,7 +5,7 @@ import type { OpcodeStep, Tracer } from '../tracer.ts'
 export type TracedRun = (tracer: Tracer) => Promise<unknown>
 
 /** The machine before an opcode, as both engines should show it. */
-export interface StepRecord {
+interface StepRecord {
   readonly pc: number
   readonly op: number
   readonly gas: bigint
@@ -21,12 +21,12 @@ export interface StepRecord {
   readonly returnDataLength: number
 }
 
-export interface StepDifference {
+interface StepDifference {
   /** how many steps the engines agree on */
   readonly index: number
-  /** the last step that they agree on: what it does is where they part; undefined when they part at the first */
+  /** the last step that they agree on: the engines differ in what it does; undefined when they differ at the first step */
   readonly before: StepRecord | undefined
-  /** undefined: the run had ended */
+  /** undefined: this engine's run had ended */
   readonly first: StepRecord | undefined
   readonly second: StepRecord | undefined
 }
@@ -65,21 +65,21 @@ export async function firstDifferingStep(first: TracedRun, second: TracedRun): P
   let index = 0
   let before: StepRecord | undefined
   let secondStep: StepRecord | undefined
-  let hasParted = false
+  let hasDiffered = false
   await second({
     onOpcode: (step) => {
-      if (hasParted) return
+      if (hasDiffered) return
       const record = recordOf(step)
       if (index < digests.length() && digests.at(index) === digestOf(record)) {
         before = record
         index++
       } else {
         secondStep = record
-        hasParted = true
+        hasDiffered = true
       }
     },
   })
-  if (!hasParted && index === digests.length()) return undefined
+  if (!hasDiffered && index === digests.length()) return undefined
 
   let count = 0
   let firstStep: StepRecord | undefined

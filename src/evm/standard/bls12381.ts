@@ -157,7 +157,7 @@ function msmGas(count: number, price: number, discounts: readonly number[]): big
   return BigInt(Math.floor((count * price * discounts[Math.min(count, discounts.length) - 1]!) / 1000))
 }
 
-/** What is wrong with a point, in geth's words. */
+/** geth's messages for what is wrong with a point. */
 const BAD = {
   top: 'invalid field element top bytes',
   element: 'invalid fp.Element encoding',
@@ -167,13 +167,13 @@ const BAD = {
 } as const
 
 /** Reads a field element of 64 bytes, the first 16 of which are zero; gives what is wrong with it, if anything. */
-export function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
+function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
   for (let i = offset; i < offset + 16; i++) if (input[i] !== 0) return BAD.top
   return field.read(input, offset + 16, address) ? undefined : BAD.element
 }
 
 /** Reads a point on the curve to G1 at `address`; two zeros are the point at infinity. It may be outside of the subgroup. */
-export function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
+function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
   const bad = readElement(input, offset, address) ?? readElement(input, offset + 64, address + FP_SIZE)
   if (bad !== undefined) return bad
   const z = address + 2 * FP_SIZE
@@ -186,7 +186,7 @@ export function readG1(input: Uint8Array, offset: number, address: number): stri
 }
 
 /** As {@link readG1}; each coordinate is c0 + c1·i, c0 first. */
-export function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
+function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
   let isZero = true
   for (let i = 0; i < 4; i++) {
     const element = address + i * FP_SIZE
@@ -220,7 +220,7 @@ function isG2OfOrder(address: number): boolean {
 }
 
 /** The 128 bytes of the point at `address`, which becomes affine. */
-export function writeG1(address: number): Uint8Array {
+function writeG1(address: number): Uint8Array {
   const output = new Uint8Array(G1_LENGTH)
   if (f._mclBnG1_isZero(address) === 1) return output
   f._mclBnG1_normalize(address, address)
@@ -230,7 +230,7 @@ export function writeG1(address: number): Uint8Array {
 }
 
 /** The 256 bytes of the point at `address`, which becomes affine. */
-export function writeG2(address: number): Uint8Array {
+function writeG2(address: number): Uint8Array {
   const output = new Uint8Array(G2_LENGTH)
   if (f._mclBnG2_isZero(address) === 1) return output
   f._mclBnG2_normalize(address, address)

@@ -69,8 +69,8 @@ const VARIANT = 46
 const MAP_MODE_RFC9380 = 5
 
 /**
- * An instance of mcl for one curve, with its memory. Points are validated by who decodes them; mcl itself checks no orders.
- * Calls are synchronous, and no allocation that is left over grows with what is asked.
+ * An instance of mcl for one curve, with its memory. The code that decodes points validates them; mcl itself checks no orders.
+ * Calls are synchronous, and memory use does not grow with the inputs.
  */
 export class Mcl {
   readonly f: MclFunctions
@@ -105,7 +105,7 @@ export class Mcl {
     return this.#bytes
   }
 
-  /** Zeroed room for good. */
+  /** Zeroed memory that is never freed. */
   allocate(size: number): number {
     const address = this.f._malloc(size)
     if (address === 0) throw new Error('mcl has no memory left')
@@ -150,7 +150,7 @@ export async function createMcl(curve: keyof typeof CURVE): Promise<Mcl> {
 
 /**
  * Big-endian integers of calls in and out of mcl's memory. mcl keeps an element x as x·R modulo p, little-endian, with R = 2 to
- * the bits of its words: multiplying by R² and by 1 in its way changes between the two.
+ * the bits of its words: multiplying by R² and by 1 in that form converts between the two.
  */
 export class FieldCodec {
   readonly #mcl: Mcl

@@ -4,7 +4,14 @@ import { bytesToHex } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'
 import { revertReason } from '../revertReason.ts'
 import type { FrameEnter, FrameExit, FrameType, Tracer } from '../tracer.ts'
-import { readSwitch, type TraceCollector, type TraceContext, TraceError, type TracerConfig } from './traceCollector.ts'
+import {
+  quantity,
+  readSwitch,
+  type TraceCollector,
+  type TraceContext,
+  TraceError,
+  type TracerConfig,
+} from './traceCollector.ts'
 
 /** A call with those that it made. */
 export interface CallFrame {
@@ -38,7 +45,7 @@ const FRAME_LENGTH = 400
 const LOG_LENGTH = 250
 
 /** The tree of a transaction's calls, for tracers that show it. */
-export interface CallTree {
+interface CallTree {
   readonly tracer: Tracer
   /** @throws TraceError when nothing ran, or the tree got too large */
   root(): CallFrame
@@ -169,11 +176,7 @@ function formatLog({ log, index, position }: CallLog): Readonly<Record<string, u
     address: bytesToHex(log.address),
     topics: log.topics.map(bytesToHex),
     data: bytesToHex(log.data),
-    index: `0x${index.toString(16)}`,
-    position: `0x${position.toString(16)}`,
+    index: quantity(index),
+    position: quantity(position),
   }
-}
-
-function quantity(value: bigint): string {
-  return `0x${value.toString(16)}`
 }

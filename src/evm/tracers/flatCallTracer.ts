@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type CallFrame, createCallTree } from './callTracer.ts'
-import { readSwitch, type TraceCollector, type TraceContext, type TracerConfig } from './traceCollector.ts'
+import { quantity, readSwitch, type TraceCollector, type TraceContext, type TracerConfig } from './traceCollector.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,7 +20,7 @@ const PARITY_ERRORS: readonly (readonly [start: string, parity: string])[] = [
 ]
 
 /**
- * geth's flatCallTracer: the calls in one list, each with its place in the tree. `convertParityErrors`,
+ * geth's flatCallTracer: the calls in one list, each with its path in the tree. `convertParityErrors`,
  * `includePrecompiles` (calls to standard precompiles are left out otherwise).
  */
 export function createFlatCallTracer(config: TracerConfig, context: TraceContext): TraceCollector {
@@ -28,11 +28,11 @@ export function createFlatCallTracer(config: TracerConfig, context: TraceContext
   const includesPrecompiles = readSwitch(config, 'includePrecompiles')
   const tree = createCallTree({ onlyTopCall: false, withLog: false }, context)
   const describe = (error: string): string => (convertsErrors ? parityError(error) : error)
-  const place = {
+  const blockFields = {
     blockHash: context.blockHash === undefined ? null : bytesToHex(context.blockHash),
     blockNumber: context.blockNumber,
   }
-  const transaction = {
+  const transactionFields = {
     transactionHash: context.transactionHash === undefined ? null : bytesToHex(context.transactionHash),
     transactionPosition: context.transactionIndex,
   }
@@ -44,12 +44,12 @@ export function createFlatCallTracer(config: TracerConfig, context: TraceContext
     const { type, action, result } = formatFrame(frame, traceAddress.length === 0)
     out.push({
       action,
-      ...place,
+      ...blockFields,
       ...(error === undefined ? {} : { error: describe(error) }),
       ...(result === undefined || !showsResult ? {} : { result }),
       subtraces: calls.length,
       traceAddress,
-      ...transaction,
+      ...transactionFields,
       type,
     })
     for (const [index, call] of calls.entries()) flatten(call, [...traceAddress, index], out)
@@ -100,8 +100,4 @@ function formatFrame(
 
 function parityError(error: string): string {
   return PARITY_ERRORS.find(([start]) => error.startsWith(start))?.[1] ?? error
-}
-
-function quantity(value: bigint): string {
-  return `0x${value.toString(16)}`
 }

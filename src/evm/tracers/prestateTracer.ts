@@ -8,6 +8,7 @@ import { create2Address, createAddress } from '../contractAddress.ts'
 import { OP } from '../opcodes.ts'
 import type { OpcodeStep, Tracer, TransactionStart } from '../tracer.ts'
 import {
+  quantity,
   readSwitch,
   type TraceBudget,
   type TraceCollector,
@@ -236,10 +237,6 @@ function bytesOfHex(hex: string): Uint8Array {
 
 function hexOf(key: string): string {
   return bytesToHex(keyBytes(key))
-}
-
-function quantity(value: bigint): string {
-  return `0x${value.toString(16)}`
 }
 
 function sorted<V>(entries: Iterable<readonly [string, V]>): Record<string, V> {

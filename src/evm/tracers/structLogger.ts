@@ -5,7 +5,7 @@ import type { FrameExit, OpcodeStep, Tracer } from '../tracer.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
 /** What a struct log shows, as requests ask for it. */
-export interface StructLoggerConfig {
+interface StructLoggerConfig {
   readonly enableMemory: boolean
   readonly disableStack: boolean
   readonly disableStorage: boolean

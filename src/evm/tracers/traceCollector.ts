@@ -12,7 +12,7 @@ export interface TraceCollector {
   result(): unknown
 }
 
-/** Where the traced transaction stands; a call has no hashes. */
+/** The block and the index of the traced transaction; a call has no hashes. */
 export interface TraceContext {
   readonly fork: Hardfork
   readonly blockNumber: number
@@ -50,7 +50,12 @@ export function readSwitch(config: TracerConfig, name: string): boolean {
   return value
 }
 
-/** Counts the characters that a trace takes and says when they are too many. */
+/** A number in the JSON of a trace. */
+export function quantity(value: bigint | number): string {
+  return `0x${value.toString(16)}`
+}
+
+/** Counts the characters that a trace takes and fails when they are too many. */
 export class TraceBudget {
   #left: number
 
@@ -58,7 +63,7 @@ export class TraceBudget {
     this.#left = length
   }
 
-  /** False once more was asked for than there is. */
+  /** Takes `length` characters of the budget; false when it has fewer, then and from then on. */
   spend(length: number): boolean {
     this.#left -= length
     return this.#left >= 0

@@ -13,7 +13,7 @@ const FACTORIES: ReadonlyMap<string, TracerFactory> = new Map<string, TracerFact
   ['flatCallTracer', createFlatCallTracer],
   ['4byteTracer', (_, context) => createFourByteTracer(context)],
   ['noopTracer', () => ({ tracer: {}, result: () => ({}) })],
-  ['muxTracer', createMux],
+  ['muxTracer', createMuxTracer],
 ])
 
 /**
@@ -28,27 +28,12 @@ export function tracerByName(name: string, config: TracerConfig, context: TraceC
   return create(config, context)
 }
 
-function createMux(config: TracerConfig, context: TraceContext): TraceCollector {
-  return createMuxTracer(
-    Object.entries(config).map(([name, own]) => {
-      if (name === 'muxTracer') throw new TraceError('invalid tracer configuration: a muxTracer in a muxTracer')
-      return [name, tracerByName(name, asConfig(own), context)] as const
-    }),
-  )
-}
-
-function asConfig(json: unknown): TracerConfig {
-  if (json === undefined || json === null) return {}
-  if (typeof json !== 'object' || Array.isArray(json)) {
-    throw new TraceError('invalid tracer configuration: not an object')
-  }
-  return json as TracerConfig
-}
-
 /** geth's muxTracer: several tracers at once, each answer under its tracer's name. */
-export function createMuxTracer(
-  parts: readonly (readonly [name: string, collector: TraceCollector])[],
-): TraceCollector {
+function createMuxTracer(config: TracerConfig, context: TraceContext): TraceCollector {
+  const parts = Object.entries(config).map(([name, own]) => {
+    if (name === 'muxTracer') throw new TraceError('invalid tracer configuration: a muxTracer in a muxTracer')
+    return [name, tracerByName(name, asConfig(own), context)] as const
+  })
   const tracers = parts.map(([, { tracer }]) => tracer)
   return {
     tracer: {
@@ -64,7 +49,7 @@ export function createMuxTracer(
   }
 }
 
-/** One hook that calls those of all tracers; absent when no tracer has it, since an engine works for a present one. */
+/** One hook that calls those of all tracers; absent when no tracer has it, since an engine does work for each hook that is present. */
 function fanOut<K extends keyof Tracer>(hook: K, tracers: readonly Tracer[]): Pick<Tracer, K> | Record<string, never> {
   const callees = tracers.filter((tracer) => tracer[hook] !== undefined)
   if (callees.length === 0) return {}
@@ -72,4 +57,12 @@ function fanOut<K extends keyof Tracer>(hook: K, tracers: readonly Tracer[]): Pi
     for (const tracer of callees) (tracer[hook] as (...event: readonly never[]) => void)(...event)
   }
   return { [hook]: call } as unknown as Pick<Tracer, K>
+}
+
+function asConfig(json: unknown): TracerConfig {
+  if (json === undefined || json === null) return {}
+  if (typeof json !== 'object' || Array.isArray(json)) {
+    throw new TraceError('invalid tracer configuration: not an object')
+  }
+  return json as TracerConfig
 }

@@ -11,7 +11,7 @@ import type { StatefulPrecompile } from '../../precompile.ts'
 import { isStandardPrecompile } from '../../precompileAddresses.ts'
 import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
 import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
-import { watchedWorld } from '../../watchedWorld.ts'
+import { tracedWorld } from '../../tracedWorld.ts'
 import { isFatal } from '../fatalErrors.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
 import { evmCrypto } from './evmCrypto.ts'
@@ -47,7 +47,7 @@ export class ChainEVM extends EVM {
   #work = 0n
   #countedFrame: FrameState | undefined
   #countedGasLeft = 0n
-  /** of frames whose output was kept from a check, see {@link _executeCreate} */
+  /** revert data that was hidden from a check, by frame: see {@link _executeCreate} */
   readonly #revertData = new WeakMap<object, Uint8Array>()
 
   constructor(rules: Rules) {
@@ -118,7 +118,7 @@ export class ChainEVM extends EVM {
   }
 
   /**
-   * Every call passes here just before its code runs, with all that a stateful precompile wants to know. Resolves EIP-7702
+   * Called for every call just before its code runs, with everything that a stateful precompile needs. Resolves EIP-7702
    * delegations; a delegation to a precompile is empty code.
    */
   protected override async _loadCode(message: Message): Promise<void> {
@@ -143,7 +143,7 @@ export class ChainEVM extends EVM {
     message.isCompiled = false
   }
 
-  /** As the stock method, with our loop and without copies of the state that nobody reads. */
+  /** As the stock method, with our loop and without copies of the state that nothing reads. */
   protected override async runInterpreter(message: Message): Promise<ExecResult> {
     const { caller, gasLimit, selfdestruct, createdAddresses } = message
     const address = message.to!
@@ -198,8 +198,8 @@ export class ChainEVM extends EVM {
   }
 
   /**
-   * As the stock method, which takes the revert data of init code for forbidden code when it begins like that (EIP-3541): it is kept from
-   * that check.
+   * As the stock method, but with the revert data of init code: when it begins with 0xef the stock method takes it for forbidden
+   * code (EIP-3541), so runInterpreter hides it from that check.
    */
   protected override async _executeCreate(message: Message): ReturnType<EVM['_executeCreate']> {
     const result = await super._executeCreate(message)
@@ -226,7 +226,7 @@ export class ChainEVM extends EVM {
     return result
   }
 
-  /** Has the precompile that the message calls take of the block's precompile gas before it runs. */
+  /** Makes the precompile that the message calls pay from the block's precompile gas before it runs. */
   #limit(message: Message): void {
     const { precompileGas } = this.#running()
     const { code, codeAddress } = message
@@ -250,7 +250,7 @@ export class ChainEVM extends EVM {
       gasLimit,
       isStatic,
       isDelegated: delegatecall || to === undefined || !equalBytes(codeAddress.bytes, to.bytes),
-      world: watchedWorld(world, tracer),
+      world: tracedWorld(world, tracer),
       block,
     })
     if (result.status === 'failure') return failedPrecompile(result.failure ?? 'internal error', gasLimit)

@@ -19,7 +19,7 @@ const bls = new MCLBLS(mcl)
 bls.init()
 const bn254 = new RustBN254(await initRustBN())
 
-/** Only point evaluation is asked of it by the EVM. */
+/** The EVM uses nothing of KZG but point evaluation. */
 function unusedByEVM(): never {
   throw new Error('the EVM verifies single KZG proofs only')
 }
@@ -74,7 +74,8 @@ const G2 = encodeG2(bls12_381.G2.Point.BASE)
 const ORDER = bls12_381.fields.Fr.ORDER
 
 /**
- * Verifies a KZG proof that the polynomial behind `commitment` is `y` at `z` (EIP-4844, consensus-specs' verify_kzg_proof):
+ * Verifies a KZG proof that the polynomial behind `commitment` is `y` at `z` (EIP-4844, consensus-specs' verify_kzg_proof),
+ * written independently of the one in standard/pointEvaluation.ts:
  * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1. False as well for inputs that are no canonical scalars or points.
  */
 function verifyPointEvaluation(

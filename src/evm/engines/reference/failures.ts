@@ -10,7 +10,7 @@ import {
 import { COPY_WORD_GAS, MAX_MEMORY_WORDS, memoryCost, OVERFLOWN_WORDS, wordsOf } from './opcodeGas.ts'
 import { stackInputsOf } from './stackBounds.ts'
 
-/** The error names of `@ethereumjs/evm` in geth's words; names that are missing are the same in both. */
+/** geth's messages for the error names of `@ethereumjs/evm`; names that are missing are the same in both. */
 const GETH_MESSAGES: Readonly<Record<string, string>> = {
   revert: FAILURE_MESSAGES.reverted,
   'code store out of gas': FAILURE_MESSAGES.codeStoreOutOfGas,
@@ -50,24 +50,24 @@ export function failureMessage(result: Pick<ExecResult, 'exceptionError' | 'runS
   return frameFailureMessage(name, result.runState)
 }
 
-/** What ended well and ran out of gas all the same is a creation that cannot pay for its code; geth looks at the code first. */
+/** A frame that ended well and still ran out of gas is a creation that cannot pay for its code; geth checks the code first. */
 function codeDepositMessage({ interpreter }: FrameState, code: Uint8Array): string {
   const isForbidden = code[0] === FORBIDDEN_BYTE && interpreter._evm.common.isActivatedEIP(3541)
   return isForbidden ? FAILURE_MESSAGES.invalidCode : FAILURE_MESSAGES.codeStoreOutOfGas
 }
 
-/** What the frames gave whose code came to an end without a failure. */
+/** The outputs of frames whose code came to an end without a failure. */
 const ended = new WeakMap<FrameState, Uint8Array>()
 
 /** Frames that could not pay even the fixed part of an opcode's price. */
 const unpriced = new WeakSet<object>()
 
-/** Records that the frame cannot pay even the fixed part of its opcode's price: then nobody looks at what else may be wrong. */
+/** Records that the frame cannot pay even the fixed part of its opcode's price: then other faults are not looked at. */
 export function recordUnpriced(frame: FrameState): void {
   unpriced.add(frame)
 }
 
-/** Records that the frame's code came to an end without a failure: `@ethereumjs/evm` may still find one in what it gave. */
+/** Records that the frame's code came to an end without a failure: `@ethereumjs/evm` may still find one in its output. */
 export function recordEnd(frame: FrameState, output: Uint8Array): void {
   ended.set(frame, output)
 }
@@ -92,14 +92,14 @@ export function frameFailureMessage(name: string, frame: FailedFrame | undefined
       default:
     }
   }
-  // the name goes on with the place of the jump
+  // the name ends with the offset of the jump
   if (name.startsWith('invalid JUMP')) return FAILURE_MESSAGES.invalidJump
   // without a frame a precompile failed
   if (frame === undefined && name === 'value out of range') return 'invalid input length'
   return GETH_MESSAGES[name] ?? name
 }
 
-/** EIP-3860. geth charges CREATE's fixed price, sees that memory can be priced, then how long init code is, and charges last. */
+/** EIP-3860. geth charges CREATE's fixed price, computes the price of its memory, checks the length of init code, and charges last. */
 function isOversizedCreation({ opCode, stack, memoryWordCount, interpreter }: FailedFrame): boolean {
   if ((opCode !== OP.CREATE && opCode !== OP.CREATE2) || !interpreter._evm.common.isActivatedEIP(3860)) return false
   const [, , length] = stack.peek(3) as [bigint, bigint, bigint]

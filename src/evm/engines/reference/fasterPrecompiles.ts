@@ -28,7 +28,7 @@ export const FASTER: ReadonlyMap<string, PrecompileFunc> = new Map([
   ['0100'.padStart(40, '0'), runP256Verify],
 ])
 
-/** What a precompile gives that takes all gas; `reason` in geth's or the EVM's words. */
+/** The result of a precompile that fails and takes all gas; `reason` is geth's message or the name of an error of the EVM. */
 export function failedPrecompile(reason: string, gasLimit: bigint): ExecResult {
   return {
     executionGasUsed: gasLimit,

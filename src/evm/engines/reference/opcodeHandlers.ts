@@ -22,7 +22,7 @@ interface OpcodeEntry {
 
 /**
  * Replaces handlers in an opcode table: logs go to the world at once, since those of stateful precompiles do so too; a
- * self-destruct records what it moves or burns; memory words and hashes take the fast way to and from bigint.
+ * self-destruct records what it moves or burns; memory words and hashes are converted to and from bigint faster.
  */
 export function installHandlers(table: readonly unknown[]): unknown[] {
   const copy = (table as readonly OpcodeEntry[]).map((entry) => ({ ...entry }))

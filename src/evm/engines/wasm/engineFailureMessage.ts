@@ -52,7 +52,7 @@ export interface EngineFailure {
 }
 
 /**
- * Why a frame failed, in geth's words.
+ * geth's message for why a frame failed.
  * @param precompileMessage why the last precompile that failed did so
  */
 export function engineFailureMessage({ code, detail, need }: EngineFailure, precompileMessage: string): string {

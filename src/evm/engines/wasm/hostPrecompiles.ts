@@ -1,9 +1,9 @@
 import { CALL_DELEGATED, CALL_STATIC, RECORD_ADDRESS } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
-import type { PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
+import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
-import { watchedWorld } from '../../watchedWorld.ts'
+import { tracedWorld } from '../../tracedWorld.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
 import { EngineTrapError, isFatal } from '../fatalErrors.ts'
 import type { RunState } from './runState.ts'
@@ -86,18 +86,11 @@ function attempt(gas: bigint, execute: () => PrecompileResult): PrecompileResult
 function callStateful(
   { world, environment, tracing }: RunState,
   precompile: StatefulPrecompile,
-  call: {
-    readonly caller: Address
-    readonly value: bigint
-    readonly data: Uint8Array
-    readonly gasLimit: bigint
-    readonly isStatic: boolean
-    readonly isDelegated: boolean
-  },
+  call: Omit<PrecompileCall, 'world' | 'block'>,
 ): PrecompileResult {
   const logsBefore = world.logs().length
   const { block, tracer } = environment
-  const result = precompile.run({ ...call, world: watchedWorld(world, tracer), block })
+  const result = precompile.run({ ...call, world: tracedWorld(world, tracer), block })
   if (tracing !== undefined && result.status === 'success' && result.gasUsed <= call.gasLimit) {
     for (const log of world.logs().slice(logsBefore)) tracing.log(log)
   }

@@ -43,7 +43,7 @@ export interface InstanceOptions {
 }
 
 /** The first frame of a run. */
-export interface FirstFrame {
+interface FirstFrame {
   readonly caller: Address
   /** of a creation the new contract */
   readonly recipient: Address
@@ -53,7 +53,7 @@ export interface FirstFrame {
   readonly isCreation: boolean
 }
 
-export interface InstanceResult extends EngineFailure {
+interface InstanceResult extends EngineFailure {
   /** SUCCESS, REVERTED or FAILED of the engine's constants */
   readonly status: number
   readonly gasLeft: bigint

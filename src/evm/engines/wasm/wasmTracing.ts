@@ -118,7 +118,7 @@ export function tracingImports(run: RunState) {
 const WORD_BYTES = 32
 
 /** Where the machine keeps what a step shows. */
-export interface StepPointers {
+interface StepPointers {
   /** lowest word of the stack */
   readonly stack: number
   /** top word; one word below `stack` when there is none */
@@ -129,7 +129,7 @@ export interface StepPointers {
 }
 
 /** A step that reads the machine's memory when a field is asked for. Valid only while the hook runs that it is given to. */
-export class TracedStep implements OpcodeStep {
+class TracedStep implements OpcodeStep {
   readonly pc: number
   readonly op: number
   readonly gas: bigint

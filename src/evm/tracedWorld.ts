@@ -23,10 +23,10 @@ const OF_ACCOUNT: ReadonlySet<string | symbol> = new Set<keyof WorldState>([
 const OF_SLOT: ReadonlySet<string | symbol> = new Set<keyof WorldState>(['getStorage', 'setStorage'])
 
 /**
- * The world for a stateful precompile, which no opcode shows the accounts of: tells a tracer that wants to know of each
- * account and slot before it is read or changed.
+ * The world for a stateful precompile. No opcode shows a tracer the accounts that such a precompile uses, so this world calls
+ * `onAccess`, where the tracer has it, before each account or slot is read or changed.
  */
-export function watchedWorld(world: WorldState, tracer: Tracer | undefined): WorldState {
+export function tracedWorld(world: WorldState, tracer: Tracer | undefined): WorldState {
   if (tracer?.onAccess === undefined) return world
   const onAccess = tracer.onAccess.bind(tracer)
   return new Proxy(world, {
