@@ -5,3 +5,10 @@ export const PROPERTY_RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1)
 export function runs(usual: number): number {
   return Math.ceil(usual * PROPERTY_RUNS)
 }
+
+/** The seed that `usual` stands for: another one when `PROPERTY_SEED` asks for values that nobody has seen. */
+export function firstSeed(usual: number): number {
+  const seed = process.env['PROPERTY_SEED']
+  if (seed === undefined) return usual
+  return usual + (seed === 'random' ? Math.floor(Math.random() * 1e9) : Number(seed))
+}

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { type Finding, fuzzRange } from '../fuzz/fuzzRange.ts'
+import { firstSeed, runs } from '../propertyRuns.ts'
 
-/** Other cases than those of the long runs; a run of each takes some seconds. */
-const SEED = 20_261_121
+/** Other cases than those of `npm run test:fuzz`, which runs as many as one likes. */
+const SEED = firstSeed(20_261_121)
 
-/** `npm run test:fuzz` runs as many as one likes. */
 describe('generated cases', () => {
   it.each([
-    ['wasm', 4_000, false],
-    ['wasm-blocks', 2_000, false],
-    ['wasm-plain', 1_000, false],
-    ['wasm', 600, true],
+    ['wasm', runs(1_500), false],
+    ['wasm-blocks', runs(800), false],
+    ['wasm-plain', runs(400), false],
+    ['wasm', runs(200), true],
   ] as const)('%s and reference agree on %i of them (each step too: %s)', async (engine, runs, comparesSteps) => {
     const findings: Finding[] = []
     let done = 0
@@ -18,7 +18,9 @@ describe('generated cases', () => {
       { seed: SEED, first: 0, runs, engines: [engine, 'reference'], comparesSteps, minimises: false },
       { onProgress: (count) => (done += count), onFinding: (finding) => findings.push(finding) },
     )
-    const texts = findings.map(({ index, differences, steps }) => [`case ${index}`, ...differences, steps].join('\n'))
+    const texts = findings.map(({ index, differences, steps }) =>
+      [`seed ${SEED}, case ${index}`, ...differences, steps].join('\n'),
+    )
     expect(texts).toEqual([])
     expect(done).toBe(runs)
   })

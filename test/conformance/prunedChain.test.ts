@@ -5,11 +5,12 @@ import { StateUnavailable } from '../../src/state/head.ts'
 import { createViewCaches, openView } from '../../src/state/view.ts'
 import { Column, prefixEnd } from '../../src/storage/columns.ts'
 import { Database } from '../../src/storage/database.ts'
+import { firstSeed, runs } from '../propertyRuns.ts'
 import { createTestChain, type TestChain, WALLET_KEY } from '../unit/app/testChain.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 
 const WINDOW = 50
-const BLOCKS = 2_000
+const BLOCKS = runs(800)
 const STATE_HISTORY = [Column.changeIndex, Column.changeShard, Column.trieHistory, Column.blockChanges]
 /** headers and commits stay whatever is pruned */
 const BODIES = [Column.results, Column.transaction, Column.nativeTransaction, Column.logTerm, Column.eventTerm]
@@ -36,7 +37,7 @@ async function diskUse(columns: readonly Column[]): Promise<number> {
 it(`keeps ${WINDOW} blocks of state and transactions of ${BLOCKS}, in disk space that does not grow`, async () => {
   chain = await createTestChain({}, { pruning: WINDOW, blockHistory: WINDOW })
   const account = privateKeyToAccount(WALLET_KEY)
-  const random = createRandom(1)
+  const random = createRandom(firstSeed(1))
   const balances = new Map<string, bigint>()
   const history: ReadonlyMap<string, bigint>[] = [new Map()]
   const sizes: { readonly state: number; readonly bodies: number }[] = []
@@ -56,7 +57,7 @@ it(`keeps ${WINDOW} blocks of state and transactions of ${BLOCKS}, in disk space
     await chain.produce([hexToBytes(raw)])
     balances.set(to, (balances.get(to) ?? 0n) + value)
     history.push(new Map(balances))
-    if (height % 500 === 0) sizes.push({ state: await diskUse(STATE_HISTORY), bodies: await diskUse(BODIES) })
+    if (height % (BLOCKS / 4) === 0) sizes.push({ state: await diskUse(STATE_HISTORY), bodies: await diskUse(BODIES) })
   }
 
   const [first, ...later] = sizes

@@ -1,3 +1,3 @@
 import { stateTestSuites } from './stateTestSuites.ts'
 
-await stateTestSuites('reference', 2)
+await stateTestSuites('reference', 6)

@@ -2,4 +2,4 @@ import { stateTestSuites } from './stateTestSuites.ts'
 
 await stateTestSuites('wasm', 1)
 // short codes never get to the block loop by themselves
-await stateTestSuites('wasm-blocks', 2)
+await stateTestSuites('wasm-blocks', 4)

@@ -12,7 +12,8 @@ import { startNode } from '../e2e/startNode.ts'
 
 const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const GENESIS_WALLET = bytesToHex(DEVNET_ACCOUNTS[0]!.address)
-const KILLS = 12
+const KILLS = 6
+const START_KILLS = 4
 
 let homedir: string
 beforeEach(() => {
@@ -45,10 +46,10 @@ it('makes the data directory ready, however often that was interrupted', { timeo
 
 it('starts, however often the first start was interrupted', { timeout: 180_000 }, async () => {
   const home = join(homedir, 'home')
-  for (let kill = 1; kill <= 6; kill++) {
+  for (let kill = 1; kill <= START_KILLS; kill++) {
     await startNode({
       homedir: home,
-      onSpawn: (child) => void setTimeout(kill * 300).then(() => child.kill('SIGKILL')),
+      onSpawn: (child) => void setTimeout(kill * 450).then(() => child.kill('SIGKILL')),
     }).then(
       (node) => node.kill('SIGKILL'),
       () => undefined,

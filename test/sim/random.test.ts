@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest'
+import { firstSeed, runs } from '../propertyRuns.ts'
 import { describeViolation } from './describeViolation.ts'
 import { type Mode, randomRun } from './randomRun.ts'
 
-/** A slice of what `npm run test:sim-full` runs, with other seeds. */
+/** A slice of what `npm run test:sim-full` runs, with other seeds; there the large networks have 50 validators. */
 const SLICES: readonly { readonly validators: number; readonly mode: Mode; readonly seeds: number }[] = [
-  { validators: 4, mode: 'liveness', seeds: 100 },
-  { validators: 4, mode: 'safety', seeds: 50 },
-  { validators: 7, mode: 'liveness', seeds: 40 },
-  { validators: 7, mode: 'safety', seeds: 20 },
-  { validators: 50, mode: 'liveness', seeds: 1 },
+  { validators: 4, mode: 'liveness', seeds: runs(40) },
+  { validators: 4, mode: 'safety', seeds: runs(20) },
+  { validators: 7, mode: 'liveness', seeds: runs(16) },
+  { validators: 7, mode: 'safety', seeds: runs(8) },
+  { validators: 20, mode: 'liveness', seeds: runs(1) },
 ]
-const FIRST_SEED = 1_000_000
+const FIRST_SEED = firstSeed(1_000_000)
 
 for (const { validators, mode, seeds } of SLICES) {
   test(`${seeds} runs of mixed faults with ${validators} validators (${mode})`, () => {

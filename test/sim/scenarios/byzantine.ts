@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { isNilBlockId } from '../../../src/chain/consensus/types.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
+import { runs } from '../../propertyRuns.ts'
 import type { Byzantine } from '../byzantine/byzantine.ts'
 import { flooder, replayer, wrongChain } from '../byzantine/floods.ts'
 import { BLOCK_FAULTS, type BlockFault, invalidProposer, twoFacedProposer, withholder } from '../byzantine/proposers.ts'
@@ -54,7 +55,7 @@ export const byzantineScenarios: readonly Scenario[] = [
     number: 5,
     name: `${validators} validators, block A to one half, block B to the other: at most one is decided`,
     run: () => {
-      for (let seed = 1; seed <= 10; seed++) {
+      for (let seed = 1; seed <= runs(4); seed++) {
         const simulation = world({ seed, validators, byzantine: one(twoFacedProposer(seed % 2 === 0)) })
         expectHeight(simulation, 12, 60_000)
       }
@@ -135,7 +136,7 @@ export const byzantineScenarios: readonly Scenario[] = [
     number: 10,
     name: 'a third that forgets its locks: no fork',
     run: () => {
-      for (let seed = 1; seed <= 10; seed++) {
+      for (let seed = 1; seed <= runs(4); seed++) {
         const simulation = world({
           seed,
           validators: 7,

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import { runs } from '../../propertyRuns.ts'
 import { calm } from '../faults.ts'
 import { Simulation } from '../simulation.ts'
 import { emitted, expectClean, expectHeight, PREVOTE, restart, type Scenario, world } from './scenario.ts'
@@ -16,6 +17,9 @@ function heal(simulation: Simulation): void {
   simulation.network.setLinks({ blocked: false })
   simulation.connectAll()
 }
+
+/** Timeouts grow until they have their cap at about round 50. */
+const ROUNDS_AWAY = Math.min(300, runs(90))
 
 /** Scenarios of networks that fall apart, clocks that differ, nodes that are away. */
 export const faultScenarios: readonly Scenario[] = [
@@ -92,7 +96,7 @@ export const faultScenarios: readonly Scenario[] = [
   },
   {
     number: 20,
-    name: 'a third is away for 300 rounds, once one more gives nil: the rest goes on in capped rounds and resumes',
+    name: `a third is away for ${ROUNDS_AWAY} rounds, once one more gives nil: the rest goes on in capped rounds and resumes`,
     run: () => {
       const simulation = world({ validators: 7 })
       expectHeight(simulation, 2, 5_000)
@@ -100,10 +104,10 @@ export const faultScenarios: readonly Scenario[] = [
       simulation.rule = (_from, _to, message) => (!proposals && message.kind === 'proposal' ? 'drop' : undefined)
       for (const index of [0, 1]) simulation.nodes[index]!.crash('power')
       const round = (): number => simulation.nodes[2]!.engine!.roundState.round
-      expect(simulation.run(7_200_000, () => round() >= 300)).toBe(true)
+      expect(simulation.run(7_200_000, () => round() >= ROUNDS_AWAY)).toBe(true)
       expectClean(simulation)
       const begin = simulation.queue.nowMs
-      simulation.run(begin + 60_000, () => round() >= 302)
+      simulation.run(begin + 60_000, () => round() >= ROUNDS_AWAY + 2)
       // At most 10 s for the proposal, the rest at once.
       expect(simulation.queue.nowMs - begin).toBeLessThan(32_000)
       proposals = true
@@ -183,7 +187,7 @@ export const faultScenarios: readonly Scenario[] = [
     number: 24,
     name: `the disk fails at any write (${failure}): the node halts without signing, and comes back`,
     run: () => {
-      for (let i = 1; i <= 30; i++) {
+      for (let i = 1; i <= runs(10); i++) {
         const simulation = world({
           seed: i,
           validators: 4,

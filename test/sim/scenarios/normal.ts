@@ -1,16 +1,20 @@
 import { expect } from 'vitest'
+import { runs } from '../../propertyRuns.ts'
 import { silent } from '../byzantine/voters.ts'
 import { wideArea } from '../wideArea.ts'
 import { decisionTimes, expectClean, expectHeight, proposers, roundOf, type Scenario, world } from './scenario.ts'
+
+const HEIGHTS = runs(250)
+const WIDE_HEIGHTS = runs(5)
 
 /** Scenarios of networks that work, and of proposers that do not answer. */
 export const normalScenarios: readonly Scenario[] = [
   {
     number: 1,
-    name: '4 validators, perfect network, 1,000 heights: first round always, 400 ms on average',
+    name: `4 validators, perfect network, ${HEIGHTS} heights: first round always, 400 ms on average`,
     run: () => {
       const simulation = world({ validators: 4 })
-      expectHeight(simulation, 1000, 1000 * 440)
+      expectHeight(simulation, HEIGHTS, HEIGHTS * 440)
       expect(simulation.monitor.maxRound).toBe(0)
       const times = decisionTimes(simulation)
       const average = (times.at(-1)! - times[0]!) / (times.length - 1)
@@ -22,9 +26,9 @@ export const normalScenarios: readonly Scenario[] = [
     number: 2,
     name: '50 validators on 20 to 150 ms links: no fork, few later rounds',
     run: () => {
-      const { simulation, laterRounds, heights } = wideArea({ seed: 2, validators: 50, heights: 12 })
+      const { simulation, laterRounds, heights } = wideArea({ seed: 2, validators: 50, heights: WIDE_HEIGHTS })
       expectClean(simulation)
-      expect(heights).toBeGreaterThanOrEqual(12)
+      expect(heights).toBeGreaterThanOrEqual(WIDE_HEIGHTS)
       expect(laterRounds).toBe(0)
     },
   },

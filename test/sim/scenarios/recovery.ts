@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { RecoveryError } from '../../../src/consensus/recovery.ts'
 import { encodeWalEntry } from '../../../src/consensus/walEntry.ts'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
+import { PROPERTY_RUNS, runs } from '../../propertyRuns.ts'
 import type { CrashKind, SimDisk } from '../simDisk.ts'
 import { SimLog } from '../simLog.ts'
 import type { Simulation } from '../simulation.ts'
@@ -9,16 +10,18 @@ import { expectClean, expectHeight, restart, type Scenario, world } from './scen
 
 /** How many calls of its environment a node makes in the heights that the kill tests go through. */
 const CALLS = 160
+/** Every so many of them; each in the long run. */
+const STEP = Math.max(1, Math.floor(3 / PROPERTY_RUNS))
 
 /** Scenarios of processes that die at the worst moment, and of logs that are damaged. */
 export const recoveryScenarios: readonly Scenario[] = [
   ...(['process', 'power'] as const).flatMap((kind: CrashKind) =>
     [1, 4].map((validators) => ({
       number: 22,
-      name: `killed (${kind}) at each of ${CALLS} calls to its environment, one of ${validators}: it comes back the same`,
+      name: `killed (${kind}) at one of ${CALLS} calls to its environment, one of ${validators}: it comes back the same`,
       run: () => {
         let died = 0
-        for (let call = 1; call <= CALLS; call++) {
+        for (let call = 1; call <= CALLS; call += STEP) {
           const simulation = world({ seed: call, validators, segmentBytes: 8 << 10 })
           const node = simulation.nodes[call % validators]!
           node.crashAt = { call: node.calls + call, kind }
@@ -29,7 +32,7 @@ export const recoveryScenarios: readonly Scenario[] = [
           restart(simulation, node)
           expectHeight(simulation, simulation.monitor.height + 3, 10_000)
         }
-        expect(died).toBeGreaterThan(CALLS * 0.9)
+        expect(died).toBeGreaterThan((CALLS / STEP) * 0.9)
       },
     })),
   ),
@@ -90,7 +93,7 @@ export const recoveryScenarios: readonly Scenario[] = [
     number: 25,
     name: `an older copy of ${what} is restored after a crash: the key never signs against itself`,
     run: () => {
-      for (let seed = 1; seed <= 24; seed++) {
+      for (let seed = 1; seed <= runs(12); seed++) {
         const simulation = world({
           seed,
           validators: 4,
