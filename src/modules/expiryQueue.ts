@@ -2,12 +2,12 @@ import { concatBytes } from '../primitives/bytes.ts'
 import type { NativeStore } from '../state/world.ts'
 
 const TIME_BYTES = 8
-/** Entries that one block removes by itself at most, as the SDK does: what else is due has to wait. */
+/** The most entries that one block removes, as in the SDK: the others wait for the next blocks. */
 const REMOVED_PER_BLOCK = 200
 
 /**
- * Removes up to `limit` entries that expired before this block, from a queue with keys `queue | time (8 bytes, ms) | id` and from the store with keys
- * `entries | id`. When none is due it costs one look-up.
+ * Removes up to `limit` entries that expired before this block: from a queue with keys `queue | time (8 bytes, ms) | id`, and from
+ * the entries with keys `entries | id`. When none is due it costs one look-up.
  */
 export function removeExpired(
   native: Pick<NativeStore, 'range' | 'delete'>,

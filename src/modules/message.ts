@@ -21,9 +21,9 @@ export interface MessageHandler<T = unknown> {
    * @throws AddressError when an address does not parse (see `parseAddress`)
    */
   signers(message: T): readonly Address[]
-  /** What can be said without state (ValidateBasic), undefined when nothing is wrong. */
+  /** Checks that need no state (ValidateBasic); undefined when nothing is wrong. */
   validate(message: T): SdkError | undefined
-  /** gas of executing it, fixed by what it says; bounds the work that `run` does */
+  /** gas of executing it, fixed by the message's contents; it bounds the work that `run` does */
   gas(message: T): bigint
   /**
    * Executes it; the caller undoes all effects of an error. Emits its events through `context.world.emitEvent`.

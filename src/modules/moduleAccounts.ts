@@ -12,7 +12,6 @@ export const MODULE_ACCOUNT_NAMES = [
   'gov',
   'mint',
 ] as const
-export type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
 
 /** Collects base fees and tips of a block until the distribution module takes them. */
 export const FEE_COLLECTOR: Address = moduleAddress('fee_collector')
@@ -24,5 +23,5 @@ export const NOT_BONDED_POOL: Address = moduleAddress('not_bonded_tokens_pool')
 export const DISTRIBUTION: Address = moduleAddress('distribution')
 /** Holds deposits of proposals, and is the authority that parameter changes need. */
 export const GOVERNANCE: Address = moduleAddress('gov')
-/** Where inflation comes to be. */
+/** Receives minted coins before they go to the fee collector. */
 export const MINT: Address = moduleAddress('mint')

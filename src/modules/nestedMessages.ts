@@ -38,7 +38,7 @@ export function nestedSigners({ handler, value }: NestedMessage): Outcome<readon
   return orInvalidAddress(() => handler.signers(value))
 }
 
-/** What is wrong with a message whatever the state is. */
+/** What is wrong with a message in any state. */
 export function validateNested({ handler, value }: NestedMessage): SdkError | undefined {
   return orInvalidAddress(() => handler.validate(value))
 }

@@ -2,10 +2,10 @@ import { isFatal } from '../evm/engines/fatalErrors.ts'
 import { SdkError } from './sdkError.ts'
 
 /**
- * Something that should not happen came upon a transaction or proposal: ErrPanic of the SDK (cosmossdk.io/errors). Its message is
- * always the same, since the words of `cause` may be those of one version of Node.js, and messages can get into the state.
+ * A bug of this software that a transaction or proposal triggered: ErrPanic of the SDK (cosmossdk.io/errors). Its message is always the
+ * same: messages can get into the state, and the text of `cause` may differ between versions of Node.js.
  */
-export class Defect extends SdkError {
+class Defect extends SdkError {
   readonly cause: unknown
 
   constructor(cause: unknown) {
@@ -15,9 +15,9 @@ export class Defect extends SdkError {
 }
 
 /**
- * What `work` gives. A defect of this software that one transaction or proposal comes upon is the failure of that one alone, as
- * with the SDK (baseapp's recovery): nobody stops the chain with it. What comes of this machine, a disk that cannot be read or
- * memory that is short, is still thrown, since as an outcome it would be one that other nodes do not have.
+ * Runs `work` and returns its result. A bug that one transaction or proposal triggers fails that one alone, as in the SDK (baseapp's
+ * recovery), so that nobody can stop the chain with it. Failures of this machine, an unreadable disk or too little memory, are still
+ * thrown: as an outcome they would differ from those of other nodes.
  * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
  */
 export function recoverPanic<T>(work: () => T): T | SdkError {
@@ -29,7 +29,7 @@ export function recoverPanic<T>(work: () => T): T | SdkError {
   }
 }
 
-/** The message of an error, and of a defect what it was: for logs and events, which no hash and no state holds. */
+/** The message of an error, with the cause of a {@link Defect}: only for logs and events, which are in no hash and no state. */
 export function reasonWithCause(error: SdkError): string {
   return error instanceof Defect ? `${error.message}: ${String(error.cause)}` : error.message
 }

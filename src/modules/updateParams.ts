@@ -12,9 +12,9 @@ interface ParamsUpdate<T> {
   readonly aminoName: string
   readonly module: string
   readonly gas: bigint
-  /** What is wrong with parameters whatever the state is: asked before the message is executed. */
+  /** Checks of the parameters that need no state, before the message is executed. */
   validate?(params: T): SdkError | undefined
-  /** What is wrong with parameters in this state: asked when the message is executed. */
+  /** Checks when the message is executed. */
   check?(params: T, native: Pick<NativeStore, 'get'>): SdkError | undefined
   set(native: Pick<NativeStore, 'get' | 'set' | 'delete' | 'range'>, params: T): void
 }

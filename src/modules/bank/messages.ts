@@ -5,6 +5,7 @@ import { acoinOf, areValidCoins, BASE_DENOM, Coin, coinsText, isValidDenom } fro
 import { requireAuthority } from '../gov/authority.ts'
 import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { updateParamsHandler } from '../updateParams.ts'
 import { bankError } from './errors.ts'
 import { BANK_PARAMS, BankParams, clearSendEnabled, isSendEnabled, SendEnabled, setSendEnabled } from './params.ts'
 import { multiSend, sendToAccount } from './send.ts'
@@ -95,23 +96,17 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
       return multiSend(context, parseAddress(input!.address), total, payments) ?? EMPTY_RESPONSE
     },
   }),
-  defineHandler({
+  updateParamsHandler<BankParams>({
     type: BankMsgUpdateParams,
     response: BankMsgUpdateParamsResponse,
     aminoName: 'cosmos-sdk/x/bank/MsgUpdateParams',
     module: 'bank',
-    signers: ({ authority }) => [parseAddress(authority)],
-    validate: ({ params }) =>
-      params.sendEnabled.length === 0
+    gas: BANK_GAS.parameter,
+    validate: ({ sendEnabled }) =>
+      sendEnabled.length === 0
         ? undefined
         : sdkError('invalidRequest', 'use of send_enabled in params is no longer supported'),
-    gas: () => BANK_GAS.parameter,
-    run: (context, { authority, params }) => {
-      const error = requireAuthority(authority)
-      if (error !== undefined) return error
-      BANK_PARAMS.set(context.world.native, params)
-      return EMPTY_RESPONSE
-    },
+    set: BANK_PARAMS.set,
   }),
   defineHandler({
     type: MsgSetSendEnabled,

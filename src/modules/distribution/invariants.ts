@@ -46,7 +46,7 @@ function* moduleAccount(context: ReadContext): Iterable<string> {
   if (balance < owed) yield `the distribution module has ${formatDecimal(balance)} and owes ${formatDecimal(owed)}`
 }
 
-/** The validator and all of its delegators can have their rewards at once. */
+/** The outstanding rewards are enough for the validator and all of its delegators together. */
 function* canWithdraw(context: ReadContext, validator: Validator): Iterable<string> {
   const { operator } = validator
   const name = Buffer.from(operator).toString('hex')

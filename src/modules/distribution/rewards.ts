@@ -42,16 +42,16 @@ import { DISTRIBUTION_PARAMS } from './params.ts'
  *
  * Differences from the SDK (x/distribution): there every block splits fees among all validators at once (AllocateTokens); the
  * accumulator makes the same amounts but for roundings, and events come when rewards accrue. There a ratio is acoin per token with 18
- * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, which a withdrawal must go through.
- * Here a ratio is acoin per share with 54 decimals: a slash leaves the number of shares as it is, so that there is nothing to go
- * through. docs/native-layer.md has the formulas with every rounding.
+ * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, and a withdrawal goes through all of
+ * them. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of shares, so a withdrawal reads two
+ * ratios. docs/native-layer.md has the formulas with every rounding.
  */
 
 // Fees raise the accumulator
 
 /**
  * A validator of the last commit: the power that fees are divided by, and the accumulator up to which its rewards have accrued.
- * Each validator of the last commit has one, and nobody else.
+ * Exactly the validators of the last commit have one.
  */
 interface RewardShare {
   readonly power: bigint
@@ -62,7 +62,7 @@ interface RewardShare {
 /**
  * Divides what the fee collector has among the validators of the last commit, by power and whether they signed or not
  * (x/distribution/keeper/allocation.go, AllocateTokens). All it writes is the accumulator, of which each validator has a
- * share: an empty block writes nothing, and one with fees the same however many validators there are.
+ * share: a block without fees writes nothing, and a block with fees writes the same for any number of validators.
  * 1. Reward shares follow the last commit: who has another power than before accrues rewards under the old one.
  * 2. The collected fees raise the accumulator, so that they are divided by the powers of the last commit.
  */
@@ -86,7 +86,7 @@ export function beginDistribution(context: ModuleContext, { votes }: LastCommitI
   })
 }
 
-/** Gives every validator of the votes a reward share with its power there, and nobody else. */
+/** Makes the reward shares those of the votes: one for each validator in them, with its power there. */
 function updateRewardShares(context: ModuleContext, votes: readonly CommitVote[]): void {
   const { native } = context.world
   const digest = digestOf(votes)
@@ -316,7 +316,7 @@ export function beginFirstPeriod({ world: { native } }: ModuleContext, operator:
 
 /**
  * Ends the validator's period (IncrementValidatorPeriod in the same file): what came in during it is divided by its shares, and the
- * next one begins. Without shares nobody can have it: it becomes the community's.
+ * next one begins. Without shares it becomes the community's.
  * @returns the number of the period that ended; its historical rewards have the new period's reference
  */
 export function endPeriod(context: ModuleContext, validator: Validator): bigint {
@@ -346,7 +346,7 @@ export function deleteRewards(native: Pick<NativeStore, 'range' | 'delete'>, ope
   for (const [key] of [...native.range(addressesKey(HISTORICAL_PREFIX, operator))]) native.delete(key)
 }
 
-/** @throws Error (a bug) when nobody refers to that period any more */
+/** @throws Error (a bug) when that period has no references any more */
 function getHistorical(native: Pick<NativeStore, 'get'>, operator: Address, period: bigint): HistoricalRewards {
   const value = native.get(periodKey(HISTORICAL_PREFIX, operator, period))
   if (value === undefined) throw new Error(`there are no historical rewards of period ${period}`)

@@ -71,7 +71,7 @@ export function bondedRatio({ world }: ReadContext): Decimal {
   return supply === 0n ? 0n : decimalOf(world.getBalance(BONDED_POOL)) / supply
 }
 
-/** The yearly rate at which coins are minted; 0 where none was ever set. */
+/** The yearly rate at which coins are minted; 0 when it was never set. */
 export function getInflation(native: Pick<NativeStore, 'get'>): Decimal {
   const value = native.get(INFLATION_KEY)
   return value === undefined ? 0n : Inflation.decode(value).inflation

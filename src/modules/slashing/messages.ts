@@ -17,7 +17,7 @@ export const MsgUpdateParams = defineMessage('cosmos.slashing.v1beta1.MsgUpdateP
 export type MsgUpdateParams = ValueOf<typeof MsgUpdateParams>
 export const MsgUpdateParamsResponse = defineMessage('cosmos.slashing.v1beta1.MsgUpdateParamsResponse', {})
 
-/** Gas of the module's messages; unjailing changes a validator's place in the order of powers. */
+/** Gas of the module's messages; unjailing puts a validator back into the order of powers. */
 export const SLASHING_GAS = { unjail: 40_000n, updateParams: 12_000n } as const
 
 /** All of x/slashing/keeper/msg_server.go. */

@@ -161,7 +161,7 @@ export function removeDelegation(
 }
 
 /**
- * Forgets a validator that nobody delegates to (x/staking/keeper/validator.go, RemoveValidator). Its operator may create another
+ * Deletes the record of a validator without delegations (x/staking/keeper/validator.go, RemoveValidator). Its operator may create another
  * one, and its consensus key may be used again.
  * @throws Error (a bug) when it is not unbonded or holds anything
  */

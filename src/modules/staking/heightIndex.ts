@@ -46,7 +46,7 @@ export function recordsSince(
   return [...found].sort().map((others) => addressesOf(keyBytes(others), EMPTY_BYTES))
 }
 
-/** All keys of an index as `bytesKey`s, for checks. */
+/** All keys of an index, as `bytesKey`s, for invariants. */
 export function* indexedHeights(native: Pick<NativeStore, 'range'>, prefix: Uint8Array): IterableIterator<string> {
   for (const [key] of native.range(prefix)) yield bytesKey(key)
 }

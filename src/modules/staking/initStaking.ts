@@ -22,7 +22,7 @@ import {
 } from './validators.ts'
 
 /** What staking begins with: bonded validators, with all of their delegations. */
-export interface StakingGenesis {
+interface StakingGenesis {
   readonly params: Params
   readonly validators: readonly Validator[]
   readonly delegations: readonly Delegation[]

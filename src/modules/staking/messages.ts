@@ -110,8 +110,8 @@ export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.Msg
 
 /**
  * Gas of the module's messages: half of what EVM storage would ask for the records that they write at most. A delegation pays
- * rewards (see distribution's gas) and writes the validator, its place among powers, the delegation with its index and two
- * balances; undelegating adds an entry, its index and its place in the queue; redelegating is both, at two validators.
+ * rewards (see distribution's gas) and writes the validator, its key in the order of powers, the delegation with its index and two
+ * balances; undelegating adds an entry, its index and its entry in the queue; redelegating is both, at two validators.
  */
 export const STAKING_GAS = {
   createValidator: 100_000n,
@@ -258,7 +258,7 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
 /** A delegator, a validator and coins, as most messages have them. */
 type StakeMessage = Pick<MsgDelegate, 'delegatorAddress' | 'validatorAddress' | 'amount'>
 
-/** @throws AddressError, which whoever validates a message turns into sdk/7 */
+/** @throws AddressError, which the caller of `validate` turns into sdk/7 */
 function checkStake(
   { delegatorAddress, validatorAddress, amount }: StakeMessage,
   reason: string,

@@ -9,13 +9,13 @@ import { markSetChanged } from './validators.ts'
 /** Parameters of staking; the key is the SDK's ParamsKey. Durations are nanoseconds. */
 export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8Array.of(0x51), Params)
 
-/** Messages of consensus and places for peers are sized for so many validators. */
-export const MAX_VALIDATORS = 50
+/** The most validators that consensus messages and peer limits are sized for. */
+const MAX_VALIDATORS = 50
 /** Go's time.Duration is an int64. */
 const MAX_DURATION = 2n ** 63n - 1n
 const NANOS_PER_MS = 1_000_000n
 
-/** How long stake stays slashable after it has left, in milliseconds. */
+/** How long stake stays slashable after it has left a validator, in milliseconds. */
 export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
   return Number(STAKING_PARAMS.get(native).unbondingTime / NANOS_PER_MS)
 }
@@ -37,7 +37,7 @@ export function validateStakingParams(params: Params): SdkError | undefined {
   return undefined
 }
 
-/** Writes parameters; another number of validators acts at the block's end. */
+/** Writes parameters; a new number of validators takes effect at the block's end. */
 export function setStakingParams(native: Pick<NativeStore, 'set'>, params: Params): void {
   STAKING_PARAMS.set(native, params)
   markSetChanged(native)

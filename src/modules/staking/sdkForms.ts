@@ -47,7 +47,7 @@ export function validatorToSdk(validator: Validator): SdkValidator {
 }
 
 /**
- * @throws TypeError when the operator's address does not parse or the status is none
+ * @throws TypeError when the operator's address does not parse or the status is unknown
  * @throws ProtobufError when the key is not ed25519
  */
 export function validatorFromSdk(validator: SdkValidator): Validator {

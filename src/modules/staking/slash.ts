@@ -60,7 +60,10 @@ export function slash(context: ModuleContext, { consensusAddress, height, power,
   return burnt
 }
 
-/** @returns acoin that were to be slashed, also where the entries held less (SlashUnbondingDelegation) */
+/**
+ * Burns `fraction` of what is unbonding (SlashUnbondingDelegation).
+ * @returns acoin that were to be slashed, also when the entries had less
+ */
 function slashUnbonding(
   context: ModuleContext,
   unbonding: UnbondingDelegation,
@@ -88,7 +91,7 @@ function slashUnbonding(
  * that was undelegated there): first of what the delegator is taking out of the destination, then of its delegation there.
  * Where unbonding coins paid a part, the SDK takes the delegation's whole share all the same and so burns more than the
  * fraction; here the delegation gives only the part that is left.
- * @returns acoin that were to be slashed, also where there was less
+ * @returns acoin that were to be slashed, also when there was less
  */
 function slashRedelegation(
   context: ModuleContext,
