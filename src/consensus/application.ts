@@ -83,7 +83,7 @@ export interface FinalizeResult {
 
 /**
  * - `valid`: may go into a block
- * - `committed`, `expired`: may not any more, whoever sends it is not to blame
+ * - `committed`, `expired`: may not any more; the sender is not to blame
  * - `early`: its height is not decided here yet, or its block is not kept
  * - `invalid`: no honest node sends it
  */

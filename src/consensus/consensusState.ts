@@ -35,6 +35,32 @@ export interface ConsensusChain {
   readonly evidence: Pick<EvidenceParams, 'maxBytes'>
 }
 
+/** What the genesis fixes for consensus. */
+export interface EngineChain extends ConsensusChain {
+  readonly genesisHash: Uint8Array
+  /** milliseconds since the epoch: no block is earlier */
+  readonly genesisTimeMs: number
+  /** average distance between blocks */
+  readonly intervalMs: number
+  readonly timing: ConsensusTiming
+  readonly evidence: EvidenceParams
+}
+
+/** @param maxGas consensus parameter block.max_gas */
+export function engineChainOf(config: ChainConfig, appVersion: number, maxGas: number): EngineChain {
+  const { chainId, genesisHash, genesisTimeMs, maxBlockBytes, blockIntervalMs, timing, evidence } = config
+  return {
+    chainId,
+    genesisHash,
+    genesisTimeMs,
+    appVersion,
+    params: { maxBytes: maxBlockBytes, maxGas },
+    intervalMs: blockIntervalMs,
+    timing,
+    evidence,
+  }
+}
+
 /** What the next block builds on. */
 export interface ConsensusState extends ConsensusChain {
   /** height of the last decided block; 0 at genesis */
@@ -186,30 +212,4 @@ function checkLastCommit(state: ConsensusState, commit: Commit, verifySignature?
   const { chainId, lastHeight: height, lastBlockId: blockId, lastValidators: validators } = state
   const verdict = verifyCommit({ chainId, height, blockId, validators }, commit, verifySignature)
   return verdict.valid ? undefined : `last commit: ${verdict.reason}`
-}
-
-/** What the genesis fixes for consensus. */
-export interface EngineChain extends ConsensusChain {
-  readonly genesisHash: Uint8Array
-  /** milliseconds since the epoch: no block is earlier */
-  readonly genesisTimeMs: number
-  /** average distance between blocks */
-  readonly intervalMs: number
-  readonly timing: ConsensusTiming
-  readonly evidence: EvidenceParams
-}
-
-/** @param maxGas consensus parameter block.max_gas */
-export function engineChainOf(config: ChainConfig, appVersion: number, maxGas: number): EngineChain {
-  const { chainId, genesisHash, genesisTimeMs, maxBlockBytes, blockIntervalMs, timing, evidence } = config
-  return {
-    chainId,
-    genesisHash,
-    genesisTimeMs,
-    appVersion,
-    params: { maxBytes: maxBlockBytes, maxGas },
-    intervalMs: blockIntervalMs,
-    timing,
-    evidence,
-  }
 }

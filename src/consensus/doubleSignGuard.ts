@@ -23,13 +23,6 @@ interface Abstention {
   readonly why: string
 }
 
-/** Whether the validator's precommit, for the block or nil, is in the commit. */
-function hasSigned(commit: Commit, address: Uint8Array): boolean {
-  return commit.signatures.some(
-    ({ flag, validatorAddress }) => flag !== BLOCK_ID_FLAGS.absent && equalBytes(validatorAddress, address),
-  )
-}
-
 /**
  * Looks for signatures of this node's key that its log does not know. Then the directory is an old copy, or the log was deleted, and
  * the key may have signed for the open height already. It cannot have signed for the height after that one before this
@@ -84,6 +77,13 @@ export class DoubleSignGuard {
     }
     return undefined
   }
+}
+
+/** Whether the validator's precommit, for the block or nil, is in the commit. */
+function hasSigned(commit: Commit, address: Uint8Array): boolean {
+  return commit.signatures.some(
+    ({ flag, validatorAddress }) => flag !== BLOCK_ID_FLAGS.absent && equalBytes(validatorAddress, address),
+  )
 }
 
 function isValidator({ validators }: ValidatorSet, address: Uint8Array): boolean {

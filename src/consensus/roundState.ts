@@ -131,7 +131,7 @@ export class RoundState implements RoundStateView {
     return this.ownIndex >= 0
   }
 
-  /** Whether nobody else has a vote. */
+  /** Whether this node is the only validator. */
   get isAlone(): boolean {
     return this.isValidator && this.validators.validators.length === 1
   }

@@ -6,7 +6,8 @@ export type PeerId = string
 
 /**
  * What a peer did that no honest peer does. Found by the reducer (reducerMessages.ts: messages of consensus) and by block sync
- * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), reported to {@link Transport.punish}.
+ * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), reported to {@link Transport.punish}. What follows for the peer:
+ * p2p/misbehaviour.ts.
  * - `bad signature`: a proposal, vote or commit that its validator did not sign
  * - `malformed`: a message or answer that cannot be right, whatever the chain holds
  * - `invalid block`: a block that is not the decided one, in place of a decided block

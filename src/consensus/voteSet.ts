@@ -64,7 +64,7 @@ export class VoteSet implements VoteSetView {
     return set
   }
 
-  /** Whether a vote, whose validator is the one at its index, would tell anything new: so that it is worth checking. */
+  /** Whether a vote would change anything, so that its signature is worth checking. Its index and address must belong together. */
   isNew({ validatorIndex: index, blockId }: Vote): boolean {
     if (this.#first[index] === undefined) return true
     const tally = this.#tallies.get(blockKey(blockId))
