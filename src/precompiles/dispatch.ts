@@ -1,22 +1,22 @@
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../evm/precompile.ts'
 import { isSdkError, type SdkError } from '../modules/sdkError.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, bytesToHex, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { encodeErrorString } from './abi/errors.ts'
-import { selectorOf, signatureOf } from './abi/signature.ts'
-import type { AbiFields, AbiValues } from './abi/type.ts'
-import { decodeValues, encodeValues } from './abi/values.ts'
+import { bigIntToBytes, bytesKey, bytesToHex, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { type AbiEvent, decodeValues, encodeErrorString, encodeValues, selectorOf, signatureOf } from './abi/codec.ts'
+import type { AbiFields, AbiValues } from './abi/types.ts'
 
-/** What a function reads of its call. */
+/** What a function sees of its call, and what it does besides its work on the state. */
 export interface FunctionContext extends Pick<PrecompileCall, 'caller' | 'value' | 'world' | 'block'> {
   /**
-   * Takes gas for work that only arguments or the state tell the amount of, before it is done. When this gives false there is
-   * not enough: the function does not do it and gives {@link OUT_OF_GAS}.
+   * Takes gas for work whose amount depends on the arguments or the state, before it is done. False means that not enough is
+   * left: the function does not do the work and returns {@link OUT_OF_GAS}.
    */
   charge(gas: bigint): boolean
+  /** Logs an event of the contract. */
+  emit<I extends AbiFields, D extends AbiFields>(event: AbiEvent<I, D>, values: AbiValues<I> & AbiValues<D>): void
 }
 
-/** A function's call failed with this data; what it did is undone. */
+/** The call fails with this revert data; its effects are undone. */
 export class Revert {
   readonly data: Uint8Array
 
@@ -25,21 +25,21 @@ export class Revert {
   }
 }
 
-/** The call takes all gas that it was given. */
+/** The call fails and uses all the gas that it was given. */
 export const OUT_OF_GAS = Symbol('out of gas')
 
-/** Why a function gives no values. An error of a module reverts with its text, as `Error(string)`. */
+/** Why a function returns no values. An error of a module reverts with its text, as `Error(string)`. */
 export type FunctionFailure = Revert | SdkError | typeof OUT_OF_GAS
 
 /** `view` may run in a STATICCALL; only `payable` accepts value. */
-export type Mutability = 'view' | 'nonpayable' | 'payable'
+type Mutability = 'view' | 'nonpayable' | 'payable'
 
-/** What a function is, without its name and parameters. */
+/** The properties of a function besides its name and parameters. */
 interface FunctionRules {
-  /** charged whatever the outcome is */
+  /** charged whatever the outcome */
   readonly gas: bigint
   readonly mutability: Mutability
-  /** false: one that is not `view` in the ABI, but changes nothing and so may run in a STATICCALL */
+  /** false for a function that is not `view` in the ABI but changes nothing, so that it may run in a STATICCALL */
   readonly writes?: boolean
 }
 
@@ -54,21 +54,35 @@ export interface PrecompileFunction extends FunctionRules {
 }
 
 /** What runs when no row's selector matches, calldata is shorter than a selector, or there is none. */
-export interface PrecompileFallback extends FunctionRules {
+interface PrecompileFallback extends FunctionRules {
   run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
+}
+
+/** A contract as a table, like its Solidity interface. */
+interface PrecompileRows {
+  readonly functions: readonly PrecompileFunction[]
+  readonly events?: Readonly<Record<string, AbiEvent>>
+  /** by default a call without a matching function reverts */
+  readonly fallback?: PrecompileFallback
 }
 
 /** A contract inside the node, with the table that it was made from. */
 export interface TabledPrecompile extends StatefulPrecompile {
   readonly functions: readonly PrecompileFunction[]
+  readonly events: Readonly<Record<string, AbiEvent>>
 }
 
-/** Revert data of the rules that hold for every stateful precompile; no ABI names them, so they are texts. */
-export const WRITE_PROTECTION = encodeErrorString('write protection')
-export const DELEGATED_CALL = encodeErrorString('delegated call to a precompile')
+/** The address of a precompile of cosmos/evm (x/vm/types/precompiles.go), where contracts find it on this chain too. */
+export function lowAddress(number: number): Address {
+  return bigIntToBytes(BigInt(number), 20)
+}
 
-/** Gas for each 32 bytes of arguments that have no fixed size: reading them takes about 50 ns. */
-export const ARGUMENT_WORD_GAS = 10n
+/** Revert data of the rules that hold for every stateful precompile. No ABI has errors for them, so they are texts. */
+const WRITE_PROTECTION = encodeErrorString('write protection')
+const DELEGATED_CALL = encodeErrorString('delegated call to a precompile')
+
+/** Gas for each 32 bytes of arguments, where one has no fixed size: reading 32 bytes takes about 50 ns. */
+const ARGUMENT_WORD_GAS = 10n
 const UNKNOWN_METHOD_GAS = 200n
 
 const noSuchFunction: PrecompileFallback = {
@@ -87,7 +101,7 @@ export function isFailure<T>(outcome: T | FunctionFailure): outcome is FunctionF
   return outcome === OUT_OF_GAS || outcome instanceof Revert || isSdkError(outcome)
 }
 
-/** Builds a row; `run` takes the arguments by their names and gives the values of the outputs by theirs. */
+/** Declares a function; `run` takes the arguments by their names and returns the outputs by theirs. */
 export function defineFunction<const I extends AbiFields, const O extends AbiFields>(
   definition: FunctionRules & {
     readonly name: string
@@ -111,27 +125,30 @@ export function defineFunction<const I extends AbiFields, const O extends AbiFie
 }
 
 /**
- * A contract from its table. In this order a call fails when gas does not cover the function's (it takes all that is left),
- * the call is delegated, it would write under STATICCALL, value comes with a function that is not payable, arguments
- * do not decode: the last two revert without data, as compiled Solidity does.
+ * A contract from its table. A call is checked in this order, which decides how it fails:
+ *
+ * 1. gas for the function and its arguments: without it the call takes all gas;
+ * 2. no delegated calls: code of the node cannot run in the name of another contract;
+ * 3. no writes under STATICCALL;
+ * 4. value only for payable functions, and arguments that decode: otherwise it reverts without data, as compiled Solidity does.
  */
 export function createPrecompile(
   address: Address,
-  functions: readonly PrecompileFunction[],
-  fallback: PrecompileFallback = noSuchFunction,
+  { functions, events = {}, fallback = noSuchFunction }: PrecompileRows,
 ): TabledPrecompile {
   const bySelector = new Map(functions.map((entry) => [bytesKey(selectorOf(entry.signature)), entry]))
   return {
     address,
     functions,
+    events,
     run(call) {
       const { data, gasLimit } = call
       const entry = data.length < 4 ? undefined : bySelector.get(bytesKey(data.subarray(0, 4)))
       const rules: FunctionRules = entry ?? fallback
       const meter = new Meter(gasLimit)
       const isPaid = meter.charge(rules.gas + (entry === undefined ? 0n : argumentsGas(entry, data.length - 4)))
-      if (!isPaid) return outOfGas(gasLimit)
-      const refusal = refuse(call, rules)
+      if (!isPaid) return outOfGas(gasLimit) // 1
+      const refusal = refuse(call, rules) // 2, 3, 4
       if (refusal !== undefined) return reverted(meter.used, refusal)
       const context: FunctionContext = {
         caller: call.caller,
@@ -139,6 +156,7 @@ export function createPrecompile(
         world: call.world,
         block: call.block,
         charge: (gas) => meter.charge(gas),
+        emit: (event, values) => call.world.emitLog(event.log(address, values)),
       }
       const outcome = entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4))
       if (outcome === OUT_OF_GAS) return outOfGas(gasLimit)

@@ -1,40 +1,37 @@
+import { addressesKey } from '../modules/storeKey.ts'
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
-import type { AbiValue } from './abi/type.ts'
-import { bool, bytes, tuple, uint64 } from './abi/types.ts'
-import { type FunctionContext, type FunctionFailure, OUT_OF_GAS } from './dispatch.ts'
+import type { AbiValue } from './abi/types.ts'
+import { type FunctionContext, type FunctionFailure, isFailure, OUT_OF_GAS } from './dispatch.ts'
 import { queryError } from './nativeCall.ts'
+import type { PageRequest, PageResponse } from './types.ts'
 
-/** contracts/Types.sol, as cosmos.base.query.v1beta1 has them. */
-export const PageRequest = tuple({ key: bytes, offset: uint64, limit: uint64, countTotal: bool, reverse: bool })
-export const PageResponse = tuple({ nextKey: bytes, total: uint64 })
+type Request = AbiValue<typeof PageRequest>
 
-export type PageRequest = AbiValue<typeof PageRequest>
-
-/** Items when a request has no limit; the total is counted then too (types/query/pagination.go). */
+/** Items of a page when a request has no limit; then the total is counted too (types/query/pagination.go). */
 const DEFAULT_LIMIT = 100n
-/** Gas of looking at an entry: reading a few hundred bytes. */
+/** Gas of reading an entry of a few hundred bytes. */
 const ENTRY_GAS = 500n
 const ADDRESS_BYTES = 20
 
-/** A list that is given out in pages. */
-export interface Pages<T> {
-  /** Items in order, each with the key that a page can begin at. @param start such a key, or none: the first (or last) one */
+/** A list that is returned in pages. */
+interface Pages<T> {
+  /** Items in order, each with the key at which a page can begin. @param start such a key; undefined: from the beginning */
   walk(start: Uint8Array | undefined, reverse: boolean): Iterable<readonly [key: Uint8Array, item: T]>
   /** Whether a key could be one that `walk` gives. */
   isKey(key: Uint8Array): boolean
-  /** Whether an item is in the list; by default all are. */
+  /** Whether an item is part of the list; by default all are. */
   matches?(item: T): boolean
-  /** gas of looking at an item, where it is not small */
+  /** gas of reading an item, where it is not small */
   entryGas?(item: T): bigint
-  /** gas of each item in the page, which pays for what the caller makes of it */
+  /** gas of each item in the page: it pays for the tuple that the caller makes of it */
   readonly itemGas: bigint
 }
 
-/** A page of a list by the SDK's rules; gas is taken for each entry before anything is made of it. */
+/** Reads a page of a list by the SDK's rules; gas is taken for each entry before anything is made of it. */
 export function readPage<T>(
   { charge }: Pick<FunctionContext, 'charge'>,
-  request: PageRequest,
+  request: Request,
   { walk, isKey, matches = () => true, entryGas = () => ENTRY_GAS, itemGas }: Pages<T>,
 ): { readonly items: readonly T[]; readonly pageResponse: AbiValue<typeof PageResponse> } | FunctionFailure {
   const { offset, reverse } = request
@@ -44,7 +41,7 @@ export function readPage<T>(
   }
   if (key !== undefined && !isKey(key)) return queryError('InvalidArgument', 'invalid pagination key')
   const limit = request.limit === 0n ? DEFAULT_LIMIT : request.limit
-  // Who gives a key was told the total before.
+  // A request with a key follows one whose answer had the total.
   const countsTotal = key === undefined && (request.countTotal || request.limit === 0n)
 
   const items: T[] = []
@@ -65,19 +62,46 @@ export function readPage<T>(
   return { items, pageResponse: { nextKey, total: countsTotal ? total : 0n } }
 }
 
-/** A contract that has no key may give one zero byte, as cosmos/evm's examples do. */
+/** A contract without a key may pass one zero byte, as cosmos/evm's examples do. */
 function isNone(key: Uint8Array): boolean {
   return key.length === 0 || (key.length === 1 && key[0] === 0)
 }
 
-/** Whether a key that a page can begin at is of this many addresses, each after its length. */
+/** The outputs of a function that returns a page of a list: its tuples as the output `name`, and the page response. */
+export function answerPage<const N extends string, T, U>(
+  context: Pick<FunctionContext, 'charge'>,
+  request: Request,
+  name: N,
+  pages: Pages<T> & { toTuple(item: T): U },
+): (Readonly<Record<N, readonly U[]>> & { readonly pageResponse: AbiValue<typeof PageResponse> }) | FunctionFailure {
+  const page = readPage(context, request, pages)
+  if (isFailure(page)) return page
+  const tuples = { [name]: page.items.map((item) => pages.toTuple(item)) } as unknown as Record<N, readonly U[]>
+  return { ...tuples, pageResponse: page.pageResponse }
+}
+
+/** The walk over a list in the order of accounts, with one item for each. */
+export function byAccount<T>(
+  list: (options: { readonly start?: Address; readonly reverse: boolean }) => Iterable<T>,
+  accountOf: (item: T) => Address,
+): Pick<Pages<T>, 'walk' | 'isKey'> {
+  return {
+    *walk(start, reverse) {
+      const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
+      for (const item of list(options)) yield [addressesKey(EMPTY_BYTES, accountOf(item)), item]
+    },
+    isKey: (key) => isAddressesKey(key, 1),
+  }
+}
+
+/** Whether a key consists of this many addresses, each after its length. */
 export function isAddressesKey(key: Uint8Array, count: number): boolean {
   if (key.length !== count * (1 + ADDRESS_BYTES)) return false
   return key.every((byte, at) => at % (1 + ADDRESS_BYTES) !== 0 || byte === ADDRESS_BYTES)
 }
 
-/** The address at a place of such a key. */
-export function addressInKey(key: Uint8Array, place: number): Address {
-  const at = place * (1 + ADDRESS_BYTES) + 1
+/** One of the addresses of such a key, counted from 0. */
+export function addressInKey(key: Uint8Array, index: number): Address {
+  const at = index * (1 + ADDRESS_BYTES) + 1
   return key.slice(at, at + ADDRESS_BYTES)
 }

@@ -1,20 +1,20 @@
 import type { PrecompileTable, StatefulPrecompile } from '../evm/precompile.ts'
 import { MODULE_ACCOUNT_NAMES } from '../modules/moduleAccounts.ts'
-import { type Address, moduleAddress, toChecksumAddress } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
+import { type Address, moduleAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
+import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { encodeErrorString } from './abi/codec.ts'
 import { bank } from './bank.ts'
 import { bech32 } from './bech32.ts'
-import { closedAccount } from './closedAccount.ts'
 import { distribution } from './distribution/distribution.ts'
 import { governance } from './gov/governance.ts'
 import { nativeToken } from './nativeToken.ts'
-import { slashing } from './slashing/slashing.ts'
+import { slashing } from './slashing.ts'
 import { staking } from './staking/staking.ts'
 
 /** Every stateful precompile that this version knows. */
 const KNOWN: readonly StatefulPrecompile[] = [nativeToken, bech32, staking, distribution, bank, governance, slashing]
 
-/** Calls must not send coins to accounts of modules, whatever a genesis registers. */
+/** No call may send coins to accounts of modules, whatever a genesis registers. */
 const CLOSED: readonly StatefulPrecompile[] = MODULE_ACCOUNT_NAMES.map((name) => closedAccount(moduleAddress(name)))
 
 /**
@@ -34,4 +34,19 @@ export function precompileTable(registered: readonly Address[]): PrecompileTable
       return [key, precompile] as const
     }),
   ])
+}
+
+/**
+ * What calls to the account of a native module do. One with value reverts with the error of MsgSend to it, since nobody could
+ * move the coins out again; one without value does what a call to an account without code does.
+ */
+function closedAccount(address: Address): StatefulPrecompile {
+  const refusal = encodeErrorString(`${toBech32(address)} is not allowed to receive funds: unauthorized`)
+  return {
+    address,
+    run: ({ value, isDelegated }) =>
+      value === 0n || isDelegated
+        ? { status: 'success', output: EMPTY_BYTES, gasUsed: 0n }
+        : { status: 'revert', output: refusal, gasUsed: 0n },
+  }
 }

@@ -1,7 +1,7 @@
+import manifest from '../../package.json' with { type: 'json' }
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import manifest from '../../package.json' with { type: 'json' }
 import { MESSAGE_COMMANDS } from '../../src/cli/commands/tx.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
@@ -11,7 +11,7 @@ import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../src/modules/staking/messages.ts'
-import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeTokenGas.ts'
+import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeToken.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')

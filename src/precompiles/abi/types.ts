@@ -1,8 +1,35 @@
 import { type Address, toAddress } from '../../primitives/address.ts'
 import { bigIntToBytes, concatBytes, padLeft } from '../../primitives/bytes.ts'
-import { AbiError, WORD_BYTES } from './reader.ts'
-import { readTuple, tupleHeadBytes, writeTuple } from './tuple.ts'
-import type { AbiFields, AbiType, AbiValue, AbiValues } from './type.ts'
+import { AbiError, type AbiReader, WORD_BYTES } from './reader.ts'
+
+/**
+ * A type of Solidity's ABI as a value: its name in signatures, and how its values are read and written.
+ * The rules are those of the Contract ABI Specification in Solidity's documentation.
+ */
+export interface AbiType<T> {
+  /** in signatures: `uint256`, `(string,uint256)[]` */
+  readonly name: string
+  /** whether its head is the offset of the value */
+  readonly isDynamic: boolean
+  /** bytes that it takes in the head of the tuple or array around it: 32, or more for a tuple without dynamic members */
+  readonly headBytes: number
+  /**
+   * The value whose encoding begins at `at`.
+   * @throws AbiError
+   */
+  read(reader: AbiReader, at: number): T
+  /** @throws RangeError (a bug) for a value that the type does not have */
+  encode(value: T): Uint8Array
+}
+
+/** The values of a type. */
+export type AbiValue<T> = T extends AbiType<infer V> ? V : never
+
+/** Names and types of parameters or members, in order. */
+export type AbiFields = Readonly<Record<string, AbiType<unknown>>>
+
+/** Values by the names of {@link AbiFields}. */
+export type AbiValues<F extends AbiFields> = { readonly [K in keyof F]: AbiValue<F[K]> }
 
 const ADDRESS_PADDING = 12
 const WORD_BITS = 256
@@ -76,7 +103,7 @@ function signed(bits: number): AbiType<bigint> {
   }
 }
 
-/** Of any length. What pads the last word is not looked at, and may be missing, as for code from the Solidity compiler. */
+/** Of any length. The padding of the last word is not checked and may be missing, as in code from the Solidity compiler. */
 export const bytes: AbiType<Uint8Array> = {
   name: 'bytes',
   isDynamic: true,
@@ -91,7 +118,7 @@ export const bytes: AbiType<Uint8Array> = {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Most texts are a few characters, for which a decoder takes longest to begin. */
+/** Decodes short ASCII texts, the usual ones: faster than a TextDecoder. */
 function shortAscii(encoded: Uint8Array): string | undefined {
   if (encoded.length > SHORT_TEXT) return undefined
   let text = ''
@@ -102,7 +129,7 @@ function shortAscii(encoded: Uint8Array): string | undefined {
   return text
 }
 
-/** UTF-8; other bytes are refused, though compiled Solidity lets them pass. */
+/** UTF-8; other bytes are refused, though compiled Solidity accepts them. */
 export const string: AbiType<string> = {
   name: 'string',
   isDynamic: true,
@@ -160,4 +187,44 @@ export function tuple<const F extends AbiFields>(fields: F): AbiType<AbiValues<F
 
 function repeat(item: AbiType<unknown>, length: number): readonly AbiType<unknown>[] {
   return new Array<AbiType<unknown>>(length).fill(item)
+}
+
+/** Bytes of a tuple's head, which holds each value or its offset. */
+function tupleHeadBytes(types: readonly AbiType<unknown>[]): number {
+  return types.reduce((sum, type) => sum + type.headBytes, 0)
+}
+
+/**
+ * Reads values one after the other from `start` on; the offsets of dynamic ones count from there.
+ * @throws AbiError
+ */
+export function readTuple(reader: AbiReader, start: number, types: readonly AbiType<unknown>[]): unknown[] {
+  const values: unknown[] = []
+  let head = start
+  for (const type of types) {
+    values.push(type.read(reader, type.isDynamic ? start + reader.size(head) : head))
+    head += type.headBytes
+  }
+  return values
+}
+
+/** The inverse of {@link readTuple}: the heads, then the dynamic values, without gaps. */
+export function writeTuple(types: readonly AbiType<unknown>[], values: readonly unknown[]): Uint8Array {
+  const parts = types.map((type, index) => type.encode(values[index]))
+  let tail = tupleHeadBytes(types)
+  const total = parts.reduce((sum, part, index) => (types[index]!.isDynamic ? sum + part.length : sum), tail)
+  const out = new Uint8Array(total)
+  let head = 0
+  for (const [index, type] of types.entries()) {
+    const part = parts[index]!
+    if (type.isDynamic) {
+      out.set(bigIntToBytes(BigInt(tail), WORD_BYTES), head)
+      out.set(part, tail)
+      tail += part.length
+    } else {
+      out.set(part, head)
+    }
+    head += type.headBytes
+  }
+  return out
 }

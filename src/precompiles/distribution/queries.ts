@@ -9,10 +9,10 @@ import { getValidator } from '../../modules/staking/validators.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
 import { address, array, string, tuple, uint64 } from '../abi/types.ts'
-import { Dec, DecCoins, decCoinTuples, decTuple } from '../coinTypes.ts'
 import { defineFunction, type FunctionContext, isFailure, OUT_OF_GAS, type PrecompileFunction } from '../dispatch.ts'
 import { moduleContext, queryError, readOperator, refuseZero } from '../nativeCall.ts'
-import { PageRequest, PageResponse, readPage } from '../page.ts'
+import { answerPage } from '../page.ts'
+import { Dec, DecCoins, decCoinTuples, decTuple, PageRequest, PageResponse } from '../types.ts'
 
 /** One record. */
 const READ_GAS = 3_000n
@@ -86,11 +86,11 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
         const heights = `(${startingHeight} > ${endingHeight})`
         return queryError('InvalidArgument', `starting height greater than ending height ${heights}`)
       }
-      // as in the SDK, of an address that no validator has: no slashes
+      // As in the SDK: an address that no validator has is no error, but has no slashes.
       const operator = readOperatorText(validatorAddress)
       if (isFailure(operator)) return operator
       const { native } = context.world
-      const page = readPage(context, pageRequest, {
+      return answerPage(context, pageRequest, 'slashes', {
         *walk(start, reverse) {
           const first = start === undefined ? (reverse ? LAST_PERIOD : 0n) : bytesToBigInt(start)
           for (const slash of slashEventsFrom(native, operator, first, reverse)) {
@@ -100,12 +100,8 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
         isKey: (key) => key.length === PERIOD_BYTES,
         matches: ({ height }) => BigInt(height) >= startingHeight && BigInt(height) <= endingHeight,
         itemGas: SLASH_EVENT_GAS,
+        toTuple: ({ period, fraction }) => ({ validatorPeriod: period, fraction: decTuple(fraction) }),
       })
-      if (isFailure(page)) return page
-      return {
-        slashes: page.items.map(({ period, fraction }) => ({ validatorPeriod: period, fraction: decTuple(fraction) })),
-        pageResponse: page.pageResponse,
-      }
     },
   }),
   defineFunction({
@@ -182,7 +178,7 @@ export const DISTRIBUTION_QUERIES: readonly PrecompileFunction[] = [
   }),
 ]
 
-/** A validator that there is. */
+/** Reads the address of a validator that must exist. */
 function readValidator({ world }: FunctionContext, text: string): Outcome<Address> {
   const operator = readOperatorText(text)
   if (isSdkError(operator)) return operator

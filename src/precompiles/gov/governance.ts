@@ -1,7 +1,130 @@
-import { GOVERNANCE_ADDRESS } from '../addresses.ts'
-import { createPrecompile, type TabledPrecompile } from '../dispatch.ts'
+import * as messages from '../../modules/gov/types.ts'
+import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
+import { isSdkError } from '../../modules/sdkError.ts'
+import { toBech32 } from '../../primitives/address.ts'
+import { defineEvents } from '../abi/codec.ts'
+import { address, bool, bytes, string, uint8, uint64 } from '../abi/types.ts'
+import {
+  createPrecompile,
+  lowAddress,
+  OUT_OF_GAS,
+  type PrecompileFunction,
+  revertWith,
+  type TabledPrecompile,
+} from '../dispatch.ts'
+import { defineTransaction, requireActor, SUCCESS } from '../nativeCall.ts'
+import { Coins, sortedCoins } from '../types.ts'
+import { isShallowJson, readProposalJson } from './proposalJson.ts'
 import { GOV_QUERIES } from './queries.ts'
-import { GOV_TRANSACTIONS } from './transactions.ts'
+import { WeightedVoteOptions } from './types.ts'
+
+const EVENTS = defineEvents({
+  SubmitProposal: { indexed: { proposer: address }, data: { proposalId: uint64 } },
+  CancelProposal: { indexed: { proposer: address }, data: { proposalId: uint64 } },
+  Deposit: { indexed: { depositor: address }, data: { proposalId: uint64, amount: Coins } },
+  Vote: { indexed: { voter: address }, data: { proposalId: uint64, option: uint8 } },
+  VoteWeighted: { indexed: { voter: address }, data: { proposalId: uint64, options: WeightedVoteOptions } },
+})
+
+/** Gas of a byte of a proposal, which is parsed and stays in the state. */
+const PROPOSAL_BYTE_GAS = 20n
+
+/** The functions of IGov that change something. */
+const TRANSACTIONS: readonly PrecompileFunction[] = [
+  defineTransaction({
+    name: 'submitProposal',
+    inputs: { proposer: address, jsonProposal: bytes, deposit: Coins },
+    outputs: { proposalId: uint64 },
+    type: messages.MsgSubmitProposal,
+    response: messages.MsgSubmitProposalResponse,
+    prepare: (context, { proposer, jsonProposal, deposit }) => {
+      const refusal = requireActor(context, proposer, 'invalid proposer')
+      if (refusal !== undefined) return refusal
+      if (jsonProposal.length === 0) return revertWith('invalid proposal json jsonBlob arg ')
+      if (!context.charge(BigInt(jsonProposal.length) * PROPOSAL_BYTE_GAS)) return OUT_OF_GAS
+      const text = new TextDecoder().decode(jsonProposal)
+      if (!isShallowJson(text)) return revertWith('invalid proposal json: nested too deeply')
+      const proposal = readProposalJson(text, {
+        typeOf: (typeUrl) => MESSAGES.get(typeUrl)?.type ?? ANY_TYPES.get(typeUrl)?.type,
+      })
+      if (isSdkError(proposal)) return proposal
+      const { deposit: _unused, ...submission } = proposal
+      return { message: { ...submission, initialDeposit: sortedCoins(deposit), proposer: toBech32(proposer) } }
+    },
+    finish: ({ emit }, { proposer }, { proposalId }) => {
+      emit(EVENTS.SubmitProposal, { proposer, proposalId })
+      return { proposalId }
+    },
+  }),
+  defineTransaction({
+    name: 'cancelProposal',
+    inputs: { proposer: address, proposalId: uint64 },
+    outputs: { success: bool },
+    type: messages.MsgCancelProposal,
+    response: messages.MsgCancelProposalResponse,
+    prepare: (context, { proposer, proposalId }) =>
+      requireActor(context, proposer, 'invalid proposer') ?? {
+        message: { proposalId, proposer: toBech32(proposer) },
+      },
+    finish: ({ emit }, { proposer, proposalId }) => {
+      emit(EVENTS.CancelProposal, { proposer, proposalId })
+      return SUCCESS
+    },
+  }),
+  defineTransaction({
+    name: 'deposit',
+    inputs: { depositor: address, proposalId: uint64, amount: Coins },
+    outputs: { success: bool },
+    type: messages.MsgDeposit,
+    response: messages.MsgDepositResponse,
+    prepare: (context, { depositor, proposalId, amount }) =>
+      requireActor(context, depositor, 'invalid depositor address:') ?? {
+        message: { proposalId, depositor: toBech32(depositor), amount: sortedCoins(amount) },
+      },
+    finish: ({ emit }, { depositor, proposalId }, _response, { message: { amount } }) => {
+      emit(EVENTS.Deposit, { depositor, proposalId, amount })
+      return SUCCESS
+    },
+  }),
+  defineTransaction({
+    name: 'vote',
+    inputs: { voter: address, proposalId: uint64, option: uint8, metadata: string },
+    outputs: { success: bool },
+    type: messages.MsgVote,
+    response: messages.MsgVoteResponse,
+    prepare: (context, { voter, proposalId, option, metadata }) =>
+      requireActor(context, voter, 'invalid voter address:') ?? {
+        message: { proposalId, voter: toBech32(voter), option: Number(option), metadata },
+      },
+    finish: ({ emit }, { voter, proposalId, option }) => {
+      emit(EVENTS.Vote, { voter, proposalId, option })
+      return SUCCESS
+    },
+  }),
+  defineTransaction({
+    name: 'voteWeighted',
+    inputs: { voter: address, proposalId: uint64, options: WeightedVoteOptions, metadata: string },
+    outputs: { success: bool },
+    type: messages.MsgVoteWeighted,
+    response: messages.MsgVoteWeightedResponse,
+    prepare: (context, { voter, proposalId, options, metadata }) =>
+      requireActor(context, voter, 'invalid voter address:') ?? {
+        message: {
+          proposalId,
+          voter: toBech32(voter),
+          options: options.map(({ option, weight }) => ({ option: Number(option), weight })),
+          metadata,
+        },
+      },
+    finish: ({ emit }, { voter, proposalId, options }) => {
+      emit(EVENTS.VoteWeighted, { voter, proposalId, options })
+      return SUCCESS
+    },
+  }),
+]
 
 /** Proposals, deposits and votes: contracts/IGov.sol. */
-export const governance: TabledPrecompile = createPrecompile(GOVERNANCE_ADDRESS, [...GOV_TRANSACTIONS, ...GOV_QUERIES])
+export const governance: TabledPrecompile = createPrecompile(lowAddress(0x805), {
+  events: EVENTS,
+  functions: [...TRANSACTIONS, ...GOV_QUERIES],
+})

@@ -11,10 +11,7 @@ import {
 import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
 import { runningTally } from '../../modules/gov/votes.ts'
 import { lastPowers } from '../../modules/staking/validators.ts'
-import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
-import { EMPTY_BYTES } from '../../primitives/bytes.ts'
-import type { AbiValue } from '../abi/type.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
   defineFunction,
@@ -25,7 +22,8 @@ import {
   type PrecompileFunction,
 } from '../dispatch.ts'
 import { moduleContext, queryError } from '../nativeCall.ts'
-import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
+import { answerPage, byAccount } from '../page.ts'
+import { PageRequest, PageResponse } from '../types.ts'
 import {
   DepositData,
   depositTuple,
@@ -44,12 +42,12 @@ const READ_GAS = 3_000n
 /** A vote or deposit in a page. */
 const SMALL_ITEM_GAS = 2_000n
 const PROPOSAL_ITEM_GAS = 3_000n
-/** A validator, a vote, or a delegation of a voter, in a tally that goes on. */
+/** A validator, a vote, or a delegation of a voter, in the tally of a proposal that is voted on. */
 const TALLY_UNIT_GAS = 1_000n
-/** Reading a stored proposal, which may hold long messages: for each 32 bytes. */
+/** For each 32 bytes of a stored proposal, which may hold long messages. */
 const PROPOSAL_WORD_GAS = 10n
 const ID_BYTES = 8
-/** Ids begin at 1; in a request 0 is an id that was left out. */
+/** Ids begin at 1; 0 in a request stands for no id. */
 const NO_PROPOSAL_ID = queryError('InvalidArgument', 'proposal id can not be 0')
 
 /** The functions of IGov that only read. */
@@ -75,11 +73,14 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
       if (proposalId === 0n) return NO_PROPOSAL_ID
-      const { native } = context.world
-      const walk = (options: Walk) => votesOf(native, proposalId, options)
-      const page = readAccountPage(context, pagination, walk, ({ voter }) => voter)
-      if (isFailure(page)) return page
-      return { votes: page.items.map(voteTuple), pageResponse: page.pageResponse }
+      return answerPage(context, pagination, 'votes', {
+        ...byAccount(
+          (options) => votesOf(context.world.native, proposalId, options),
+          ({ voter }) => parseAddress(voter),
+        ),
+        itemGas: SMALL_ITEM_GAS,
+        toTuple: voteTuple,
+      })
     },
   }),
   defineFunction({
@@ -103,11 +104,14 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     mutability: 'view',
     run: (context, { proposalId, pagination }) => {
       if (proposalId === 0n) return NO_PROPOSAL_ID
-      const { native } = context.world
-      const walk = (options: Walk) => depositsOf(native, proposalId, options)
-      const page = readAccountPage(context, pagination, walk, ({ depositor }) => depositor)
-      if (isFailure(page)) return page
-      return { deposits: page.items.map(depositTuple), pageResponse: page.pageResponse }
+      return answerPage(context, pagination, 'deposits', {
+        ...byAccount(
+          (options) => depositsOf(context.world.native, proposalId, options),
+          ({ depositor }) => parseAddress(depositor),
+        ),
+        itemGas: SMALL_ITEM_GAS,
+        toTuple: depositTuple,
+      })
     },
   }),
   defineFunction({
@@ -146,9 +150,9 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     mutability: 'view',
     run: (context, { proposalStatus, voter, depositor, pagination }) => {
       const { native } = context.world
-      // as in the SDK, a status that there is none of narrows nothing
+      // As in the SDK, an unknown status filters nothing.
       const hasStatus = proposalStatus >= BigInt(DEPOSIT_PERIOD) && proposalStatus <= BigInt(FAILED)
-      const page = readPage<Uint8Array>(context, pagination, {
+      return answerPage(context, pagination, 'proposals', {
         *walk(start, reverse) {
           const range = { ...(start && { start: proposalKey(Buffer.from(start).readBigUInt64BE()) }), reverse }
           for (const [key, stored] of native.range(PROPOSALS_PREFIX, range)) yield [key.slice(-ID_BYTES), stored]
@@ -162,12 +166,8 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
           return !isSomebody(depositor) || getDeposit(native, id, depositor) !== undefined
         },
         itemGas: PROPOSAL_ITEM_GAS,
+        toTuple: (stored) => proposalTuple(Proposal.decode(stored)),
       })
-      if (isFailure(page)) return page
-      return {
-        proposals: page.items.map((stored) => proposalTuple(Proposal.decode(stored))),
-        pageResponse: page.pageResponse,
-      }
     },
   }),
   defineFunction({
@@ -188,29 +188,7 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
   }),
 ]
 
-interface Walk {
-  readonly start?: Address
-  readonly reverse: boolean
-}
-
-/** A page of small items that are in order of accounts, one of each. */
-function readAccountPage<T>(
-  context: FunctionContext,
-  request: AbiValue<typeof PageRequest>,
-  walk: (options: Walk) => Iterable<T>,
-  accountOf: (item: T) => string,
-): ReturnType<typeof readPage<T>> {
-  return readPage<T>(context, request, {
-    *walk(start, reverse) {
-      const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-      for (const item of walk(options)) yield [addressesKey(EMPTY_BYTES, parseAddress(accountOf(item))), item]
-    },
-    isKey: (key) => isAddressesKey(key, 1),
-    itemGas: SMALL_ITEM_GAS,
-  })
-}
-
-/** A proposal that there is, after the gas for its size. */
+/** Reads a proposal that must exist; takes gas for its size first. */
 function readProposal({ world, charge }: FunctionContext, id: bigint): Proposal | FunctionFailure {
   if (id === 0n) return NO_PROPOSAL_ID
   const stored = world.native.get(proposalKey(id))
@@ -218,7 +196,7 @@ function readProposal({ world, charge }: FunctionContext, id: bigint): Proposal 
   return charge(proposalGas(stored)) ? Proposal.decode(stored) : OUT_OF_GAS
 }
 
-/** Of a stored proposal, decoded twice at most, and of the two look-ups that a filter may need. */
+/** Gas of a stored proposal: to decode it at most twice, and for the two look-ups that a filter may need. */
 function proposalGas(stored: Uint8Array): bigint {
   return 2n * READ_GAS + BigInt(Math.ceil(stored.length / 32)) * PROPOSAL_WORD_GAS
 }

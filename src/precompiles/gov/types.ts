@@ -1,9 +1,8 @@
 import type { Coin as SdkCoin } from '../../modules/coin.ts'
 import type { Deposit, Params as GovParams, Proposal, TallyResult, Vote } from '../../modules/gov/types.ts'
 import { parseAddress } from '../../primitives/address.ts'
-import type { AbiValue } from '../abi/type.ts'
-import { address, array, bool, int64, string, tuple, uint8, uint32, uint64 } from '../abi/types.ts'
-import { Coins } from '../coinTypes.ts'
+import { type AbiValue, address, array, bool, int64, string, tuple, uint8, uint32, uint64 } from '../abi/types.ts'
+import { Coins } from '../types.ts'
 
 /** Structs of contracts/IGov.sol. Times of proposals are seconds, periods of parameters nanoseconds, ratios decimals in text. */
 

@@ -15,9 +15,7 @@ import { addressesKey } from '../../modules/storeKey.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
-import type { AbiValue } from '../abi/type.ts'
-import { address, array, string, uint256 } from '../abi/types.ts'
-import { Coin } from '../coinTypes.ts'
+import { type AbiValue, address, array, string, uint256 } from '../abi/types.ts'
 import {
   defineFunction,
   type FunctionContext,
@@ -28,7 +26,8 @@ import {
   revertWith,
 } from '../dispatch.ts'
 import { queryError, readOperator, refuseZero } from '../nativeCall.ts'
-import { addressInKey, isAddressesKey, PageRequest, PageResponse, readPage } from '../page.ts'
+import { addressInKey, answerPage, byAccount, isAddressesKey, readPage } from '../page.ts'
+import { Coin, PageRequest, PageResponse } from '../types.ts'
 import {
   BOND_STATUS,
   NO_VALIDATOR,
@@ -48,7 +47,7 @@ const VALIDATOR_GAS = 6_000n
 /** A redelegation or unbonding has at most as many entries as parameters say, by default 7. */
 const ENTRY_GAS = 500n
 const REDELEGATION_GAS = 3_000n
-/** BOND_STATUS_UNSPECIFIED, which no validator has and nobody can ask for. */
+/** BOND_STATUS_UNSPECIFIED, which no validator has and no query may ask for. */
 const NO_STATUS = 0n
 
 /** The functions of IStaking that only read. */
@@ -125,19 +124,15 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
       if (status !== '' && wanted === NO_STATUS) {
         return queryError('InvalidArgument', `invalid validator status ${status}`)
       }
-      const page = readPage(context, pageRequest, {
-        *walk(start, reverse) {
-          const options = { ...(start && { start: addressInKey(start, 0) }), reverse }
-          for (const found of validators(context.world.native, options)) {
-            yield [addressesKey(EMPTY_BYTES, found.operator), found]
-          }
-        },
-        isKey: (key) => isAddressesKey(key, 1),
+      return answerPage(context, pageRequest, 'validators', {
+        ...byAccount(
+          (options) => validators(context.world.native, options),
+          ({ operator }) => operator,
+        ),
         matches: (found) => wanted === NO_STATUS || BOND_STATUS[found.status] === wanted,
         itemGas: VALIDATOR_GAS,
+        toTuple: validatorTuple,
       })
-      if (isFailure(page)) return page
-      return { validators: page.items.map(validatorTuple), pageResponse: page.pageResponse }
     },
   }),
   defineFunction({
@@ -223,10 +218,10 @@ function oneRedelegation(
   }
 }
 
-/** What a delegator is redelegating, or what left a validator: the destination alone narrows nothing, as in the SDK. */
+/** Redelegations of a delegator, or from a validator. A destination alone filters nothing, as in the SDK. */
 function redelegationsPage(
   context: FunctionContext,
-  request: PageRequest,
+  request: AbiValue<typeof PageRequest>,
   by: { readonly delegator: Address } | { readonly source: Address },
 ): RedelegationsAnswer | FunctionFailure {
   const { native } = context.world
@@ -263,7 +258,7 @@ function redelegationTuple(found: Redelegation): AbiValue<typeof RedelegationOut
   }
 }
 
-/** The entries are beside the redelegation, with what they are worth; inside it there are none, as in the SDK's answer. */
+/** The entries stand beside the redelegation, with their worth, and not inside it, as in the SDK's answer. */
 function responseTuple(found: Redelegation, destination: Validator | undefined): AbiValue<typeof RedelegationResponse> {
   return {
     redelegation: { ...redelegationTuple(found), entries: [] },
@@ -283,7 +278,7 @@ function entryTuple(entry: Redelegation['entries'][number]): AbiValue<typeof Red
   }
 }
 
-/** Whole acoin that shares are worth. */
+/** The worth of shares in whole acoin. */
 function worthOf(validator: Validator | undefined, shares: bigint): bigint {
   if (validator === undefined || validator.delegatorShares === 0n) return 0n
   return truncate(tokensFromShares(validator, shares))

@@ -1,8 +1,7 @@
 import { BOND_STATUSES } from '../../modules/staking/types.ts'
 import type { Validator } from '../../modules/staking/validators.ts'
 import { toChecksumAddress } from '../../primitives/address.ts'
-import type { AbiValue } from '../abi/type.ts'
-import { array, bool, int64, string, tuple, uint8, uint64, uint256 } from '../abi/types.ts'
+import { type AbiValue, array, bool, int64, string, tuple, uint8, uint64, uint256 } from '../abi/types.ts'
 
 /** Structs of contracts/IStaking.sol. Shares and rates are decimals in units of 10^-18, times seconds. */
 

@@ -9,7 +9,7 @@ import { bank } from '../../../src/precompiles/bank.ts'
 import { bech32 } from '../../../src/precompiles/bech32.ts'
 import { distribution } from '../../../src/precompiles/distribution/distribution.ts'
 import { governance } from '../../../src/precompiles/gov/governance.ts'
-import { slashing } from '../../../src/precompiles/slashing/slashing.ts'
+import { slashing } from '../../../src/precompiles/slashing.ts'
 import { staking } from '../../../src/precompiles/staking/staking.ts'
 
 /** Gas of the message that a function runs, where the tables of the modules name it otherwise. */

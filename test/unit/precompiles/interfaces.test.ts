@@ -2,35 +2,27 @@ import { type AbiFunction, type AbiParameter, type AbiEvent as SolidityEvent, to
 import { describe, expect, it } from 'vitest'
 import { STATIC_PRECOMPILES } from '../../../src/chain/genesisConstants.ts'
 import { isBlockedAddress } from '../../../src/modules/bank/send.ts'
-import type { AbiEvent } from '../../../src/precompiles/abi/event.ts'
-import { selectorOf, topicOf } from '../../../src/precompiles/abi/signature.ts'
-import type { AbiFields } from '../../../src/precompiles/abi/type.ts'
+import { selectorOf, topicOf } from '../../../src/precompiles/abi/codec.ts'
+import type { AbiFields } from '../../../src/precompiles/abi/types.ts'
 import { bank } from '../../../src/precompiles/bank.ts'
 import { bech32 } from '../../../src/precompiles/bech32.ts'
 import type { TabledPrecompile } from '../../../src/precompiles/dispatch.ts'
 import { distribution } from '../../../src/precompiles/distribution/distribution.ts'
-import * as distributionEvents from '../../../src/precompiles/distribution/events.ts'
-import * as govEvents from '../../../src/precompiles/gov/events.ts'
 import { governance } from '../../../src/precompiles/gov/governance.ts'
 import { nativeToken } from '../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
-import { slashing, VALIDATOR_UNJAILED } from '../../../src/precompiles/slashing/slashing.ts'
-import * as stakingEvents from '../../../src/precompiles/staking/events.ts'
+import { slashing } from '../../../src/precompiles/slashing.ts'
 import { staking } from '../../../src/precompiles/staking/staking.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ABIS, ADDRESSES, type PrecompileName } from './nativeChain.ts'
 
-type Events = readonly AbiEvent<AbiFields, AbiFields>[]
-type Contract = readonly [PrecompileName, TabledPrecompile, Events]
-
-const asEvents = (...events: readonly unknown[]) => events as Events
-const CONTRACTS: readonly Contract[] = [
-  ['bech32', bech32, []],
-  ['staking', staking, asEvents(...Object.values(stakingEvents))],
-  ['distribution', distribution, asEvents(...Object.values(distributionEvents))],
-  ['bank', bank, []],
-  ['gov', governance, asEvents(...Object.values(govEvents))],
-  ['slashing', slashing, asEvents(VALIDATOR_UNJAILED)],
+const CONTRACTS: readonly (readonly [PrecompileName, TabledPrecompile])[] = [
+  ['bech32', bech32],
+  ['staking', staking],
+  ['distribution', distribution],
+  ['bank', bank],
+  ['gov', governance],
+  ['slashing', slashing],
 ]
 
 const COIN = '(string,uint256)'
@@ -174,7 +166,9 @@ const tableTypes = (fields: AbiFields) =>
     .map(({ name }) => name)
     .join(',')
 
-describe.each(CONTRACTS)('%s', (name, precompile, events) => {
+describe.each(CONTRACTS)('%s', (name, precompile) => {
+  const events = Object.values(precompile.events)
+
   it('has the functions of cosmos/evm, and no others', () => {
     const rows = precompile.functions.map(({ signature, outputs, mutability }) => [
       bytesToHex(selectorOf(signature)).slice(2),

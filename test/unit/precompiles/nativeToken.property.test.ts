@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Hex, maxUint256 } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'
-import { allowanceSlot } from '../../../src/precompiles/allowances.ts'
+import { allowanceSlot } from '../../../src/precompiles/nativeToken.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 import {

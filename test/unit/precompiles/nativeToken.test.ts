@@ -20,9 +20,12 @@ import type { BlockContext } from '../../../src/evm/blockContext.ts'
 import type { PrecompileCall, PrecompileResult } from '../../../src/evm/precompile.ts'
 import { mint } from '../../../src/modules/bank/ledger.ts'
 import { MODULE_ACCOUNT_NAMES } from '../../../src/modules/moduleAccounts.ts'
-import { allowanceSlot } from '../../../src/precompiles/allowances.ts'
-import { NATIVE_TOKEN_ADDRESS, nativeToken } from '../../../src/precompiles/nativeToken.ts'
-import { NATIVE_TOKEN_GAS } from '../../../src/precompiles/nativeTokenGas.ts'
+import {
+  allowanceSlot,
+  NATIVE_TOKEN_ADDRESS,
+  NATIVE_TOKEN_GAS,
+  nativeToken,
+} from '../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { moduleAddress, toAddress } from '../../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type AbiParameter, bytesToHex, getAddress, type Hex, hexToBytes } from 'viem'
-import type { AbiType } from '../../../../src/precompiles/abi/type.ts'
+import type { AbiType } from '../../../../src/precompiles/abi/types.ts'
 import * as types from '../../../../src/precompiles/abi/types.ts'
 
 /** A type, as viem names it, with values and the forms that the two codecs have of one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { decodeValues, encodeValues } from '../../../../src/precompiles/abi/codec.ts'
 import { array, bool, bytes, int64, string, tuple, uint8, uint256 } from '../../../../src/precompiles/abi/types.ts'
-import { decodeValues, encodeValues } from '../../../../src/precompiles/abi/values.ts'
 import { bigIntToBytes, concatBytes } from '../../../../src/primitives/bytes.ts'
 
 const words = (...values: readonly (bigint | number)[]) =>

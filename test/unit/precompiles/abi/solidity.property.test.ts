@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { toFunctionSelector, bytesToHex as viemHex } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { compileContract } from '../../../../contracts/compile.ts'
-import { selectorOf, signatureOf } from '../../../../src/precompiles/abi/signature.ts'
-import type { AbiFields } from '../../../../src/precompiles/abi/type.ts'
+import { decodeValues, encodeValues, selectorOf, signatureOf } from '../../../../src/precompiles/abi/codec.ts'
 import {
+  type AbiFields,
   address,
   array,
   bool,
@@ -17,7 +17,6 @@ import {
   uint64,
   uint256,
 } from '../../../../src/precompiles/abi/types.ts'
-import { decodeValues, encodeValues } from '../../../../src/precompiles/abi/values.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { createMemoryChain } from '../memoryChain.ts'
