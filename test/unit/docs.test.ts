@@ -1,7 +1,7 @@
-import manifest from '../../package.json' with { type: 'json' }
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { MESSAGE_COMMANDS } from '../../src/cli/commands/tx.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
