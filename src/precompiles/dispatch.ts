@@ -130,7 +130,8 @@ export function defineFunction<const I extends AbiFields, const O extends AbiFie
  * 1. gas for the function and its arguments: without it the call takes all gas;
  * 2. no delegated calls: code of the node cannot run in the name of another contract;
  * 3. no writes under STATICCALL;
- * 4. value only for payable functions, and arguments that decode: otherwise it reverts without data, as compiled Solidity does.
+ * 4. value only for payable functions;
+ * 5. arguments that decode. Without 4 or 5 the call reverts without data, as with compiled Solidity.
  */
 export function createPrecompile(
   address: Address,
@@ -148,7 +149,7 @@ export function createPrecompile(
       const meter = new Meter(gasLimit)
       const isPaid = meter.charge(rules.gas + (entry === undefined ? 0n : argumentsGas(entry, data.length - 4)))
       if (!isPaid) return outOfGas(gasLimit) // 1
-      const refusal = refuse(call, rules) // 2, 3, 4
+      const refusal = refuse(call, rules) // 2 to 4
       if (refusal !== undefined) return reverted(meter.used, refusal)
       const context: FunctionContext = {
         caller: call.caller,
@@ -158,7 +159,7 @@ export function createPrecompile(
         charge: (gas) => meter.charge(gas),
         emit: (event, values) => call.world.emitLog(event.log(address, values)),
       }
-      const outcome = entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4))
+      const outcome = entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4)) // 5
       if (outcome === OUT_OF_GAS) return outOfGas(gasLimit)
       if (outcome instanceof Revert) return reverted(meter.used, outcome.data)
       if (isSdkError(outcome)) return reverted(meter.used, encodeErrorString(outcome.message))
