@@ -73,7 +73,7 @@ export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hard
 /** How many times less gas the native transactions of a block may use than its EVM transactions. */
 const LANE_DIVISOR = 4n
 
-/** Gas that the native transactions of one block may use, beside what its EVM transactions use. */
+/** Gas that the native transactions of one block may use, in addition to the gas of its EVM transactions. */
 export function nativeGasLimit(blockGasLimit: bigint): bigint {
   return blockGasLimit / LANE_DIVISOR
 }

@@ -386,7 +386,7 @@ export const MODULE_DEFAULTS: Omit<Modules, 'evm'> = {
   },
 }
 
-/** A contract that the genesis puts in place, in the genesis file's form. */
+/** A contract that exists from block 0 on, in the genesis file's form. */
 interface Preinstall {
   readonly name: string
   /** checksummed */

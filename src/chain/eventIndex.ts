@@ -19,13 +19,13 @@ export interface EventTerm {
 
 /**
  * Every EVM transaction moves coins and causes the same few bank events, so their index entries must be few: of their attributes
- * only accounts are indexed, with one term for an account whatever its role was.
+ * only accounts are indexed, with one term for an account for all its roles.
  */
 const Kind = { bank: 0, party: 1, attribute: 2, key: 3, envelope: 4 } as const
 
 /**
- * A key beside those of events: its values are the sha256 of the bytes of EVM transactions, in hex. Cosmos clients take that for
- * the hash of whatever is in data.txs.
+ * A key in addition to those of events: its values are the sha256 of the bytes of EVM transactions, in hex. Cosmos clients take
+ * that for the hash of every entry of data.txs.
  */
 export const ENVELOPE_HASH_KEY = 'tx.sha256'
 

@@ -90,7 +90,7 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     genesisHash: genesisHash(genesis),
     genesisTimeMs: Date.parse(genesis.genesis_time),
     forks: evm.params.chain_config.fork_schedule.map(({ height, fork }) => ({ height: Number(height), fork })),
-    // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it beside.
+    // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it in addition.
     blockGasLimit: BigInt(block.max_gas),
     precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
     maxBlockBytes: Number(block.max_bytes),

@@ -16,7 +16,7 @@ export const POWER_REDUCTION_ACOIN = 10n ** 18n
 /** Name of the module account that holds bonded tokens. */
 export const BONDED_POOL = 'bonded_tokens_pool'
 
-/** The native token's ERC-20 face. */
+/** The native token's ERC-20 contract. */
 export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
 /** Precompiles of the native layer that a new chain registers: bech32, staking, distribution, bank, governance, slashing. */
@@ -24,7 +24,7 @@ export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804
   (number) => `0x${number.toString(16).padStart(40, '0')}`,
 )
 
-/** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it beside. */
+/** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it in addition. */
 export const DEFAULT_BLOCK_GAS_LIMIT = 30_000_000n
 
 /** Gas of a block for precompiles that are slow for their gas: at 22 Mgas a second, the slowest, it is under 200 ms. */

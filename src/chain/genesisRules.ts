@@ -29,8 +29,8 @@ export function checkGenesis(genesis: Genesis): void {
   checkStaking(genesis)
 }
 
-function require(holds: boolean, place: string, problem: string): asserts holds {
-  if (!holds) throw new GenesisError(place, problem)
+function require(holds: boolean, path: string, problem: string): asserts holds {
+  if (!holds) throw new GenesisError(path, problem)
 }
 
 function checkChainIds(genesis: Genesis): void {
@@ -68,15 +68,15 @@ function checkConsensusParameters(genesis: Genesis): void {
 type ForkEntry = Genesis['app_state']['evm']['params']['chain_config']['fork_schedule'][number]
 
 function checkForks(genesis: Genesis): void {
-  const place = 'app_state.evm.params.chain_config.fork_schedule'
+  const path = 'app_state.evm.params.chain_config.fork_schedule'
   let last: ForkEntry | undefined
   for (const entry of genesis.app_state.evm.params.chain_config.fork_schedule) {
-    require(Number.isSafeInteger(Number(entry.height)), place, `height ${entry.height} is too large`)
-    require(includesFork(entry.fork, 'cancun'), place, `${entry.fork} is older than cancun`)
-    if (last === undefined) require(entry.height === '0', place, 'the first height must be 0')
+    require(Number.isSafeInteger(Number(entry.height)), path, `height ${entry.height} is too large`)
+    require(includesFork(entry.fork, 'cancun'), path, `${entry.fork} is older than cancun`)
+    if (last === undefined) require(entry.height === '0', path, 'the first height must be 0')
     else {
-      require(BigInt(entry.height) > BigInt(last.height), place, 'heights must rise')
-      require(includesFork(entry.fork, last.fork), place, `${entry.fork} comes before ${last.fork}`)
+      require(BigInt(entry.height) > BigInt(last.height), path, 'heights must rise')
+      require(includesFork(entry.fork, last.fork), path, `${entry.fork} comes before ${last.fork}`)
     }
     last = entry
   }
@@ -112,11 +112,11 @@ function checkBank(genesis: Genesis): void {
   const seen = new Set<string>()
   let sum = 0n
   for (const [index, { address, coins }] of balances.entries()) {
-    const place = `app_state.bank.balances[${index}]`
-    readAddress(address, 'coin', `${place}.address`)
-    require(!seen.has(address), place, `${address} is there twice`)
+    const path = `app_state.bank.balances[${index}]`
+    readAddress(address, 'coin', `${path}.address`)
+    require(!seen.has(address), path, `${address} is there twice`)
     seen.add(address)
-    require(coins[0]!.denom === BASE_DENOM, `${place}.coins`, `expected ${BASE_DENOM}, not ${coins[0]!.denom}`)
+    require(coins[0]!.denom === BASE_DENOM, `${path}.coins`, `expected ${BASE_DENOM}, not ${coins[0]!.denom}`)
     sum += BigInt(coins[0]!.amount)
   }
   const total = supply[0]!
@@ -138,29 +138,29 @@ function checkStaking(genesis: Genesis): void {
   let totalPower = 0n
   requireUnlike(staking.validators.flatMap((entry) => [entry.operator_address, entry.consensus_pubkey.key]))
   for (const [index, validator] of staking.validators.entries()) {
-    const place = `app_state.staking.validators[${index}]`
+    const path = `app_state.staking.validators[${index}]`
     const tokens = BigInt(validator.tokens)
-    readAddress(validator.operator_address, 'coinvaloper', `${place}.operator_address`)
+    readAddress(validator.operator_address, 'coinvaloper', `${path}.operator_address`)
     require(decimalUnits(validator.delegator_shares) ===
-      tokens * POWER_REDUCTION_ACOIN, `${place}.delegator_shares`, 'expected one share a token')
+      tokens * POWER_REDUCTION_ACOIN, `${path}.delegator_shares`, 'expected one share a token')
     const delegated = staking.delegations
       .filter((delegation) => delegation.validator_address === validator.operator_address)
       .reduce((sum, delegation) => sum + decimalUnits(delegation.shares), 0n)
     require(delegated ===
-      decimalUnits(validator.delegator_shares), `${place}.delegator_shares`, 'not the sum of its delegations')
+      decimalUnits(validator.delegator_shares), `${path}.delegator_shares`, 'not the sum of its delegations')
     const power = tokens / POWER_REDUCTION_ACOIN
-    require(power >= 1n, `${place}.tokens`, `less than ${POWER_REDUCTION_ACOIN}, one unit of power`)
+    require(power >= 1n, `${path}.tokens`, `less than ${POWER_REDUCTION_ACOIN}, one unit of power`)
     checkConsensusValidator(validators[index]!, validator.consensus_pubkey.key, power, `consensus.validators[${index}]`)
     bonded += tokens
     totalPower += power
   }
   require(totalPower <= MAX_TOTAL_POWER, 'consensus.validators', `total power above ${MAX_TOTAL_POWER}`)
   for (const [index, delegation] of staking.delegations.entries()) {
-    const place = `app_state.staking.delegations[${index}]`
-    readAddress(delegation.delegator_address, 'coin', `${place}.delegator_address`)
+    const path = `app_state.staking.delegations[${index}]`
+    readAddress(delegation.delegator_address, 'coin', `${path}.delegator_address`)
     require(staking.validators.some(
       (validator) => validator.operator_address === delegation.validator_address,
-    ), `${place}.validator_address`, 'no such validator')
+    ), `${path}.validator_address`, 'no such validator')
   }
   const pool = toBech32(moduleAddress(BONDED_POOL))
   const held = bank.balances.find((balance) => balance.address === pool)?.coins[0]?.amount ?? '0'
@@ -177,20 +177,20 @@ function checkConsensusValidator(
   validator: Genesis['consensus']['validators'][number],
   key: string,
   power: bigint,
-  place: string,
+  path: string,
 ): void {
-  require(validator.pub_key.value === key, `${place}.pub_key`, 'not that of the same entry in app_state.staking')
+  require(validator.pub_key.value === key, `${path}.pub_key`, 'not that of the same entry in app_state.staking')
   const address = bytesToUpperHex(ed25519Address(new Uint8Array(Buffer.from(key, 'base64'))))
-  require(validator.address === address, `${place}.address`, `expected ${address}, from the public key`)
+  require(validator.address === address, `${path}.address`, `expected ${address}, from the public key`)
   require(BigInt(validator.power) ===
-    power, `${place}.power`, `expected ${power}, the tokens / ${POWER_REDUCTION_ACOIN}`)
+    power, `${path}.power`, `expected ${power}, the tokens / ${POWER_REDUCTION_ACOIN}`)
 }
 
-function readAddress(text: string, prefix: string, place: string): void {
+function readAddress(text: string, prefix: string, path: string): void {
   try {
     parseAddress(text, prefix)
   } catch (error) {
-    throw new GenesisError(place, (error as Error).message)
+    throw new GenesisError(path, (error as Error).message)
   }
 }
 

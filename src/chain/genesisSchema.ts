@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { HARDFORKS } from './hardfork.ts'
 
-/** A genesis that no node can start from. The message names the place inside the file. */
+/** A genesis that no node can start from. The message begins with the path inside the file. */
 export class GenesisError extends Error {
   override readonly name = 'GenesisError'
 
-  constructor(place: string, problem: string) {
-    super(place === '' ? `genesis: ${problem}` : `genesis: ${place}: ${problem}`)
+  constructor(path: string, problem: string) {
+    super(path === '' ? `genesis: ${problem}` : `genesis: ${path}: ${problem}`)
   }
 }
 
@@ -119,7 +119,7 @@ const validator = z.strictObject({
 const staking = z.strictObject({
   params: z.strictObject({
     unbonding_time: seconds,
-    /** messages of consensus and places for peers are sized for so many */
+    /** sizes of consensus messages and numbers of peers are made for so many */
     max_validators: uint32.min(1).max(50),
     max_entries: uint32,
     historical_entries: uint32,

@@ -34,9 +34,9 @@ function keyLength(index: number): number {
 /** A 4-bit digit of rlp(index). */
 function digitAt(index: number, at: number): number {
   const length = keyLength(index)
-  const place = at >> 1
+  const byteIndex = at >> 1
   let byte = index === 0 ? 0x80 : index
-  if (length > 1) byte = place === 0 ? 0x80 + length - 1 : (index >> (8 * (length - 1 - place))) & 0xff
+  if (length > 1) byte = byteIndex === 0 ? 0x80 + length - 1 : (index >> (8 * (length - 1 - byteIndex))) & 0xff
   return (at & 1) === 0 ? byte >> 4 : byte & 15
 }
 

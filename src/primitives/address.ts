@@ -33,8 +33,8 @@ export function toChecksumAddress(address: Address): `0x${string}` {
 }
 
 /**
- * Accounts that were written last. Several events of a transaction name the same ones, and one string for all of them is put
- * together and hashed once.
+ * Texts of accounts that were encoded last. Several events of a transaction name the same accounts, and with one string for all
+ * of them encoding and hashing happen once.
  */
 const accountTexts = new Map<string, string>()
 const MAX_ACCOUNT_TEXTS = 4096
@@ -52,7 +52,7 @@ export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): 
   return text
 }
 
-/** A text is no address; the message says what is wrong. */
+/** A text that is no address; the message says why. */
 export class AddressError extends TypeError {}
 
 /**
@@ -74,12 +74,12 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
   return Uint8Array.from(bytes)
 }
 
-/** An address has the form of one, and capital letters that say that it is another. */
+/** A text with the form of an address, but capital letters that do not fit EIP-55's checksum. */
 export class AddressChecksumError extends AddressError {}
 
 /**
- * As `parseAddress`, of a text that a person typed or copied: one that has capital and small hex digits must have EIP-55's
- * checksum, as wallets demand it.
+ * Like `parseAddress`, for a text that a person typed or copied: with both capital and small hex digits it must have EIP-55's
+ * checksum, as wallets require.
  * @throws AddressError, an AddressChecksumError for the checksum
  */
 export function parseTypedAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {

@@ -102,7 +102,7 @@ function readNumber(bytes: Uint8Array, length: number): number {
   return value
 }
 
-/** Room to write a word in: V8 moves a small array out of its heap, for good, when a view is made of it. */
+/** Memory to write a word into: V8 would move a small array out of its heap, for good, when a view on it is made. */
 const bigWord = new DataView(new ArrayBuffer(32))
 const bigWordBytes = new Uint8Array(bigWord.buffer)
 
@@ -136,7 +136,7 @@ export function bigIntToMinimalBytes(value: bigint): Uint8Array {
   return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`)
 }
 
-/** Room for the integers of the EVM. */
+/** Memory for integers of the EVM. */
 const minimal = new Uint8Array(32)
 
 /**

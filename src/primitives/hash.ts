@@ -19,8 +19,8 @@ const small = new ArrayBuffer(MAX_ON_HEAP)
 const smallArrays = Array.from({ length: MAX_ON_HEAP + 1 }, (_, length) => new Uint8Array(small, 0, length))
 
 /**
- * A copy of a small array: the library looks at its input's buffer, for which V8 would move the array out of its heap, for
- * good, with more work for the garbage collector than hashing takes.
+ * A copy of a small array. The library reads its input's buffer, for which V8 would move a small array out of its heap, for
+ * good; that costs the garbage collector more time than hashing takes.
  */
 function outsideHeap(data: Uint8Array): Uint8Array {
   if (data.length > MAX_ON_HEAP) return data

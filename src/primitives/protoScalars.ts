@@ -6,18 +6,18 @@ import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from '
 /** What JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** JSON that is not the form of a value. The message starts with the place, like `msg.amount[0].denom: …`. */
+/** JSON that does not have the form of a value. The message starts with the path, like `msg.amount[0].denom: …`. */
 export class JsonFormError extends Error {
   override readonly name = 'JsonFormError'
 }
 
-/** What a message type may have to look up for its JSON. */
+/** What message types look up for their JSON. */
 export interface JsonContext {
   /** The type behind the type URL of an Any. */
   readonly typeOf: (typeUrl: string) => AnyMessageType | undefined
 }
 
-/** As much of a message type as its values need, see `MessageType`. */
+/** The part of a message type that its values need, see `MessageType`. */
 export interface AnyMessageType {
   readonly typeUrl: string
   readonly fields: readonly {
@@ -29,7 +29,7 @@ export interface AnyMessageType {
   decode(bytes: Uint8Array): unknown
   encode(value: never): Uint8Array
   toJson(value: never, context: JsonContext): Json
-  fromJson(json: Json, context: JsonContext, place?: string): unknown
+  fromJson(json: Json, context: JsonContext, path?: string): unknown
 }
 
 /** How one type of value is written in protobuf and in the JSON of grpc-gateway. */
@@ -46,7 +46,7 @@ export interface ValueCodec<T> {
   read(raw: bigint | Uint8Array): T
   toJson(value: T, context: JsonContext): Json
   /** @throws JsonFormError */
-  fromJson(json: Json, context: JsonContext, place: string): T
+  fromJson(json: Json, context: JsonContext, path: string): T
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -54,8 +54,8 @@ const MAX_UINT64 = 2n ** 64n - 1n
 const MAX_INT64 = 2n ** 63n - 1n
 const NANOS = 1_000_000_000n
 
-export function wrongForm(place: string, expected: string): JsonFormError {
-  return new JsonFormError(`${place === '' ? 'the value' : place}: expected ${expected}`)
+export function wrongForm(path: string, expected: string): JsonFormError {
+  return new JsonFormError(`${path === '' ? 'the value' : path}: expected ${expected}`)
 }
 
 function delimited(raw: bigint | Uint8Array): Uint8Array {
@@ -91,8 +91,8 @@ export const stringCodec: ValueCodec<string> = {
   write: (writer, field, value) => void writer.repeatedBytes(field, [Buffer.from(value, 'utf8')]),
   read: readText,
   toJson: (value) => value,
-  fromJson: (json, _, place) => {
-    if (typeof json !== 'string') throw wrongForm(place, 'a string')
+  fromJson: (json, _, path) => {
+    if (typeof json !== 'string') throw wrongForm(path, 'a string')
     return json
   },
 }
@@ -104,9 +104,9 @@ export const bytesCodec: ValueCodec<Uint8Array> = {
   write: (writer, field, value) => void writer.repeatedBytes(field, [value]),
   read: (raw) => delimited(raw).slice(),
   toJson: (value) => Buffer.from(value).toString('base64'),
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     const isBase64 = typeof json === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(json)
-    if (!isBase64) throw wrongForm(place, 'base64')
+    if (!isBase64) throw wrongForm(path, 'base64')
     return new Uint8Array(Buffer.from(json, 'base64'))
   },
 }
@@ -118,19 +118,19 @@ export const boolCodec: ValueCodec<boolean> = {
   write: (writer, field, value) => void writer.varint(field, value ? 1 : 0),
   read: (raw) => varint(raw) !== 0n,
   toJson: (value) => value,
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     if (json === true || json === 'true') return true
     if (json === false || json === 'false') return false
-    throw wrongForm(place, 'true or false')
+    throw wrongForm(path, 'true or false')
   },
 }
 
 /** A JSON number or its digits. */
-function jsonInteger(json: Json, place: string, minimum: bigint, maximum: bigint): bigint {
+function jsonInteger(json: Json, path: string, minimum: bigint, maximum: bigint): bigint {
   const text = typeof json === 'number' && Number.isSafeInteger(json) ? json.toString() : json
-  if (typeof text !== 'string' || !/^-?\d{1,20}$/.test(text)) throw wrongForm(place, 'a whole number')
+  if (typeof text !== 'string' || !/^-?\d{1,20}$/.test(text)) throw wrongForm(path, 'a whole number')
   const value = BigInt(text)
-  if (value < minimum || value > maximum) throw wrongForm(place, `a number from ${minimum} to ${maximum}`)
+  if (value < minimum || value > maximum) throw wrongForm(path, `a number from ${minimum} to ${maximum}`)
   return value
 }
 
@@ -142,7 +142,7 @@ function longCodec(minimum: bigint, maximum: bigint): ValueCodec<bigint> {
     write: (writer, field, value) => void writer.varint(field, value),
     read: (raw) => (minimum < 0n ? BigInt.asIntN(64, varint(raw)) : BigInt.asUintN(64, varint(raw))),
     toJson: (value) => value.toString(),
-    fromJson: (json, _, place) => jsonInteger(json, place, minimum, maximum),
+    fromJson: (json, _, path) => jsonInteger(json, path, minimum, maximum),
   }
 }
 
@@ -161,7 +161,7 @@ function shortCodec(minimum: number, maximum: number): ValueCodec<number> {
       return value
     },
     toJson: (value) => value,
-    fromJson: (json, _, place) => Number(jsonInteger(json, place, BigInt(minimum), BigInt(maximum))),
+    fromJson: (json, _, path) => Number(jsonInteger(json, path, BigInt(minimum), BigInt(maximum))),
   }
 }
 
@@ -174,12 +174,12 @@ export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<n
   return {
     ...int32Codec,
     toJson: (value) => byNumber.get(value) ?? value,
-    fromJson: (json, context, place) => {
+    fromJson: (json, context, path) => {
       if (typeof json === 'string' && Object.hasOwn(names, json)) return names[json]!
       if (typeof json === 'string' && !/^-?\d+$/.test(json)) {
-        throw wrongForm(place, `one of ${Object.keys(names).join(', ')}, or its number`)
+        throw wrongForm(path, `one of ${Object.keys(names).join(', ')}, or its number`)
       }
-      return int32Codec.fromJson(json, context, place)
+      return int32Codec.fromJson(json, context, path)
     },
   }
 }
@@ -202,9 +202,9 @@ export const integerCodec: ValueCodec<bigint> = {
     return value
   },
   toJson: (value) => value.toString(),
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     const value = typeof json === 'string' && json !== '' ? parseInteger(json) : undefined
-    if (value === undefined) throw wrongForm(place, 'a whole number in a string')
+    if (value === undefined) throw wrongForm(path, 'a whole number in a string')
     return value
   },
 }
@@ -229,9 +229,9 @@ export const decimalCodec: ValueCodec<Decimal> = {
     return BigInt(text)
   },
   toJson: formatDecimal,
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     const value = typeof json === 'string' ? parseDecimal(json) : undefined
-    if (value === undefined) throw wrongForm(place, 'a number with up to 18 decimals in a string')
+    if (value === undefined) throw wrongForm(path, 'a number with up to 18 decimals in a string')
     return value
   },
 }
@@ -285,9 +285,9 @@ export const timestampCodec: ValueCodec<bigint> = {
   write: writeSecondsAndNanos,
   read: readTimestamp,
   toJson: (nanos) => formatTimestamp(nanos, 3),
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     const value = typeof json === 'string' ? parseTimestamp(json) : undefined
-    if (value === undefined) throw wrongForm(place, 'a time, like 2026-01-01T00:00:00Z')
+    if (value === undefined) throw wrongForm(path, 'a time, like 2026-01-01T00:00:00Z')
     return value
   },
 }
@@ -306,10 +306,10 @@ export const durationCodec: ValueCodec<bigint> = {
     ]),
   read: readDuration,
   toJson: formatDuration,
-  fromJson: (json, _, place) => {
+  fromJson: (json, _, path) => {
     const value = typeof json === 'string' ? parseDuration(json) : undefined
     const isInRange = value !== undefined && value <= MAX_DURATION && value >= -MAX_DURATION
-    if (!isInRange) throw wrongForm(place, 'a duration, like 600s')
+    if (!isInRange) throw wrongForm(path, 'a duration, like 600s')
     return value
   },
 }

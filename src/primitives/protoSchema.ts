@@ -43,7 +43,7 @@ export interface MessageType<T> extends AnyMessageType {
    * Takes the names of the .proto file and those of the standard JSON mapping; fields may be left out.
    * @throws JsonFormError
    */
-  fromJson(json: Json, context: JsonContext, place?: string): T
+  fromJson(json: Json, context: JsonContext, path?: string): T
 }
 
 /** The type of a message type's values. */
@@ -145,7 +145,7 @@ function messageCodec<T>(type: () => MessageType<T>): ValueCodec<T> {
       return nested(() => type().decode(raw))
     },
     toJson: (value, context) => type().toJson(value, context),
-    fromJson: (json, context, place) => type().fromJson(json, context, place),
+    fromJson: (json, context, path) => type().fromJson(json, context, path),
   }
 }
 
@@ -180,12 +180,12 @@ export const anyCodec: ValueCodec<AnyValue> = {
     if (message === undefined) return { '@type': typeUrl, value: bytesCodec.toJson(value, context) }
     return { '@type': typeUrl, ...(type!.toJson(message as never, context) as { [name: string]: Json }) }
   },
-  fromJson: (json, context, place) => {
-    if (!isJsonObject(json)) throw wrongForm(place, 'an object with @type')
+  fromJson: (json, context, path) => {
+    if (!isJsonObject(json)) throw wrongForm(path, 'an object with @type')
     const { '@type': typeUrl, ...rest } = json
     const type = typeof typeUrl === 'string' ? context.typeOf(typeUrl) : undefined
-    if (type === undefined) throw wrongForm(`${place}.@type`, 'the type URL of a known message')
-    return { typeUrl: type.typeUrl, value: type.encode(type.fromJson(rest, context, place) as never) }
+    if (type === undefined) throw wrongForm(`${path}.@type`, 'the type URL of a known message')
+    return { typeUrl: type.typeUrl, value: type.encode(type.fromJson(rest, context, path) as never) }
   },
 }
 
@@ -267,13 +267,13 @@ export function defineMessage<const F extends Readonly<Record<string, Field<any>
       }
       return out
     },
-    fromJson: (json, context = NO_TYPES, place = '') => {
-      if (!isJsonObject(json)) throw wrongForm(place, 'an object')
+    fromJson: (json, context = NO_TYPES, path = '') => {
+      if (!isJsonObject(json)) throw wrongForm(path, 'an object')
       const out: Record<string, unknown> = {}
       for (const field of named) out[field.name] = field.zero
       for (const [key, member] of Object.entries(json)) {
         const field = byName.get(key)
-        const at = place === '' ? key : `${place}.${key}`
+        const at = path === '' ? key : `${path}.${key}`
         if (field === undefined) throw wrongForm(at, `no such member; ${name} has ${named.map((n) => n.jsonName)}`)
         out[field.name] = fieldFromJson(field, member, context, at)
       }
@@ -332,16 +332,11 @@ function fieldToJson({ codec, presence }: NamedField, value: unknown, context: J
   return codec.toJson(value, context)
 }
 
-function fieldFromJson(
-  { codec, presence, zero }: NamedField,
-  json: Json,
-  context: JsonContext,
-  place: string,
-): unknown {
+function fieldFromJson({ codec, presence, zero }: NamedField, json: Json, context: JsonContext, path: string): unknown {
   if (json === null) return zero
-  if (presence !== 'repeated') return codec.fromJson(json, context, place)
-  if (!Array.isArray(json)) throw wrongForm(place, 'an array')
-  return json.map((item: Json, index) => codec.fromJson(item, context, `${place}[${index}]`))
+  if (presence !== 'repeated') return codec.fromJson(json, context, path)
+  if (!Array.isArray(json)) throw wrongForm(path, 'an array')
+  return json.map((item: Json, index) => codec.fromJson(item, context, `${path}[${index}]`))
 }
 
 /** `minSelfDelegation` -> `min_self_delegation` */

@@ -1,9 +1,9 @@
 import { EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
 
-/** Most messages are smaller. */
+/** Size of a new buffer: most messages are smaller. */
 const SPARE_BYTES = 1024
 const MAX_SPARE = 16
-/** Buffers of {@link SPARE_BYTES} whose writers are done: making one takes longer than writing a message. */
+/** Buffers of finished writers, to be used again: making one takes longer than writing a message. */
 const spare: Uint8Array[] = []
 
 /**
@@ -63,7 +63,7 @@ export class ProtobufWriter {
   /** The message's own bytes. */
   finish(): Uint8Array {
     const used = this.#buffer
-    // Should writing go on, these bytes are full, and a copy grows.
+    // If more is written later, these bytes are full, and #reserve makes a larger copy.
     this.#buffer = used.slice(0, this.#length)
     if (used.length === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(used)
     return this.#buffer
@@ -128,8 +128,8 @@ export type FieldValue = bigint | Uint8Array
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The fields of one protobuf message, in whatever order and form they came; bytes are views on the input. A caller that
- * must not accept two encodings of one message encodes what it read and compares.
+ * The fields of one protobuf message, in any order and form; bytes are views on the input. A caller that must not accept two
+ * encodings of one message encodes the result again and compares.
  */
 export class ProtobufFields {
   readonly #fields = new Map<number, FieldValue[]>()

@@ -1,14 +1,14 @@
 import { bytesToBigInt, writeBigInt } from './bytes.ts'
 
 /**
- * Input that is not the canonical encoding of what was asked for. The message is in geth's words (rlp/decode.go), since
- * RPC clients compare with them.
+ * Input that is not the canonical encoding of the expected value. The messages are geth's (rlp/decode.go), since RPC clients
+ * compare them.
  */
 export class DecodingError extends Error {
   override readonly name = 'DecodingError'
 }
 
-/** A place in RLP input: the items up to `end` are still to be read. */
+/** A position in RLP input: the items up to `end` are still to be read. */
 export interface RLPCursor {
   readonly bytes: Uint8Array
   offset: number
@@ -42,7 +42,7 @@ function fail(message: string, target: RLPTarget): never {
   throw new DecodingError(`rlp: ${message} for ${target.type}${path}`)
 }
 
-/** Length from the bytes after a long header; the cursor moves behind them. */
+/** The length in the bytes after a long header; the cursor moves past them. */
 function readLongLength(cursor: RLPCursor, size: number, target: RLPTarget): number {
   const { bytes, offset } = cursor
   if (offset + size > cursor.end) throw new DecodingError('unexpected EOF')
@@ -54,7 +54,7 @@ function readLongLength(cursor: RLPCursor, size: number, target: RLPTarget): num
   return length
 }
 
-/** What is missing where the input or the list ends. */
+/** Fails where the input or the list ends too early. */
 function failAtEnd(target: RLPTarget): never {
   if (target.of === undefined) throw new DecodingError('EOF')
   fail('too few elements', target.of)

@@ -55,7 +55,7 @@ function loadNative(): NativeSecp256k1 | undefined {
 function nativeRecovery(): RecoverPublicKey | undefined {
   const native = loadNative()
   if (native === undefined) return undefined
-  // V8 moves a small array out of its heap, for good, when native code asks where it is: these are used over and over.
+  // V8 moves a small array out of its heap, for good, when native code gets it: so the same arrays are used for all calls.
   const digestInput = new Uint8Array(new ArrayBuffer(32))
   const signatureInput = new Uint8Array(new ArrayBuffer(64))
   const output = new Uint8Array(new ArrayBuffer(65))

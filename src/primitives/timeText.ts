@@ -58,7 +58,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
 const UNIT_NAMES = Object.keys(UNITS).join('|')
 const DURATION = new RegExp(`^[+-]?(?:0|(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:${UNIT_NAMES}))+)$`)
 const DURATION_PART = new RegExp(`(\\d*)(?:\\.(\\d*))?(${UNIT_NAMES})`, 'g')
-/** More is no duration that anybody means. */
+/** A longer text is refused. */
 const MAX_DURATION_TEXT = 64
 
 /**

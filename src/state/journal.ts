@@ -280,7 +280,7 @@ export class Journal implements WorldState {
 
   /**
    * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty
-   * (the previous transaction's arrays stay as they were handed out), and original values are the present ones. Reverting
+   * (arrays of the previous transaction that were handed out do not change), and original values are the present ones. Reverting
    * a checkpoint from before brings the previous transaction's scope back.
    * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
    */
@@ -295,7 +295,7 @@ export class Journal implements WorldState {
 
   /**
    * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. `burntAcoin` is what the self-destructed accounts still held.
+   * empty. `burntAcoin` is the sum of the balances that the self-destructed accounts had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burntAcoin: bigint } {

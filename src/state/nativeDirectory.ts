@@ -38,11 +38,11 @@ export function* walkKeys(
   start?: Uint8Array,
   reverse = false,
 ): Generator<Uint8Array, void, void> {
-  const end = prefixEnd(prefix)
+  const bound = prefixEnd(prefix)
   const low = reverse || start === undefined || compareBytes(start, prefix) < 0 ? prefix : start
   const isBelow = (key: Uint8Array) => compareBytes(key, low) < 0
   const isAbove = (key: Uint8Array) =>
-    (end !== undefined && compareBytes(key, end) >= 0) ||
+    (bound !== undefined && compareBytes(key, bound) >= 0) ||
     (reverse && start !== undefined && compareBytes(key, start) > 0)
 
   function* walk(number: number): Generator<Uint8Array, void, void> {
@@ -50,9 +50,9 @@ export function* walkKeys(
     // A child's keys are from its own bound (which may be below its first key) up to the bound of the next child.
     const first =
       height === 0 ? countWhile(keys, isBelow) : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
-    const behind = countWhile(keys, (key) => !isAbove(key))
-    for (let step = 0; step < behind - first; step++) {
-      const i = reverse ? behind - 1 - step : first + step
+    const end = countWhile(keys, (key) => !isAbove(key))
+    for (let step = 0; step < end - first; step++) {
+      const i = reverse ? end - 1 - step : first + step
       if (height === 0) yield keys[i]!
       else yield* walk(children[i]!)
     }

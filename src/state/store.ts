@@ -143,7 +143,7 @@ export class StateStore {
 
   /**
    * Drops history until `oldestHeightToKeep` is the lowest height with state, or until about `budget` entries are
-   * dropped: then `done` is false and another call goes on. Not between `write` and `publish` of a pending state.
+   * dropped: then `done` is false, and another call continues. Not allowed between `write` and `publish` of a pending state.
    */
   async prune(oldestHeightToKeep: number, budget: number): Promise<{ readonly done: boolean }> {
     const target = Math.min(oldestHeightToKeep, this.#height)

@@ -273,7 +273,7 @@ class Updater {
     return nodeKey.subarray(0, writeNodeKey(nodeKey, this.#owner, path, depth))
   }
 
-  /** Tells the sink that the path of `node` holds no node any more. */
+  /** Reports to the sink that there is no node at the path of `node` any more. */
   #remove(node: TrieNode, path: string, depth: number): void {
     const previous = storedNode(node)
     if (previous !== undefined) this.#sink.write(this.#key(setPath(nodePath, path, depth), depth), previous, undefined)

@@ -1,4 +1,4 @@
-/** Puts back what `target` held. */
+/** Restores the previous value in `target`. */
 type Undo<Target, Value> = (target: Target, previous: Value) => void
 
 /**
@@ -6,7 +6,7 @@ type Undo<Target, Value> = (target: Target, previous: Value) => void
  * checkpoint is open, since nothing could be reverted.
  */
 export class UndoLog {
-  /** three a change: what undoes it, where, and the value before */
+  /** three items a change: undo function, target, previous value */
   readonly #actions: unknown[] = []
   readonly #marks: number[] = []
 

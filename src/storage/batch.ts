@@ -1,30 +1,30 @@
 /** Reads the operations of a batch in the order in which they were added; no value: a delete. */
 type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
-/** Arrays that operations are copied into: each of a block's is larger than the one before, up to the last size. */
+/** Sizes of the arrays (slabs) into which operations are copied: each slab of a batch is larger than the one before. */
 const FIRST_SLAB_BYTES = 1 << 12
 const LARGEST_SLAB_BYTES = 1 << 18
 const SLAB_GROWTH = 4
 /** Length of a deleted key's value. */
 const DELETED = -1
-/** Numbers noted of an operation: slab, offset of the key, its length, the value's length; the value is behind the key. */
+/** Numbers that describe an operation: slab, offset of the key, its length, the value's length. The value follows the key. */
 const FIELDS = 4
 
 /**
  * Puts and deletes of one block across all columns, written at once by `Database.write`. The last operation on a key
- * wins. Keys and values are copied into a few large arrays: LevelDB takes views on them in a quarter of the time of small
- * arrays, each of which would be moved outside of the heap for the purpose.
+ * wins. Keys and values are copied into a few large arrays: LevelDB takes views on these in a quarter of the time of small
+ * arrays, each of which V8 would move outside of its heap.
  */
 export class WriteBatch {
   readonly #slabs: Uint8Array[] = []
-  readonly #notes: number[] = []
+  readonly #operations: number[] = []
   #slab: Uint8Array = new Uint8Array(0)
   #used = 0
   #bytes = 0
 
   /** number of operations */
   get length(): number {
-    return this.#notes.length / FIELDS
+    return this.#operations.length / FIELDS
   }
 
   /** sum of the lengths of keys and values */
@@ -36,42 +36,42 @@ export class WriteBatch {
     const at = this.#reserve(key.length + value.length)
     copy(key, this.#slab, at)
     copy(value, this.#slab, at + key.length)
-    this.#notes.push(this.#slabs.length - 1, at, key.length, value.length)
+    this.#operations.push(this.#slabs.length - 1, at, key.length, value.length)
   }
 
   del(key: Uint8Array): void {
     const at = this.#reserve(key.length)
     copy(key, this.#slab, at)
-    this.#notes.push(this.#slabs.length - 1, at, key.length, DELETED)
+    this.#operations.push(this.#slabs.length - 1, at, key.length, DELETED)
   }
 
   /** Adds the operations of another batch, which is not to be changed afterwards. */
   append(other: WriteBatch): void {
     const before = this.#slabs.length
     for (const slab of other.#slabs) this.#slabs.push(slab)
-    // This batch goes on in an array of its own.
+    // Later operations of this batch must not be written into the other batch's slab.
     this.#used = this.#slab.length
     this.#bytes += other.#bytes
-    const notes = other.#notes
-    for (let i = 0; i < notes.length; i += FIELDS) {
-      this.#notes.push(notes[i]! + before, notes[i + 1]!, notes[i + 2]!, notes[i + 3]!)
+    const operations = other.#operations
+    for (let i = 0; i < operations.length; i += FIELDS) {
+      this.#operations.push(operations[i]! + before, operations[i + 1]!, operations[i + 2]!, operations[i + 3]!)
     }
   }
 
   /** The arrays that `visit` gets are views on the batch. */
   forEach(visit: OperationVisitor): void {
-    const notes = this.#notes
-    for (let i = 0; i < notes.length; i += FIELDS) {
-      const { buffer } = this.#slabs[notes[i]!]!
-      const at = notes[i + 1]!
-      const length = notes[i + 2]!
-      const valueLength = notes[i + 3]!
+    const operations = this.#operations
+    for (let i = 0; i < operations.length; i += FIELDS) {
+      const { buffer } = this.#slabs[operations[i]!]!
+      const at = operations[i + 1]!
+      const length = operations[i + 2]!
+      const valueLength = operations[i + 3]!
       const value = valueLength === DELETED ? undefined : new Uint8Array(buffer, at + length, valueLength)
       visit(new Uint8Array(buffer, at, length), value)
     }
   }
 
-  /** Gives the place of `length` bytes that are free in the present slab. */
+  /** Gives the offset of `length` free bytes in the present slab. */
   #reserve(length: number): number {
     if (this.#slabs.length === 0 || this.#used + length > this.#slab.length) {
       const grown = Math.min(Math.max(this.#slab.length * SLAB_GROWTH, FIRST_SLAB_BYTES), LARGEST_SLAB_BYTES)

@@ -31,9 +31,9 @@ class Overlay {
 }
 
 /**
- * The database of its one writer, which may put off writing: what it wrote lately is kept in memory, where its own reads find it,
- * and goes to the disk as one synced batch. A crash loses whole batches from the end, never one from the middle. Readers
- * in other threads see the database as of the last flush.
+ * A database for its one writer, which may delay writes: they are buffered in memory, where its own reads find them, and go to
+ * the disk together as one synced batch. A crash loses the last batches, never one before them. Readers in other threads see
+ * the database as of the last flush.
  */
 export class BufferedDatabase implements WritableDatabase {
   readonly #database: Database
@@ -69,13 +69,13 @@ export class BufferedDatabase implements WritableDatabase {
     yield* this.#database.entries(range)
   }
 
-  /** While writes are put off, what it shows moves on with them. */
+  /** While writes are delayed, it is no snapshot: it shows the present. */
   snapshot(): DatabaseView {
     if (!this.#isBuffering && this.#isEmpty()) return this.#database.snapshot()
     return { get: (key) => this.get(key), entries: (range) => this.entries(range), close: async () => undefined }
   }
 
-  /** See `Database.write`. While writes are put off, nothing is on the disk when this returns, whatever `sync` says. */
+  /** See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`. */
   async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
     if (this.#isBuffering) {
       this.#throwFailure()
@@ -85,7 +85,7 @@ export class BufferedDatabase implements WritableDatabase {
     await this.#database.write(batch, options)
   }
 
-  /** From here on, writes are put off until `startFlush` or `flush`. */
+  /** From now on, writes are delayed until `startFlush` or `flush`. */
   startBuffering(): void {
     this.#isBuffering = true
   }
@@ -97,8 +97,8 @@ export class BufferedDatabase implements WritableDatabase {
   }
 
   /**
-   * Starts to write what is buffered, when an earlier flush is done: at most two parts are in memory. It may go on while further
-   * writes are buffered.
+   * Starts to write what is buffered, after waiting for an earlier flush, so that at most two buffers are in memory. Further
+   * writes may be buffered meanwhile.
    * @returns a promise for the end of the wait, and in it one for this flush
    */
   async startFlush(): Promise<{ readonly done: Promise<void> }> {
@@ -108,7 +108,7 @@ export class BufferedDatabase implements WritableDatabase {
     if (overlay.operations.size === 0) return { done: Promise.resolve() }
     this.#overlay = new Overlay()
     const done = this.#write(overlay)
-    // Whoever asks next hears of a failure; one without a listener would end the thread.
+    // The next write throws the failure. Without a handler here, it would end the thread.
     done.catch(() => undefined)
     this.#flushing = { overlay, done }
     return { done }

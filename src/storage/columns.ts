@@ -85,7 +85,7 @@ export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   return key
 }
 
-/** A height as it stands in keys. */
+/** A height in the form that keys have. */
 export function heightBytes(height: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES)
   writeHeight(out, 0, height)

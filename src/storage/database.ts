@@ -52,7 +52,7 @@ export class DatabaseError extends Error {
 export interface DatabaseOptions {
   /** A reader does not create the database, and `write` throws. By default false. */
   readonly readOnly?: boolean
-  /** block cache in bytes; the one of the first opener in the process counts */
+  /** block cache in bytes; the first opener in the process decides it */
   readonly cacheBytes?: number
   /** memory table in bytes before it becomes a file */
   readonly writeBufferBytes?: number
@@ -66,8 +66,8 @@ const FILE_BYTES = 16 << 20
 
 /**
  * One LevelDB directory. Threads of one process may each open it; another process may not. The handle that was opened
- * first must be the last to be closed, because LevelDB's block cache belongs to it: else the process crashes. A thread that dies
- * closes its handles, so the first one belongs into the main thread.
+ * first must be closed last, because LevelDB's block cache belongs to it: otherwise the process crashes. A thread that dies
+ * closes its handles, so the main thread must open first.
  */
 export class Database implements WritableDatabase {
   readonly location: string
@@ -86,7 +86,7 @@ export class Database implements WritableDatabase {
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
     const { readOnly = false, cacheBytes = 64 << 20, writeBufferBytes = 16 << 20 } = options
-    // Handles of one process are told to be of the same database by the very text of the path.
+    // LevelDB recognizes handles of the same database by the text of the path.
     const path = resolve(location)
     const level: Level = new ClassicLevel(path, {
       keyEncoding: 'view',
@@ -121,7 +121,7 @@ export class Database implements WritableDatabase {
   /**
    * Writes the whole batch or nothing of it. With `sync` it is on the disk when this returns, and all that was written
    * before it too; without, it survives the end of the process but not that of the machine.
-   * @throws DatabaseError; what is in the database is known again only after it is opened anew
+   * @throws DatabaseError; then the contents are unknown until the database is opened again
    */
   async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
     if (this.readOnly) throw new Error('the database was opened for reading')
@@ -143,7 +143,7 @@ export class Database implements WritableDatabase {
     }
   }
 
-  /** Bytes in files that the keys from `start` to `end` take; what was written lately may be missing. */
+  /** Bytes in files that the keys from `start` to `end` take; the newest writes may be missing. */
   approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
     return this.#level.approximateSize(start, end)
   }
@@ -204,7 +204,7 @@ async function* readEntries(
 
 const keyMemory = new Uint8Array(256)
 
-/** A small array is moved outside of the heap, and stays there, when LevelDB takes it: this copy is there already. */
+/** A copy in memory outside of the heap: V8 would move a small array there, for good, when LevelDB takes it. */
 function outsideOfHeap(key: Uint8Array): Uint8Array {
   const { length } = key
   if (length > 64) return key

@@ -37,7 +37,7 @@ export function maxParts(maxBytes: number): number {
 
 /** Whether `part` is the one at its index in the part set with this header. */
 export function verifyPart(header: PartSetHeader, { index, bytes, proof }: Part): boolean {
-  // An index other than the proof's would place a true part where it does not belong (CometBFT ASA-2025-001).
+  // With an index other than the proof's, a valid part would be put in the wrong position (CometBFT ASA-2025-001).
   if (index !== proof.index || proof.total !== header.total) return false
   const last = index === header.total - 1
   if (last ? bytes.length === 0 || bytes.length > PART_SIZE : bytes.length !== PART_SIZE) return false
@@ -70,8 +70,8 @@ export class PartCollector {
 
   /** Takes a part in if it belongs here. */
   add(part: Part): 'added' | 'duplicate' | 'invalid' {
-    const held = this.#pieces[part.index]
-    if (held !== undefined) return equalBytes(held, part.bytes) ? 'duplicate' : 'invalid'
+    const present = this.#pieces[part.index]
+    if (present !== undefined) return equalBytes(present, part.bytes) ? 'duplicate' : 'invalid'
     if (!verifyPart(this.header, part)) return 'invalid'
     this.#pieces[part.index] = part.bytes
     this.#missing--

@@ -78,7 +78,7 @@ export const BLOCK_ID_FLAGS = { absent: 1, commit: 2, nil: 3 } as const
 
 type BlockIdFlag = (typeof BLOCK_ID_FLAGS)[keyof typeof BLOCK_ID_FLAGS]
 
-/** One validator's place in a commit. */
+/** The entry of one validator in a commit. */
 export interface CommitSig {
   readonly flag: BlockIdFlag
   /** 20 bytes; empty when absent */
