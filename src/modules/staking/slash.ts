@@ -24,10 +24,10 @@ export interface Infraction {
 /**
  * Burns `fraction` of the stake that a validator had at its fault (x/staking/keeper/slash.go, Slash). A validator that is unknown
  * (removed since) or unbonded has no such stake any more.
- * 1. What has left it since by unbonding, each entry by `fraction` of its initial balance.
- * 2. What has left it since by redelegation, likewise. What steps 1 and 2 owe the validator itself need not pay.
- * 3. The rest of the validator's own tokens, as far as it has them. Distribution's hook comes before they are burnt, since it ends the
- *    period of the rewards.
+ * 1. Each unbonding entry that left it since the fault owes `fraction` of its initial balance.
+ * 2. Each redelegation entry that left it since the fault owes `fraction` of its initial balance.
+ * 3. The validator owes the rest of its own tokens, so it comes last; it pays at most what it has. Distribution's hook comes before
+ *    they are burnt, since it ends the period of the rewards.
  * @returns acoin burnt of the validator itself
  * @throws RangeError (a bug) for a negative fraction or one above 1, or a fault in the future
  */
