@@ -97,7 +97,10 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
     service: threads.network,
     ...threads.networkPorts,
     ownAddress: validatorKey.address,
-    onPeerCount: (count) => setPeerCount(nodeState, count),
+    onPeerCount: (count) => {
+      setPeerCount(nodeState, count)
+      metrics.peers.set(count)
+    },
   })
   undo.add(() => transport.close())
   const started = await startConsensus({

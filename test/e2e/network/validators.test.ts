@@ -66,10 +66,15 @@ describe('four validators and a full node', () => {
     for (const node of network.nodes) {
       const counts = async () => {
         const { n_peers } = await node.comet<{ readonly n_peers: string }>('net_info')
-        return [Number(n_peers), Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount'))]
+        const metrics = await (await fetch(`http://127.0.0.1:${node.variables.METRICS_PORT}/metrics`)).text()
+        return [
+          Number(n_peers),
+          Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount')),
+          Number(/^coind_peers.* (\d+)$/m.exec(metrics)?.[1]),
+        ]
       }
       const others = network.nodes.length - 1
-      await expect.poll(counts, { timeout: 30_000, message: node.name }).toEqual([others, others])
+      await expect.poll(counts, { timeout: 30_000, message: node.name }).toEqual([others, others, others])
     }
   })
 
