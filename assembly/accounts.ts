@@ -1,4 +1,4 @@
-// The accounts that a run has looked at: what the world says of them, and whether they are warm (EIP-2929).
+// The accounts that a run has read: their state in the world, and whether they are warm (EIP-2929).
 import { acquireCode, emptyCode } from './codes'
 import { ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM } from './constants'
 import { isWarmAddress, loadAccount } from './host'
@@ -18,7 +18,7 @@ const PRECOMPILES = ACCOUNT_STANDARD_PRECOMPILE | ACCOUNT_STATEFUL_PRECOMPILE
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
 let newest: usize = 0
-/** Raised when the world may have changed behind the records. */
+/** Raised when the world may have changed and the records must be read again. */
 let epoch: u32 = 1
 
 export function forgetAccounts(): void {
@@ -32,7 +32,7 @@ export function accountsChanged(): void {
   epoch++
 }
 
-/** The record of 20 bytes, which may not have been loaded. */
+/** The record of an address of 20 bytes. It may not have been loaded from the world yet. */
 function recordOf(address: usize): usize {
   const hash = hashAddress(address)
   let bucket = bucketOf(table, hash)
@@ -88,12 +88,12 @@ function reload(record: usize): void {
   if (isFirst && (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_WARM) !== 0) store<u32>(record, 1, ACCOUNT_IS_WARM)
 }
 
-/** The current record of 20 bytes. */
+/** The record of an address of 20 bytes, up to date. */
 export function accountAt(address: usize): usize {
   return refresh(recordOf(address))
 }
 
-/** The current record of a record found earlier. */
+/** Brings a record that was found earlier up to date. */
 export function currentAccount(record: usize): usize {
   return refresh(record)
 }
@@ -108,7 +108,7 @@ export function accessAccount(word: usize, gas: i64): usize {
   return accessAddress(scratch, gas)
 }
 
-/** As {@link accessAccount}, of 20 bytes. */
+/** As {@link accessAccount}, for an address of 20 bytes. */
 export function accessAddress(address: usize, gas: i64): usize {
   const record = recordOf(address)
   if (load<u32>(record, ACCOUNT_EPOCH) === 0 && gas < COLD_ACCOUNT && isWarmAddress(record) === 0) {
@@ -141,7 +141,7 @@ export function warmAccount(record: usize): void {
   recordAccountWarm(record)
 }
 
-/** The code entry of a current record; that of no code for precompiles too. */
+/** The code entry of a record that is up to date; for precompiles the entry of no code. */
 export function codeOfAccount(record: usize): usize {
   const code = load<usize>(record, ACCOUNT_CODE)
   if (code !== 0) return code

@@ -30,7 +30,7 @@ export const FAILS: u32 = 2
 const VALUE_TRANSFER: i64 = 9_000
 const STIPEND: i64 = 2_300
 const NEW_ACCOUNT: i64 = 25_000
-/** 0x…04, its last four bytes as a number in memory's order. */
+/** The last four bytes of the address 0x…04, read as a little-endian number. */
 const IDENTITY: u32 = 0x04000000
 const IDENTITY_BASE: i64 = 15
 

@@ -1,4 +1,5 @@
-// The memories of all frames, one behind the other in chunks. Only the newest frame's grows; it moves when its chunk is full.
+// The memories of all frames, one behind the other in chunks. Only the memory of the newest frame grows; when its chunk is full
+// it moves to a new one.
 import { GAS_OVERFLOW, OUT_OF_GAS } from './constants'
 import { clearBytes } from './byteRanges'
 import { fail } from './failure'
@@ -11,7 +12,7 @@ export const MAX_PRICED_END: u64 = 0x1fffffffe0
 /** Stands for the end of a range that 64 bits cannot count (geth: core/vm, ErrGasUintOverflow). */
 export const OVERFLOWN: u64 = u64.MAX_VALUE
 
-/** A chunk: the one before it and its end, then memories. The first one stays. */
+/** A chunk begins with a pointer to the chunk before it and one to its own end; memories follow. The first chunk is never freed. */
 const CHUNK_HEADER: usize = 32
 const CHUNK_END: usize = 4
 const FIRST_CHUNK: usize = 1 << 20
@@ -33,7 +34,7 @@ export function memoryStart(): usize {
   return first + CHUNK_HEADER
 }
 
-/** Frees the memory behind `frame`'s, which is the newest now; without one, all but the first chunk. */
+/** Frees the memory behind that of `frame`, which is the newest frame now; with 0, all but the first chunk. */
 export function releaseMemory(frame: usize): void {
   const kept = frame === 0 ? first : load<usize>(frame, CHUNK)
   while (chunk !== kept) {

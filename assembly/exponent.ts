@@ -21,7 +21,7 @@ export function byteLength(a: usize): u32 {
   return base + ((71 - <u32>i64.clz(limb)) >>> 3)
 }
 
-/** base^0 … base^15, the base at its own place. */
+/** base^0 … base^15, 32 bytes each. */
 const powers = memory.data(512, 16)
 const result = memory.data(32, 16)
 
@@ -46,7 +46,7 @@ function square(a: usize, out: usize): void {
   setLimbs(out, a0 * a0, r1, r2, c2 + multiplyHigh(a1, a1) + h02 + ((a0 * load<u64>(a, 24) + a1 * a2) << 1))
 }
 
-/** Exponents up to 16 bits, bit by bit from the highest: most are a number of decimals or bytes. */
+/** Exponents up to 16 bits, bit by bit from the highest. Most exponents are short: numbers of decimals or of bytes. */
 function shortPower(exponent: u32): void {
   const base = powers + 32
   copyWord(result, base)

@@ -51,7 +51,7 @@ export declare function emitLog(address: usize, topics: usize, topicCount: u32, 
 @external('host', 'blockHash')
 export declare function blockHash(low: u32, high: u32, out: usize): void
 
-/** Raises the creator's nonce and writes the address of what it creates; `salt` 0 is CREATE. CREATE_… of the constants. */
+/** Raises the creator's nonce and writes the address of the new contract; with `salt` 0 that of CREATE. Gives CREATE_… of the constants. */
 @external('host', 'prepareCreate')
 export declare function prepareCreate(creator: usize, salt: usize, initCode: usize, length: u32, out: usize): i32
 

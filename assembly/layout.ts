@@ -1,4 +1,4 @@
-// Where things are in linear memory. Blocks live as long as the instance; records are laid out by the offsets below.
+// The layout of linear memory: blocks that live as long as the instance, and the offsets of fields in records.
 import { ENV_LENGTH, MESSAGE_LENGTH, RESULT_LENGTH } from './constants'
 
 export const WORD: usize = 32
@@ -38,23 +38,23 @@ export const VALUE: usize = 128
 export const ADDRESS_WORD: usize = 160
 export const CALLER_WORD: usize = 192
 export const REFUND_BEFORE: usize = 224
-/** where the parent wants the output */
+/** where the output goes in the caller's memory */
 export const OUTPUT: usize = 232
 export const OUTPUT_LENGTH: usize = 236
 export const GAS_AT_START: usize = 240
 /** account record of ADDRESS */
 export const RECORD: usize = 248
-/** the block loop has given the frame up */
+/** the block loop has left the frame to the plain loop */
 export const IS_PLAIN: usize = 252
 /** memory chunk in which the frame's memory is */
 export const CHUNK: usize = 256
 export const FRAME_SIZE: usize = 272
 
 export const frames: usize = heap.alloc(FRAME_SIZE * (<usize>MAX_DEPTH + 2))
-/** Not touched before it is used, so most of it never takes memory of the machine. */
+/** Nothing touches it before it is used, so that most of it never takes physical memory. */
 export const stacks: usize = heap.alloc(WORD * STACK_LIMIT * (<usize>MAX_DEPTH + 2))
 
-/** Room for what goes to the host for a moment: keys, addresses, words. */
+/** Room for bytes that are passed to the host: keys, addresses, words. */
 export const scratch: usize = heap.alloc(256)
 
 // An account record. Up to 96 bytes the host reads and writes it (RECORD_… of the constants).

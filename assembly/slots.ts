@@ -15,7 +15,7 @@ const TRANSIENT: usize = 1
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
 let newest: usize = 0
-/** Raised when the world may have changed behind the slots that are not dirty. */
+/** Raised when the world may have changed and the slots that are not dirty must be read again. */
 let epoch: u32 = 1
 /** Where the host writes value and original value. */
 const loaded: usize = heap.alloc(64)

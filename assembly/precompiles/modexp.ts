@@ -1,11 +1,11 @@
 /**
  * Modular exponentiation, a module of its own (dist/modexp.wasm). Numbers are limbs of 28 bits in 32, the least significant
- * first: products of two leave room for 127 of their like in 64 bits, so that carries wait for the end of a multiplication.
+ * first. 64 bits have room for the sum of 256 products of two limbs, so that carries are moved only after many of them.
  */
 
 const LIMB_BITS: u32 = 28
 const MASK: u64 = 0xfffffff
-/** Rows of a multiplication, two products each, that a 64-bit column takes before its carries must be moved on. */
+/** The rows of a multiplication, two products each, that a 64-bit column has room for before its carries must be moved. */
 const ROWS_TO_CARRY: u32 = 120
 /** Zeros beyond a number's limbs, which the last columns read. */
 const PADDING: u32 = 4
@@ -171,7 +171,7 @@ function montgomery(z: u32, x: u32, y: u32): void {
   const c = columns
   const m = modulus
   const n = limbs
-  // memory.fill is a call out of WebAssembly, which small numbers would feel
+  // memory.fill is a call out of WebAssembly, too slow for small numbers
   for (let at = c, end = c + ((n + PADDING) << 3); at < end; at += 16) v128.store(at, i64x2.splat(0))
   const m0 = u64(load<u32>(m))
   const m1 = u64(load<u32>(m, 4))

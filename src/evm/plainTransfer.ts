@@ -16,7 +16,7 @@ const NOTHING_RAN: ExecutionResult = { status: 'success', output: EMPTY_BYTES, g
 
 /**
  * Whether all that an engine would do is to move the value: the recipient has no code and is no precompile. Warm addresses do not
- * matter then, as nothing asks for them before the transaction ends.
+ * matter then: nothing reads them before the transaction ends.
  */
 export function isPlainTransfer(
   message: TransactionMessage,

@@ -23,7 +23,7 @@ export interface FrameExit {
   readonly depth: number
   readonly output: Uint8Array
   readonly gasUsed: bigint
-  /** geth's words; `execution reverted` for REVERT; undefined on success */
+  /** geth's message; `execution reverted` for REVERT; undefined on success */
   readonly error: string | undefined
   readonly reverted: boolean
 }
@@ -45,7 +45,7 @@ export interface OpcodeStep {
   /** the account whose storage the frame uses */
   readonly address: Address
   readonly caller: Address
-  /** why this opcode failed, in geth's words */
+  /** why this opcode failed, in geth's message */
   readonly error: string | undefined
 }
 

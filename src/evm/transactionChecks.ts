@@ -14,7 +14,7 @@ const MAX_NONCE = 2n ** 64n - 1n
 /** Since which fork each type of transaction exists. */
 const TYPE_SINCE: readonly Hardfork[] = ['frontier', 'berlin', 'london', 'cancun', 'prague']
 
-/** What is run, whether it was signed or not. */
+/** A transaction or a call to run, whether it was signed or not. */
 export interface TransactionMessage
   extends Pick<
     Transaction,
@@ -56,7 +56,7 @@ interface CheckContext {
 }
 
 /**
- * Why the transaction cannot start, in the words and order of geth (core/state_transition.go); undefined when it can.
+ * Why the transaction cannot start, with the messages and in the order of geth (core/state_transition.go); undefined when it can.
  */
 export function findInvalidity(
   message: TransactionMessage,

@@ -59,7 +59,7 @@ export interface TransactionFees {
 
 interface SkippedTransaction {
   readonly kind: 'skipped'
-  /** geth's words */
+  /** geth's message */
   readonly reason: string
 }
 
@@ -75,7 +75,7 @@ export interface AppliedTransaction {
   readonly transfers: readonly ValueTransfer[]
   /** return or revert data */
   readonly output: Uint8Array
-  /** geth's words, `execution reverted` for a revert; undefined on success */
+  /** geth's message, `execution reverted` for a revert; undefined on success */
   readonly failure: string | undefined
   /** of a creation, whether or not it succeeded */
   readonly createdAddress: Address | undefined

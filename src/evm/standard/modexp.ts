@@ -7,9 +7,9 @@ import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
 /** EIP-7823. */
 const MAX_LENGTH = 1_024n
-/** Of base and modulus; longer ones cost more than 5 Ggas, which no block and no call has. */
+/** The longest base and modulus: longer ones cost more than 5 Ggas, which no block and no call has. */
 const MAX_PAYABLE_LENGTH = 1n << 20n
-/** Each byte costs 2 gas at least: these are not paid for either. */
+/** The longest exponent: each byte costs at least 2 gas, so that no gas pays for longer ones either. */
 const MAX_EXPONENT_LENGTH = 1n << 32n
 
 /** 0x05: base ** exponent % modulus (EIP-198, gas of EIP-2565 and EIP-7883, bounds of EIP-7823). */
@@ -46,7 +46,7 @@ function run(input: Uint8Array, fork: Hardfork): Uint8Array | string {
   return output
 }
 
-/** The exponent without the zeros before it; those beyond the input, of which there may be very many, are not made. */
+/** The exponent without leading zeros. Zeros behind the end of the input, of which there may be very many, are only counted. */
 function exponentOf(input: Uint8Array, start: number, length: number): Exponent {
   const bytes = stripZeros(input.subarray(start, start + length))
   const zerosBefore = Math.min(length, Math.max(input.length - start, 0)) - bytes.length
@@ -99,7 +99,7 @@ interface Exponent {
   readonly length: number
 }
 
-/** Exponents of so few bits are left to JavaScript's integers: moving numbers to WebAssembly takes longer. */
+/** Exponents of so few bits are left to JavaScript's integers: moving the numbers to WebAssembly would take longer. */
 const SHORT_EXPONENT_BITS = 4
 
 /** base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
@@ -115,12 +115,12 @@ function modexpPower(base: bigint, exponent: Exponent, modulus: bigint): bigint 
   const low = powerModuloTwo(BigInt.asUintN(twos, base), exponent, twos)
   const odd = modulus >> BigInt(twos)
   if (odd === 1n) return low
-  // what is `high` modulo the odd part and `low` modulo 2 ** twos
+  // the number that is `high` modulo the odd part and `low` modulo 2 ** twos (Chinese remainder theorem)
   const high = powerModuloOdd(base % odd, exponent, odd)
   return high + odd * BigInt.asUintN(twos, (low - high) * inverseModuloTwo(odd, twos))
 }
 
-/** assembly/precompiles/modexp.ts. */
+/** The exports of assembly/precompiles/modexp.ts. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer }
   prepare(limbs: number, room: number): number
@@ -172,7 +172,7 @@ function powerModuloTwo(base: bigint, longExponent: Exponent, bits: number): big
     exponent = lastBytes(exponent, length)
     if (exponent.length === 0) return 1n
   } else if (exponent.length > 4 || bytesToBigInt(lastBytes(exponent, 4).bytes) >= BigInt(bits)) {
-    // each factor brings a zero at least
+    // each factor adds at least one trailing zero bit
     return 0n
   }
   const limbs = 2 * Math.ceil(bits / (2 * LIMB_BITS))

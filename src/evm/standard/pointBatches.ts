@@ -1,6 +1,6 @@
 import { G1_SIZE, G2_SIZE, type Mcl, type MclFunctions } from './mcl.ts'
 
-/** Points that are added up at once: Pippenger's method gains little beyond. */
+/** Points that are added up at once: Pippenger's method gains little with more. */
 const SUM_BATCH = 128
 const SCALAR_LENGTH = 32
 
@@ -85,7 +85,7 @@ export class PairingProduct {
     this.#factor = mcl.allocateGT()
   }
 
-  /** Forgets what came before. */
+  /** Begins a new product. */
   begin(): void {
     this.#pending = 0
     this.#isEmpty = true

@@ -34,7 +34,7 @@ export const pointEvaluation: StandardPrecompile = {
 
 /**
  * Whether the polynomial behind the commitment is y at z (consensus-specs, verify_kzg_proof):
- * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are known and what they contribute is computed once.
+ * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are constants, so that their part of the pairings is computed once.
  */
 function isProven(input: Uint8Array): boolean {
   if (bytesToBigInt(input.subarray(32, 64)) >= BLS_MODULUS) return false
@@ -45,7 +45,7 @@ function isProven(input: Uint8Array): boolean {
   f._mclBnG1_mul(zProof, proof, zScalar)
   f._mclBnG1_add(commitment, commitment, zProof)
   generator.subtract(commitment, input, 64)
-  // the pairing with infinity is one, and with no other point
+  // a pairing is one only where one of the points is infinity
   const isZero = f._mclBnG1_isZero(proof) === 1
   if (isZero || f._mclBnG1_isZero(commitment) === 1) return isZero && f._mclBnG1_isZero(commitment) === 1
   f._mclBnG1_normalize(commitment, commitment)
@@ -136,7 +136,7 @@ class FixedBase {
   }
 }
 
-/** Generators of the groups (EIP-2537), coordinate by coordinate, without what is above 48 bytes. */
+/** Generators of the groups (EIP-2537), the 48 bytes of each coordinate. */
 const G1_GENERATOR = [
   '17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
   '08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1',

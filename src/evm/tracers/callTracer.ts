@@ -24,7 +24,7 @@ export interface CallFrame {
   gas: bigint
   gasUsed: bigint
   output: Uint8Array
-  /** geth's words; undefined on success */
+  /** geth's message; undefined on success */
   error: string | undefined
   reverted: boolean
   precompile: boolean
@@ -40,7 +40,7 @@ interface CallLog {
   readonly position: number
 }
 
-/** JSON of a frame beside its data. */
+/** Characters of a frame in JSON, without its data. */
 const FRAME_LENGTH = 400
 const LOG_LENGTH = 250
 
@@ -97,7 +97,7 @@ export function createCallTree(
       const frame = open.at(-1)
       if (frame === undefined || (onlyTopCall && depth > 0)) return
       if (!budget.spend(LOG_LENGTH + 2 * log.data.length)) return
-      // Logs of reverted frames are gone from the world, so their indices are given out again.
+      // Logs of reverted frames are gone from the world, so their indices are used again.
       const index = context.firstLogIndex + (world === undefined ? 0 : world.logs().length - 1)
       frame.logs.push({ log, index, position: frame.calls.length })
     }

@@ -25,7 +25,7 @@ export interface TraceContext {
   readonly budget: TraceBudget
 }
 
-/** Why there is no trace, in geth's words where it has some. */
+/** Why there is no trace, with geth's message where geth has one. */
 export class TraceError extends Error {
   override readonly name = 'TraceError'
   /** the result would have been longer than allowed */

@@ -26,7 +26,7 @@ type EVMBlock = NonNullable<EVM['_block']>
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: about 20 ms. */
 const SLICE_GAS = 100_000n
-/** What entering a frame counts as: its fixed cost in time, not in gas. */
+/** As how much gas of work entering a frame counts: it takes time, whatever its price is. */
 const FRAME_GAS = 500n
 
 const MAX_BALANCE = (1n << 256n) - 1n
@@ -73,7 +73,7 @@ export class ChainEVM extends EVM {
     this.#work = 0n
     this.#countedFrame = undefined
     this.stateManager = new WorldStateManager(world)
-    // the classes have private members, which only a subclass could have: these stand in for all that is public
+    // the adapters have all public members of the classes, but not the private ones, so the types must be cast
     this.journal = this.#journal as unknown as EVM['journal']
     Object.assign(this, { transientStorage: new WorldTransientStorage(world) })
     this.blockchain = blockHashes(block)
@@ -276,7 +276,7 @@ export class ChainEVM extends EVM {
     if (world.getBalance(bytes) + message.value > MAX_BALANCE) throw new EVMError('value overflow')
     recordTransfer(world, message.caller.bytes, bytes, message.value)
     world.addBalance(bytes, message.value)
-    // a creation has raised the nonce of the account that it hands over
+    // in a creation the given account has the raised nonce
     if (account.nonce !== world.getNonce(bytes)) world.setNonce(bytes, account.nonce)
   }
 }

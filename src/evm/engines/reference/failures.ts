@@ -40,7 +40,7 @@ type FailedFrame = Pick<
   | 'interpreter'
 >
 
-/** Why the frame failed, in geth's words; `execution reverted` for REVERT. */
+/** geth's message for why the frame failed; `execution reverted` for REVERT. */
 export function failureMessage(result: Pick<ExecResult, 'exceptionError' | 'runState'>): string {
   const name = result.exceptionError?.error ?? FAILURE_MESSAGES.internal
   if (name === FAILURE_MESSAGES.outOfGas && result.runState !== undefined) {

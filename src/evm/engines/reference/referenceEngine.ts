@@ -10,9 +10,9 @@ import { failureMessage } from './failures.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
- * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so the ones that are not running wait
- * in a pool for each fork; runs that interleave have one each.
- * @param createEVM makes the EVMs of the pool; tests of what compares engines give ones that err
+ * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so EVMs that are not running wait
+ * in a pool for each fork. Runs that interleave use one EVM each.
+ * @param createEVM makes the EVMs of the pool; tests of the comparison of engines give EVMs with errors
  */
 export function createReferenceEngine(createEVM = (rules: Rules): ChainEVM => new ChainEVM(rules)): Engine {
   const idle = new Map<string, ChainEVM[]>()
@@ -62,7 +62,7 @@ async function runMessage(
   const gasUsed = clamp(result.executionGasUsed, message.gasLimit)
   const error = result.exceptionError?.error
   if (error === 'revert') return { status: 'revert', output: result.returnValue, gasUsed, gasRefund: 0n }
-  // before Homestead a contract whose code could not be paid for stays, empty
+  // before Homestead a contract whose code could not be paid for remains, without code
   const keepsEmptyContract = error === 'code store out of gas' && evm.rules.fork === 'frontier'
   if (error !== undefined && !keepsEmptyContract) return failed(failureMessage(result), gasUsed)
   // EIP-6780: from Cancun only what this transaction created is deleted

@@ -30,7 +30,7 @@ interface OpenFrame {
   /** its code is a stateful precompile */
   readonly isStateful: boolean
   readonly logsBefore: number
-  /** the opcode that runs or ran last; of those that are watched */
+  /** the last opcode that ran, of those with a handler here */
   opcode: number
 }
 
@@ -59,7 +59,7 @@ const FRAME_TYPES: Readonly<Record<number, FrameType>> = {
   [STATICCALL]: 'STATICCALL',
 }
 const CALLS: readonly number[] = [CALL, CALLCODE, DELEGATECALL, STATICCALL]
-/** After these a frame does not run into the end of its code. */
+/** A frame that ended with one of these did not run into the end of its code. */
 const ENDINGS = new Set<number>([STOP, RETURN, SELFDESTRUCT])
 
 const MAX_DEPTH = 1024
@@ -142,7 +142,7 @@ class TracingSession {
     })
   }
 
-  /** What happened at a successful frame's end without an opcode: a precompile's logs, the STOP behind the last byte. */
+  /** Reports what no opcode shows at the end of a successful frame: the logs of a precompile, the STOP behind the last byte. */
   #reportEnd({ runState: state }: ExecResult, frame: OpenFrame, depth: number): void {
     if (frame.isStateful && this.#tracer.onLog !== undefined) {
       for (const log of this.#environment.world.logs().slice(frame.logsBefore)) this.#tracer.onLog(log)
@@ -290,7 +290,7 @@ class TracingSession {
     }
   }
 
-  /** A self-destruct is a frame of its own to tracers. It ends its frame, which the EVM says by throwing `stop`. */
+  /** A self-destruct is a frame of its own to tracers. It ends its frame, which the EVM does by throwing `stop`. */
   #destructing(entry: OpcodeEntry): OpcodeEntry {
     return {
       ...entry,
@@ -326,7 +326,7 @@ class TracingSession {
   }
 }
 
-/** Whether geth finds this fault only when the opcode runs: then its step shows none. */
+/** Whether geth finds this fault only when the opcode runs. The step, which is reported before, then shows no error. */
 function failsLate(opcode: number, fault: EVMError['error']): boolean {
   if (fault === EVMError.errorMessages.OUT_OF_RANGE) return opcode === RETURNDATACOPY
   if (fault !== EVMError.errorMessages.STATIC_STATE_CHANGE) return false

@@ -92,7 +92,7 @@ export class WorldJournal implements EVMJournal {
   async cleanup(): Promise<void> {}
 }
 
-/** Stands for the root of any storage that is not empty: the EVM only compares with the empty root (EIP-7610). */
+/** The root of every storage that is not empty: the EVM only compares roots with the empty one (EIP-7610). */
 const SOME_STORAGE_ROOT = keccak256(new Uint8Array(32))
 
 /** An account as read from the world; whether it has storage is only looked up when asked. */
@@ -174,7 +174,7 @@ export class WorldStateManager implements StateManagerInterface {
     this.#world.setStorage(address.bytes, key, value)
   }
 
-  /** The EVM clears storage in one place only: where a creation begins. */
+  /** The EVM clears storage only where a creation begins. */
   async clearStorage(address: Address): Promise<void> {
     this.#world.clearStorage(address.bytes)
     this.#world.markCreated(address.bytes)

@@ -6,7 +6,7 @@ const LIMB_MAX = 0xffffffffffffffffn
 
 /**
  * Reads and writes of an instance's memory. A word is 256 bits, least significant byte first; all other bytes are big-endian
- * as in the yellow paper. The views are made anew when the memory has grown.
+ * as in the yellow paper. The views are created again when the memory has grown.
  */
 export class LinearMemory {
   readonly #memory: WasmMemory
@@ -31,7 +31,7 @@ export class LinearMemory {
     return this.#view
   }
 
-  /** An array of its own; a shared one of no bytes. */
+  /** A copy of `length` bytes; without bytes always the same empty array. */
   copy(pointer: number, length: number): Uint8Array {
     return length === 0 ? EMPTY_BYTES : this.bytes.slice(pointer, pointer + length)
   }
