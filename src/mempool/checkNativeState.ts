@@ -1,7 +1,7 @@
 import type { ModuleContext } from '../modules/context.ts'
 import type { SdkError } from '../modules/sdkError.ts'
-import { chargeFee } from '../modules/tx/chargeFee.ts'
-import { chargedFee, checkGasLimit, findNativeInvalidity } from '../modules/tx/checkNativeState.ts'
+import { chargeFee } from '../modules/tx/applyNativeTransaction.ts'
+import { chargedFee, checkGasLimit, findNativeInvalidity } from '../modules/tx/findNativeInvalidity.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 
 interface NativeStateContext extends ModuleContext {

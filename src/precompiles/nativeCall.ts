@@ -1,7 +1,7 @@
 import type { ModuleContext } from '../modules/context.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError, SdkError, sdkError } from '../modules/sdkError.ts'
-import { validateMessage } from '../modules/tx/decodedTransaction.ts'
+import { validateMessage } from '../modules/tx/decodeTransaction.ts'
 import { type Address, AddressError, BECH32_OPERATOR, parseAddress, toChecksumAddress } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { MessageType } from '../primitives/protoSchema.ts'

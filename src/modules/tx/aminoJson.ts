@@ -16,10 +16,16 @@ import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { formatTimestamp } from '../../primitives/timeText.ts'
 import { Coin } from '../coin.ts'
 import type { MessageTable } from '../message.ts'
-import { ALWAYS_WRITTEN, AMINO_TYPES, aminoFieldName, KEY_TYPES, ONEOFS } from './aminoTypes.ts'
-import { LegacyAminoPubKey } from './publicKey.ts'
+import { ANY_TYPES, type AnyType } from '../messages.ts'
+import {
+  Ed25519PubKey,
+  EthSecp256k1PubKey,
+  FOREIGN_ETH_SECP256K1_PUB_KEYS,
+  LegacyAminoPubKey,
+  Secp256k1PubKey,
+} from './publicKey.ts'
 
-/** Messages inside messages that amino JSON goes down to. */
+/** The most levels of messages inside messages. */
 const MAX_DEPTH = 16
 
 /**
@@ -75,7 +81,7 @@ const DIGITS: readonly unknown[] = [int64Codec, uint64Codec, integerCodec, durat
 function valueToAmino(codec: ValueCodec<unknown>, value: unknown, { messages, depth }: Writer): Json {
   const type = codec.messageType?.()
   if (type !== undefined) return messageToAmino(type, value, messages, depth + 1)
-  // Codecs of one type of value are told apart by identity.
+  // Several codecs have the same type of value; they are distinguished by identity.
   const known: unknown = codec
   if (known === anyCodec) return anyToAmino(value as AnyValue, messages, depth + 1)
   if (DIGITS.includes(known)) return (value as bigint).toString()
@@ -93,7 +99,7 @@ function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth 
   return { type: known.aminoName, value: valueInAny(known.type, known.type.decode(value), messages, depth) }
 }
 
-/** Keys have forms of their own. */
+/** The value inside an Any; public keys have forms of their own. */
 function valueInAny(type: AnyMessageType, value: unknown, messages: MessageTable, depth: number): Json {
   if (KEY_TYPES.has(type.typeUrl)) {
     const { key } = value as { readonly key: Uint8Array }
@@ -103,3 +109,60 @@ function valueInAny(type: AnyMessageType, value: unknown, messages: MessageTable
   const { threshold, publicKeys } = value as ReturnType<typeof LegacyAminoPubKey.decode>
   return { threshold: threshold.toString(), pubkeys: publicKeys.map((key) => anyToAmino(key, messages, depth + 1)) }
 }
+
+/**
+ * Fields with the option `amino.dont_omitempty` in the SDK's .proto files, except those that are written anyway (custom number
+ * types and nested messages): an empty list in them is null. Lists of coins that are not named here have the option
+ * `legacy_coins` too: an empty one stays a list.
+ */
+const ALWAYS_WRITTEN: Readonly<Record<string, readonly string[]>> = {
+  'cosmos.bank.v1beta1.MsgMultiSend': ['inputs', 'outputs'],
+  'cosmos.gov.v1.MsgDeposit': ['proposal_id', 'amount'],
+  'cosmos.gov.v1.MsgVote': ['proposal_id'],
+  'cosmos.gov.v1.MsgVoteWeighted': ['proposal_id'],
+  'cosmos.gov.v1.Params': ['min_deposit', 'expedited_min_deposit'],
+  'cosmos.gov.v1beta1.MsgDeposit': ['proposal_id'],
+  'cosmos.gov.v1beta1.MsgVoteWeighted': ['proposal_id', 'options'],
+  'cosmos.params.v1beta1.ParameterChangeProposal': ['changes'],
+  'cosmos.slashing.v1beta1.MsgUnjail': ['validator_addr'],
+}
+
+/** The name of a message's oneof, and the amino names of its members by field. */
+const ONEOFS: Readonly<Record<string, { readonly group: string; readonly types: Readonly<Record<string, string>> }>> = {
+  'cosmos.staking.v1beta1.StakeAuthorization': {
+    group: 'Validators',
+    types: {
+      allow_list: 'cosmos-sdk/StakeAuthorization/AllowList',
+      deny_list: 'cosmos-sdk/StakeAuthorization/DenyList',
+    },
+  },
+}
+
+/** Fields with another name in amino JSON (the option `amino.field_name`). */
+const FIELD_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'cosmos.slashing.v1beta1.MsgUnjail': { validator_addr: 'address' },
+}
+
+/** A field's name in amino JSON. @param messageName e.g. `cosmos.bank.v1beta1.MsgSend` */
+export function aminoFieldName(messageName: string, jsonName: string): string {
+  return FIELD_NAMES[messageName]?.[jsonName] ?? jsonName
+}
+
+/** Keys that amino JSON writes as their bytes alone. */
+const KEYS: readonly AnyType[] = [
+  { type: Secp256k1PubKey, aminoName: 'tendermint/PubKeySecp256k1' },
+  { type: Ed25519PubKey, aminoName: 'tendermint/PubKeyEd25519' },
+  ...[EthSecp256k1PubKey, ...FOREIGN_ETH_SECP256K1_PUB_KEYS].map((type) => ({
+    type,
+    aminoName: 'os/PubKeyEthSecp256k1',
+  })),
+]
+export const KEY_TYPES: ReadonlySet<string> = new Set(KEYS.map(({ type }) => type.typeUrl))
+
+/** The types that an Any inside a message may have besides messages, by type URL. */
+export const AMINO_TYPES: ReadonlyMap<string, AnyType> = new Map([
+  ...ANY_TYPES,
+  ...[...KEYS, { type: LegacyAminoPubKey, aminoName: 'tendermint/PubKeyMultisigThreshold' }].map(
+    (entry) => [entry.type.typeUrl, entry] as const,
+  ),
+])

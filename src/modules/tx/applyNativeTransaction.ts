@@ -1,42 +1,51 @@
-import type { NativeResult } from '../../chain/entries.ts'
+import type { NativeEvent, NativeResult } from '../../chain/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
+import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
 import { storePublicKey } from '../auth/publicKeys.ts'
-import { event, type NativeBlock } from '../context.ts'
-import { type SdkError, sdkError } from '../sdkError.ts'
-import { chargeFee } from './chargeFee.ts'
-import { chargedFee, findNativeInvalidity } from './checkNativeState.ts'
-import { baseGas, laneGas } from './gas.ts'
-import type { NativeTransaction } from './nativeTransaction.ts'
-import { runMessages } from './runMessages.ts'
+import { sendCoins } from '../bank/send.ts'
+import { coinsOf, coinsText } from '../coin.ts'
+import { event, type ModuleContext, type NativeBlock } from '../context.ts'
+import { useFeeAllowance } from '../feegrant/grants.ts'
+import { FEE_COLLECTOR } from '../moduleAccounts.ts'
+import { reasonWithCause, recoverPanic } from '../recoverPanic.ts'
+import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
+import { chargedFee, findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
+import { baseGas, laneGas, type NativeMessage, type NativeTransaction } from './nativeTransaction.ts'
+import { TxMsgData } from './types.ts'
 
 /** What a native transaction runs in. */
-export interface NativeTransition {
+interface NativeTransition {
   readonly transaction: NativeTransaction
   readonly world: TransactionWorld
   readonly block: NativeBlock
   /** acoin */
   readonly baseFeePerGas: bigint
-  /** gas that is left for native transactions in the block; undefined: any */
+  /** gas that is left for native transactions in the block; undefined: no limit */
   readonly gasAvailable?: bigint
 }
 
-/** How it fared. */
-export type NativeOutcome =
-  /** it could not start: no effect */
+type NativeOutcome =
+  /** it could not start and has no effect */
   { readonly kind: 'skipped'; readonly error: SdkError } | { readonly kind: 'native'; readonly result: NativeResult }
 
 /** Why a transaction is skipped that may run in another block. */
 export const LANE_FULL: SdkError = sdkError('outOfGas', 'no block gas left to run tx')
 
 /**
- * Applies a native transaction in the order of the SDK's ante handlers and message loop: checks, fee, public keys, sequences,
- * messages. One whose messages fail has paid, and its sequences are used; nothing else of it stays.
+ * Applies a native transaction, in the order of the SDK's ante handlers and message loop:
+ *
+ * 1. The gas that the block has left, and the checks against the state. A transaction that fails here has no effect.
+ * 2. The fee, before all work that it pays for. When it cannot be taken, the transaction has no effect either.
+ * 3. Public keys and sequences, apart from the messages: a transaction whose messages fail cannot be sent again.
+ * 4. The messages, in a checkpoint of their own: the effects of all of them stay, or none.
+ * 5. The result. Of a failed transaction the fee, keys and sequences stay, and the events of steps 2 and 3.
  */
 export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   const { transaction, world, gasAvailable } = input
   const params = AUTH_PARAMS.get(world.native)
+  // 1
   if (gasAvailable !== undefined && laneGas(transaction, params) > gasAvailable) {
     return { kind: 'skipped', error: LANE_FULL }
   }
@@ -46,7 +55,7 @@ export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
 }
 
 /**
- * The part after the checks. The world has the effects afterwards, none where the fee cannot be taken.
+ * Steps 2 to 5 of {@link applyNativeTransaction}, for a transaction that was checked.
  * @param gasBefore used before the first message
  */
 export function runTransaction(
@@ -55,6 +64,7 @@ export function runTransaction(
 ): NativeOutcome {
   const context = { world, block }
   world.beginTransaction()
+  // 2
   world.checkpoint()
   const unpaid = chargeFee(context, transaction, chargedFee(transaction, baseFeePerGas))
   if (unpaid !== undefined) {
@@ -63,15 +73,17 @@ export function runTransaction(
     return { kind: 'skipped', error: unpaid }
   }
   world.commit()
-  useSequences(world, transaction)
+  useSequences(world, transaction) // 3
   const feeEvents = [...world.events()]
 
+  // 4
   world.checkpoint()
   const outcome = runMessages(context, transaction, gasBefore)
   if (outcome.kind === 'succeeded') world.commit()
   else world.revert()
   world.endTransaction({ clearEmpty: true })
 
+  // 5
   const gas = { gasWanted: transaction.gasLimit, gasUsed: outcome.gasUsed }
   if (outcome.kind === 'failed') {
     const { code, codespace, message } = outcome.error
@@ -85,7 +97,31 @@ export function runTransaction(
   }
 }
 
-/** Keeps the signers' public keys and counts their sequences up (x/auth/ante/sigverify.go). */
+/**
+ * Moves the fee to the fee collector, from the fee payer or from the granter of an allowance, which it reduces
+ * (x/auth/ante/fee.go). An error leaves effects that the caller undoes.
+ */
+export function chargeFee(
+  context: ModuleContext,
+  { feePayer, feeGranter, messages }: Pick<NativeTransaction, 'feePayer' | 'feeGranter' | 'messages'>,
+  feeAcoin: bigint,
+): SdkError | undefined {
+  if (feeGranter !== undefined) {
+    const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
+    const use = { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls }
+    const error = recoverPanic(() => useFeeAllowance(context, use))
+    if (error !== undefined) return error
+  }
+  const payer = feeGranter ?? feePayer
+  if (feeAcoin > 0n) {
+    const error = sendCoins(context, payer, FEE_COLLECTOR, feeAcoin)
+    if (error !== undefined) return error
+  }
+  context.world.emitEvent(event('tx', { fee: coinsText(coinsOf(feeAcoin)), fee_payer: toBech32(payer) }))
+  return undefined
+}
+
+/** Stores the signers' public keys and increments their sequences (x/auth/ante/sigverify.go). */
 function useSequences(world: TransactionWorld, { signers }: NativeTransaction): void {
   for (const { address, sequence, publicKey, signatures } of signers) {
     if (publicKey !== undefined) storePublicKey(world.native, address, publicKey)
@@ -95,4 +131,68 @@ function useSequences(world: TransactionWorld, { signers }: NativeTransaction): 
       world.emitEvent(event('tx', { signature: Buffer.from(signature).toString('base64') }))
     }
   }
+}
+
+type MessagesOutcome =
+  | {
+      readonly kind: 'succeeded'
+      readonly gasUsed: bigint
+      /** encoded TxMsgData */
+      readonly data: Uint8Array
+      readonly events: readonly NativeEvent[]
+    }
+  /** the caller undoes the effects of all messages */
+  | { readonly kind: 'failed'; readonly gasUsed: bigint; readonly error: SdkError }
+
+/**
+ * Runs messages one after the other until one fails (baseapp's runMsgs).
+ * @param gasBefore used by the transaction before its first message
+ */
+function runMessages(
+  context: ModuleContext,
+  { messages, messageGas, gasLimit }: Pick<NativeTransaction, 'messages' | 'messageGas' | 'gasLimit'>,
+  gasBefore: bigint,
+): MessagesOutcome {
+  const { world } = context
+  const responses: AnyValue[] = []
+  const events: NativeEvent[] = []
+  let gasUsed = gasBefore
+  for (const [index, message] of messages.entries()) {
+    const { handler, value } = message
+    const exhausted = outOfGas(handler.type.name, gasLimit, gasUsed + messageGas[index]!)
+    if (exhausted !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: exhausted }
+    gasUsed += messageGas[index]!
+    const before = world.events().length
+    const response = recoverPanic(() => handler.run(context, value))
+    if (isSdkError(response)) {
+      const { codespace, code } = response
+      const message = failureText(index, reasonWithCause(response))
+      return { kind: 'failed', gasUsed, error: { codespace, code, message } }
+    }
+    responses.push({ typeUrl: handler.response.typeUrl, value: response })
+    const own = world.events().slice(before)
+    for (const event of [messageEvent(message, own), ...own]) events.push(withIndex(event, index))
+  }
+  return { kind: 'succeeded', gasUsed, data: TxMsgData.encode({ data: [], msgResponses: responses }), events }
+}
+
+/** The event that baseapp emits before a message's own ones; it names the module unless one of those does. */
+function messageEvent({ handler, value }: NativeMessage, own: readonly NativeEvent[]): NativeEvent {
+  const attributes = [
+    { key: 'action', value: handler.type.typeUrl },
+    { key: 'sender', value: toBech32(handler.signers(value)[0]!) },
+  ]
+  const namesModule = own.some((event) => event.attributes.some(({ key }) => key === 'module'))
+  return {
+    type: 'message',
+    attributes: namesModule ? attributes : [...attributes, { key: 'module', value: handler.module }],
+  }
+}
+
+function withIndex({ type, attributes }: NativeEvent, index: number): NativeEvent {
+  return { type, attributes: [...attributes, { key: 'msg_index', value: index.toString() }] }
+}
+
+function failureText(index: number, reason: string): string {
+  return `failed to execute message; message index: ${index}: ${reason}`
 }

@@ -3,24 +3,23 @@ import { DEFAULT_AUTH_PARAMS } from '../auth/params.ts'
 import type { MessageTable } from '../message.ts'
 import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
-import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
-import { requiredGas } from './gas.ts'
-import type { NativeTransaction } from './nativeTransaction.ts'
+import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
+import { type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 import { type ReadSigners, readSigners } from './readSigners.ts'
-import type { SigningChain } from './signingChain.ts'
+import type { SigningChain } from './signDocuments.ts'
 
-/** What a transaction must be to start in some state of a chain. */
+/** What decides whether a transaction could start in some state of a chain. */
 export interface NativeRules extends SigningChain {
   /** the messages that the chain knows */
   readonly messages: MessageTable
-  /** its signatures were verified before, and are not verified again */
+  /** its signatures were verified before and are not verified again */
   readonly isVerified?: boolean
 }
 
 /**
- * Decodes a native transaction and checks all that needs no state: the encoding, its messages, its signatures. What is
- * refused here could start in no state; limits that are parameters of the state (memo, number of signatures, gas) are
- * checked where it is known. It throws for no bytes whatever.
+ * Decodes a native transaction and checks all that needs no state: the encoding, its messages, its signatures. What is refused
+ * here could start in no state; `findNativeInvalidity` checks the limits that a state has (memo, number of signatures, gas).
+ * It throws for no input.
  */
 export function decodeNativeTransaction(raw: Uint8Array, rules: NativeRules): Outcome<NativeTransaction> {
   return recoverPanic(() => {
@@ -31,7 +30,7 @@ export function decodeNativeTransaction(raw: Uint8Array, rules: NativeRules): Ou
   })
 }
 
-/** Puts together what was read. */
+/** The transaction from its decoded parts and its signers. */
 export function nativeTransactionOf(
   raw: Uint8Array,
   decoded: DecodedTransaction,

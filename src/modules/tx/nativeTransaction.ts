@@ -1,6 +1,7 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
+import type { AuthParams } from '../auth/params.ts'
 import type { MessageHandler } from '../message.ts'
 
 /** A message of a transaction, decoded. */
@@ -9,20 +10,20 @@ export interface NativeMessage {
   readonly value: unknown
 }
 
-/** A signer in the order in which the messages name them; the first is the sender. */
+/** A signer. They are in the order in which the messages name them; the first is the sender. */
 export interface NativeSigner {
   readonly address: Address
   /** equals the account's nonce when the transaction can start */
   readonly sequence: bigint
-  /** as it was given, or recovered from the signature; undefined in a simulation that gives none */
+  /** from the transaction, or recovered from the signature; undefined in a simulation without one */
   readonly publicKey: AnyValue | undefined
   /** one, or those of a multisig's members, 64 or 65 bytes each */
   readonly signatures: readonly Uint8Array[]
 }
 
 /**
- * A native transaction that some state could start: decoded, its messages pass `validate`, its signatures are those of its
- * signers on this chain. The mempool orders it by `sender` and `sequence` beside that account's EVM transactions.
+ * A native transaction that can start in some state: it is decoded, its messages pass `validate`, and its signatures are those
+ * of its signers on this chain. The mempool orders it by `sender` and `sequence` beside that account's EVM transactions.
  */
 export interface NativeTransaction {
   readonly raw: Uint8Array
@@ -45,15 +46,15 @@ export interface NativeTransaction {
   readonly feePayer: Address
   /** whose fee allowance pays, if any */
   readonly feeGranter: Address | undefined
-  /** keys that signed, by what verifying them costs */
+  /** how many keys of each kind signed, since verifying them costs differently */
   readonly signatureCounts: SignatureCounts
-  /** keys that have a say, members of a multisig that did not sign too (the SDK's CountSubKeys) */
+  /** all keys of the signers, also members of a multisig that did not sign (the SDK's CountSubKeys) */
   readonly keyCount: number
-  /** gas of each message */
+  /** gas of each message, in order */
   readonly messageGas: readonly bigint[]
   /**
-   * Gas that it uses, known before it runs: bytes, signatures, messages; with the default parameters of the auth module,
-   * see `requiredGas` for those of a state.
+   * Gas that it uses for bytes, signatures and messages, known before it runs, under the default parameters of the auth
+   * module; `requiredGas` gives it under those of a state.
    */
   readonly intrinsicGas: bigint
 }
@@ -61,4 +62,40 @@ export interface NativeTransaction {
 export interface SignatureCounts {
   readonly ethSecp256k1: number
   readonly secp256k1: number
+}
+
+/** Verifying a signature over keccak-256: what ecrecover costs in the EVM. */
+const ETH_SIGNATURE_GAS = 3000n
+
+/** The parameters of the state that gas depends on. */
+export type GasParams = Pick<AuthParams, 'txSizeCostPerByte' | 'sigVerifyCostSecp256k1'>
+
+/** Using a fee allowance: the entries that it reads and writes. */
+const FEE_ALLOWANCE_GAS = 5000n
+
+type Priced = Pick<NativeTransaction, 'raw' | 'signatureCounts' | 'feeGranter'>
+
+/** Gas of a transaction before its first message: its bytes and signatures (x/auth/ante), and a fee allowance. */
+export function baseGas({ raw, signatureCounts, feeGranter }: Priced, params: GasParams): bigint {
+  const { txSizeCostPerByte, sigVerifyCostSecp256k1 } = params
+  return (
+    BigInt(raw.length) * txSizeCostPerByte +
+    BigInt(signatureCounts.ethSecp256k1) * ETH_SIGNATURE_GAS +
+    BigInt(signatureCounts.secp256k1) * sigVerifyCostSecp256k1 +
+    (feeGranter === undefined ? 0n : FEE_ALLOWANCE_GAS)
+  )
+}
+
+/** All gas that a transaction uses under a state's parameters; equals `intrinsicGas` where these are the defaults. */
+export function requiredGas(transaction: Priced & Pick<NativeTransaction, 'messageGas'>, params: GasParams): bigint {
+  return transaction.messageGas.reduce((sum, gas) => sum + gas, baseGas(transaction, params))
+}
+
+/** What a transaction takes of the block's gas for native ones: what all of it would use, even if it fails before its end. */
+export function laneGas(
+  transaction: Parameters<typeof requiredGas>[0] & Pick<NativeTransaction, 'gasLimit'>,
+  params: GasParams,
+): bigint {
+  const required = requiredGas(transaction, params)
+  return required < transaction.gasLimit ? required : transaction.gasLimit
 }

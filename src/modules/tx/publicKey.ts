@@ -15,7 +15,7 @@ import { decompressPublicKey, publicKeyToAddress } from '../../primitives/secp25
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 
 /** A key that can sign native transactions. */
-export type PublicKey = SingleKey | MultisigKey
+type PublicKey = SingleKey | MultisigKey
 
 export interface SingleKey {
   /** `ethSecp256k1`: keccak-256 is signed and gives the address; `secp256k1`: the Cosmos SDK's own, with sha-256 */
@@ -36,16 +36,16 @@ export interface MultisigKey {
   readonly goAddress: Address
 }
 
-/** Keys that are not multisigs are a message with one field, the key's bytes. */
+/** The message of a key that is no multisig: one field, the key's bytes. */
 const keyMessage = (name: string) => defineMessage(name, { key: bytes(1) })
 type KeyMessage = ReturnType<typeof keyMessage>
 
 export const Secp256k1PubKey: KeyMessage = keyMessage('cosmos.crypto.secp256k1.PubKey')
-/** of consensus keys */
+/** the type of consensus keys */
 export const Ed25519PubKey: KeyMessage = keyMessage('cosmos.crypto.ed25519.PubKey')
-/** The type under which this chain shows keys of eth_secp256k1. */
+/** The type that this chain gives keys of eth_secp256k1. */
 export const EthSecp256k1PubKey: KeyMessage = keyMessage('cosmos.evm.crypto.v1.ethsecp256k1.PubKey')
-/** The same by the names that other chains gave it. */
+/** The types that other chains give the same keys. */
 export const FOREIGN_ETH_SECP256K1_PUB_KEYS: readonly KeyMessage[] = [
   keyMessage('ethermint.crypto.v1.ethsecp256k1.PubKey'),
   keyMessage('injective.crypto.v1beta1.ethsecp256k1.PubKey'),
@@ -69,13 +69,13 @@ const AMINO_PREFIXES = {
   multisig: hexToBytes('22c1f7e2'),
 } as const
 type Prefixes = Readonly<Record<PublicKey['kind'], Uint8Array>>
-/** In Go, multisigs have a codec of their own, which the keys of cosmos/evm are not registered with. */
+/** In Go, multisigs use a codec of their own, in which the keys of cosmos/evm are not registered. */
 const GO_PREFIXES: Prefixes = { ...AMINO_PREFIXES, ethSecp256k1: EMPTY_BYTES }
 
-/** Multisigs in one another go no deeper. */
+/** The most levels of multisigs inside multisigs. */
 const MAX_DEPTH = 4
 
-/** How many keys may still be read, members of multisigs too: each costs time, whoever pays. */
+/** How many keys may still be read, members of multisigs included: reading each takes time. */
 export interface KeyBudget {
   keys: number
 }
@@ -92,7 +92,7 @@ export function readPublicKey({ typeUrl, value }: AnyValue, budget: KeyBudget, d
   try {
     if (kind === undefined) return multisigKey(LegacyAminoPubKey.decode(value), budget, depth + 1)
     if (budget.keys-- <= 0) return sdkError('tooManySignatures')
-    // One form fits them all.
+    // All kinds have the same fields.
     return singleKey(kind, Secp256k1PubKey.decode(value).key)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
@@ -144,7 +144,7 @@ export function hasAddress(key: PublicKey, address: Address): boolean {
   return equalBytes(key.address, address) || (key.kind === 'multisig' && equalBytes(key.goAddress, address))
 }
 
-/** Keys without members that a key consists of: what the limit of signatures counts (the SDK's CountSubKeys). */
+/** How many single keys a key consists of: the limit of signatures counts them (the SDK's CountSubKeys). */
 export function countKeys(key: PublicKey): number {
   return key.kind === 'multisig' ? key.keys.reduce((sum, member) => sum + countKeys(member), 0) : 1
 }

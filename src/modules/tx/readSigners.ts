@@ -11,7 +11,7 @@ import {
 import { MAX_KEYS } from '../auth/params.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import type { DecodedTransaction } from './decodedTransaction.ts'
+import type { DecodedTransaction } from './decodeTransaction.ts'
 import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
 import {
   countKeys,
@@ -23,17 +23,16 @@ import {
   type SingleKey,
   singleKey,
 } from './publicKey.ts'
-import { createSignDocuments, type SignDocuments } from './signDocuments.ts'
-import { ACCOUNT_NUMBER, type SigningChain } from './signingChain.ts'
-import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './txTypes.ts'
+import { ACCOUNT_NUMBER, createSignDocuments, type SignDocuments, type SigningChain } from './signDocuments.ts'
+import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './types.ts'
 
-/** What is done about signatures: nothing of it needs state. */
-export type SignatureCheck =
-  /** they must be right */
+/** How signatures are checked; none of this needs state. */
+type SignatureCheck =
+  /** they must be valid */
   | 'verify'
   /** they were verified before */
   | 'known'
-  /** there need not be any: a simulation */
+  /** a simulation: they may be missing */
   | 'simulate'
 
 export interface ReadSigners {
@@ -51,7 +50,7 @@ interface SignerContext {
   readonly budget: KeyBudget
 }
 
-/** What one signer's signatures come to. */
+/** The keys and signatures of one signer: one of each, or those of a multisig's members. */
 interface SignatureSet {
   readonly keys: readonly SingleKey[]
   readonly signatures: readonly Uint8Array[]
@@ -95,7 +94,7 @@ function readWithKey(
   const key = readPublicKey(info.publicKey!, context.budget)
   if (isSdkError(key)) return key
   if (!hasAddress(key, address)) {
-    // CosmJS simulates with every key in the form of the SDK's own ones, whose address is another.
+    // In a simulation CosmJS gives every key as one of the SDK's own kind, which has another address.
     if (context.check === 'simulate') return readKeyless(context, info, address, signature)
     return sdkError('invalidPubKey', `pubKey does not match signer address with signer index: ${index}`)
   }
@@ -131,7 +130,7 @@ function isSignatureOf(
   signature: Uint8Array,
 ): boolean {
   if (key.kind === 'secp256k1') return verifySignature(sha256(bytes), signature, key.key)
-  // The recovery ID of a signature of 65 bytes is not looked at.
+  // The recovery ID of a signature of 65 bytes is ignored.
   const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
   if (verifySignature(keccak256(bytes), compact, key.key)) return true
   return context.documents
@@ -178,7 +177,7 @@ function readMultisig(
   return { keys, signatures }
 }
 
-/** Numbers of the members that signed; undefined when there are not `size` bits. */
+/** Indexes of the members that signed; undefined when there are not `size` bits. */
 function signingMembers({ extraBitsStored, elems }: CompactBitArray, size: number): number[] | undefined {
   const bits = extraBitsStored === 0 ? elems.length * 8 : (elems.length - 1) * 8 + extraBitsStored
   if (extraBitsStored > 7 || bits !== size) return undefined
@@ -187,7 +186,7 @@ function signingMembers({ extraBitsStored, elems }: CompactBitArray, size: numbe
   return members
 }
 
-/** A signer that leaves its key out: the key is recovered, and it is right when it has the signer's address. */
+/** Reads a signer that leaves its key out: the key is recovered from the signature and must have the signer's address. */
 function readKeyless(
   context: SignerContext,
   info: SignerInfo,
@@ -196,7 +195,7 @@ function readKeyless(
 ): Outcome<ReadSigner> {
   const { single } = info.modeInfo ?? {}
   if (context.check === 'simulate') {
-    // What nearly everybody has.
+    // The kind of key that nearly all accounts have.
     const assumed: SingleKey = { kind: 'ethSecp256k1', key: new Uint8Array(33), address }
     return { keys: [assumed], signatures: [signature], publicKey: undefined, keyCount: 1 }
   }

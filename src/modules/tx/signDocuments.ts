@@ -1,23 +1,33 @@
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import type { Json } from '../../primitives/protoScalars.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
-import { type AminoSignDoc, createAminoSignDoc } from './aminoSignDoc.ts'
-import type { DecodedTransaction } from './decodedTransaction.ts'
+import { messageToAmino } from './aminoJson.ts'
+import type { DecodedTransaction } from './decodeTransaction.ts'
 import { eip712Digests } from './eip712.ts'
-import type { SigningChain } from './signingChain.ts'
-import { ACCOUNT_NUMBER } from './signingChain.ts'
-import { SIGN_MODES, SignDoc } from './txTypes.ts'
+import { SIGN_MODES, SignDoc } from './types.ts'
+
+/** The chain that signatures are valid for, by both of its IDs. */
+export interface SigningChain {
+  /** e.g. `coin_7628-1` */
+  readonly chainId: string
+  readonly evmChainId: bigint
+}
+
+/** All accounts have this number: sequences are enough to tell transactions of one account apart. */
+export const ACCOUNT_NUMBER = 0n
 
 /**
- * Typed data is a microsecond of work a byte, which anybody who sends a wrong signature could ask for: longer bodies, of more than
- * a hundred messages, cannot be signed so. The reference has no such bound.
+ * The longest body that can be signed as typed data. Typed data costs about a microsecond a byte, and anybody can cause that
+ * work with a wrong signature. As many bytes hold more than a hundred messages. cosmos/evm has no such bound.
  */
-export const MAX_TYPED_BODY_BYTES = 16_384
+const MAX_TYPED_BODY_BYTES = 16_384
 
-/** What the keys of one transaction sign. Everything is made once, when it is first asked for. */
+/** What the keys of one transaction sign, for each sign mode. Each document is made once, when it is first needed. */
 export interface SignDocuments {
-  /** The bytes that a key signs in a mode; the key's kind says how they are hashed. */
+  /** The bytes that a key signs in a mode; how they are hashed depends on the kind of key. */
   readonly bytes: (mode: number, sequence: bigint) => Outcome<Uint8Array>
-  /** what an Ethereum wallet may have signed in their place, see `eip712Digests` */
+  /** The digests that an Ethereum wallet may have signed instead, see `eip712Digests`. */
   readonly typedDataDigests: (mode: number, sequence: bigint) => readonly Uint8Array[]
 }
 
@@ -61,4 +71,80 @@ function remembered<T>(make: (mode: number, sequence: bigint) => T): (mode: numb
     if (last?.mode !== mode || last.sequence !== sequence) last = { mode, sequence, result: make(mode, sequence) }
     return last.result
   }
+}
+
+/** The StdSignDoc of a transaction, by the signer's sequence: the rest of it is the same for every signer. */
+interface AminoSignDoc {
+  readonly json: (sequence: bigint) => { readonly [name: string]: Json }
+  /** what SIGN_MODE_LEGACY_AMINO_JSON signs */
+  readonly bytes: (sequence: bigint) => Uint8Array
+}
+
+/** Creates the StdSignDoc of the Cosmos SDK (x/auth/migrations/legacytx/stdsign.go). @returns an error when there is none */
+export function createAminoSignDoc(
+  decoded: DecodedTransaction,
+  chainId: string,
+  messages: MessageTable,
+): Outcome<AminoSignDoc> {
+  const { body, fee } = decoded
+  if (body.extensionOptions.length + body.nonCriticalExtensionOptions.length > 0) {
+    return sdkError('invalidRequest', 'SIGN_MODE_LEGACY_AMINO_JSON does not support protobuf extension options')
+  }
+  const msgs = messagesToAmino(decoded, messages)
+  if (isSdkError(msgs)) return msgs
+  const common = {
+    account_number: '0',
+    chain_id: chainId,
+    fee: {
+      amount: fee.amount.map(({ denom, amount }) => ({ denom, amount: amount.toString() })),
+      gas: fee.gasLimit.toString(),
+      ...(fee.payer !== '' && { payer: fee.payer }),
+      ...(fee.granter !== '' && { granter: fee.granter }),
+    },
+    memo: body.memo,
+    msgs,
+  }
+  const timeout = body.timeoutHeight === 0n ? {} : { timeout_height: body.timeoutHeight.toString() }
+  // The text up to the sequence, which comes after `msgs`, is made once: it is long, and there may be many signers.
+  let head: string | undefined
+  const tail = 'timeout_height' in timeout ? `","timeout_height":"${timeout.timeout_height}"}` : '"}'
+  return {
+    json: (sequence) => ({ ...common, sequence: sequence.toString(), ...timeout }),
+    bytes: (sequence) => {
+      head ??= `${sortedJson(common).slice(0, -1)},"sequence":"`
+      return new TextEncoder().encode(`${head}${sequence}${tail}`)
+    },
+  }
+}
+
+function messagesToAmino(decoded: DecodedTransaction, messages: MessageTable): Outcome<readonly Json[]> {
+  const values: Json[] = []
+  try {
+    for (const { handler, value } of decoded.messages) {
+      const { aminoName } = handler
+      if (aminoName === undefined) return sdkError('notSupported', `${handler.type.name} has no amino name`)
+      values.push({ type: aminoName, value: messageToAmino(handler.type, value, messages) })
+    }
+    return values
+  } catch (error) {
+    // A message inside an Any that does not decode.
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', error.message)
+  }
+}
+
+/** JSON with the members of every object sorted, escaped as Go's encoding/json escapes for HTML. */
+export function sortedJson(json: Json): string {
+  return JSON.stringify(sorted(json)).replace(/[<>&\u2028\u2029]/g, escaped)
+}
+
+function sorted(json: Json): Json {
+  if (Array.isArray(json)) return json.map(sorted)
+  if (typeof json !== 'object' || json === null) return json
+  const entries = Object.entries(json as { readonly [name: string]: Json })
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => [name, sorted(value)]))
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

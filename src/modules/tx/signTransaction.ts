@@ -6,11 +6,11 @@ import { privateToPublicKey, signDigest } from '../../primitives/secp256k1.ts'
 import type { Coin } from '../coin.ts'
 import { isSdkError } from '../sdkError.ts'
 import { publicKeyToAny, type SingleKey, singleKey } from './publicKey.ts'
-import { ACCOUNT_NUMBER } from './signingChain.ts'
-import { AuthInfo, SIGN_MODES, SignDoc, TxBody, TxRaw } from './txTypes.ts'
+import { ACCOUNT_NUMBER } from './signDocuments.ts'
+import { AuthInfo, SIGN_MODES, SignDoc, TxBody, TxRaw } from './types.ts'
 
-/** What a transaction says besides who signs it. */
-export interface UnsignedTransaction {
+/** A transaction without its signers. */
+interface UnsignedTransaction {
   readonly messages: readonly AnyValue[]
   readonly fee: readonly Coin[]
   readonly gasLimit: bigint
@@ -22,12 +22,12 @@ export interface UnsignedTransaction {
   readonly feeGranter?: string
 }
 
-/** A key that signs, and its account's next sequence. */
+/** A key, and its account's next sequence. */
 export interface SigningKey {
   /** 32 bytes */
   readonly privateKey: Uint8Array
   readonly sequence: bigint
-  /** `ethSecp256k1` unless it says otherwise */
+  /** by default `ethSecp256k1` */
   readonly kind?: SingleKey['kind']
 }
 
@@ -69,11 +69,8 @@ export function signTransaction(
   return TxRaw.encode({ bodyBytes, authInfoBytes, signatures: keys.map((key) => signBytesWith(key, doc)) })
 }
 
-/** 64 bytes: r and s of a signature over the bytes, hashed as the key's kind has it. */
-export function signBytesWith(
-  { privateKey, kind }: Pick<SigningKey, 'privateKey' | 'kind'>,
-  bytes: Uint8Array,
-): Uint8Array {
+/** Signs bytes, hashed as the kind of key does it. @returns r and s, 64 bytes */
+function signBytesWith({ privateKey, kind }: Pick<SigningKey, 'privateKey' | 'kind'>, bytes: Uint8Array): Uint8Array {
   const { r, s } = signDigest(kind === 'secp256k1' ? sha256(bytes) : keccak256(bytes), privateKey)
   return concatBytes(bigIntToBytes(r, 32), bigIntToBytes(s, 32))
 }

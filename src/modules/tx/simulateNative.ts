@@ -5,21 +5,20 @@ import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { runTransaction } from './applyNativeTransaction.ts'
-import { findNativeInvalidity } from './checkNativeState.ts'
-import { type DecodedTransaction, decodeTransaction } from './decodedTransaction.ts'
 import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
-import { baseGas, requiredGas } from './gas.ts'
-import type { NativeSigner, NativeTransaction } from './nativeTransaction.ts'
+import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
+import { findNativeInvalidity } from './findNativeInvalidity.ts'
+import { baseGas, type NativeSigner, type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 import { EthSecp256k1PubKey } from './publicKey.ts'
 import { readSigners } from './readSigners.ts'
-import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './txTypes.ts'
+import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './types.ts'
 
-/** The length of what wallets leave empty when they simulate. */
+/** The length of a signature, which wallets leave empty when they simulate. */
 const SIGNATURE_BYTES = 64
 
 /**
- * Runs a transaction as it would run in `block`, without asking for signatures, gas limit or fee. Its gas is what the
- * signed transaction will use: what is missing is counted as if it were there.
+ * Runs a transaction as it would run in `block`; signatures, gas limit and fee may be missing. Its gas is what the signed
+ * transaction will use: what is missing is counted as if it were there.
  * @param input.world is thrown away afterwards
  */
 export function simulateNative(
@@ -38,12 +37,12 @@ export function simulateNative(
   if (isSdkError(signers)) return signers
   const params = AUTH_PARAMS.get(world.native)
   const given = nativeTransactionOf(raw, decoded, signers)
-  // The fee's digits depend on the gas, which depends on how many they are.
+  // The gas depends on the number of digits of the fee, and the fee on the gas: two rounds are enough.
   const first = completeTransaction(decoded, given, requiredGas(given, params), input.baseFeePerGas)
   const estimate = requiredGas({ ...given, raw: first }, params)
   const completed = completeTransaction(decoded, given, estimate, input.baseFeePerGas)
   const transaction = { ...given, raw: completed }
-  // A wallet does not know fee and limit yet: with neither it pays nothing and has all gas there is.
+  // A wallet does not know fee and limit yet: without a fee it pays nothing, without a limit it gets all the gas it needs.
   const baseFeePerGas = given.feeAcoin === 0n ? 0n : input.baseFeePerGas
   const gasLimit = given.gasLimit === 0n ? requiredGas(transaction, params) : given.gasLimit
   const limited = { ...transaction, gasLimit }
@@ -73,7 +72,7 @@ function completeTransaction(
   return TxRaw.encode({ bodyBytes: txRaw.bodyBytes, authInfoBytes: completed, signatures })
 }
 
-/** With a mode, and with the key under the name that the account's signature will need. */
+/** The signer's info with a sign mode, and with the type of key that the account's signature will need. */
 function completeSigner(info: SignerInfo, signer: NativeSigner): SignerInfo {
   const publicKey =
     info.publicKey === undefined || signer.publicKey !== undefined

@@ -11,7 +11,7 @@ export interface TypedData {
   readonly message: { readonly [name: string]: Json }
 }
 
-/** Name of the type of what is at a path of a message: `_.value.min_self_delegation` -> `TypeValueMinSelfDelegation`. */
+/** The name of the type at a path of a message: `_.value.min_self_delegation` -> `TypeValueMinSelfDelegation`. */
 export function typeName(path: string): string {
   const [, ...parts] = path.split('.')
   const words = parts.flatMap((part) => part.split('_'))
@@ -29,9 +29,9 @@ const DOMAIN_TYPE: StructType = [
 const utf8 = new TextEncoder()
 
 /**
- * The digests that may have been signed (EIP-712). None where data and types do not fit each other, or a member has no type:
- * it would not be signed. That is go-ethereum's rule (signer/core/apitypes), by which wallets on these chains were built.
- * go-ethereum writes a type without members as `Name)`, all others as `Name()`: where there is one, there are two digests.
+ * The digests of typed data that may have been signed (EIP-712). None where the data does not fit the types or a member has no
+ * type: wallets refuse to sign it. These are go-ethereum's rules (signer/core/apitypes), which wallets of these chains follow.
+ * go-ethereum writes a type without members as `Name)`, other libraries as `Name()`: with such a type there are two digests.
  */
 export function typedDataDigests(data: TypedData, domain: { readonly [name: string]: Json }): readonly Hash[] {
   const types = new Map([...data.types, ['EIP712Domain', DOMAIN_TYPE]])

@@ -6,7 +6,7 @@ import {
   LegacyAminoPubKey,
   Secp256k1PubKey,
 } from '../../modules/tx/publicKey.ts'
-import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/txTypes.ts'
+import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/types.ts'
 import type { AnyMessageType, JsonContext } from '../../primitives/protoScalars.ts'
 import {
   any,

@@ -2,7 +2,7 @@ import { entryHash, isNativeEntry, type NativeEvent } from '../../chain/entries.
 import type { ChainReader } from '../../chain/store.ts'
 import { decodeTransaction } from '../../chain/transaction.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
-import { Tx } from '../../modules/tx/txTypes.ts'
+import { Tx } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
 import { bytesCodec, type ValueCodec, wrongForm } from '../../primitives/protoScalars.ts'

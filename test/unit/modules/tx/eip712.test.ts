@@ -9,7 +9,7 @@ import { MsgCreateValidator, MsgDelegate } from '../../../../src/modules/staking
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { Ed25519PubKey, publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
-import { AuthInfo, SIGN_MODES, TxBody, TxRaw } from '../../../../src/modules/tx/txTypes.ts'
+import { AuthInfo, SIGN_MODES, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { anyOf, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'

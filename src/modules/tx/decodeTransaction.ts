@@ -2,23 +2,24 @@ import { type Address, AddressError, parseAddress } from '../../primitives/addre
 import { equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
-import type { AnyValue } from '../../primitives/protoSchema.ts'
+import type { AnyMessageType } from '../../primitives/protoScalars.ts'
+import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { checkAnys } from './checkAnys.ts'
+import { AMINO_TYPES } from './aminoJson.ts'
 import type { NativeMessage } from './nativeTransaction.ts'
-import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from './txTypes.ts'
+import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from './types.ts'
 
-/** A transaction as it was decoded: its messages may run, of its signatures nothing is known yet. */
+/** A decoded transaction: its messages are valid, its signatures are not checked yet. */
 export interface DecodedTransaction {
   readonly txRaw: TxRaw
   readonly body: TxBody
   readonly authInfo: AuthInfo
   readonly fee: Fee
   readonly messages: readonly NativeMessage[]
-  /** who must sign, as many as there are SignerInfos */
+  /** the accounts that must sign, one for each SignerInfo */
   readonly signers: readonly Address[]
   readonly feeAcoin: bigint
   readonly feePayer: Address
@@ -26,7 +27,7 @@ export interface DecodedTransaction {
   readonly maxPriorityPrice: bigint | undefined
 }
 
-/** Gas beyond which the SDK takes no limit. */
+/** The highest gas limit that the SDK accepts. */
 const MAX_GAS_WANTED = 2n ** 63n - 1n
 
 /**
@@ -54,7 +55,7 @@ export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome
 }
 
 /**
- * Decodes one message; what it says is not checked.
+ * Decodes one message; its contents are not validated.
  * @throws ProtobufError
  */
 function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
@@ -66,7 +67,7 @@ function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outco
 }
 
 /**
- * Non-critical options change nothing, but must be of the one type that there is.
+ * Non-critical options have no effect, but must be of the one known type.
  * @throws ProtobufError
  */
 function checkNonCriticalOptions({ nonCriticalExtensionOptions }: TxBody): void {
@@ -93,7 +94,7 @@ function check(
     const error = validateMessage(handler, value)
     if (error !== undefined) return error
     addAll(signers, handler.signers(value))
-    // As many keys are not looked at; and each signer is compared with all others.
+    // More keys than this are never read; and each signer is compared with all others.
     if (signers.length > MAX_KEYS) return sdkError('tooManySignatures')
   }
   const parties = readParties(fee, signers[0]!)
@@ -148,7 +149,7 @@ function readParties(
   if (isSdkError(feePayer)) return feePayer
   const feeGranter = granter === '' ? undefined : readAddress(granter, 'fee granter')
   if (isSdkError(feeGranter)) return feeGranter
-  // Who grants to itself pays by itself (x/auth/ante/fee.go).
+  // A granter that is also the payer needs no allowance (x/auth/ante/fee.go).
   return { feePayer, feeGranter: feeGranter && equalBytes(feeGranter, feePayer) ? undefined : feeGranter }
 }
 
@@ -183,4 +184,48 @@ function readExtensions({ extensionOptions }: TxBody): Outcome<Pick<DecodedTrans
     maxPriorityPrice ??= truncate(price)
   }
   return { maxPriorityPrice }
+}
+
+type Field = AnyMessageType['fields'][number]
+
+/** The most levels of messages inside messages; a transaction with more cannot be executed anyway. */
+const MAX_DEPTH = 32
+
+/** The fields that contain an Any, by message type. No message type contains itself. */
+const anyFields = new WeakMap<AnyMessageType, readonly Field[]>()
+
+/**
+ * Checks that every Any inside a message, at any depth, is of a known type and decodes, even where nothing reads it
+ * (RejectUnknownFields of the SDK's decoder): otherwise clients could not show the transaction.
+ * @throws ProtobufError
+ */
+function checkAnys(type: AnyMessageType, value: unknown, messages: MessageTable, depth = 0): void {
+  if (depth > MAX_DEPTH) throw new ProtobufError('nested too deeply')
+  for (const { name, codec, presence } of fieldsWithAny(type)) {
+    const member = (value as Record<string, unknown>)[name]
+    const items = presence === 'repeated' ? (member as readonly unknown[]) : member === undefined ? [] : [member]
+    const inner = codec.messageType?.()
+    for (const item of items) {
+      if (inner !== undefined) checkAnys(inner, item, messages, depth + 1)
+      else checkAny(item as AnyValue, messages, depth + 1)
+    }
+  }
+}
+
+function checkAny({ typeUrl, value }: AnyValue, messages: MessageTable, depth: number): void {
+  const type: AnyMessageType | undefined = messages.get(typeUrl)?.type ?? AMINO_TYPES.get(typeUrl)?.type
+  if (type === undefined) throw new ProtobufError(`unable to resolve type URL ${typeUrl}`)
+  checkAnys(type, type.decode(value), messages, depth)
+}
+
+function fieldsWithAny(type: AnyMessageType): readonly Field[] {
+  let fields = anyFields.get(type)
+  if (fields === undefined) {
+    fields = type.fields.filter(({ codec }) => {
+      const inner = codec.messageType?.()
+      return inner === undefined ? (codec as unknown) === anyCodec : fieldsWithAny(inner).length > 0
+    })
+    anyFields.set(type, fields)
+  }
+  return fields
 }

@@ -8,7 +8,7 @@ import * as theirs from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Ed25519PubKey, LegacyAminoPubKey, Secp256k1PubKey } from '../../../../src/modules/tx/publicKey.ts'
-import * as ours from '../../../../src/modules/tx/txTypes.ts'
+import * as ours from '../../../../src/modules/tx/types.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { coin, count, expectSameWire, text, wireCase } from '../wireCases.ts'
 

@@ -5,26 +5,25 @@ import { insufficientFunds } from '../bank/send.ts'
 import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock, ReadContext } from '../context.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
-import { baseGas, requiredGas } from './gas.ts'
-import type { NativeTransaction } from './nativeTransaction.ts'
+import { baseGas, type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 
-/** What a transaction is checked against. */
-export interface NativeStateCheck {
+/** A transaction and what it is checked against. */
+interface NativeStateCheck {
   readonly transaction: NativeTransaction
   readonly world: ReadContext['world']
   readonly block: NativeBlock
   /** acoin */
   readonly baseFeePerGas: bigint
   /**
-   * `next`: what it says must equal the nonces of all signers, as in a block; `notUsed`: they may be later, as in a pool;
-   * `any`: whatever
+   * `next`: sequences must equal the nonces of all signers, as in a block; `notUsed`: they may be higher, as in a pool;
+   * `any`: not checked
    */
   readonly sequences?: 'next' | 'notUsed' | 'any'
 }
 
 /**
  * Why the transaction cannot start in this state, with the codes of the SDK's ante handlers in their order (x/auth/ante);
- * undefined when it can. Whether a fee allowance covers the fee is for `chargeFee` to find out.
+ * undefined when it can. Whether a fee allowance covers the fee, only `chargeFee` finds out.
  */
 export function findNativeInvalidity(check: NativeStateCheck): SdkError | undefined {
   const params = AUTH_PARAMS.get(check.world.native)
@@ -54,12 +53,12 @@ function checkMemo({ transaction }: NativeStateCheck, { maxMemoCharacters }: Aut
   )
 }
 
-/** A limit that does not even cover reading the transaction could pay for nothing. */
+/** The gas limit must cover at least the bytes and signatures. */
 function checkBaseGas({ transaction }: NativeStateCheck, params: AuthParams): SdkError | undefined {
   return outOfGas('txSize', transaction.gasLimit, baseGas(transaction, params))
 }
 
-/** Whether all of the transaction's gas is within its limit. */
+/** The error when not all of the transaction's gas is within its limit. */
 export function checkGasLimit({ transaction, world }: NativeStateCheck): SdkError | undefined {
   return outOfGas('messages', transaction.gasLimit, requiredGas(transaction, AUTH_PARAMS.get(world.native)))
 }
@@ -83,7 +82,7 @@ function checkFee({ transaction, world, baseFeePerGas }: NativeStateCheck): SdkE
   return balance < fee ? insufficientFunds(balance, fee) : undefined
 }
 
-/** acoin that are taken: all that is offered, or with a priority price as EIP-1559 has it. */
+/** The fee that is charged, acoin: all that is offered, or less by EIP-1559's rule when there is a priority price. */
 export function chargedFee(
   { feeAcoin, gasLimit, maxPriorityPrice }: Pick<NativeTransaction, 'feeAcoin' | 'gasLimit' | 'maxPriorityPrice'>,
   baseFeePerGas: bigint,
@@ -109,7 +108,7 @@ function checkSequences({ transaction, world, sequences = 'next' }: NativeStateC
   return undefined
 }
 
-/** EIP-3607 for both kinds of transactions: an account with a contract has no key. */
+/** EIP-3607, here for native transactions: an account with contract code cannot sign. */
 function checkCode({ transaction, world }: NativeStateCheck): SdkError | undefined {
   const contract = transaction.signers.find(({ address }) => {
     const code = world.getCode(address)

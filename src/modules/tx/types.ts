@@ -69,7 +69,7 @@ export interface ModeInfoMulti {
   readonly modeInfos: readonly ModeInfo[]
 }
 
-/** The one of a message that holds itself. */
+/** Declared apart, since ModeInfo and ModeInfo.Multi contain each other. */
 const innerModeInfo = oneOf(2, (): MessageType<ModeInfo> => ModeInfo) as Field<ModeInfo>
 
 const ModeInfoMulti: MessageType<ModeInfoMulti> = defineMessage('cosmos.tx.v1beta1.ModeInfo.Multi', {
@@ -99,7 +99,7 @@ export const Fee = defineMessage('cosmos.tx.v1beta1.Fee', {
 })
 export type Fee = ValueOf<typeof Fee>
 
-/** cosmos.tx.v1beta1.Tip, which nothing takes any more */
+/** cosmos.tx.v1beta1.Tip, which is no longer supported */
 export const Tip = defineMessage('cosmos.tx.v1beta1.Tip', { amount: repeated(embedded(1, Coin)), tipper: string(2) })
 
 /** cosmos.tx.v1beta1.AuthInfo */
