@@ -10,7 +10,7 @@ import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
 import { getJson } from '../native/nativeChain.ts'
 import { runCli, sendByCli } from '../native/runCli.ts'
-import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import { differences, type LocalNetwork, makeNetwork, type NetworkNode, QUICK, waitForHeight } from './localNetwork.ts'
 
 const OPERATOR = toBech32(hexToBytes(ACCOUNTS[0]!.address), 'coinvaloper')
 const DELEGATOR = toBech32(hexToBytes(ACCOUNTS[1]!.address))
@@ -23,6 +23,7 @@ let key: ValidatorKey
 
 beforeAll(async () => {
   network = await makeNetwork({
+    ...QUICK,
     validators: 4,
     fullNodes: 1,
     changeGenesis: ({ app_state: { slashing } }) => {

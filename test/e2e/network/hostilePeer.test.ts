@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rpc } from '../rpc.ts'
 import type { FloodCounts, FloodOptions } from './hostileFlood.ts'
-import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import { differences, type LocalNetwork, makeNetwork, type NetworkNode, QUICK, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
 
 const FLOOD = new URL('hostileFlood.ts', import.meta.url).pathname
-const QUIET_MS = 8_000
-const FLOOD_MS = 20_000
+const QUIET_MS = 4_000
+const FLOOD_MS = 10_000
 const MAX_GROWTH_MIB = 300
 
 interface NetInfo {
@@ -32,7 +32,7 @@ let network: LocalNetwork
 let flood: Flood | undefined
 
 beforeAll(async () => {
-  network = await makeNetwork({ validators: 4 })
+  network = await makeNetwork({ validators: 4, environment: QUICK.environment })
   await network.start()
 })
 

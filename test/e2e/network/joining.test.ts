@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rpc } from '../rpc.ts'
 import { runCoind } from '../runCoind.ts'
 import { freePort, startNode, type TestNode } from '../startNode.ts'
-import { type LocalNetwork, makeNetwork, waitForHeight } from './localNetwork.ts'
+import { type LocalNetwork, makeNetwork, QUICK, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
 
 interface Status {
@@ -21,7 +21,7 @@ const joiners: TestNode[] = []
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-joining-'))
-  network = await makeNetwork({ validators: 2 })
+  network = await makeNetwork({ ...QUICK, validators: 2, blockIntervalMs: 100 })
   await network.start()
   const transfers = startTransfers(network.nodes, 20)
   await waitForHeight(network.seed, BLOCKS_BEFORE)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { differences, type LocalNetwork, makeNetwork, waitForHalt, waitForHeight } from './localNetwork.ts'
+import { runs } from '../../propertyRuns.ts'
+import { differences, type LocalNetwork, makeNetwork, QUICK, waitForHalt, waitForHeight } from './localNetwork.ts'
 import { createNamespaces, type Namespaces, namespacesMissing } from './namespaces.ts'
 
 const missing = namespacesMissing()
@@ -12,7 +13,7 @@ describe.skipIf(missing !== undefined)('a partitioned network of four validators
 
   beforeAll(async () => {
     namespaces = createNamespaces(4)
-    network = await makeNetwork({ validators: 4, placeOf: namespaces.hostOf })
+    network = await makeNetwork({ ...QUICK, validators: 4, placeOf: namespaces.hostOf })
     await network.start()
   })
 
@@ -35,7 +36,7 @@ describe.skipIf(missing !== undefined)('a partitioned network of four validators
   it('halts when it is cut in halves and resumes when they meet', async () => {
     namespaces.separate([2, 3])
     const halted = await waitForHalt(network.nodes.slice(0, 2))
-    await sleep(9_000)
+    await sleep(runs(3) * 1_000)
     expect(await Promise.all(network.nodes.slice(0, 2).map((node) => node.height()))).toEqual(halted)
     namespaces.heal()
     const target = Math.max(...halted) + 5

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { differences, type LocalNetwork, makeNetwork, waitForHeight } from './localNetwork.ts'
+import { differences, type LocalNetwork, makeNetwork, QUICK, waitForHeight } from './localNetwork.ts'
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts'
 import { startTransfers } from './transfers.ts'
 
@@ -13,6 +13,7 @@ describe('four validators on slow links', () => {
   beforeAll(async () => {
     network = await makeNetwork({
       validators: 4,
+      environment: QUICK.environment,
       announcedAddress: async (_, address) => {
         const proxy = await startTcpProxy(Number(address.split(':')[1]), LINE)
         proxies.push(proxy)
@@ -33,7 +34,7 @@ describe('four validators on slow links', () => {
     })
     const transfers = startTransfers(network.nodes)
     const from = await network.seed.height()
-    await Promise.all(network.nodes.map((node) => waitForHeight(node, from + 30)))
+    await Promise.all(network.nodes.map((node) => waitForHeight(node, from + 20)))
     await transfers.stop()
     // Each pair is connected, and by such a line.
     expect(proxies.reduce((sum, proxy) => sum + proxy.connections(), 0)).toBeGreaterThanOrEqual(6)

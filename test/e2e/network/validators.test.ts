@@ -8,6 +8,7 @@ import {
   type LocalNetwork,
   makeNetwork,
   type NetworkNode,
+  QUICK,
   waitForHalt,
   waitForHeight,
 } from './localNetwork.ts'
@@ -24,7 +25,7 @@ interface CometBlock {
 let network: LocalNetwork
 
 beforeAll(async () => {
-  network = await makeNetwork({ validators: 4, fullNodes: 1 })
+  network = await makeNetwork({ ...QUICK, validators: 4, fullNodes: 1 })
   await network.start()
 })
 
@@ -45,7 +46,7 @@ async function advance(nodes: readonly NetworkNode[], blocks: number): Promise<v
 describe('four validators and a full node', () => {
   it('decide blocks at their pace, with transactions that came in through any of them', async () => {
     const transfers = startTransfers(network.nodes)
-    await advance(network.nodes, 40)
+    await advance(network.nodes, 25)
     await transfers.stop()
     await advance(network.nodes, 5)
     expect(transfers.sent.length).toBeGreaterThan(network.nodes.length * 10)
@@ -98,7 +99,7 @@ describe('four validators and a full node', () => {
       await node.kill('SIGKILL')
       await advance(
         network.nodes.filter((other) => other !== node),
-        6,
+        5,
       )
       await node.start()
       await advance(network.nodes, 3)
@@ -111,7 +112,7 @@ describe('four validators and a full node', () => {
     const rest = network.nodes.slice(2)
     await Promise.all([first!.kill('SIGKILL'), second!.kill('SIGTERM')])
     const halted = await waitForHalt(rest)
-    await sleep(4_000)
+    await sleep(2_000)
     expect(await heightsOf(rest)).toEqual(halted)
     await Promise.all([first!.start(), second!.start()])
     await advance(network.nodes, 5)
@@ -142,7 +143,7 @@ describe('four validators and a full node', () => {
       // been found out before: then the twin is no validator any more, and nothing goes on while one of the other three is away.
       const before = await validatorBefore(twin!)
       await before.kill('SIGKILL')
-      const height = await evidenceFrom(twin!, from, 120)
+      const height = await evidenceFrom(twin!, from, 300)
       await before.start()
       for (const node of network.nodes) {
         await waitForHeight(node, height)
