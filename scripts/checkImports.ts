@@ -75,12 +75,9 @@ export function violation(edge: Import): string | undefined {
   return fromLevel > toLevel ? `${to} is above ${from}` : undefined
 }
 
-/** One cycle of imports that exist at run time, as the list of its files; undefined when there is none. */
+/** One cycle of imports, of types too, as the list of its files; undefined when there is none. */
 export function findCycle(edges: readonly Import[]): readonly string[] | undefined {
-  const targets = Map.groupBy(
-    edges.filter((edge) => !edge.isTypeOnly),
-    (edge) => edge.from,
-  )
+  const targets = Map.groupBy(edges, (edge) => edge.from)
   const finished = new Set<string>()
   const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
