@@ -52,15 +52,15 @@ const BANK_TERM = new Uint8Array(TERM_BYTES)
 /** The term has the end of an address, since many chosen addresses begin alike. */
 const PARTY_AT = 20 - (TERM_BYTES - 1)
 
-function term(kind: number, bytes: Uint8Array): Uint8Array {
-  const made = new Uint8Array(TERM_BYTES)
-  made[0] = kind
-  made.set(bytes, 1)
-  return made
+function eventTerm(kind: number, bytes: Uint8Array): Uint8Array {
+  const term = new Uint8Array(TERM_BYTES)
+  term[0] = kind
+  term.set(bytes, 1)
+  return term
 }
 
 function hashTerm(kind: number, text: string): Uint8Array {
-  return term(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
+  return eventTerm(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
 /** The term under which blocks with such an attribute are found. */
@@ -70,11 +70,11 @@ function termOf({ key, value }: EventTerm): Uint8Array {
     return value === undefined ? hashTerm(Kind.key, key) : hashTerm(Kind.attribute, `${key}=${value}`)
   }
   const party = value !== undefined && PARTY_KEYS.has(key) ? accountOf(value) : undefined
-  return party === undefined ? BANK_TERM : term(Kind.party, party.subarray(PARTY_AT))
+  return party === undefined ? BANK_TERM : eventTerm(Kind.party, party.subarray(PARTY_AT))
 }
 
 function envelopeTerm(hash: Uint8Array): Uint8Array {
-  return term(Kind.envelope, hash.subarray(0, TERM_BYTES - 1))
+  return eventTerm(Kind.envelope, hash.subarray(0, TERM_BYTES - 1))
 }
 
 function accountOf(text: string): Address | undefined {
@@ -101,9 +101,9 @@ export function eventIndexKeys(
   }
   let hasBank = false
   const addTerm = (item: EventTerm): void => {
-    const made = termOf(item)
-    if (made === BANK_TERM) hasBank = true
-    else keys.push(columnKey(Column.eventTerm, made, suffix))
+    const term = termOf(item)
+    if (term === BANK_TERM) hasBank = true
+    else keys.push(columnKey(Column.eventTerm, term, suffix))
   }
   /** values that were seen, by type and key of their attributes; those of parties together, since a party has one term */
   const seenValues = new Map<string, Map<string, Set<string>>>()
@@ -202,9 +202,9 @@ class HeightList {
   readonly #to: number
   #heights: AsyncIterator<number>
 
-  constructor(db: DatabaseReader, made: Uint8Array, from: number, to: number) {
+  constructor(db: DatabaseReader, term: Uint8Array, from: number, to: number) {
     this.#db = db
-    this.#term = made
+    this.#term = term
     this.#to = to
     this.#heights = this.#open(from)
   }

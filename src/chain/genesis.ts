@@ -32,7 +32,7 @@ export function formatGenesis(genesis: Genesis): string {
   return `${JSON.stringify(genesis, null, 2)}\n`
 }
 
-/** sha256 of the canonical JSON, so that white space and order don't matter. GENESIS_HASH, the peer handshake and block 0 use it. */
+/** sha256 of the canonical JSON, whatever the file's white space and order: GENESIS_HASH, the peer handshake and block 0 have it. */
 export function genesisHash(genesis: Genesis): Hash {
   return sha256(new TextEncoder().encode(canonicalJson(genesis)))
 }
@@ -64,7 +64,7 @@ export function toCometGenesis(genesis: Genesis): Json {
   return { ...genesis, consensus_params: params, validators }
 }
 
-/** Removes what {@link toCometGenesis} added, so that its result is a genesis file again. Different values stay, and are refused later. */
+/** Removes what {@link toCometGenesis} added; values that differ from those in `consensus` stay, and the schema refuses them. */
 function fromCometGenesis(json: unknown): unknown {
   if (!isObject(json) || !isObject(json.consensus)) return json
   const { consensus_params, validators, ...rest } = json

@@ -20,11 +20,11 @@ export interface LogTerms {
   readonly topics: readonly (readonly Uint8Array[])[]
 }
 
-function term(kind: number, bytes: Uint8Array): Uint8Array {
-  const made = new Uint8Array(TERM_BYTES)
-  made[0] = kind
-  made.set(logDigest(bytes).subarray(0, TERM_BYTES - 1), 1)
-  return made
+function logTerm(kind: number, bytes: Uint8Array): Uint8Array {
+  const term = new Uint8Array(TERM_BYTES)
+  term[0] = kind
+  term.set(logDigest(bytes).subarray(0, TERM_BYTES - 1), 1)
+  return term
 }
 
 const ANY_LOG = new Uint8Array(TERM_BYTES)
@@ -38,15 +38,15 @@ export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[]
     const item = `${kind}${bytesKey(bytes)}`
     if (seen.has(item)) return
     seen.add(item)
-    const made = term(kind, bytes)
-    terms.set(bytesKey(made), made)
+    const term = logTerm(kind, bytes)
+    terms.set(bytesKey(term), term)
   }
   for (const { address, topics } of logs) {
     add(Kind.address, address)
     for (const [position, topic] of topics.entries()) add(Kind.topic + position, topic)
   }
   const suffix = heightBytes(height)
-  return [...terms.values()].map((made) => columnKey(Column.logTerm, made, suffix))
+  return [...terms.values()].map((term) => columnKey(Column.logTerm, term, suffix))
 }
 
 /**
@@ -59,9 +59,9 @@ export async function* indexedLogHeights(
   to: number,
 ): AsyncIterable<number> {
   const positions: Uint8Array[][] = []
-  if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => term(Kind.address, address)))
+  if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => logTerm(Kind.address, address)))
   for (const [position, alternatives] of terms.topics.entries()) {
-    if (alternatives.length > 0) positions.push(alternatives.map((topic) => term(Kind.topic + position, topic)))
+    if (alternatives.length > 0) positions.push(alternatives.map((topic) => logTerm(Kind.topic + position, topic)))
   }
   if (positions.length === 0) positions.push([ANY_LOG])
 

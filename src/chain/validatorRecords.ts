@@ -14,8 +14,8 @@ import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.
 const SEGMENT = 64
 
 /**
- * Puts the validators of block `height` into the batch of the block that determined them: the whole set when it differs from that of
- * the height before, priorities then and at every {@link SEGMENT}th height, else nothing. Heights come in order.
+ * Adds the validators of block `height` to the batch of the block that determined them: the whole set when it differs from that
+ * of the height before, priorities then and at every {@link SEGMENT}th height, else nothing. Heights come in order.
  * @param db what is stored, the heights before included
  * @param isChanged members or powers are not those of the height before
  */

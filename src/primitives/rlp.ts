@@ -221,7 +221,7 @@ function encodeString(bytes: Uint8Array): Uint8Array {
   return out
 }
 
-/** Bytes of the header of a string or list of `length` bytes. (A single byte below 0x80 has none, which is left to the caller.) */
+/** Bytes of the header of a string or list of `length` bytes. (Callers know that a single byte below 0x80 has no header.) */
 export function headerLength(length: number): number {
   if (length < 56) return 1
   return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
@@ -239,7 +239,7 @@ export function writeHeader(out: Uint8Array, at: number, base: 0x80 | 0xc0, leng
   return at + 1 + size
 }
 
-/** The encoded size. Stores the payload size of each list in `lengths` (pre-order), so that nothing is measured again for writing. */
+/** The encoded size. Adds the payload size of each list to `lengths`, in pre-order, for the writing that follows. */
 function measure(input: RLPInput, lengths: number[]): number {
   if (input instanceof Uint8Array) {
     const { length } = input

@@ -85,7 +85,7 @@ export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number):
   return keys.length
 }
 
-/** The keys of all entries, flat ones and trie nodes, that block `height` changed; undefined when their list is longer than `longest` bytes. */
+/** Keys of all flat entries and trie nodes that block `height` changed; undefined when the list has more than `longest` bytes. */
 export function changedKeysOf(reader: KeyReader, height: number, longest: number): readonly Uint8Array[] | undefined {
   const list = reader.get(blockChangesKey(height))
   if (list === undefined) return []

@@ -470,7 +470,7 @@ function createScope(id: number, depth: number): TransactionScope {
   }
 }
 
-/** To be called before transaction `id` uses a slot: at its first use, the present value is the one at the transaction's start. */
+/** Called before transaction `id` uses a slot: at its first use, the present value is the one at the transaction's start. */
 function enterTransaction(slot: Slot, id: number): void {
   if (slot.originalOf === id) return
   slot.original = slot.value

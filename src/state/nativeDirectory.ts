@@ -29,7 +29,7 @@ interface Page {
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
- * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down; pages are read as the walk reaches them.
+ * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached.
  * @param start included; by default the end of the prefix's keys that the walk begins at
  */
 export function* walkKeys(
