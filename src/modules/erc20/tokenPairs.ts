@@ -18,11 +18,11 @@ export const TokenPair = defineMessage('cosmos.evm.erc20.v1.TokenPair', {
 export type TokenPair = ValueOf<typeof TokenPair>
 
 /** cosmos.evm.erc20.v1.Params */
-export const Erc20Params = defineMessage('cosmos.evm.erc20.v1.Params', {
+const Erc20Params = defineMessage('cosmos.evm.erc20.v1.Params', {
   enableErc20: bool(1),
   permissionlessRegistration: bool(5),
 })
-export type Erc20Params = ValueOf<typeof Erc20Params>
+type Erc20Params = ValueOf<typeof Erc20Params>
 
 /**
  * The genesis sets parameters and pairs for good, as it does precompiles: no message changes them. Keys are this chain's own
@@ -36,7 +36,7 @@ export function* tokenPairs(native: Pick<NativeStore, 'range'>): IterableIterato
   for (const [, value] of native.range(PAIRS_PREFIX)) yield TokenPair.decode(value)
 }
 
-export function putTokenPair(native: Pick<NativeStore, 'set'>, pair: TokenPair): void {
+function putTokenPair(native: Pick<NativeStore, 'set'>, pair: TokenPair): void {
   const contract = parseAddress(pair.erc20Address)
   native.set(pairKey(contract), TokenPair.encode({ ...pair, erc20Address: toChecksumAddress(contract) }))
 }

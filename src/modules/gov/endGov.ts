@@ -45,7 +45,7 @@ interface Due {
  * 3. Proposals whose voting period is over are tallied and, if they pass, executed, in the order in which the periods ended:
  *    one that passes may change or cancel those after it.
  *
- * Unlike the SDK's, a block reads no more than {@link BLOCK_BUDGET} votes, delegations and deposits. What is left waits for
+ * Unlike in the SDK, a block reads only about {@link BLOCK_BUDGET} votes, delegations and deposits. What is left waits for
  * the next block; a longer tally continues there with the voting powers that it began with.
  */
 export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_BUDGET): void {
@@ -91,10 +91,10 @@ function drop(context: ModuleContext, queued: Uint8Array, id: bigint, budget: Bu
 /**
  * Decides a proposal whose voting period is over.
  *
- * 1. The votes are counted. Where the budget ends before, the tally so far is stored and the next block continues here.
+ * 1. The votes are counted. When the budget is used up, the tally is stored and the next block continues here.
  * 2. The proposal leaves the queue before anything is executed, so that nothing can decide it twice.
- * 3. An expedited proposal that did not pass is voted on again; its deposits and votes to come stay.
- * 4. Deposits are refunded or burnt before the messages run: a failing message must not take the refunds back.
+ * 3. An expedited proposal that did not pass is voted on again as a regular one, so its deposits stay.
+ * 4. Deposits are refunded or burnt before the messages run, as in the SDK: the messages work on the balances after that.
  * 5. The messages of a proposal that passed run.
  * 6. The result is stored last, since it depends on how they ended.
  */

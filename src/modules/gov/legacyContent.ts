@@ -90,7 +90,7 @@ const CONTENTS: ReadonlyMap<string, Reader> = new Map([
   reader(CancelSoftwareUpgradeProposal, (_value, _, messages) => messageOf(messages, MsgCancelUpgrade.typeUrl, {})),
 ])
 
-/** One message of the table under governance's authority. */
+/** A message of the table, with governance as its authority. */
 function messageOf(
   messages: MessageTable,
   typeUrl: string,

@@ -20,7 +20,7 @@ import { GOV_PARAMS } from './params.ts'
 interface ParameterChange {
   /** a module's name, or `baseapp` for consensus parameters */
   readonly subspace: string
-  /** as x/params knew it (`UnbondingTime`, `communitytax`) or as it is now (`unbonding_time`) */
+  /** the name in x/params (`UnbondingTime`, `communitytax`) or the present one (`unbonding_time`) */
   readonly key: string
   /** JSON; durations in nanoseconds, as x/params had them, or like 600s */
   readonly value: string
@@ -29,7 +29,7 @@ interface ParameterChange {
 type JsonObject = { readonly [name: string]: Json }
 type Native = Pick<NativeStore, 'get'>
 
-/** Where a subspace's parameters are now, and the message that sets all of them. */
+/** The present parameters of a subspace, and the message that sets all of them. */
 interface Subspace {
   readonly typeUrl: string
   current(native: Native): JsonObject
@@ -66,8 +66,8 @@ const SUBSPACES: ReadonlyMap<string, Subspace> = new Map([
 ])
 
 /**
- * The MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for each module. A module's other
- * parameters stay as they are when this is called.
+ * The MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for each module. It sets the module's
+ * other parameters to their values at the time of this call.
  */
 export function messagesOfChanges(
   native: Native,
@@ -149,7 +149,7 @@ function merged(current: Json, value: Json): Json {
   return isDuration && (typeof value === 'string' || typeof value === 'number') ? durationText(value) : value
 }
 
-/** Nanoseconds, as amino JSON had durations, as seconds; a duration in seconds as it is. */
+/** A duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other texts stay as they are. */
 function durationText(value: string | number): string {
   const text = value.toString()
   if (!/^\d{1,21}$/.test(text)) return text

@@ -32,7 +32,7 @@ const timeBytes = (timeMs: number): Uint8Array => bigIntToBytes(BigInt(timeMs), 
 export const PROPOSALS_PREFIX = key(0x00)
 /** Proposals that are voted on, by the end of voting: time | id. */
 export const ACTIVE_QUEUE_PREFIX = key(0x01)
-/** Ends of deposit periods, and (at time 0) what is left to clean up of proposals that ended: time | id. */
+/** Ends of deposit periods, and (at time 0) proposals that ended but have deposits or votes left: time | id. */
 export const INACTIVE_QUEUE_PREFIX = key(0x02)
 const NEXT_PROPOSAL_ID_KEY = key(0x03)
 /** Tallies that go on over several blocks: id. */

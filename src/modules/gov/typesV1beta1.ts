@@ -16,7 +16,7 @@ import { Coin } from '../coin.ts'
 import { Plan } from '../upgrade/plan.ts'
 import { PROPOSAL_STATUS, VOTE_OPTIONS } from './types.ts'
 
-/** cosmos.gov.v1beta1: what older wallets send and ask for. */
+/** cosmos.gov.v1beta1: the types of older wallets' messages and queries. */
 
 export const WeightedVoteOptionV1beta1 = defineMessage('cosmos.gov.v1beta1.WeightedVoteOption', {
   option: enumeration(1, VOTE_OPTIONS),
@@ -61,7 +61,7 @@ export const DepositParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.DepositPar
   maxDepositPeriod: duration(2),
 })
 export const VotingParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.VotingParams', { votingPeriod: duration(1) })
-/** LegacyDecs that the .proto file calls bytes. */
+/** The .proto file declares these decimals as bytes. */
 export const TallyParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.TallyParams', {
   quorum: decimal(1),
   threshold: decimal(2),
@@ -95,7 +95,7 @@ export const MsgDepositV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDeposit', 
 })
 export const MsgDepositResponseV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgDepositResponse', {})
 
-/** What a v1beta1 proposal says: the contents of x/{gov,params,distribution,upgrade} of SDK 0.50. */
+/** The contents of v1beta1 proposals, from x/{gov,params,distribution,upgrade} of SDK 0.50. */
 
 export const TextProposal = defineMessage('cosmos.gov.v1beta1.TextProposal', {
   title: string(1),

@@ -23,7 +23,7 @@ interface NativeStateCheck {
 
 /**
  * Why the transaction cannot start in this state, with the codes of the SDK's ante handlers in their order (x/auth/ante);
- * undefined when it can. Whether a fee allowance covers the fee, only `chargeFee` finds out.
+ * undefined when it can. Only `chargeFee` finds out whether a fee allowance covers the fee.
  */
 export function findNativeInvalidity(check: NativeStateCheck): SdkError | undefined {
   const params = AUTH_PARAMS.get(check.world.native)

@@ -30,9 +30,9 @@ export interface MultisigKey {
   readonly kind: 'multisig'
   readonly threshold: number
   readonly keys: readonly PublicKey[]
-  /** as CosmJS derives it, for which all members have a prefix */
+  /** as CosmJS derives it, with a prefix for every member */
   readonly address: Address
-  /** as the Go clients of cosmos/evm derive it: there members of eth_secp256k1 have none */
+  /** as the Go clients of cosmos/evm derive it, without a prefix for members of eth_secp256k1 */
   readonly goAddress: Address
 }
 

@@ -10,9 +10,9 @@ export const MsgSoftwareUpgrade = defineMessage('cosmos.upgrade.v1beta1.MsgSoftw
   authority: string(1),
   plan: embedded(2, Plan),
 })
-export const MsgSoftwareUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgSoftwareUpgradeResponse', {})
+const MsgSoftwareUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgSoftwareUpgradeResponse', {})
 export const MsgCancelUpgrade = defineMessage('cosmos.upgrade.v1beta1.MsgCancelUpgrade', { authority: string(1) })
-export const MsgCancelUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgCancelUpgradeResponse', {})
+const MsgCancelUpgradeResponse = defineMessage('cosmos.upgrade.v1beta1.MsgCancelUpgradeResponse', {})
 
 const UPGRADE_GAS = 30_000n
 

@@ -1,4 +1,4 @@
-/** Why bytes are not the encoding of the expected types. Callers learn no more than that (compiled Solidity says nothing). */
+/** Bytes are not the encoding of the expected types. Callers of a contract get no reason, as with compiled Solidity. */
 export class AbiError extends Error {
   override readonly name = 'AbiError'
 }
@@ -6,17 +6,17 @@ export class AbiError extends Error {
 export const WORD_BYTES = 32
 
 /**
- * Parts of an encoding may be pointed to more than once, so that a short one could stand for a value of any size: a
- * thousand offsets to one string. Nobody's encoder does that; all that is read together is at most twice what there is.
+ * How often each byte may be read, on average. Several offsets may point to the same bytes, so that a short encoding could stand
+ * for a huge value: a thousand offsets to one string. No encoder does that.
  */
 const READS_OF_A_BYTE = 2
 const LIMB_BITS = 64n
-/** Of a word: where its last eight bytes are, which hold most numbers. */
+/** The position in a word of its last eight bytes, which are enough for most numbers. */
 const LAST_LIMB = 24
 
 /**
- * Reads an encoding as strictly as code from the Solidity compiler (ABI coder v2): nothing outside the bytes, nothing
- * that needs more work than their length says. What it gives is copied out of `data`.
+ * Reads an encoding as strictly as code from the Solidity compiler (ABI coder v2): nothing outside the bytes,
+ * and no more work than their length allows.
  */
 export class AbiReader {
   readonly data: Uint8Array
@@ -38,7 +38,7 @@ export class AbiReader {
   }
 
   /**
-   * The number that a word is, without sign.
+   * A word as an unsigned number.
    * @throws AbiError
    */
   number(at: number): bigint {
@@ -68,7 +68,7 @@ export class AbiReader {
   }
 
   /**
-   * An offset or a length: a number that is no more than there are bytes.
+   * An offset or a length: a number that is at most the number of bytes.
    * @throws AbiError
    */
   size(at: number): number {
@@ -80,7 +80,7 @@ export class AbiReader {
   }
 
   /**
-   * Says that `length` bytes from `at` on are about to be read: a length is checked before anything is made of it.
+   * Checks that there are `length` bytes from `at` on, before anything of that length is made.
    * @throws AbiError
    */
   expect(at: number, length: number): void {

@@ -56,7 +56,7 @@ export const Params = tuple({
 
 const NANOS = 1_000_000_000n
 
-/** `nanos` undefined: it has not come yet, shown as 0. */
+/** Seconds of a time; 0 for one that is not set yet. */
 function secondsOf(nanos: bigint | undefined): bigint {
   return (nanos ?? 0n) / NANOS
 }
@@ -86,7 +86,7 @@ export function tallyTuple(result: TallyResult | undefined): AbiValue<typeof Tal
   return { yes: yesCount, abstain: abstainCount, no: noCount, noWithVeto: noWithVetoCount }
 }
 
-/** Of its messages only the types are shown. */
+/** A proposal as the interface has it: of its messages only the types. */
 export function proposalTuple(proposal: Proposal): AbiValue<typeof ProposalData> {
   const { id, messages, status, finalTallyResult, totalDeposit, metadata, title, summary, proposer } = proposal
   return {

@@ -70,7 +70,7 @@ export const BOND_STATUS = {
   bonded: BigInt(BOND_STATUSES.BOND_STATUS_BONDED),
 } as const
 
-/** What `validator` gives for an address that none has. */
+/** The answer of `validator` for an address without a validator. */
 export const NO_VALIDATOR: AbiValue<typeof ValidatorInfo> = {
   operatorAddress: '',
   consensusPubkey: '',
