@@ -1,54 +1,82 @@
 import { defineConfig } from 'vitest/config'
 import { PROPERTY_RUNS } from './test/propertyRuns.ts'
 
-/** End-to-end tests that other files would be in the way of: several nodes at a time, full load, the pace of blocks. */
-const ALONE = ['test/e2e/network/*.test.ts', 'test/e2e/{load,operator,spec}.test.ts']
+/** End-to-end tests that other files would be in the way of: full load. */
+const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
+/** End-to-end tests of several nodes each. */
+const NETWORK = ['test/e2e/network/*.test.ts']
 
 /**
- * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. The files of a worker share their imports
- * (`isolate: false`): a file leaves no timers, environment or changed module behind.
+ * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. Where tests wait for a node or a timer, a
+ * worker more than processors (of which there are two at least) keeps those busy. With `isolate: false`, the files of a worker share
+ * their imports: a file leaves no timers, environment or changed module behind.
  */
 export default defineConfig({
   test: {
-    maxWorkers: 2,
     projects: [
       {
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           setupFiles: ['test/propertySeed.ts'],
-          testTimeout: 120_000 * PROPERTY_RUNS,
           isolate: false,
+          maxWorkers: 3,
+          testTimeout: 120_000 * PROPERTY_RUNS,
+          sequence: { groupOrder: 0 },
         },
       },
       {
-        test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 900_000 * PROPERTY_RUNS, isolate: false },
+        test: {
+          name: 'sim',
+          include: ['test/sim/**/*.test.ts'],
+          isolate: false,
+          maxWorkers: 2,
+          testTimeout: 900_000 * PROPERTY_RUNS,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         test: {
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           isolate: false,
+          maxWorkers: 2,
           testTimeout: 300_000 * PROPERTY_RUNS,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/crash/*.test.ts'],
-          exclude: ALONE,
+          exclude: [...NETWORK, ...ALONE],
+          isolate: false,
+          maxWorkers: 3,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'network',
+          include: NETWORK,
+          exclude: ALONE,
+          maxWorkers: 2,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          sequence: { groupOrder: 3 },
         },
       },
       {
         test: {
           name: 'alone',
           include: ALONE,
+          maxWorkers: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -24,7 +24,7 @@ const STATIC_CHECKS: readonly Check[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
 ]
-const SUITES: readonly string[] = ['unit', 'sim', 'conformance', 'e2e', 'alone']
+const SUITES: readonly string[] = ['unit', 'sim', 'conformance', 'e2e', 'network', 'alone']
 const SLOWEST = 10
 
 interface Outcome {

@@ -212,7 +212,7 @@ export async function waitForHeight(node: NetworkNode, height: number, timeoutMs
     if (performance.now() > deadline) {
       throw new Error(`${node.name} is at ${reached} and not at ${height}:\n${lastLines(node.running.output())}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 

@@ -49,7 +49,7 @@ describe('words of four limbs', () => {
       fc.property(pair, place, ([a, b], into) => {
         expect(words.compute(name, [a, b], into)).toBe(expected(a, b))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(400) },
     )
   })
 
@@ -58,7 +58,7 @@ describe('words of four limbs', () => {
       fc.property(index, word, place, (amount, value, into) => {
         expect(words.compute(name, [amount, value], into)).toBe(expected(amount, value))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(400) },
     )
   })
 
@@ -75,7 +75,7 @@ describe('words of four limbs', () => {
       fc.property(word, fc.integer({ min: 0, max: 1 }), (a, into) => {
         expect(words.compute(name, [a], into)).toBe(expected(a))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(400) },
     )
   })
 
@@ -84,7 +84,7 @@ describe('words of four limbs', () => {
       fc.property(pair, ([a, b]) => {
         expect(words.ask(name, [a, b])).toBe(expected(a, b) ? 1 : 0)
       }),
-      { numRuns: runs(3_000) },
+      { numRuns: runs(600) },
     )
   })
 
@@ -94,7 +94,7 @@ describe('words of four limbs', () => {
         expect(words.ask('isZero', [a])).toBe(a === 0n ? 1 : 0)
         expect(words.ask('byteLength', [a])).toBe(Math.ceil(bitLength(a) / 8))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(400) },
     )
   })
 
@@ -105,7 +105,7 @@ describe('words of four limbs', () => {
         expect(words.computeWithSame('sub', a)).toBe(0n)
         expect(words.computeWithSame('div', a)).toBe(a === 0n ? 0n : 1n)
       }),
-      { numRuns: runs(500) },
+      { numRuns: runs(100) },
     )
   })
 })
@@ -139,7 +139,7 @@ describe('divisions of words', () => {
       fc.property(division, fc.integer({ min: 0, max: 2 }), ([a, b], into) => {
         expect(words.compute(name, [a, b], into)).toBe(expected(a, b))
       }),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -149,7 +149,7 @@ describe('divisions of words', () => {
         const [a = 0n, b = 0n, n = 0n] = operands
         expect(words.compute(name, [a, b, n], into)).toBe(expected(a, b, n))
       }),
-      { numRuns: runs(6_000) },
+      { numRuns: runs(1200) },
     )
   })
 
@@ -184,7 +184,7 @@ describe('divisions of words', () => {
       fc.property(word, index, fc.integer({ min: 0, max: 2 }), (base, exponent, into) => {
         expect(words.compute('exp', [base, exponent], into)).toBe(power(base, exponent))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: runs(400) },
     )
   })
 

@@ -3,6 +3,7 @@ import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/ty
 import type { RoundStateView } from '../../../src/consensus/roundStateView.ts'
 import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { PROPERTY_RUNS, runs } from '../../propertyRuns.ts'
 import { checkChain } from './checkChain.ts'
 import { createNetwork, KEYS, settle, TestNetwork, TestNode } from './consensusHarness.ts'
 import { MemoryDisk } from './memoryDisk.ts'
@@ -146,33 +147,36 @@ function pass(network: TestNetwork, ms: number): Promise<void> {
 const seeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 describe('crashes', () => {
-  it.each(seeds(20))('of any nodes at any time leave one chain and no second signature (seed %d)', async (seed) => {
-    const random = seededRandom(seed)
-    const network = createNetwork(4, { segmentBytes: 20_000 })
-    network.latencyMs = () => 5 + 60 * random()
-    network.loses = () => random() < 0.05
-    for (const node of network.nodes) await node.start()
-    for (let crash = 0; crash < 6; crash++) {
-      await pass(network, 900 * random())
-      const gone = network.nodes.filter(() => random() < 0.5)
-      for (const node of gone) {
-        const how = random() < 0.5 ? 'all' : 'durable'
-        node.kill(how)
-        // A database writes its end to the disk a little later; the log has it.
-        if (how === 'durable') node.application = node.application.at(Math.max(0, node.height - Math.round(random())))
+  it.each(seeds(runs(7)))(
+    'of any nodes at any time leave one chain and no second signature (seed %d)',
+    async (seed) => {
+      const random = seededRandom(seed)
+      const network = createNetwork(4, { segmentBytes: 20_000 })
+      network.latencyMs = () => 5 + 60 * random()
+      network.loses = () => random() < 0.05
+      for (const node of network.nodes) await node.start()
+      for (let crash = 0; crash < 6; crash++) {
+        await pass(network, 900 * random())
+        const gone = network.nodes.filter(() => random() < 0.5)
+        for (const node of gone) {
+          const how = random() < 0.5 ? 'all' : 'durable'
+          node.kill(how)
+          // A database writes its end to the disk a little later; the log has it.
+          if (how === 'durable') node.application = node.application.at(Math.max(0, node.height - Math.round(random())))
+        }
+        await pass(network, 1500 * random())
+        for (const node of gone) await node.start()
       }
-      await pass(network, 1500 * random())
-      for (const node of gone) await node.start()
-    }
-    const height = Math.max(...network.nodes.map((node) => node.height))
-    await reached(network, height + 5)
-    checkNetwork(network)
-    expect(network.signed.size).toBeGreaterThan(30)
-  })
+      const height = Math.max(...network.nodes.map((node) => node.height))
+      await reached(network, height + 5)
+      checkNetwork(network)
+      expect(network.signed.size).toBeGreaterThan(30)
+    },
+  )
 
   const seen = { locked: 0, laterRound: 0 }
 
-  it.each(seeds(12))('lose nothing of what consensus had come to in the height (seed %d)', async (seed) => {
+  it.each(seeds(runs(8)))('lose nothing of what consensus had come to in the height (seed %d)', async (seed) => {
     const random = seededRandom(seed)
     const network = createNetwork(4)
     network.latencyMs = () => 5 + 100 * random()
@@ -259,8 +263,10 @@ describe('a disk that fails', () => {
 
   it('at any operation halts its validator before anything leaves, and the others go on', async () => {
     const operations = await runWithFailure(0)
+    // At each of them in the long run.
+    const step = Math.max(1, Math.floor(11 / PROPERTY_RUNS))
     expect(operations).toBeGreaterThan(50)
-    for (let failing = 1; failing <= operations; failing += 5) await runWithFailure(failing)
+    for (let failing = 1; failing <= operations; failing += step) await runWithFailure(failing)
   }, 120_000)
 })
 

@@ -251,7 +251,7 @@ describe('the pool', () => {
         }
         expect(new Set(fixture.admitted).size).toBe(fixture.admitted.length)
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(120) },
     )
     expect([...outcomes].sort()).toEqual([
       'accepted',
@@ -308,7 +308,7 @@ describe('the pool', () => {
         expect(pool.nativeStatus()).toEqual({ pending: 0, queued: 0 })
         expect(pool.unconfirmed(9)).toEqual({ count: 0, bytes: 0, transactions: [] })
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(120) },
     )
     expect(evicted).toBeGreaterThan(50)
     expect(refused).toBeGreaterThan(50)

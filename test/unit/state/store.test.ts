@@ -165,16 +165,16 @@ describe('StateStore', () => {
   it('gives the state of every height, and after pruning of every height in the window', async () => {
     const random = createRandom(11)
     const states: unknown[] = []
-    for (let height = 0; height < 300; height++) {
+    for (let height = 0; height < 120; height++) {
       await addBlock(randomBlock(store.reader(), random))
       states.push(describeState(model))
     }
     const expectAll = (from: number) => {
       const snapshot = database.snapshot()
       const head = readStateHead(snapshot)!
-      expect(head).toEqual({ height: 299, oldestHeight: from, root: store.root })
+      expect(head).toEqual({ height: 119, oldestHeight: from, root: store.root })
       const caches = createStateCaches(1000, 4000)
-      for (let height = 0; height < 300; height++) {
+      for (let height = 0; height < 120; height++) {
         if (height >= from) expect(describeState(openStateAt(snapshot, caches, head, height))).toEqual(states[height])
         else expect(() => openStateAt(snapshot, caches, head, height)).toThrow(new StateUnavailable(height, from))
       }
@@ -182,12 +182,12 @@ describe('StateStore', () => {
     }
     await expectAll(0)
     expect(await store.prune(10, 1)).toEqual({ done: false })
-    while (!(await store.prune(250, 200)).done) expect(store.oldestHeight).toBeLessThan(250)
-    await expectAll(250)
+    while (!(await store.prune(90, 200)).done) expect(store.oldestHeight).toBeLessThan(90)
+    await expectAll(90)
     await reopen()
-    expect(store.oldestHeight).toBe(250)
+    expect(store.oldestHeight).toBe(90)
     await store.prune(1000, 1_000_000)
-    await expectAll(299)
+    await expectAll(119)
     for await (const [key] of database.entries({ start: Uint8Array.of(0x10), end: Uint8Array.of(0x15) })) {
       throw new Error(`left after pruning all history: column ${key[0]}`)
     }

@@ -106,7 +106,7 @@ describe('updateTrie', () => {
         fresh.adopt(fresh.compute(content))
         expect(new Map([...trie.nodes].sort())).toEqual(new Map([...fresh.nodes].sort()))
       }),
-      { numRuns: runs(150) },
+      { numRuns: runs(60) },
     )
   })
 

@@ -592,7 +592,7 @@ describe('any peers', () => {
           if (what !== 'unresponsive') expect(id).toMatch(/^garbage/)
         }
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(25) },
     )
   })
 })

@@ -36,7 +36,7 @@ describe.each(GROUPS)('BLS12-381 $name', ({ add, msm, point, outside, elements, 
         await expectSame(add, concatBytes(point(a), point(b)))
         await expectSame(msm, concatBytes(point(a), words(32, first), point(b), words(32, second)))
       }),
-      { numRuns: runs(12) },
+      { numRuns: runs(4) },
     )
   })
 
@@ -193,7 +193,7 @@ describe('mapping to BLS12-381', () => {
         await expectSame(MAP_G2, words(64, a, b))
       }),
       {
-        numRuns: runs(20),
+        numRuns: runs(6),
         examples: [
           [0n, 0n],
           [1n, 0n],

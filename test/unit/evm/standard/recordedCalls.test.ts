@@ -7,12 +7,13 @@ import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardP
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { runStateTest } from '../../../conformance/runStateTest.ts'
 import { readStateTestCases, stateTestFiles } from '../../../conformance/stateTestCases.ts'
+import { PROPERTY_RUNS } from '../../../propertyRuns.ts'
 
 const OWN_VECTORS = new URL('../../../conformance/vectors', import.meta.url).pathname
 const PUBLIC_TESTS = new URL('../../../../../shared/fixtures/state-tests', import.meta.url).pathname
 
 /** Every so many of the public cases; the precompiles are slow in the reference engine. */
-const EVERY = 3
+const EVERY = Math.max(1, Math.floor(8 / PROPERTY_RUNS))
 const OWN_FILES = ['eip2537Bls12381.json', 'eip7951P256Verify.json', 'modexp.json']
 const PUBLIC_FILES =
   /stPreCompiledContracts2?\/|stZeroKnowledge\/|eip198_modexp|point_evaluation|stSpecialTest\/failed_tx_xcf416c53/

@@ -48,7 +48,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const again = readJson(() => type.fromJson(json, { typeOf }))
         if (again !== undefined) expect(type.toJson(again, { typeOf })).toEqual(json)
       }),
-      { numRuns: runs(8) },
+      { numRuns: runs(4) },
     )
   })
 
@@ -69,7 +69,7 @@ describe.each(handlers)('%s', (_, handler) => {
           expect(error).toBeInstanceOf(ProtobufError)
         }
       }),
-      { numRuns: runs(20) },
+      { numRuns: runs(8) },
     )
   })
 
@@ -82,7 +82,7 @@ describe.each(handlers)('%s', (_, handler) => {
         const read = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })
         if (!(read instanceof SdkError)) expect(read.sender).toEqual(alice.address)
       }),
-      { numRuns: runs(2) },
+      { numRuns: runs(1) },
     )
   })
 })
