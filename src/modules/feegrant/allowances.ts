@@ -1,8 +1,18 @@
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
 import { areValidCoins, type Coin, coinsText, subtractCoins } from '../coin.ts'
-import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { defineErrors, isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { AllowedMsgAllowance, BasicAllowance, PeriodicAllowance } from './types.ts'
+
+/** Makes an error of the codespace `feegrant` (x/feegrant/errors.go). */
+const feegrantError = defineErrors('feegrant', {
+  limitExceeded: [2, 'fee limit exceeded'],
+  expired: [3, 'fee allowance expired'],
+  invalidDuration: [4, 'invalid duration'],
+  noAllowance: [5, 'no allowance'],
+  noMessages: [6, 'allowed messages are empty'],
+  messageNotAllowed: [7, 'message not allowed'],
+})
 
 /** A fee that an allowance is asked to pay. */
 interface FeeUse {
@@ -158,19 +168,4 @@ function checkPeriodic(allowance: PeriodicAllowance): SdkError | undefined {
 
 function pack<T>(type: MessageType<T>, value: T): AnyValue {
   return { typeUrl: type.typeUrl, value: type.encode(value) }
-}
-
-/** Errors of the codespace `feegrant` (x/feegrant/errors.go): code and text. */
-const FEEGRANT_ERRORS = {
-  limitExceeded: [2, 'fee limit exceeded'],
-  expired: [3, 'fee allowance expired'],
-  invalidDuration: [4, 'invalid duration'],
-  noAllowance: [5, 'no allowance'],
-  noMessages: [6, 'allowed messages are empty'],
-  messageNotAllowed: [7, 'message not allowed'],
-} as const
-
-function feegrantError(name: keyof typeof FEEGRANT_ERRORS, reason: string): SdkError {
-  const [code, text] = FEEGRANT_ERRORS[name]
-  return new SdkError('feegrant', code, `${reason}: ${text}`)
 }

@@ -12,7 +12,7 @@ import { govError } from './errors.ts'
 import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
 import {
   activeQueueKey,
-  changeDepositsHeld,
+  changeTotalDeposits,
   deleteDeposit,
   deleteVote,
   depositsOf,
@@ -69,7 +69,7 @@ export function addDeposit(context: ModuleContext, { proposalId, depositor, amou
   }
   const sent = sendCoins(context, depositor, GOVERNANCE, acoin)
   if (sent !== undefined) return sent
-  changeDepositsHeld(native, acoin)
+  changeTotalDeposits(native, acoin)
   const total = totalOf(proposal.totalDeposit) + acoin
   const updated: Proposal = { ...proposal, totalDeposit: coinsOf(total) }
   const isEnough = proposal.status === DEPOSIT_PERIOD && total >= minDepositAcoin(params, proposal.expedited)
@@ -185,7 +185,7 @@ function closeDeposits(context: ModuleContext, id: bigint, { charge, destination
     if (budget.left-- <= 0) break
     closed.push({ depositor: parseAddress(depositor), amount: totalOf(amount) })
   }
-  changeDepositsHeld(native, -closed.reduce((sum, { amount }) => sum + amount, 0n))
+  changeTotalDeposits(native, -closed.reduce((sum, { amount }) => sum + amount, 0n))
   let charged = 0n
   for (const { depositor, amount } of closed) {
     const part = truncate(multiply(decimalOf(amount), charge))

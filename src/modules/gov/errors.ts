@@ -1,7 +1,7 @@
-import { SdkError } from '../sdkError.ts'
+import { defineErrors } from '../sdkError.ts'
 
-/** Errors of the codespace `gov` (x/gov/types/errors.go): code and text. */
-const GOV_ERRORS = {
+/** Makes an error of the codespace `gov` (x/gov/types/errors.go). */
+export const govError = defineErrors('gov', {
   inactiveProposal: [3, 'inactive proposal'],
   invalidContent: [5, 'invalid proposal content'],
   invalidVote: [7, 'invalid vote option'],
@@ -17,10 +17,4 @@ const GOV_ERRORS = {
   invalidProposal: [21, 'invalid proposal'],
   summaryTooLong: [22, 'summary too long'],
   invalidDepositDenom: [23, 'invalid deposit denom'],
-} as const
-
-/** An error of the gov module, `reason: text` as the SDK wraps it. */
-export function govError(name: keyof typeof GOV_ERRORS, reason?: string): SdkError {
-  const [code, text] = GOV_ERRORS[name]
-  return new SdkError('gov', code, reason === undefined ? text : `${reason}: ${text}`)
-}
+})

@@ -2,13 +2,14 @@ import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
 import { areValidCoins, coinsText } from '../coin.ts'
 import type { ReadContext } from '../context.ts'
+import { distributionError } from '../distribution/errors.ts'
 import type { MessageTable } from '../message.ts'
-import { isSdkError, type Outcome, SdkError, sdkError } from '../sdkError.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../upgrade/messages.ts'
 import { checkPlan } from '../upgrade/plan.ts'
 import { GOV_AUTHORITY } from './authority.ts'
 import { govError } from './errors.ts'
-import { messagesOfChanges } from './parameterChange.ts'
+import { messagesOfChanges, paramsError } from './parameterChange.ts'
 import {
   CancelSoftwareUpgradeProposal,
   CommunityPoolSpendProposal,
@@ -76,10 +77,10 @@ const CONTENTS: ReadonlyMap<string, Reader> = new Map([
       messageOf(messages, '/cosmos.distribution.v1beta1.MsgCommunityPoolSpend', { recipient, amount }),
     ({ recipient, amount }) => {
       if (!areValidCoins(amount)) {
-        return new SdkError('distribution', 10, `${coinsText(amount)}: invalid community pool spend proposal amount`)
+        return distributionError('invalidProposalAmount', coinsText(amount))
       }
       if (recipient !== '') return undefined
-      return new SdkError('distribution', 11, 'invalid community pool spend proposal recipient')
+      return distributionError('emptyProposalRecipient')
     },
   ),
   reader(
@@ -117,11 +118,11 @@ function checkTexts({ title, description }: LegacyContent): SdkError | undefined
 function checkChanges(
   changes: readonly { readonly subspace: string; readonly key: string; readonly value: string }[],
 ): SdkError | undefined {
-  if (changes.length === 0) return new SdkError('params', 4, 'submitted parameter changes are empty')
+  if (changes.length === 0) return paramsError('emptyChanges')
   for (const { subspace, key, value } of changes) {
-    if (subspace === '') return new SdkError('params', 5, 'parameter subspace is empty')
-    if (key === '') return new SdkError('params', 6, 'parameter key is empty')
-    if (value === '') return new SdkError('params', 7, 'parameter value is empty')
+    if (subspace === '') return paramsError('emptySubspace')
+    if (key === '') return paramsError('emptyKey')
+    if (value === '') return paramsError('emptyValue')
   }
   return undefined
 }

@@ -9,12 +9,22 @@ import { FEEMARKET_PARAMS } from '../feemarket/params.ts'
 import type { MessageTable } from '../message.ts'
 import { MINT_PARAMS } from '../mint/params.ts'
 import type { ParamsStore } from '../params.ts'
-import { isSdkError, type Outcome, SdkError } from '../sdkError.ts'
+import { defineErrors, isSdkError, type Outcome } from '../sdkError.ts'
 import { SLASHING_PARAMS } from '../slashing/params.ts'
 import { STAKING_PARAMS } from '../staking/params.ts'
 import { GOV_AUTHORITY } from './authority.ts'
 import { govError } from './errors.ts'
 import { GOV_PARAMS } from './params.ts'
+
+/** Makes an error of the codespace `params` (x/params/types/proposal/errors.go). */
+export const paramsError = defineErrors('params', {
+  unknownSubspace: [2, 'unknown subspace'],
+  settingParameter: [3, 'failed to set parameter'],
+  emptyChanges: [4, 'submitted parameter changes are empty'],
+  emptySubspace: [5, 'parameter subspace is empty'],
+  emptyKey: [6, 'parameter key is empty'],
+  emptyValue: [7, 'parameter value is empty'],
+})
 
 /** cosmos.params.v1beta1.ParamChange */
 interface ParameterChange {
@@ -77,7 +87,7 @@ export function messagesOfChanges(
   const changed = new Map<Subspace, JsonObject>()
   for (const change of changes) {
     const found = SUBSPACES.get(change.subspace)
-    if (found === undefined) return new SdkError('params', 2, `${change.subspace}: unknown subspace`)
+    if (found === undefined) return paramsError('unknownSubspace', change.subspace)
     const params = withChange(changed.get(found) ?? found.current(native), change)
     if (isSdkError(params)) return params
     changed.set(found, params)
@@ -91,7 +101,7 @@ export function messagesOfChanges(
       updates.push({ typeUrl, value: type.encode(value) })
     } catch (error) {
       if (!(error instanceof JsonFormError)) throw error
-      return cannotSet(error.message)
+      return paramsError('settingParameter', error.message)
     }
   }
   return updates
@@ -119,9 +129,9 @@ function withChange(params: JsonObject, { subspace: name, key, value }: Paramete
     json = JSON.parse(value) as Json
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return cannotSet(`${name}/${key}: the value is not JSON`)
+    return paramsError('settingParameter', `${name}/${key}: the value is not JSON`)
   }
-  return withValue(params, key, json) ?? cannotSet(`${name} has no parameter ${key}`)
+  return withValue(params, key, json) ?? paramsError('settingParameter', `${name} has no parameter ${key}`)
 }
 
 /** `params` with one changed; undefined when there is none with this name. */
@@ -164,8 +174,4 @@ function plain(name: string): string {
 
 function nameIn(params: JsonObject, plainName: string): string | undefined {
   return Object.keys(params).find((name) => plain(name) === plainName)
-}
-
-function cannotSet(reason: string): SdkError {
-  return new SdkError('params', 3, `${reason}: failed to set parameter`)
 }

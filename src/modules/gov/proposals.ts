@@ -16,7 +16,6 @@ import { GOV_PARAMS, minInitialDepositAcoin, periodMs, ratio } from './params.ts
 import {
   activeQueueKey,
   deleteProposal,
-  depositsHeld,
   getProposal,
   getTally,
   inactiveQueueKey,
@@ -25,6 +24,7 @@ import {
   proposalTimeMs,
   putProposal,
   setNextProposalId,
+  totalDeposits,
 } from './state.ts'
 import { DEPOSIT_PERIOD, MsgExecLegacyContent, type Proposal, VOTING_PERIOD } from './types.ts'
 
@@ -254,7 +254,7 @@ function executeMessage(context: ModuleContext, messages: MessageTable, message:
 
 /** Governance may send coins of its account, but not those that are deposits. */
 function checkDeposits({ world }: ModuleContext): SdkError | undefined {
-  const held = depositsHeld(world.native)
-  if (world.getBalance(GOVERNANCE) >= held) return undefined
-  return sdkError('insufficientFunds', `${held}${BASE_DENOM} of the governance account are deposits`)
+  const deposits = totalDeposits(world.native)
+  if (world.getBalance(GOVERNANCE) >= deposits) return undefined
+  return sdkError('insufficientFunds', `${deposits}${BASE_DENOM} of the governance account are deposits`)
 }

@@ -38,7 +38,7 @@ const NEXT_PROPOSAL_ID_KEY = key(0x03)
 /** Tallies that go on over several blocks: id. */
 const TALLIES_PREFIX = key(0x05)
 /** Sum of all deposits. */
-const DEPOSITS_HELD_KEY = key(0x06)
+const TOTAL_DEPOSITS_KEY = key(0x06)
 const DEPOSITS_PREFIX = key(0x10)
 const CONSTITUTION_KEY = key(0x31)
 
@@ -115,16 +115,16 @@ export function* depositsOf(
  * Sum of all deposits, acoin: the governance account never holds less (see `executeProposal`). It is an entry of its own,
  * so that reading it costs one look-up.
  */
-export function depositsHeld(native: Pick<NativeStore, 'get'>): bigint {
-  const value = native.get(DEPOSITS_HELD_KEY)
+export function totalDeposits(native: Pick<NativeStore, 'get'>): bigint {
+  const value = native.get(TOTAL_DEPOSITS_KEY)
   return value === undefined ? 0n : bytesToBigInt(value)
 }
 
-export function changeDepositsHeld(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, change: bigint): void {
-  const held = depositsHeld(native) + change
-  if (held < 0n) throw new Error('more deposits were given back than there were')
-  if (held === 0n) native.delete(DEPOSITS_HELD_KEY)
-  else native.set(DEPOSITS_HELD_KEY, bigIntToMinimalBytes(held))
+export function changeTotalDeposits(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, change: bigint): void {
+  const total = totalDeposits(native) + change
+  if (total < 0n) throw new Error('more deposits were given back than there were')
+  if (total === 0n) native.delete(TOTAL_DEPOSITS_KEY)
+  else native.set(TOTAL_DEPOSITS_KEY, bigIntToMinimalBytes(total))
 }
 
 /** Acoin of a stored deposit. */
@@ -244,8 +244,8 @@ export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableI
     byProposal.set(proposalId, (byProposal.get(proposalId) ?? 0n) + acoin)
     sum += acoin
   }
-  const held = depositsHeld(world.native)
-  if (held !== sum) yield `gov: deposits are ${sum}${BASE_DENOM}, but ${held} are counted`
+  const stored = totalDeposits(world.native)
+  if (stored !== sum) yield `gov: deposits are ${sum}${BASE_DENOM}, but ${stored} are counted`
   const balance = world.getBalance(GOVERNANCE)
   if (balance < sum) yield `gov: the account holds ${balance}${BASE_DENOM} of ${sum} that are deposits`
   for (const [, value] of world.native.range(PROPOSALS_PREFIX)) {
