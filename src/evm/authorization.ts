@@ -13,7 +13,7 @@ const EXISTING_ACCOUNT_REFUND = 12_500n
 const MAGIC = Uint8Array.of(0x05)
 
 /**
- * Sets the delegations of an EIP-7702 transaction. Invalid authorizations are skipped, as the EIP demands. Gives the gas refund of
+ * Sets the delegations of an EIP-7702 transaction. Invalid authorizations are skipped, as the EIP demands. Returns the gas refund of
  * the valid ones.
  */
 export function applyAuthorizations(

@@ -7,8 +7,8 @@ export interface BatchCall {
   /** JSON text */
   readonly id: string
   /**
-   * What it may overlap with. `free`: other free calls; `pipelined`: others of its kind, which keep their order as long as
-   * they are started in order; `alone`: nothing
+   * Which calls may run at the same time as this one. `free`: other free calls; `pipelined`: other pipelined calls, which keep the order
+   * in which they are started; `alone`: none
    */
   readonly order: 'free' | 'pipelined' | 'alone'
   readonly expectsAnswer: boolean
@@ -16,16 +16,10 @@ export interface BatchCall {
   readonly answer: () => Promise<string | undefined>
 }
 
-/**
- * The one ordered method whose calls may be under way together: they reach the pool one after the other, in the order in which they
- * are started.
- */
+/** The one ordered method whose calls may run at the same time: they reach the pool in the order in which they are started. */
 const PIPELINED_METHOD = 'eth_sendRawTransaction'
 
-/**
- * Methods that change something, in the node or in what later methods of the same batch see: a batch runs each of them alone, in its
- * turn.
- */
+/** Methods that change the node, or what later calls of the same batch see: a batch runs each of them alone, in its turn. */
 const ORDERED_METHODS: ReadonlySet<string> = new Set([
   PIPELINED_METHOD,
   'eth_sendRawTransactionSync',
@@ -39,7 +33,7 @@ const ORDERED_METHODS: ReadonlySet<string> = new Set([
   'eth_unsubscribe',
 ])
 
-/** What calls of a method may overlap with. */
+/** Which calls may run at the same time as a call of `method`. */
 export function orderOf(method: string): BatchCall['order'] {
   if (method === PIPELINED_METHOD) return 'pipelined'
   return ORDERED_METHODS.has(method) ? 'alone' : 'free'
@@ -59,7 +53,7 @@ const MAX_FREE = 16
 const MAX_PIPELINED = 64
 /** Milliseconds after which a batch of quick methods gives other connections a turn. */
 const TURN_MS = 5
-/** No answer of a pipelined call is longer, its id apart. */
+/** The longest answer of a pipelined call, without its id. */
 const PIPELINED_ANSWER_BYTES = 2_048
 
 /**
@@ -74,7 +68,7 @@ export async function runBatch(
   const answers: (string | undefined)[] = []
   const running = createRunningCount()
   let bytes = 0
-  /** what the pipelined calls under way may add to `bytes` */
+  /** bytes reserved for the answers of the pipelined calls that are running */
   let reservedBytes = 0
   let turnStartMs = performance.now()
 
@@ -113,7 +107,7 @@ export async function runBatch(
   return assemble(calls, answers, started, maxBytes)
 }
 
-/** Counts what is under way; one at a time may wait for it to become less. */
+/** Counts running calls; one caller at a time may wait until there are fewer. */
 function createRunningCount() {
   let count = 0
   let waiting: { readonly limit: number; readonly wake: () => void } | undefined
@@ -140,7 +134,7 @@ function createRunningCount() {
   }
 }
 
-/** The answers in order; the total that decides is counted in order too, so that it does not depend on which was finished first. */
+/** The answers in order. Their total size is counted in order too, so that the limit does not depend on which call ended first. */
 function assemble(
   calls: readonly BatchCall[],
   answers: readonly (string | undefined)[],

@@ -36,7 +36,7 @@ export interface Dispatcher {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
-/** Quick calls, of at most 60 µs each, in one turn of the event loop; then other connections have theirs. */
+/** Quick calls (of at most 60 µs each) in one turn of the event loop; then other connections get a turn. */
 const QUICK_CALLS = 128
 
 /** JSON-RPC 2.0 with geth's rules and texts (rpc/handler.go). */
@@ -136,8 +136,8 @@ function idOf(message: Message | undefined): string {
 }
 
 /**
- * The outcome of `work`, or of `onTimeout` when `work` takes longer than until `deadlineMs` (on the clock of
- * `performance.now`). The work itself goes on, and its outcome is dropped.
+ * The outcome of `work`, or the error of `onTimeout` when `work` has not ended at `deadlineMs` (on the clock of `performance.now`). The
+ * work itself continues, and its outcome is dropped.
  */
 function withDeadline<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -45,7 +45,7 @@ export interface RpcLog {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Errors with a text of their own for the client. By name: one that crossed threads has lost its class. */
+/** Errors with a text of their own for the client, by name: an error from another thread has lost its class. */
 const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map([
   ['InvalidArgument', (message: string) => new RpcError(RPC_CODES.invalidParams, message)],
   ['StateUnavailable', (message: string) => new RpcError(RPC_CODES.server, message)],

@@ -5,9 +5,9 @@ import type { PendingResponses } from './pendingResponses.ts'
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
   readonly answer: (text: string) => Promise<string | undefined>
-  /** The answer as it goes to a client with this Accept-Encoding header; undefined: as it is. */
+  /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
   readonly compressed: (json: string, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
-  /** Gives a connection to the server for all kinds of requests; bytes that were read but not answered are put back. */
+  /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
   readonly handOver: (socket: Socket) => void
   /** header lines of an answer, each with its end */
   readonly headers: string
@@ -32,14 +32,14 @@ const MAX_BODY_BYTES = 131_072
 const MAX_PIECES = 8
 /** Requests of one connection that are answered at the same time. */
 const MAX_REPLIES = 32
-/** Up to here an answer is written as one text with its head. */
+/** Up to this length an answer and its head are written as one string. */
 const SHORT_BYTES = 65_536
 const CHECK_INTERVAL_MS = 1_000
 
 /**
  * Answers the requests that almost all traffic consists of, `POST /` with a short body over a kept connection, for a third of what
- * Node.js's HTTP server takes for them. A connection goes to that server, for good, with its first request that is
- * anything else, is slow to come or faulty: the rules of HTTP beyond the simple case are in one place.
+ * Node.js's HTTP server takes for them. The first request of a connection that is of another kind, slow or faulty moves the connection to
+ * that server for good, so that the rules of HTTP beyond the simple case are in one place.
  */
 export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
   const connections = new Set<Connection>()
@@ -104,7 +104,7 @@ class Connection {
     socket.on('close', this.#onClose)
   }
 
-  /** Hands over a connection that takes its time to send a request, and ends one that is idle for too long. */
+  /** Hands over a connection that sends a request slowly, and ends one that is idle for too long. */
   check(nowMs: number): void {
     if (this.#isBusy()) return
     const waitedMs = nowMs - this.#sinceMs
@@ -275,7 +275,7 @@ class Connection {
     }
   }
 
-  /** The other server goes on when everything before is answered. */
+  /** Hands the connection over once all earlier requests are answered. */
   #leave(): void {
     this.#isLeaving = true
     this.#socket.pause()

@@ -27,11 +27,11 @@ export type FilterPoll =
  * connection. Arguments and results are structured-clonable.
  */
 export type FilterPort = {
-  /** Adds a filter for what comes after `height`. Gives its ID; undefined when there are too many filters. */
+  /** Adds a filter for what happens after `height`. Returns its ID; undefined when there are too many filters. */
   readonly add: (spec: FilterSpec, height: number) => Promise<string | undefined>
   /** What is new up to `height` since the last poll; it counts as seen from now on. undefined: there is no such filter */
   readonly poll: (id: string, height: number) => Promise<FilterPoll | undefined>
-  /** Takes back what a poll counted as seen, from block `from` on, because it could not be delivered. */
+  /** Marks the blocks from `from` on as not polled, because the poll's result could not be delivered. */
   readonly rewind: (id: string, from: number) => Promise<void>
   /** undefined: there is no such filter */
   readonly describe: (id: string) => Promise<FilterSpec | undefined>
@@ -76,8 +76,8 @@ interface Filter {
 }
 
 /**
- * A filter is a cursor: nothing is collected for it, a poll looks at what came since. Only pool transactions are kept, once
- * for all filters, as they can not be read again later.
+ * A filter is a cursor: nothing is collected for it, a poll reads the blocks since the last one. Only pool transactions are kept, once
+ * for all filters, as they cannot be read again later.
  * @param watchPending called for each filter of pool transactions that is added (1) or removed (-1)
  */
 export function createFilterStore(
@@ -188,7 +188,7 @@ interface RecentTransactionLimits {
 
 /** Memory of a transaction beside its bytes. */
 const OVERHEAD_BYTES = 300
-/** What one call gives at most, so that its JSON stays far below the limit of an answer. */
+/** What one call returns at most, so that its JSON stays far below the limit of an answer. */
 const MAX_GIVEN = 20_000
 const MAX_GIVEN_BYTES = 4_194_304
 
@@ -198,7 +198,7 @@ function createRecentTransactions({
   transactionBytes,
 }: RecentTransactionLimits): RecentTransactions {
   let kept: PooledTransaction[] = []
-  /** how many at the front of `kept` are dropped already: they are cut off many at a time */
+  /** dropped transactions at the front of `kept`, which are removed many at a time */
   let dropped = 0
   /** number of the first one in `kept` */
   let base = 0

@@ -26,7 +26,7 @@ export interface RpcMethod {
  */
 export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy'
 
-/** Reads one parameter from JSON. @throws InvalidArgument with the reason in geth's words */
+/** Reads one parameter from JSON. @throws InvalidArgument with geth's text */
 export type ParamReader<T> = (json: unknown) => T
 
 type ArgsOf<P extends readonly ParamReader<unknown>[], R extends number> = {
@@ -64,7 +64,7 @@ export interface RpcContext {
   readonly peerCount: () => number
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
-  /** The view after the next block, in place of the one that the last call gave; undefined when `timeoutMs` passed first. */
+  /** Waits for the next block and returns its view, which replaces the one returned before; undefined when `timeoutMs` passed first. */
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number
@@ -109,7 +109,7 @@ export function positionalParams(params: unknown): readonly unknown[] {
 
 /**
  * Reads a method's arguments (geth: rpc/json.go, parsePositionalArguments).
- * @throws RpcError in geth's words
+ * @throws RpcError with geth's text
  */
 export function readArguments(
   { params: readers, required }: Pick<RpcMethod, 'params' | 'required'>,

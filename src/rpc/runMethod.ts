@@ -21,7 +21,7 @@ import {
 import { TypeMismatch } from './params/values.ts'
 
 /**
- * Runs a method in this thread or in a view thread. Gives the result's JSON text, at once where nothing waits.
+ * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once where nothing waits.
  * @throws RpcError, or rejects, with what `toRpcError` understands
  */
 export type MethodRunner = (call: MethodCall, session: Session | undefined) => string | Promise<string>
@@ -52,7 +52,7 @@ export interface ContextLease {
 /** The view threads, as a socket thread uses them. */
 export interface ViewPool {
   /**
-   * Runs a method in a view thread, on a head that is not behind the caller's. Gives the result's JSON text; rejects with
+   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's JSON text; rejects with
    * an error that has the name, code, message and data of an `RpcError`.
    */
   call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
@@ -121,7 +121,7 @@ export async function serveViewCall(
 /** A connection that notifications can be sent on, as the dispatcher sees it. */
 export interface Session {
   /**
-   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Gives its ID. No
+   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Returns its ID. No
    * notification is sent before the answer to the request.
    * @throws RpcError
    */

@@ -23,7 +23,7 @@ type Topic =
   | { readonly kind: 'newPendingTransactions'; readonly full: boolean }
   | { readonly kind: 'syncing' }
 
-/** The news that a socket thread gets from the other threads. Several blocks may have been published between two heads. */
+/** New heads and transactions, which a socket thread gets from other threads. Several blocks may have been published between two heads. */
 export interface HeadFeed {
   /** `view` may be read while the listener runs. */
   onHead(listener: (view: NodeView) => void): void
@@ -33,7 +33,7 @@ export interface HeadFeed {
 
 /** All subscriptions of one socket thread. */
 export interface SubscriptionHub {
-  /** Starts a subscription; the function that it gives ends it. */
+  /** Starts a subscription; the returned function ends it. */
   add(topic: Topic, deliver: Deliver): () => void
 }
 
@@ -211,7 +211,7 @@ const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
 
 /**
  * Reads the parameters of eth_subscribe; the first, which the caller has checked to be a string, is the name.
- * @throws RpcError in geth's words
+ * @throws RpcError with geth's text
  */
 function readTopic(params: readonly unknown[]): Topic {
   const name = String(params[0])

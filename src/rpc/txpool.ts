@@ -72,9 +72,9 @@ type WriteTransaction = (transaction: Transaction, sender: Address) => unknown
 
 interface PoolWriterOptions {
   readonly write: WriteTransaction
-  /** @throws RpcError beyond */
+  /** a longer answer is refused with an RpcError */
   readonly maxBytes: number
-  /** awaited between transactions, so that a long list holds nothing up */
+  /** awaited between transactions, so that a long list does not block the thread */
   readonly pause: (() => Promise<void>) | undefined
 }
 

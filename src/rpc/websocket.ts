@@ -27,7 +27,7 @@ interface WebSocketLimits {
   readonly requestBytesInFlight: number
   /** bytes that may wait for a client that does not read; beyond, it is dropped */
   readonly bufferedBytes: number
-  /** milliseconds for which a client may read nothing of what waits for it */
+  /** milliseconds for which a client may leave everything unread */
   readonly stalledMs: number
   /** milliseconds of silence after which the client is pinged, and within which it has to answer */
   readonly pingMs: number
@@ -132,8 +132,8 @@ export interface SocketSubscriptions {
   readonly count: number
   has(id: string): boolean
   /**
-   * Starts a subscription. Its notifications wait until the answer to the message that started it is on its way.
-   * @param begin takes what delivers the text of a notification; the function that it gives ends it
+   * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
+   * @param begin starts it with the function that delivers the text of a notification, and returns the function that ends it
    */
   start(id: string, begin: (deliver: (text: string) => void) => () => void): void
   /** false: there was none */

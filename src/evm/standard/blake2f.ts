@@ -20,7 +20,7 @@ export const blake2fPrecompile: StandardPrecompile = {
 /**
  * The compression function of BLAKE2b with any number of rounds, about 15 ns each. Plain JavaScript takes a microsecond: at
  * 1 gas for a round, one transaction could stop a chain for seconds. So the code below assembles a WebAssembly module for it.
- * `input` has the 213 bytes of the precompile. Gives the 64 bytes of the new state.
+ * `input` has the 213 bytes of the precompile. Returns the 64 bytes of the new state.
  */
 export function blake2f(input: Uint8Array): Uint8Array {
   const view = new DataView(input.buffer, input.byteOffset, LENGTH)

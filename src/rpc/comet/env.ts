@@ -35,10 +35,10 @@ export interface CometMempool {
 
 /** What the methods need from the threads of consensus and of the network. */
 export interface CometNode {
-  /** The present height as JSON (roundStateJson.ts), made where consensus runs; undefined while it does not. */
+  /** The state of the current height as JSON (json/roundState.ts), made in the consensus thread; undefined while consensus does not run. */
   roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
   network(): Promise<NetInfo>
-  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence; checked evidence against a validator, new or known */
+  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence, already checked; it may be known already */
   submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
 }
 
@@ -52,7 +52,7 @@ export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): n
 
 /**
  * The height that a client asks for, by default the latest (rpc/core/env.go, getHeight).
- * @throws CometError when there is no such height (yet, any more)
+ * @throws CometError when there is no such height yet, or it is no longer kept
  */
 export function readHeight(height: bigint | undefined, latest: number, lowest: number): number {
   if (height === undefined) return latest

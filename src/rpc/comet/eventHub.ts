@@ -15,7 +15,7 @@ import { base64, blockIdJson, publicKeyJson, upperHex } from './json/values.ts'
 
 /** All CometBFT subscriptions of one socket thread. */
 export interface CometEventHub {
-  /** Starts one. @param deliver takes the JSON text of a notification's result. The function that it gives ends it. */
+  /** Starts a subscription; the returned function ends it. @param deliver takes the JSON text of a notification's result */
   add(query: EventQuery, deliver: (result: string) => void): () => void
 }
 
@@ -180,8 +180,8 @@ export function* blockEventsOf(
 }
 
 /**
- * abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: what is empty is left out, and `validator_updates` is a
- * list. Typed clients (tendermint-rpc of Rust) take null for neither.
+ * abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: empty values are left out, and `validator_updates` is a
+ * list. Typed clients (tendermint-rpc of Rust) accept null for neither.
  */
 function finalizeBlockJson(results: JsonObject): JsonObject {
   const { finalize_block_events, txs_results, validator_updates, consensus_param_updates, app_hash } = results
@@ -221,7 +221,7 @@ function* transactions(chain: ChainReader, height: number, txs: readonly Uint8Ar
     yield event('Tx', values, () => ({
       TxResult: {
         height: String(height),
-        // Go leaves out what is zero.
+        // Go leaves out zeros.
         ...(position === 0 ? {} : { index: position }),
         tx: base64(tx),
         result: txResultJson(entryTxResult(entry)),

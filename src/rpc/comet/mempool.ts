@@ -12,9 +12,9 @@ import { type CometMethod, cometFailure, defineCometMethod, int, transaction } f
 const params = [{ name: 'tx', type: transaction }] as const
 
 /**
- * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM
- * envelopes. For a known or too large transaction, and for a full pool, the answer has the SDK's code, which clients of the SDK make of
- * CometBFT's error themselves.
+ * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM envelopes.
+ * For a known or too large transaction, and for a full pool, the answer has the code that clients of the SDK derive from CometBFT's
+ * error.
  */
 export function createBroadcastTxMethods(mempool: CometMempool): readonly CometMethod[] {
   const { verify, onError } = mempool
@@ -114,7 +114,7 @@ const TIMEOUT_MS = 10_000
  * 2. a view is leased before the pool gets the transaction, so that no block with it is missed;
  * 3. the pool admits it;
  * 4. every block after the view's is searched for it.
- * @throws CometError when it is in no block for a while; it stays in the pool
+ * @throws CometError when no block contains it in time; it stays in the pool
  */
 async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array): Promise<JsonObject> {
   // 1.

@@ -40,7 +40,7 @@ function peerJson({ node, isOutbound, remoteIp, connectedMs, sentBytes, received
   }
 }
 
-/** libs/flowrate.Status. Only totals are measured; what is not is 0. */
+/** libs/flowrate.Status. Only totals are measured; the other fields are 0. */
 function monitorJson(bytes: number, connectedMs: number, nowMs: number) {
   return {
     Start: formatTime(Math.floor(nowMs - connectedMs)),

@@ -36,8 +36,8 @@ const PAGE = [
 ] as const
 
 /**
- * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They are too much work for the threads that hold the
- * connections: these read the parameters, and view threads answer by {@link COMET_VIEW_TABLE}.
+ * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They take too long for the socket threads: these
+ * read the parameters, and view threads answer with {@link COMET_VIEW_TABLE}.
  */
 export function createResultMethods(views: ViewPool): readonly CometMethod[] {
   const search = (method: string, request: SearchRequest) => callView(views, 'heavy', method, [request])
@@ -70,7 +70,7 @@ export function createResultMethods(views: ViewPool): readonly CometMethod[] {
   ]
 }
 
-/** @throws CometError with what the view thread says is wrong */
+/** @throws CometError with the view thread's reason */
 async function callView(
   views: ViewPool,
   queue: ViewQueue,
@@ -80,7 +80,7 @@ async function callView(
   try {
     return new RawJson(await views.call(queue, method, params))
   } catch (error) {
-    // By name: an error that crossed threads has lost its class.
+    // Compared by name: an error from another thread has lost its class.
     const { name, code, message, data } = error as Error & { readonly code?: number; readonly data?: unknown }
     if (name !== 'RpcError' || code === undefined) throw error
     throw typeof data === 'string' ? new CometError(code, message, data) : cometFailure(message)
@@ -181,7 +181,7 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
 }
 
-/** Lets others work between the blocks of a search, until the time that a call may take is over. */
+/** Lets other calls run between the blocks of a search; throws when the time of the call is over. */
 function pauseOf({ execution, limits, now }: RpcContext): () => Promise<void> {
   if (execution === undefined) throw new Error('searches run in view threads')
   return execution.yieldUntil(now() + limits.callTimeoutMs)

@@ -23,7 +23,7 @@ interface Request {
 /** Methods that only WebSockets have. */
 export const SOCKET_METHODS: ReadonlySet<string> = new Set(['subscribe', 'unsubscribe', 'unsubscribe_all'])
 const QUERY_METHOD = { params: [{ name: 'query', type: text }] } as const
-/** CometBFT's words for it (libs/pubsub, ErrAlreadySubscribed and ErrSubscriptionNotFound). */
+/** CometBFT's error texts (libs/pubsub, ErrAlreadySubscribed and ErrSubscriptionNotFound). */
 const ALREADY_SUBSCRIBED = 'already subscribed'
 const NOT_FOUND = 'subscription not found'
 

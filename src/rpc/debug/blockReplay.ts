@@ -24,14 +24,15 @@ export interface BlockReplay {
   readonly hash: Hash
   /** of the Ethereum block */
   readonly transactions: readonly SignedTransaction[]
-  /** of both kinds by position in data.txs, with their stored results, which `execution` must reach again */
+  /** transactions of both kinds in the order of data.txs, with their stored results, which `execution` must reproduce */
   readonly entries: readonly StoredEntry[]
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
 }
 
 /**
- * Begins to execute a block again as it was executed first: system calls, native modules, then all entries of data.txs. `pause` is the engine's, see `ExecutionEnvironment.yield`.
- * @throws RpcError when the block or its parent's state is not there
+ * Begins to execute a block again, in the original order: system calls, native modules, then all entries of data.txs. `pause` is the
+ * engine's, see `ExecutionEnvironment.yield`.
+ * @throws RpcError when the block or its parent's state is not kept
  */
 export async function beginReplay(
   context: RpcContext,

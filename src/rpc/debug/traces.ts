@@ -156,7 +156,7 @@ function traceBlock(context: RpcContext, selector: BlockSelector, config: TraceC
   })
 }
 
-/** Executes the transaction with a tracer; all before it was executed. */
+/** Executes the transaction with a tracer, after all transactions before it. */
 async function traceTransactionAt(replay: BlockReplay, index: number, run: TraceRun): Promise<unknown> {
   const { execution, rules, hash, transactions } = replay
   const { tracer, result } = run.collect({
@@ -205,7 +205,7 @@ const DEFAULT_TIMEOUT_MS = 5_000
 
 /**
  * Runs `trace` with the request's tracer, time limit (within the node's own) and size limit.
- * @throws RpcError in geth's words when it takes too long, gets too large or cannot be done
+ * @throws RpcError with geth's text when it takes too long, gets too large or cannot be done
  */
 async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run: TraceRun) => Promise<T>): Promise<T> {
   const { limits, now } = context
@@ -243,7 +243,7 @@ function createCollector(config: TraceConfig, context: TraceContext): TraceColle
   )
 }
 
-/** @throws RpcError in Go's words (time.ParseDuration) */
+/** @throws RpcError with Go's text (time.ParseDuration) */
 function millisecondsOf(duration: string): number {
   const nanos = parseDuration(duration)
   if (nanos === undefined) throw serverError(`time: invalid duration ${JSON.stringify(duration)}`)

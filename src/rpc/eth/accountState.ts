@@ -29,7 +29,7 @@ export const getTransactionCount = defineMethod({
     const nonce = state.getAccount(address)?.nonce ?? 0n
     if (block.kind !== 'number' || block.number !== 'pending') return toQuantity(nonce)
     const pooled = (await txs.pendingNonce(address)) ?? 0n
-    // A block may have been published since the pool last counted, or before this view was opened.
+    // The pool may not have counted the newest block yet, or this view may be older than the pool's.
     return toQuantity(pooled > nonce ? pooled : nonce)
   },
 })

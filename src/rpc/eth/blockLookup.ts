@@ -110,7 +110,7 @@ export function selectState(view: NodeView, selector: BlockSelector): { height: 
 
 /**
  * Height of the block whose state is asked for.
- * @throws RpcError in geth's words when there is no such block
+ * @throws RpcError with geth's text when there is no such block
  */
 export function stateHeight(view: Pick<NodeView, 'chain' | 'oldestState'>, selector: BlockSelector): number {
   const height = findHeight(view.chain, selector)
@@ -122,7 +122,7 @@ export function stateHeight(view: Pick<NodeView, 'chain' | 'oldestState'>, selec
 }
 
 /**
- * Runs `read`, which needs the state of some block, and turns its absence into the error that clients get.
+ * Runs `read`, which needs the state of a block, and turns the error for a missing state into the one that clients get.
  * @throws RpcError for a state older than the pruning window
  */
 export function readingState<T>(read: () => T): T {

@@ -44,14 +44,14 @@ export const call = defineMethod({
   },
 })
 
-/** What eth_call and similar methods run in: a state of their own with the overrides in it, and a block. */
+/** What eth_call and similar methods run on: a copy of the state with the overrides applied, and a block. */
 export interface CallEnvironment {
   readonly world: Journal
   readonly block: BlockContext
   readonly rules: Rules
   readonly engine: ExecutionHost['engine']
   readonly precompiles: PrecompileTable
-  /** of a block; each call has it for itself */
+  /** of a block; each call may use all of it */
   readonly precompileGasLimit: bigint
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
@@ -136,14 +136,14 @@ export function checkChainId({ chainId }: CallRequest, ownChainId: bigint): void
   throw serverError(`chainId does not match node's (have=${chainId}, want=${ownChainId})`)
 }
 
-/** The outcome of a message: it ran, or it could not start, for a reason in geth's words. */
+/** The outcome of a message: it ran, or it could not start, with geth's reason. */
 type CallOutcome =
   | ({ readonly kind: 'applied' } & AppliedTransaction)
   | { readonly kind: 'skipped'; readonly reason: string }
 
 /**
  * Runs a message and undoes what it did, so that the next one finds the same state.
- * @throws RpcError when the time is over; the environment must not be used again then
+ * @throws RpcError when the time is over; the environment must not be used any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
   const { world, rules, engine, precompiles, precompileGasLimit, pause, timeoutMs } = environment
@@ -190,10 +190,10 @@ export function revertError(data: Uint8Array): RpcError {
 }
 
 /**
- * Puts overrides into the state that a call will run on (geth: override.StateOverride.Apply) and gives the stateful
- * precompiles that remain: one whose account is overridden is gone, or answers at the address that it is moved to. The
- * standard precompiles belong to the engine: their code cannot be replaced and they cannot be moved.
- * @throws RpcError in geth's words
+ * Puts overrides into the state that a call will run on (geth: override.StateOverride.Apply) and returns the stateful precompiles that
+ * remain: one whose account is overridden is removed, or answers at the address that it is moved to. The standard precompiles belong to
+ * the engine: their code cannot be replaced and they cannot be moved.
+ * @throws RpcError with geth's text
  */
 export function applyStateOverrides(
   world: WorldState,

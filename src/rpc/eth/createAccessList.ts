@@ -49,7 +49,7 @@ export const createAccessList = defineMethod({
   },
 })
 
-/** Saves the recovery of signatures that the gas does not pay for. @throws RpcError in geth's words */
+/** Refuses authorizations that the gas does not pay for, before their signatures are recovered. @throws RpcError with geth's text */
 function checkAuthorizations({ authorizationList = [], gasLimit }: CallMessage): void {
   if (BigInt(authorizationList.length) * AUTHORIZATION_GAS > gasLimit) {
     throw serverError('insufficient gas to process all authorizations')

@@ -37,9 +37,9 @@ export const estimateGas = defineMethod({
 })
 
 /**
- * The environment to estimate in. On the head it is the begin of the next block, one second later. Blocks share seconds, and a
- * contract may do more work once the second has changed (Uniswap's pairs do); one that withdraws rewards finds more of them once the
- * next block has begun. Without both the estimate would be too low for the next block.
+ * The environment to estimate in. On the head it is the beginning of the next block, one second later. Blocks share seconds, and a
+ * contract may do more work once the second has changed (Uniswap's pairs do); one that withdraws rewards gets more of them once the next
+ * block has begun. Without both, the estimate would be too low for the next block.
  * @throws RpcError as {@link openCall}
  */
 export function openEstimate(context: RpcContext, selector: BlockSelector, overrides: CallOverrides): CallEnvironment {
@@ -48,7 +48,7 @@ export function openEstimate(context: RpcContext, selector: BlockSelector, overr
   if (!isHead || overrides.block?.time !== undefined) return openCall(context, selector, overrides)
   const time = (chain.header(chain.headHeight)?.timestamp ?? 0) + 1
   const environment = openCall(context, selector, { ...overrides, block: { ...overrides.block, time } })
-  // The state that a caller gives stays as it is.
+  // A state that the caller overrides stays as it is.
   if (overrides.state === undefined) beginNextBlock(context, environment)
   return environment
 }
@@ -97,7 +97,7 @@ export async function estimate(
   return high
 }
 
-/** The requested gas or the block's gas limit, as far as rules, funds and the node allow. */
+/** The requested gas or the block's gas limit, reduced to what the rules, the funds and the node allow. */
 function highestLimit(
   request: CallRequest,
   message: CallMessage,
@@ -137,8 +137,8 @@ async function attempt(
 }
 
 /**
- * Runs the native modules' begin of the block after the head: it distributes the fees of the head, which a contract that withdraws
- * rewards then finds. Only the time and the proposer of that block are not known yet.
+ * Runs the native modules' begin of the block after the head, which distributes the fees of the head: a contract that withdraws rewards
+ * then gets them too. Only the time and the proposer of that block are not known yet.
  */
 function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment): void {
   const { chain } = context.view

@@ -33,7 +33,7 @@ const readPercentile: ParamReader<number> = (json) => {
   return json
 }
 
-/** Reward percentiles; their order and range are the method's to check. */
+/** Reward percentiles; the method checks their order and range. */
 export const readPercentiles: ParamReader<readonly number[]> = listReader(readPercentile, '[]float64')
 
 export const feeHistory = defineMethod({

@@ -56,7 +56,7 @@ async function fill(context: RpcContext, request: CallRequest): Promise<Unsigned
   }
 }
 
-/** @throws RpcError in geth's words on fields that contradict each other */
+/** @throws RpcError with geth's text for fields that contradict each other */
 function checkRequest(request: CallRequest, evmChainId: bigint): void {
   const { data, input, to, blobVersionedHashes, authorizationList } = request
   if (data !== undefined && input !== undefined && !equalBytes(data, input)) {

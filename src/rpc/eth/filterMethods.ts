@@ -108,7 +108,7 @@ function logSpec(chain: ChainReader, filter: LogFilter, json: unknown): FilterSp
   }
 }
 
-/** The range as the client wrote it, without anything else that its object may hold. */
+/** The range as the client wrote it, without the other fields of the object. */
 function rangeFields(json: unknown, read: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const fields = new Map(Object.entries(json as object))
   const present = Object.keys(read).filter((key) => read[key] !== undefined)
@@ -129,8 +129,8 @@ function formatPooled({ raw, hash, sender }: PooledTransaction, full: boolean): 
 }
 
 /**
- * The logs of the blocks that a poll covers, as JSON text. Where that is more than eth_getLogs answers at once, those of the first part;
- * the next poll goes on from there. After another failure the same blocks are polled again.
+ * The logs of the blocks that a poll covers, as JSON text. When they exceed what eth_getLogs answers at once, only those of the first
+ * blocks; the next poll continues from there. After any other failure the next poll covers the same blocks again.
  */
 async function newLogs(
   { filters, views }: FilterMethodsOptions,

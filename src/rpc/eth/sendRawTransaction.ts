@@ -59,7 +59,7 @@ export const sendRawTransactionSync = defineMethod({
 /**
  * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before it returns: the
  * pool sees transactions in the order of the calls.
- * @throws RpcError in geth's words when it is refused
+ * @throws RpcError with geth's text when it is refused
  */
 async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
   const transaction = readRawTransaction(raw, limits)
@@ -72,7 +72,7 @@ async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Prom
 /** EIP-4844's type byte: the chain takes no blobs. */
 const BLOB_TRANSACTION = 0x03
 
-/** @throws RpcError in geth's words for bytes that are no transaction, and for a fee above the operator's cap */
+/** @throws RpcError with geth's text for bytes that are no transaction, and for a fee above the operator's cap */
 export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLimits, 'feeCapAcoin'>): Transaction {
   // The form with blobs, in which clients send these, is not decoded at all.
   if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
@@ -81,7 +81,7 @@ export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLim
   return transaction
 }
 
-/** The sender by the signature. @throws RpcError in geth's words when the signature is wrong or for another chain */
+/** The sender by the signature. @throws RpcError with geth's text when the signature is wrong or for another chain */
 export function readSender(transaction: Transaction, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Address {
   const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: false })
   if ('reason' in recovery) throw serverError(recovery.reason)
@@ -96,7 +96,7 @@ function decode(raw: Uint8Array): Transaction {
   }
 }
 
-/** Protects senders from a slip in the fee (geth: --rpc.txfeecap). */
+/** Protects senders from a mistaken fee (geth: --rpc.txfeecap). */
 function checkFeeCap({ maxFeePerGas, gasLimit }: Transaction, capAcoin: bigint): void {
   const fee = maxFeePerGas * gasLimit
   if (capAcoin === 0n || fee <= capAcoin) return

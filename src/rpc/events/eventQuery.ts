@@ -29,7 +29,7 @@ export interface EventQuery {
   readonly conditions: readonly EventCondition[]
 }
 
-/** The text is not a query. The message says where it goes wrong. */
+/** The text is not a query. The message says where the mistake is. */
 export class EventQueryError extends Error {
   override readonly name = 'EventQueryError'
 }
@@ -100,7 +100,7 @@ export function matchesEvents({ conditions }: Pick<EventQuery, 'conditions'>, va
   return conditions.every((condition) => (values.get(condition.key) ?? []).some((value) => meets(condition, value)))
 }
 
-/** The terms of a query that the index has. It finds too much: each result still has to be matched. */
+/** The terms of a query that the index can look up. They match too much: each result still has to be checked against the query. */
 export function indexTerms({ conditions }: EventQuery, ignored: ReadonlySet<string>): readonly EventTerm[] {
   return conditions
     .filter(({ key }) => !ignored.has(key))

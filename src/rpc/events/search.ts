@@ -27,7 +27,7 @@ export type SearchChain = Pick<
 >
 
 interface SearchOptions {
-  /** called between blocks: it may let others work, and throws when the time is over */
+  /** called between blocks: lets other work run, and throws when the time is over */
   readonly pause: () => Promise<void>
 }
 
@@ -183,7 +183,7 @@ function withUpperCaseHash(condition: EventCondition): EventCondition {
   return { key, operator: '=', operand: condition.operand.replace(/^0x/i, '').toUpperCase() }
 }
 
-/** The hash that the query asks for, if it asks for one, and where it does. */
+/** The hash that the query asks for, and the condition that holds it; undefined when it asks for none. */
 function hashIn({
   conditions,
 }: EventQuery): { readonly hash: Uint8Array; readonly condition: EventCondition } | undefined {
@@ -196,7 +196,7 @@ function hashIn({
 }
 
 /**
- * Whether events meet a search. As CometBFT's index has it (state/txindex/kv), conditions on the attributes of one type of event
+ * Whether events meet a search. As in CometBFT's index (state/txindex/kv), conditions on the attributes of one type of event
  * have to be met by one and the same event; unlike there, conditions on several types may be met by one event of each.
  * @param own values that belong to no event, like `tx.height`
  */

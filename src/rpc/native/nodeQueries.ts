@@ -9,7 +9,7 @@ import { defineQuery, type NativeQuery } from './query.ts'
 
 const SERVICE = 'cosmos.base.node.v1beta1.Service'
 const BASE = '/cosmos/base/node/v1beta1'
-/** Blocks between two removals of old state, as the SDK would call it: it is removed with every block. */
+/** The SDK's pruning interval in blocks: old state is removed with every block. */
 const PRUNING_INTERVAL = '1'
 
 /** client/grpc/node/service.go of the SDK. A node stops at the height of an upgrade, if one is planned. */

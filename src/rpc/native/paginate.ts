@@ -22,7 +22,7 @@ const ITEMS_A_TURN = 1_000
 /**
  * One page of a list by the SDK's rules (types/query/pagination.go and filtered_pagination.go): from a key or an offset on, 100 items
  * by default; the total is counted when it is asked for or no limit is given, and never from a key on.
- * @param pick what an entry shows; undefined: it is not part of the list
+ * @param pick what to show of an entry; undefined: the entry is not part of the list
  * @throws QueryError when both key and offset are given, or the list is too long to count in time
  */
 export async function paginate<T, R>(
@@ -96,7 +96,7 @@ export function positionWalk<T>(items: readonly T[]): Walk<T> {
   )
 }
 
-/** A list whose order is that of an address that each item has: the address is the key. */
+/** A list in order of an address that each item has: the address is the key. */
 export function addressWalk<T>(
   walk: (options: { readonly start?: Address; readonly reverse: boolean }) => Iterable<T>,
   addressOf: (item: T) => Address,

@@ -55,7 +55,7 @@ export class QueryError extends Error {
   }
 }
 
-/** As much of an error as travels between threads. */
+/** The part of an error that is sent between threads. */
 export type QueryFailure = Pick<QueryError, 'code' | 'message' | 'abci'>
 
 export function invalidArgument(message: string): QueryError {

@@ -147,7 +147,7 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       return paginate(context, pagination, walk, unbondingToSdk)
     },
   }),
-  // Those of a delegator, one between two validators, or all that left one validator.
+  // Redelegations of a delegator, those between two validators, or all away from one validator.
   definePagedQuery({
     service: SERVICE,
     name: 'Redelegations',

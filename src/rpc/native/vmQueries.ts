@@ -330,7 +330,7 @@ function parse(json: Uint8Array): unknown {
   return JSON.parse(Buffer.from(json).toString('utf8'))
 }
 
-/** No more gas than the client wants to spend on it; 0: as much as the node allows. */
+/** Limits the gas to what the client allows; 0: as much as the node allows. */
 function limited(request: CallRequest, gasCap: bigint): CallRequest {
   if (gasCap === 0n || (request.gas !== undefined && request.gas <= gasCap)) return request
   return { ...request, gas: gasCap }

@@ -4,7 +4,7 @@ import type { Hash } from '../../primitives/hash.ts'
 import { InvalidArgument } from '../errors.ts'
 import type { ParamReader } from '../method.ts'
 
-/** A value that is not of the wanted type, in the words of Go's encoding/json, which clients of geth compare with. */
+/** A value that is not of the wanted type, with the text of Go's encoding/json, which clients of geth compare with. */
 export class TypeMismatch extends InvalidArgument {
   /** what was found, e.g. `number` or `hex string without 0x prefix` */
   readonly found: string
@@ -57,7 +57,7 @@ const readIndexBits = quantity(64, 'hexutil.Uint')
 export const readIndex: ParamReader<number> = (json) => Number(readIndexBits(json))
 
 /**
- * A block number where a tag may stand as well (`hexutil.DecodeUint64`): geth does not wrap its errors there.
+ * A block number where a tag is allowed too (`hexutil.DecodeUint64`): geth does not wrap its errors there.
  * @throws InvalidArgument
  */
 export function decodeBlockNumber(text: string): number {

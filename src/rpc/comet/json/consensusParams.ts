@@ -13,7 +13,7 @@ export interface ConsensusParamsView extends Pick<NodeView, 'stateAt'> {
   readonly chain: Pick<ChainReader, 'headHeight' | 'header'>
 }
 
-/** types.ConsensusParams of block `height`, up to the one after the head: the genesis', but for max_gas, which governance may change. */
+/** types.ConsensusParams of block `height`, at most the one after the head: those of the genesis, but max_gas as governance changed it. */
 export function consensusParamsJson(
   view: ConsensusParamsView,
   config: ConsensusParamsConfig,

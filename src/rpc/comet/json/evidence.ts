@@ -11,7 +11,7 @@ import { base64, blockIdJson, formatTime, parseTime, upperHex } from './values.t
 
 const DUPLICATE_VOTE = 'tendermint/DuplicateVoteEvidence'
 
-/** types.DuplicateVoteEvidence behind its interface; three of its fields have no JSON names in Go. */
+/** types.DuplicateVoteEvidence with its type name, as Go writes an interface; three of its fields have no JSON names in Go. */
 export function evidenceJson({ voteA, voteB, totalVotingPower, validatorPower, timestampMs }: Evidence) {
   return {
     type: DUPLICATE_VOTE,
@@ -42,7 +42,7 @@ function voteJson(vote: Vote) {
 }
 
 /**
- * The evidence that {@link evidenceJson} wrote, or CometBFT.
+ * Reads evidence written by {@link evidenceJson} or by CometBFT.
  * @throws CometParamError
  */
 export function readEvidenceJson(json: unknown): Evidence {

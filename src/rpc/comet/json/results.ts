@@ -57,7 +57,7 @@ function eventJson({ type, attributes }: NativeEvent): JsonObject {
   return { type, attributes: attributes.map(({ key, value }) => ({ key, value, index: true })) }
 }
 
-/** The result of an entry of a block's data.txs, as CometBFT shows it. The codes are those under last_results_hash. */
+/** The result of an entry of a block's data.txs, as CometBFT shows it, with the codes that last_results_hash covers. */
 export function entryTxResult(entry: StoredEntry): TxResult {
   switch (entry.kind) {
     case 'native':

@@ -9,7 +9,7 @@ import type { RoundStateView, VoteSetView } from '../../../consensus/roundStateV
 import { equalBytes } from '../../../primitives/bytes.ts'
 import { base64, blockIdJson, formatTime, upperHex, validatorSetJson } from './values.ts'
 
-/** Rounds that are shown, the newest ones: a chain that cannot decide goes through many. */
+/** The newest rounds, which are shown: a height that cannot decide goes through many. */
 const MAX_ROUNDS = 16
 const FINGERPRINT_BYTES = 6
 const NIL_VOTE = 'nil-Vote'

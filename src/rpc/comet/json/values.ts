@@ -18,7 +18,7 @@ export function formatTime(timeMs: number): string {
 
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?(?:Z|[+-][0-9]{2}:[0-9]{2})$/
 
-/** @returns undefined for what is not RFC 3339, or not in whole milliseconds as all times of this chain are */
+/** @returns undefined for text that is not RFC 3339, or has a fraction of a millisecond, which no time of this chain has */
 export function parseTime(text: string): number | undefined {
   const match = TIME.exec(text)
   if (match === null || /[1-9]/.test(match[1]?.slice(3) ?? '')) return undefined
@@ -34,12 +34,12 @@ export function blockIdJson({ hash, partSetHeader }: BlockId) {
 /** The ID that CometBFT shows for a missing block. */
 export const NO_BLOCK_ID_JSON = blockIdJson(NIL_BLOCK_ID)
 
-/** crypto/ed25519.PubKey behind its interface */
+/** crypto/ed25519.PubKey with its type name, as Go writes an interface */
 export function publicKeyJson(publicKey: Uint8Array) {
   return { type: 'tendermint/PubKeyEd25519', value: toBuffer(publicKey).toString('base64') }
 }
 
-/** types.Validator of the one at `index`. */
+/** types.Validator of the validator at `index`. */
 export function validatorJson({ validators, priorities }: RankedValidatorSet, index: number) {
   const { address, publicKey, power } = validators[index]!
   return {
