@@ -21,9 +21,9 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly flush: () => Promise<void>
   /** newest block on stable storage */
   readonly durableHeight: () => number
-  /** A block was built or executed, with its state root; waiting for the mempool counts. */
+  /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
-  /** Runs work that nobody waits for, after what waits for an answer has one. */
+  /** Runs work whose result nobody waits for, after the work that somebody waits for. */
   readonly defer: (work: () => void) => void
   /** milliseconds that a proposer may spend on filling a block */
   readonly buildBudgetMs: number
@@ -32,9 +32,9 @@ interface ApplicationOptions extends BlockRunnerOptions {
 }
 
 /**
- * The state machine behind consensus: chooses transactions and evidence, executes blocks and has decided ones stored. A block is
- * executed once: what was executed when it was built or proposed is kept for the decision. Calls must not overlap, except `info`
- * and `checkEvidence`.
+ * The state machine that consensus replicates: it chooses transactions and evidence, executes blocks and stores decided ones. A block
+ * is executed once: the result of executing it when it was built or proposed is kept until the decision. Calls must not overlap,
+ * except `info` and `checkEvidence`.
  */
 export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
@@ -50,7 +50,7 @@ export function createApplication(options: ApplicationOptions): Application {
       native: new Journal(options.state.reader()).native,
     }
   }
-  /** Why the block's evidence is not acceptable after the head. Nearly all blocks have none. */
+  /** Why the next block may not report this evidence; undefined when it may. Nearly all blocks have none. */
   const refuseEvidence = ({ evidence }: ConsensusBlock): string | undefined =>
     evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain())
 
@@ -127,7 +127,7 @@ export function createApplication(options: ApplicationOptions): Application {
       const wrongEvidence = refuseEvidence(block)
       if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
       const input = inputOf(block)
-      // This node's own proposal, or one that another round proposes again.
+      // It was executed already: this node built it, or an earlier round proposed it.
       if (runner.find(input) !== undefined) return { accepted: true }
       const entries = await entriesOf({ block })
       const { native } = new Journal(options.state.reader())
@@ -139,12 +139,13 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     /**
-     * 1. Write what is buffered, so that the head below is the one on the disk. In catch-up the publisher does it in groups.
-     * 2. Compare the application hash that the validators agreed on with our own, before anything is executed: a node that has
-     *    computed another state must stop here, with both hashes, and store nothing.
-     * 3. Take the result that was kept when the block was built or checked, or check its evidence and execute it now.
-     * 4. Forget the other kept results: they build on a head that has passed.
-     * 5. Store and announce the block. Only its result goes to consensus, which starts the next height with it.
+     * 1. Write buffered blocks, so that the head that is read below is the one on disk. In catch-up the publisher writes them in
+     *    groups.
+     * 2. Compare the application hash that the validators agreed on with this node's, before anything is executed: a node that has
+     *    computed another state must stop here, report both hashes, and store nothing.
+     * 3. Use the result that was kept when the block was built or checked; without one, check its evidence and execute it now.
+     * 4. Drop the other kept results: they were computed on the former head.
+     * 5. Store and announce the block. After that, return its result: consensus starts the next height with it.
      */
     async finalizeBlock(decided): Promise<FinalizeResult> {
       // 1.

@@ -19,7 +19,7 @@ export function rulesAt(chain: Pick<ChainConfig, 'forks' | 'evmChainId'>, height
 }
 
 /**
- * Consensus time of a block, milliseconds since the epoch; of one that is not decided yet what its header says, in whole
+ * Consensus time of a block, milliseconds since the epoch. For a block that is not decided yet it is the header's time, in whole
  * seconds.
  */
 export function consensusTimeMs(
@@ -31,7 +31,7 @@ export function consensusTimeMs(
 }
 
 /**
- * What code sees of the block with this header.
+ * What EVM code can read about the block with this header.
  * @param timeMs its consensus time, milliseconds since the epoch
  */
 export function blockContextOf(
@@ -75,7 +75,7 @@ export type BlockSeed = Pick<
   | 'excessBlobGas'
 >
 
-/** What consensus says of a block before its transactions. */
+/** What consensus determines about a block before its transactions are chosen. */
 interface SeedInput {
   readonly parent: EthereumHeader
   readonly parentHash: Hash
@@ -88,14 +88,14 @@ interface SeedInput {
 }
 
 /**
- * PREVRANDAO: each block hashes the one before with the consensus header hash before, so it is known one block ahead and
- * the previous proposer can influence it (by choosing among blocks it may propose).
+ * PREVRANDAO: a hash of the previous block's value and the previous consensus header hash. So it is known one block ahead, and the
+ * previous proposer can influence it (by choosing among blocks that it may propose).
  */
 export function nextMixHash(parentMixHash: Hash, parentConsensusHash: Uint8Array): Hash {
   return keccak256(concatBytes(parentMixHash, parentConsensusHash))
 }
 
-/** The seed of the block after `parent`. Equal seconds in consecutive blocks are allowed: blocks are 400 ms apart. */
+/** The seed of the block after `parent`. Consecutive blocks may have the same second: they are 400 ms apart. */
 export function seedAfter(
   { parent, parentHash, parentConsensusHash, timeMs, miner }: SeedInput,
   chain: Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>,
@@ -114,12 +114,12 @@ export function seedAfter(
   }
 }
 
-/** What governance can change of the genesis' rules for Ethereum blocks. */
+/** The genesis' rules for Ethereum blocks that governance can change. */
 export type RunningParams = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>
 
 /**
- * The parameters of the block after the one whose state this is. States without native modules, which only conformance chains
- * have, keep those of the genesis.
+ * The parameters of the block after this state's block. States without native modules, which only conformance chains have, keep those
+ * of the genesis.
  */
 export function runningParams(native: Pick<NativeStore, 'get'>, genesis: RunningParams): RunningParams {
   if (CONSENSUS_PARAMS.find(native) === undefined) return genesis

@@ -33,11 +33,11 @@ import { type EntryResult, skippedEvm } from './executedBlock.ts'
 export const EMPTY_REQUESTS_HASH: Hash = sha256(EMPTY_BYTES)
 export const EXTRA_DATA = new TextEncoder().encode('coind')
 export const ZERO_NONCE = new Uint8Array(8)
-/** Why `tryApply` left a transaction out: in another block, or earlier in the order, it may succeed. */
+/** The reason of a transaction that `tryApply` left out: in another block, or earlier in this one, it may succeed. */
 export const POSTPONED = 'the block has too little precompile gas left'
 
 interface BlockExecutionInput {
-  /** stands on the parent's state */
+  /** on top of the parent's state */
   readonly world: Journal
   readonly seed: BlockSeed
   /** consensus time, milliseconds since the epoch */
@@ -51,14 +51,14 @@ interface BlockExecutionInput {
   readonly reader: Pick<ChainReader, 'hash'>
   /** see `ExecutionEnvironment.yield` */
   readonly yield?: () => Promise<void>
-  /** what native modules do around the entries, and what the block tells them */
+  /** what native modules do before and after the entries, and what they learn about the block */
   readonly hooks: BlockHooks
   readonly start: BlockStart
 }
 
 /**
- * Executes one block's entries in order: while a proposer builds, when a decided block arrives and when a trace replays
- * it. Create it with {@link beginBlock}.
+ * Executes one block's entries in order: for a proposer that builds a block, for a decided block and for the replay of a trace.
+ * Created by {@link beginBlock}.
  */
 export interface BlockExecution {
   readonly world: Journal
@@ -70,16 +70,19 @@ export interface BlockExecution {
   gasLeft(): bigint
   /** gas that is left for native transactions */
   nativeGasLeft(): bigint
-  /** what Ethereum's slower precompiles may still use, and whether no transaction has used any yet */
+  /** gas that Ethereum's slower precompiles may still use; `isFresh`: no transaction has used any yet */
   precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
-  /** Runs the block's next entry; what could not start is recorded and changed nothing. EVM transactions can be traced. */
+  /**
+   * Runs the block's next entry. An entry that could not start is recorded as such and changed nothing. EVM transactions can be
+   * traced.
+   */
   apply(entry: Entry, tracer?: Tracer): Promise<EntryResult>
   /**
-   * The same while building: what cannot start is left out of the block, and so is (as {@link POSTPONED}) what ran out of
-   * precompile gas that transactions before it have used.
+   * The same while building a block: an entry that cannot start is left out, and so is (as {@link POSTPONED}) one that failed because
+   * transactions before it have used up the precompile gas.
    */
   tryApply(entry: Entry): Promise<EntryResult>
-  /** Ends the block after its last entry: runs the end of block of the native modules. To be called once. */
+  /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
   end(): readonly ValidatorUpdate[]
   /** Events of native modules at the block's start and, once it has ended, at its end. */
   blockEvents(): BlockEvents
@@ -88,8 +91,8 @@ export interface BlockExecution {
 }
 
 /**
- * Starts a block, in this order: the system calls of EIP-4788 and EIP-2935, as every Ethereum block begins with them; then the
- * begin of block of the native modules. After that entries may be applied.
+ * Starts a block, in this order: the system calls of EIP-4788 and EIP-2935, because every Ethereum block begins with them; then the
+ * native modules' begin of block. After that entries may be applied.
  */
 export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecution> {
   const { world, seed, timeMs, rules, engine, precompiles, hooks } = input
@@ -167,7 +170,10 @@ export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecu
     return { kind: 'evm', index: evmCount, signed, receipt, transfers, events }
   }
 
-  /** Runs a transaction after others that used precompile gas. If it fails for want of that gas, it is reverted as a whole. */
+  /**
+   * Runs a transaction after others that used precompile gas. If it fails because too little of that gas is left, it is fully
+   * reverted.
+   */
   const runUnlessLate = async (signed: SignedTransaction): Promise<EntryResult> => {
     const before = { left: precompileGas.left, gasUsed }
     precompileGas.hitLimit = false
@@ -238,8 +244,8 @@ function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly
 }
 
 /**
- * Base fee and tip of a transaction go to the fee collector; coins that a rule destroys (a self-destruct to itself,
- * EIP-6780) leave the total supply.
+ * Pays base fee and tip of a transaction to the fee collector. Coins that were destroyed (a self-destruct to itself, EIP-6780) are
+ * subtracted from the total supply.
  */
 function routeFees(world: Journal, fees: TransactionFees, burntAcoin: bigint): void {
   const fee = fees.baseFeeAcoin + fees.tipAcoin

@@ -6,12 +6,12 @@ import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 
 /**
- * A file of decided blocks: the magic bytes, the genesis hash, then for each block its protobuf encoding and that of the
- * commit that decided it, each after its length (4 bytes, big-endian).
+ * A file of decided blocks: the magic bytes and the genesis hash; then for each block its protobuf encoding and that of the commit
+ * that decided it, each preceded by its length (4 bytes, big-endian).
  */
 const MAGIC = new TextEncoder().encode('COINDBLOCKS1\n')
 const HEADER_BYTES = MAGIC.length + 32
-/** More than a block or commit can have: a larger length is damage. */
+/** More than any block or commit has: a larger length means that the file is damaged. */
 const MAX_RECORD_BYTES = 64 << 20
 
 export interface BlockFileEntry {
@@ -19,7 +19,7 @@ export interface BlockFileEntry {
   readonly commit: Commit
 }
 
-/** The file is not what it should be; the message says what was found where. */
+/** The file is not a valid block file; the message says what was found where. */
 export class BlockFileError extends Error {
   override readonly name = 'BlockFileError'
 }

@@ -8,7 +8,7 @@ import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrad
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 
-/** What a block says besides its transactions. */
+/** What native modules learn from a block besides its transactions. */
 export interface BlockStart {
   readonly height: number
   /** consensus time, milliseconds since the epoch */
@@ -18,15 +18,15 @@ export interface BlockStart {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** What native modules do around the entries of a block; deterministic, all effects in `world`. */
+/** What native modules do before and after the entries of a block. Deterministic; all effects are in `world`. */
 export interface BlockHooks {
   /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
   begin(world: WorldState, start: BlockStart): void
-  /** after the last entry; the validators' new powers, which act two blocks later */
+  /** after the last entry; returns the validators' new powers, which take effect two blocks later */
   end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
 }
 
-/** What modules do in production, on a node that takes upgrades so. */
+/** What modules do in production, on a node with these rules for upgrades. */
 export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
   return {
     begin: (world, { height, timeMs, ...info }) => {

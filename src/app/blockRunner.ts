@@ -27,7 +27,7 @@ export interface BlockRunnerOptions {
   readonly shadow?: Engine
   readonly precompiles: PrecompileTable
   readonly hooks: BlockHooks
-  /** where the chain stands */
+  /** the newest block */
   readonly head: () => ChainHead
 }
 

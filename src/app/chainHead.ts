@@ -6,7 +6,7 @@ import type { HeadRecord } from '../chain/writeBlock.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** The newest published block, as the next one builds on it. */
+/** The newest published block: what the next one builds on. */
 export interface ChainHead {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
@@ -19,7 +19,7 @@ export interface ChainHead {
   readonly validators: HeadValidators
 }
 
-/** The validators around the newest block. */
+/** The validators of the newest block and of the two blocks after it. */
 interface HeadValidators {
   /** that signed it; at height 0 those of block 1 */
   readonly last: ValidatorSet
@@ -57,7 +57,7 @@ export function loadChainHead(
   }
 }
 
-/** Validators before block 1 from those of the genesis (CometBFT state/state.go, MakeGenesisState). */
+/** The validators at height 0, from those of the genesis (CometBFT state/state.go, MakeGenesisState). */
 export function genesisHeadValidators(
   validators: readonly { readonly publicKey: Uint8Array; readonly power: bigint }[],
 ): HeadValidators {
@@ -66,8 +66,8 @@ export function genesisHeadValidators(
 }
 
 /**
- * Validators after one more block, whose execution gave `updates`: they act two blocks later, since the block after it has named
- * its successor's validators already (CometBFT state/execution.go, updateState).
+ * Validators after one more block, whose execution gave `updates`. These take effect two blocks later, because that block's header has
+ * already named the validators of the next block (CometBFT state/execution.go, updateState).
  * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power
  */
 export function advanceValidators(

@@ -10,7 +10,7 @@ import { Journal } from '../state/journal.ts'
 import type { NodeView } from '../state/view.ts'
 
 export interface InvariantReport {
-  /** of the block whose state was looked at */
+  /** of the block whose state was checked */
   readonly height: number
   /** accounts in the state */
   readonly accounts: number
@@ -18,7 +18,7 @@ export interface InvariantReport {
   readonly problems: readonly string[]
 }
 
-/** What always holds of the modules' states. */
+/** Invariants of the modules' states. */
 const MODULE_INVARIANTS: readonly ((context: ReadContext) => Iterable<string>)[] = [
   stakingInvariants,
   distributionInvariants,
@@ -26,7 +26,7 @@ const MODULE_INVARIANTS: readonly ((context: ReadContext) => Iterable<string>)[]
   govInvariants,
 ]
 
-/** Looks at the whole state of the newest block: every account, validator, delegation, deposit and signing record. */
+/** Checks the whole state of the newest block: every account, validator, delegation, deposit and signing record. */
 export async function checkInvariants(view: NodeView): Promise<InvariantReport> {
   const { headHeight: height } = view.chain
   const header = view.chain.header(height)!
@@ -53,7 +53,7 @@ async function checkSupply(view: NodeView, { world }: ReadContext): Promise<{ ac
   return { accounts, problems }
 }
 
-/** Consensus counts the powers that staking says: they act in the second block from now. */
+/** Consensus has the validator powers that staking computed; they take effect in the second block from now. */
 function* checkPowers({ chain }: NodeView, { world, block }: ReadContext): Iterable<string> {
   const set = chain.validatorSetAt(block.height + 2)
   if (set === undefined) throw new Error(`the validators of block ${block.height + 2} are not stored`)

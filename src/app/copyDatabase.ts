@@ -1,14 +1,14 @@
 import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** LevelDB begins a new table every few seconds at most, and a copy takes milliseconds. */
+/** LevelDB begins at most one new table every few seconds, and a copy takes milliseconds. */
 const ATTEMPTS = 50
 const TABLE = /^\d+\.(ldb|sst)$/
 const LOG = /^\d+\.log$/
 
 /**
- * Makes a copy of a LevelDB directory that another process may be writing: as it was at one moment, whole batches only. Tables never
- * change and are linked, so it takes little time and room. The copy can be opened, and deleted, on its own.
+ * Copies a LevelDB directory that another process may be writing. The copy has the state of one moment, with whole batches only.
+ * Tables never change and are hard-linked, so it takes little time and room. The copy can be opened and deleted independently.
  * @param to a directory that does not exist, on the same file system
  * @throws Error when the directory is no database, or changes too fast
  */
@@ -21,13 +21,13 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   throw new Error(`${from} changes so fast that it cannot be copied: try again, or stop the node`)
 }
 
-/** False when tables or the list of them changed meanwhile: something may be missing then. */
+/** False when tables or the list of them changed meanwhile: then something may be missing. */
 async function tryCopy(from: string, to: string): Promise<boolean> {
   const before = await describe(from)
   try {
     for (const name of await readdir(from)) {
       if (TABLE.test(name)) await link(join(from, name), join(to, name))
-      // The end of a log may be cut: LevelDB drops a batch that is not whole.
+      // The end of a log may be cut off: LevelDB drops an incomplete batch.
       else if (LOG.test(name) || name === before.manifest) await copyFile(join(from, name), join(to, name))
     }
     await copyFile(join(from, 'CURRENT'), join(to, 'CURRENT'))
@@ -39,7 +39,7 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
   return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
 }
 
-/** What changes with every change of the tables: the file that lists them, and which logs there are. */
+/** What differs after any change of the tables: the file that lists them, and which logs there are. */
 async function describe(from: string): Promise<{ manifest: string; size: number; logs: string }> {
   const manifest = (await readFile(join(from, 'CURRENT'), 'utf8')).trim()
   const { size } = await stat(join(from, manifest))

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/configError.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
-/** Where things are below HOMEDIR. */
+/** Paths below HOMEDIR. */
 export interface DataPaths {
   readonly homedir: string
   /** genesis and keys: what a backup needs */
@@ -12,19 +12,19 @@ export interface DataPaths {
   readonly genesis: string
   /** consensus key in CometBFT's format */
   readonly validatorKey: string
-  /** identity towards peers in CometBFT's format */
+  /** key of the node's identity in the network, in CometBFT's format */
   readonly nodeKey: string
   /** state, blocks and indexes; only the executor thread writes it */
   readonly db: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
-  /** addresses of peers that the network learnt; may be deleted */
+  /** known addresses of peers; may be deleted */
   readonly addressBook: string
   /** present while a reset is under way, or was interrupted */
   readonly resetMarker: string
   /** a directory that the running process holds locked */
   readonly lock: string
-  /** process ID of whoever holds the lock, for people */
+  /** ID of the process that holds the lock, for people to read */
   readonly pid: string
 }
 
@@ -50,9 +50,9 @@ export interface HomeLock {
 }
 
 /**
- * Makes this process the only one on the data directory, until `release` or the end of the process however it
- * ends. The lock is that of an empty LevelDB: the kernel drops it with the process, so no crash leaves it behind, and it holds
- * between containers that share a volume, where process IDs say nothing.
+ * Makes this process the only one that uses the data directory, until `release` or the end of the process. The lock is that of an
+ * empty LevelDB: the kernel releases it with the process, also after a crash, and it works between containers that share a volume,
+ * where process IDs are of no use.
  * @throws ConfigError when another process holds it
  */
 export async function lockHome(
@@ -83,12 +83,12 @@ function holder(pidFile: string): string {
   try {
     return ` (process ${readFileSync(pidFile, 'utf8').trim()})`
   } catch {
-    // The file is a courtesy; the lock decides.
+    // The file only informs people; the lock decides.
     return ''
   }
 }
 
-/** What is removed: everything that belongs to one chain. Keys and configuration stay. */
+/** Everything that belongs to one chain. Keys and configuration are not part of it. */
 function chainParts(paths: DataPaths): readonly string[] {
   return [paths.genesis, paths.db, paths.wal, paths.addressBook]
 }
@@ -99,10 +99,10 @@ export function partsToReset(paths: DataPaths): readonly string[] {
 }
 
 /**
- * Removes the chain of a data directory, so that another one can begin under the same validator and node keys: genesis, database,
- * write-ahead log with what the signer remembers, and the address book, whose peers belong to the old chain. Call it with the
- * directory locked. A marker lies there from before the first removal until after the last: no node starts beside it, and a reset
- * that was killed is finished by running it again. The signer's memory goes last: never is there a chain without it.
+ * Removes the chain from a data directory, so that another one can begin with the same validator and node keys: genesis, database,
+ * write-ahead log (which is the signer's memory) and address book, whose peers belong to the old chain. Call it with the directory
+ * locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an interrupted
+ * reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
  */
 export function resetHome(paths: DataPaths): void {
   writeFileDurably(

@@ -10,7 +10,7 @@ import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
 
-/** An entry of data.txs: a transaction of either kind, or why it is none that could ever start. */
+/** An entry of data.txs: a transaction of either kind, or the reason why these bytes can never start as one. */
 export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
 
 interface NativeEntry {
@@ -23,9 +23,9 @@ export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Addres
 type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId'>
 
 /**
- * Reads an entry of data.txs. What the bytes are decides it alone, so every node agrees.
- * @param known what `recoverEntrySenders` or the pool found out of just these bytes; saves nearly all of the time. A native
- *   transaction has a sender there when its signatures are known to be right
+ * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees.
+ * @param known the sender that `recoverEntrySenders` or the pool found for exactly these bytes; saves nearly all of the time. For a
+ *   native transaction it means that its signatures are known to be valid
  */
 export function readEntry(
   raw: Uint8Array,
@@ -46,7 +46,7 @@ export function readEntry(
   return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
 }
 
-/** The same for a native one; `isVerified`: its signatures are known to be right. */
+/** The same for a native transaction; `isVerified`: its signatures are known to be valid. */
 export function readNativeEntry(
   raw: Uint8Array,
   { chainId, evmChainId }: Chain,
@@ -63,15 +63,15 @@ export async function readEntries(
   lookup: SenderLookup | undefined,
 ): Promise<readonly Entry[]> {
   if (lookup === undefined || txs.length === 0) return txs.map((raw) => readEntry(raw, chain))
-  // The hash of an entry is that of its bytes, whatever they hold.
+  // An entry's hash is that of its bytes, also when they are not a valid transaction.
   const hashes = txs.map(entryHash)
   const senders = await lookup(hashes)
   return txs.map((raw, index) => readEntry(raw, chain, { hash: hashes[index], sender: senders[index] }))
 }
 
 /**
- * Senders of a block's entries, for a thread with time to spare: what it gives may be handed to `DecidedBlock.senders`.
- * Undefined where there is none: no transaction, or wrong signatures.
+ * Senders of a block's entries, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no
+ * transaction, or wrong signatures.
  */
 export function recoverEntrySenders(txs: readonly Uint8Array[], chain: Chain): readonly (Address | undefined)[] {
   return txs.map((raw) => {

@@ -12,8 +12,8 @@ import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { toBech32 } from '../primitives/address.ts'
 
 /**
- * The events of an entry of data.txs, as block results show them. An EVM transaction makes those that a native one with the same
- * effects does: the bank's for its fee and for all coins that it moved, then what native modules said that its code called.
+ * The events of an entry of data.txs, as block results show them. An EVM transaction has the same events as a native one with the same
+ * effects: the bank's for its fee and for all coins that it moved, then those of the native modules that its code called.
  */
 export function eventsOfEntry(entry: StoredEntry): readonly NativeEvent[] {
   if (entry.kind === 'skipped') return []

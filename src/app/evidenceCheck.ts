@@ -8,7 +8,7 @@ import { isCommitted } from '../modules/evidence/evidence.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { NativeStore } from '../state/world.ts'
 
-/** What the chain knows when the block after `head` may report evidence. */
+/** The chain data against which evidence for the block after `head` is checked. */
 export interface EvidenceChain {
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisTimeMs' | 'evidence'>
   readonly head: { readonly height: number; readonly timeMs: number }
@@ -18,9 +18,9 @@ export interface EvidenceChain {
 }
 
 /**
- * What the chain says of a piece of evidence; a function of chain state alone, so that all nodes agree. It expires when it is
- * older than both ages allow (CometBFT evidence/verify.go). Votes from before the genesis are of another network that the
- * validator's key was used in: no fault here.
+ * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires when it is older than
+ * both maximum ages (CometBFT evidence/verify.go). Votes from before the genesis belong to another network where the validator's key
+ * was used: no fault here.
  */
 export function judgeEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
   const { voteA, voteB } = evidence
@@ -55,7 +55,7 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
   return undefined
 }
 
-/** The evidence that a block after `head` reports, of that which is pending: what is valid, in its order, as far as it fits. */
+/** Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit. */
 export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {
   const chosen: Evidence[] = []
   const seen = new Set<string>()

@@ -23,9 +23,9 @@ export interface ExecutedBlock {
   readonly events: BlockEvents
   /** CometBFT's last_results_hash of the next consensus header */
   readonly resultsHash: Uint8Array
-  /** new powers of validators, which act two blocks later */
+  /** new powers of validators, which take effect two blocks later */
   readonly validatorUpdates: readonly ValidatorUpdate[]
-  /** of the block after it */
+  /** of the next block */
   readonly nextParams: RunningParams
   readonly changes: StateChanges
   readonly state: PendingState
@@ -43,9 +43,9 @@ export interface ExecutionInput {
 }
 
 /**
- * Equal for equal inputs, so that a block executed while it was built or proposed is not executed again. One hash over all
- * transactions, behind their lengths: a full block is hashed in a millisecond, twice. Of the last commit, execution sees who
- * signed.
+ * A key that is equal for equal inputs, so that a block that was executed while it was built or proposed is not executed again. It has
+ * one hash over all transactions with their lengths before them: a full block is hashed in a millisecond, twice. Of the last commit,
+ * execution reads only who signed.
  */
 export function executionKey(input: ExecutionInput): string {
   const { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs } = input
@@ -61,7 +61,7 @@ export function executionKey(input: ExecutionInput): string {
   return hash('sha256', concatBytes(head, sizes, ...parts, ...txs), 'base64')
 }
 
-/** How one entry of a consensus block's data.txs fared, as it is stored; a native transaction decoded. */
+/** The result of one entry of a consensus block's data.txs, as it is stored; a native transaction is decoded. */
 export type EntryResult = EvmEntry | ExecutedNative | SkippedEntry
 
 interface ExecutedNative extends NativeEntry {
@@ -73,7 +73,7 @@ const RESULT_CODES = { success: 0, failed: 1, skipped: 2 } as const
 /** Codespace of the codes that are not 0. */
 const EVM_CODESPACE = 'evm'
 
-/** An EVM entry, or bytes of no kind, that could not start. */
+/** The result of an EVM entry, or of bytes that are no transaction, that could not start. */
 export function skippedEvm(reason: string, gasWanted: bigint): SkippedEntry {
   return { kind: 'skipped', code: RESULT_CODES.skipped, codespace: EVM_CODESPACE, reason, gasWanted }
 }

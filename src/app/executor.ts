@@ -38,9 +38,9 @@ export interface ExecutorOptions {
   readonly defer: (work: () => void) => void
   /** see `PublisherOptions` */
   readonly later: (milliseconds: number, work: () => void) => void
-  /** blocks are in the database */
+  /** called when blocks are in the database */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** The next block needs another version of the node: this one will not execute it. */
+  /** Called when the next block needs another version of the node: this one will not execute it. */
   readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
   /** heights at which no upgrade is made */
   readonly skipUpgrades?: readonly number[]
@@ -49,7 +49,7 @@ export interface ExecutorOptions {
   readonly observer?: ExecutorObserver
 }
 
-/** Takes measurements of the executor's work, for metrics. Durations in milliseconds. */
+/** Receives measurements of the executor's work, for metrics. Durations are in milliseconds. */
 export interface ExecutorObserver {
   /** building or executing a block, with its state root */
   readonly executed: (milliseconds: number) => void
@@ -66,7 +66,7 @@ export interface Executor {
 }
 
 /**
- * Opens the database as its one writer, and the application on it:
+ * Opens the database as its only writer, and the application on it:
  * 1. Open the database; an empty one gets block 0. A later step that fails closes it again.
  * 2. Check that this version can execute the next block, before anything is built on it.
  * 3. Create the publisher, which stores blocks and moves the head.
@@ -161,7 +161,7 @@ interface PrunerOptions {
 }
 
 interface Pruner {
-  /** Deletes a bounded part of what became too old with block `height`. */
+  /** Deletes a bounded part of the data that became too old with block `height`. */
   afterBlock(height: number): Promise<void>
 }
 
@@ -175,7 +175,7 @@ function createPruner({ database, state, pruning, blockHistory }: PrunerOptions)
   }
 }
 
-/** What executing a block reads of the chain. */
+/** The chain data that the execution of a block reads. */
 type ExecutionReader = Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
 
 /** Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. */

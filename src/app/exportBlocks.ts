@@ -30,7 +30,7 @@ export async function exportBlocks({ chain, genesisHash, path, from, to }: Expor
       const block = chain.consensusBlock(height)
       const commit = chain.seenCommit(height)
       if (block === undefined || commit === undefined) throw new Error(`block ${height} is missing in the database`)
-      // Unlike `write`, this goes on until all bytes are written.
+      // Unlike `write`, this writes all bytes.
       await file.appendFile(encodeBlockFileEntry({ block, commit }))
     }
     await file.sync()

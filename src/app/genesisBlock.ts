@@ -32,7 +32,7 @@ export interface GenesisState {
   readonly validators: readonly GenesisValidator[]
   /** milliseconds since the epoch */
   readonly timeMs: number
-  /** what native modules begin with */
+  /** initial state of the native modules */
   readonly modules: Genesis['app_state']
   readonly consensus: Genesis['consensus']['params']
 }

@@ -8,11 +8,11 @@ import type { Account, StateReader } from '../state/reader.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { EntryResult, ExecutedBlock } from './executedBlock.ts'
 
-/** What becomes visible to other threads at once: a block, or in catch-up several. */
+/** One or, in catch-up, several blocks that become visible to other threads together. */
 export interface HeadEvent {
   /** the newest block */
   readonly head: ChainHead
-  /** the others are of all of them */
+  /** this and the fields below cover all of them */
   readonly update: PoolHeadUpdate
   /** EVM gas */
   readonly gasUsed: bigint
@@ -30,7 +30,7 @@ export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
   }
 }
 
-/** What the mempool has to know of an executed block. */
+/** What the mempool has to know about an executed block. */
 export function poolUpdate(
   { header, results, changes, nextParams }: ExecutedBlock,
   reader: Pick<StateReader, 'getCode'>,
@@ -54,7 +54,7 @@ function startedHash(result: EntryResult): readonly Hash[] {
   return [result.kind === 'evm' ? result.signed.transaction.hash : result.transaction.hash]
 }
 
-/** The update that several blocks come to, oldest first. */
+/** One update for several, oldest first. */
 export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUpdate {
   const accounts = new Map<string, readonly [Address, AccountState]>()
   for (const update of updates) for (const entry of update.accounts) accounts.set(bytesKey(entry[0]), entry)
@@ -65,7 +65,7 @@ export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUp
   }
 }
 
-/** What the mempool checks of an account. */
+/** The parts of an account that the mempool checks. */
 export function accountState(account: Account | undefined, reader: Pick<StateReader, 'getCode'>): AccountState {
   if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none' }
   const { nonce, balance, codeHash } = account

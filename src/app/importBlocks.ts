@@ -17,8 +17,8 @@ export interface ImportRequest {
 }
 
 /**
- * Verifies and executes the blocks of a file from where the chain stands; blocks that it has already are passed over. The last
- * ones may not be on stable storage before the executor is closed.
+ * Verifies and executes the blocks of a file that follow the newest block of the chain; earlier ones are skipped. The last ones may
+ * not be on stable storage before the executor is closed.
  * @returns the first and last height that were executed (`to` < `from` when there was none)
  * @throws BlockFileError when a block is not the chain's next one or its commit is not valid
  */

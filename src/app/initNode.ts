@@ -12,7 +12,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import type { DataPaths } from './dataDirectory.ts'
 
-/** The consensus key file, as far as a genesis needs it. Public keys: ed25519, 32 bytes. */
+/** The consensus key file. Public keys are ed25519, 32 bytes. */
 export interface ConsensusKeyFile {
   /** undefined when there is no file */
   load(): Uint8Array | undefined
@@ -27,12 +27,12 @@ interface InitOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** gas limit of a block's EVM transactions in a fresh genesis */
   readonly blockGasLimit?: bigint
-  /** that of the network which this node joins, checked; needed where `needsGenesis` says so */
+  /** genesis of the network that this node joins, checked; required where `needsGenesis` says so */
   readonly joined?: Genesis
 }
 
 export interface InitResult {
-  /** whether the genesis was created, or taken from a seed node, now */
+  /** whether the genesis was created, or taken from a seed node, in this call */
   readonly isFresh: boolean
   readonly genesis: Genesis
   readonly genesisHash: Hash
@@ -41,8 +41,7 @@ export interface InitResult {
 }
 
 /**
- * The rules that need no look into the files, for before the directory is locked: a start that they refuse leaves
- * nothing behind.
+ * The checks that read no files, to be made before the directory is locked: a start that they refuse leaves no files.
  * @throws ConfigError
  */
 export function checkInit(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): void {
@@ -51,7 +50,7 @@ export function checkInit(config: InitConfig, paths: Pick<DataPaths, 'genesis'>)
   else checkFreshGenesis(config)
 }
 
-/** Whether the genesis has to come from the network that this node joins. */
+/** Whether the genesis has to be fetched from the network that this node joins. */
 export function needsGenesis(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): boolean {
   return config.joining.isJoining && !existsSync(paths.genesis)
 }
@@ -59,8 +58,8 @@ export function needsGenesis(config: InitConfig, paths: Pick<DataPaths, 'genesis
 type InitConfig = Pick<Config, 'chainId' | 'moniker' | 'genesis' | 'joining' | 'p2p'>
 
 /**
- * Makes the data directory ready for a start: reads genesis.json, takes that of the network which the node joins, or creates it with
- * this node as the sole validator. Existing keys are used. Doing it again changes nothing. Call it with the directory locked.
+ * Prepares the data directory for a start: reads genesis.json, takes it from the network that the node joins, or creates it with this
+ * node as the only validator. Existing keys are used. A second call changes nothing. Call it with the directory locked.
  * @throws ConfigError with one line for the operator: what is wrong and what to do
  */
 export function initNode(
@@ -108,7 +107,7 @@ export function initNode(
   }
 }
 
-/** A database that is there may be that network's: the start compares it with the genesis. */
+/** An existing database may belong to that network: the start compares it with the genesis. */
 function joinedGenesis(
   config: InitConfig,
   paths: DataPaths,
@@ -168,8 +167,8 @@ export function readGenesisFile(path: string): Genesis {
 }
 
 /**
- * A node whose key is in the genesis is a validator from the first block on. Any other follows, with a key that may become a
- * validator's later; without anybody to follow, it has lost the sole validator's key.
+ * A node whose key is in the genesis is a validator from the first block on. Any other node follows the network; its key may become a
+ * validator's later. If there is no network to follow, the only validator's key has been lost.
  * @returns warnings
  */
 function checkValidatorKey(
@@ -197,7 +196,7 @@ function checkValidatorKey(
 
 function walletWarnings(config: InitConfig, genesis: Genesis): readonly string[] {
   const { wallet } = config.genesis
-  // A node that joins shares its environment with one that creates.
+  // A joining node may be started with the same environment variables as the node that created the network.
   if (wallet === undefined || config.joining.isJoining) return []
   const operator = toBech32(wallet, BECH32_OPERATOR)
   if (genesis.app_state.staking.validators.some(({ operator_address }) => operator_address === operator)) return []

@@ -16,9 +16,9 @@ import { applyGenesis, type GenesisState, genesisHeader } from './genesisBlock.t
 
 const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
 const FORMAT_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('format'))
-/** Of what the database holds, module state included; another number for each layout that older ones cannot be read as. */
+/** Version of the database's contents, module state included. It changes with each incompatible layout. */
 const FORMAT = 2
-/** Databases without a number are from before there was one. */
+/** The format of databases that hold no number. */
 const FIRST_FORMAT = 1
 
 /** The database belongs to a chain with another genesis. */
@@ -38,7 +38,7 @@ export async function openChain(
 ): Promise<ChainHead> {
   const stored = database.get(GENESIS_HASH_KEY)
   if (stored === undefined) {
-    // What is left of a damaged database must not become part of the genesis state.
+    // The rest of a damaged database must not become part of the genesis state.
     if (readHeadRecord(database) !== undefined) throw missingBlock(database.location, 0)
     await writeGenesis(database, state, chain, genesis)
   } else if (!equalBytes(stored, chain.genesisHash)) {
@@ -94,12 +94,12 @@ async function writeGenesis(
   pending.publish()
 }
 
-/** More blocks than may be in LevelDB's logs and in no table file yet: two logs of 16 MB, over 3 KB a block. */
+/** More blocks than can be in LevelDB's logs and not yet in a table file: two logs of 16 MB, with more than 3 KB a block. */
 const CHECKED_BLOCKS = 12_000
 
 /**
- * Makes sure that no block below the head is missing. A block and its state are one batch, and LevelDB passes over batches that
- * are damaged in its log, so a missing block tells of a state that is wrong.
+ * Checks that no block below the head is missing. A block and its state are one batch, and LevelDB skips damaged batches of its log,
+ * so a missing block means that the state is wrong.
  * @throws DatabaseError
  */
 async function checkBlocks(

@@ -21,14 +21,14 @@ export interface CandidateSource {
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
   /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
   readonly senders?: SenderLookup
-  /** Called with native transactions that cannot start on this state, as only running them shows: the mempool drops them. */
+  /** Called with native transactions that cannot start on this state, which only their execution shows: the mempool drops them. */
   readonly unexecutable?: (hashes: readonly Hash[]) => void
 }
 
 export interface CandidateRequest {
   /** of the block that is built */
   readonly height: number
-  /** starts over with the best ones; else what follows the last answer */
+  /** whether to start over with the best transactions; otherwise those after the last answer */
   readonly isFirst: boolean
   /** wei per gas */
   readonly baseFeePerGas: bigint
@@ -39,31 +39,31 @@ export interface CandidateRequest {
   readonly maxBytes: number
 }
 
-/** Gas below which no transaction can start: of Ethereum's, and of native ones (a signature and a short message). */
+/** The least gas with which a transaction can start: an EVM transaction, and a native one (a signature and a short message). */
 const MINIMUM_GAS = 21_000n
 const MINIMUM_NATIVE_GAS = 5_000n
 
 interface BuildLimits {
   /** bytes that data.txs may hold, see `encodedTxSize` */
   readonly maxTxBytes: number
-  /** milliseconds that building may take before the block is closed with what it has */
+  /** milliseconds after which the block is closed with the transactions that it has */
   readonly budgetMs: number
-  /** of the blocks before and this one */
+  /** transactions that were postponed in this block and earlier ones */
   readonly postponed: PostponedTransactions
   /** milliseconds, monotonic */
   readonly now: () => number
 }
 
-/** Codes of failures that may pass: the pool follows nonces, balances and the base fee, and offers the transaction again. */
+/** Codes of temporary failures: the pool follows nonces, balances and the base fee, and offers the transaction again. */
 const PASSING_CODES: ReadonlySet<number> = new Set(
   [SDK_ERRORS.wrongSequence, SDK_ERRORS.insufficientFunds, SDK_ERRORS.insufficientFee].map(([code]) => code),
 )
 
 /**
- * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes,
- * time or candidates run out. When a transaction cannot start, or too little gas of its kind or for precompiles is left, its
- * sender's later ones are left out of this block too. The time budget decides what the proposer puts into the block; it is no part
- * of the result, which every node computes from the block alone.
+ * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
+ * or candidates run out. When a transaction cannot start, or too little gas of its kind or for precompiles is left, its sender's later
+ * ones are left out of this block too. The time budget only limits what the proposer puts into the block; every node computes the
+ * result from the block alone.
  * @returns the block's data.txs
  */
 export async function fillBlock(
@@ -118,7 +118,7 @@ export async function fillBlock(
       txs.push(raw)
     }
   }
-  // They pay nothing: without this, each would take time again in every block.
+  // They pay nothing: if they stayed in the mempool, each would take time again in every block.
   if (unexecutable.length > 0) source.unexecutable?.(unexecutable)
   return txs
 }
@@ -131,18 +131,21 @@ function mayStartLater(
   return reason === LANE_FULL.message ? isLaneUsed : codespace === 'sdk' && PASSING_CODES.has(code)
 }
 
-/** Whether enough gas for an EVM transaction may be left. For a native one its execution checks that first. */
+/** Whether the block may have enough gas left for an EVM transaction. For a native one its execution checks that first. */
 function hasRoom(entry: Entry, execution: BlockExecution): boolean {
   return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
 }
 
-/** A postponed transaction is tried again when a sixteenth of the precompile gas limit more is left: that bounds the tries. */
+/**
+ * A postponed transaction is tried again when at least a sixteenth of the precompile gas limit more is left: this bounds the number of
+ * tries.
+ */
 const STEPS = 16n
 const MOST_TRANSACTIONS = 10_000
 
 /**
- * Transactions that failed for want of precompile gas while a block was built, and how much gas was left. A try costs time that
- * nobody pays for, so each is tried again only where clearly more is left. Kept for the life of the process.
+ * Transactions that failed because too little precompile gas was left while a block was built, and how much that was. A try takes time
+ * that nobody pays for, so each is tried again only when clearly more is left. Kept as long as the process runs.
  */
 export class PostponedTransactions {
   readonly #step: bigint
@@ -172,10 +175,10 @@ export class PostponedTransactions {
 }
 
 /**
- * Why a proposed block's entries are invalid, without executing it: one that no state could ever start (bytes, signature, chain
- * ID, intrinsic gas), or all of them exceed the block's gas at their cheapest. Entries that a state may start are
- * allowed to fail when their turn comes.
- * @param nativeCosts of the state before the block
+ * Why a proposed block's entries are invalid, without executing it: an entry that cannot start on any state (bytes, signature, chain
+ * ID, intrinsic gas), or entries that together use more than the block's gas even at their minimum. An entry that could start on some
+ * state may fail when it is executed.
+ * @param nativeCosts from the state before the block
  */
 export function checkEntries(
   entries: readonly Entry[],
@@ -211,7 +214,7 @@ export function checkEntries(
   return undefined
 }
 
-/** EIP-3529: refunds give back at most a fifth of the gas; EIP-7623: the data's price is a floor. */
+/** EIP-3529: at most a fifth of the gas is refunded; EIP-7623: the price of the data is a minimum. */
 function leastGasUsed(intrinsic: bigint, floor: bigint): bigint {
   const charged = intrinsic - intrinsic / 5n
   return charged > floor ? charged : floor

@@ -12,7 +12,7 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  /** the chain's present head; `head` of the returned object follows it */
+  /** the chain's head at the start */
   readonly head: ChainHead
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
@@ -25,7 +25,7 @@ interface PublisherOptions {
 }
 
 interface Publisher {
-  /** the newest block, whether others see it already or not */
+  /** the newest block, also when other threads do not see it yet */
   readonly head: () => ChainHead
   /** height of the newest block that is on stable storage and that others see */
   readonly durableHeight: () => number
@@ -34,18 +34,19 @@ interface Publisher {
    * several blocks are written and announced together.
    */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
-  /** Writes and announces what is buffered. */
+  /** Writes and announces buffered blocks. */
   readonly flush: () => Promise<void>
 }
 
 /**
  * Stores decided blocks and announces them. For each block, in this order:
- * 1. Choose the way to the disk: in catch-up the batch is buffered with others, else what was buffered before is written first.
- * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: a crash leaves the whole block or nothing of it.
- * 3. Write the batch, synced. Every batch is, because LevelDB drops a full log file without syncing it: the sync of a later
- *    batch would not reach the earlier ones, and a power failure could take blocks from the middle.
+ * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first.
+ * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole block or
+ *    nothing of it.
+ * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
+ *    batch would not cover earlier ones, and a power failure could lose blocks in the middle.
  * 4. Move the state store and the head forward. Not before the write: if it fails, they must not be ahead of the disk.
- * 5. Announce the block to the other threads. Last, so that no client sees a block that a crash could still take back.
+ * 5. Announce the block to the other threads. Last, so that no client sees a block that a crash could still lose.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { database } = options
@@ -111,10 +112,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 }
 
-/** Limits of what is buffered: its memory, and how long other threads wait for a newer head. */
+/** Limits of the buffer: its memory, and how long other threads wait for a newer head. */
 const MOST_BUFFERED_BYTES = 8 << 20
 const LONGEST_BUFFERED_MS = 250
-/** When no block has come for so long, what is buffered is written. */
+/** When no block has come for this time, buffered blocks are written. */
 const IDLE_MS = 100
 
 interface CatchUpWriterOptions {
@@ -128,15 +129,15 @@ interface CatchUpWriterOptions {
 }
 
 /**
- * In catch-up, blocks follow one another faster than a disk syncs. They are written in groups of some megabytes or a quarter of a
- * second; the next group fills while the last one is being written.
+ * In catch-up, blocks come faster than a disk syncs. They are written in groups of some megabytes or a quarter of a second; the next
+ * group is collected while the last one is being written.
  */
 export interface CatchUpWriter {
-  /** From here on, writes to the database are buffered. */
+  /** From now on, writes to the database are buffered. */
   begin(): void
-  /** A block's batch was buffered. Waits only when the disk is a whole group behind. */
+  /** Reports that a block's batch was buffered. Waits only when the disk is a whole group late. */
   buffer(headEvent: HeadEvent): Promise<void>
-  /** Writes what is buffered; from here on, writes are not buffered. */
+  /** Writes what is buffered; from now on, writes are not buffered. */
   flush(): Promise<void>
 }
 

@@ -13,16 +13,16 @@ import type { EntryResult } from './executedBlock.ts'
 
 /** An execution whose result can be checked before anybody relies on it. */
 export interface CheckedExecution extends BlockExecution {
-  /** @throws ShadowMismatchError when another engine made something else of the block */
+  /** @throws ShadowMismatchError when another engine got a different result for the block */
   check(): Promise<void>
 }
 
-/** Starts the block anew on an engine, on a world of its own over the parent's state. */
+/** Starts the block again on an engine, with a separate world over the parent's state. */
 type BeginOn = (engine: Engine) => Promise<BlockExecution>
 
 /**
- * Executes a block on two engines at once, each on a journal of its own, so that the second can change nothing of the first's. What
- * counts is the first's. Results are compared after each transaction, the state at the block's end.
+ * Executes a block on two engines at once, each on its own journal, so that the second cannot change anything of the first. The first
+ * engine's result is used. Results are compared after each transaction, the state at the block's end.
  */
 export async function beginShadowed(
   begin: BeginOn,
@@ -58,7 +58,7 @@ export async function beginShadowed(
   }
 }
 
-/** What is needed to find out where two executions of a block parted. */
+/** Finds out where two executions of a block began to differ. */
 class ShadowedBlock {
   /** that were run or tried, in order */
   readonly entries: Entry[] = []
@@ -72,7 +72,7 @@ class ShadowedBlock {
     this.#number = number
   }
 
-  /** What the second engine throws is a difference, too: the first did not. */
+  /** An error of the second engine is a difference too: the first one threw none. */
   async asShadow<T>(what: string, run: () => Promise<T>): Promise<T> {
     try {
       return await run()
@@ -83,7 +83,7 @@ class ShadowedBlock {
     }
   }
 
-  /** The error for an entry, by its place in `entries`, with the first step that differs. */
+  /** The error for the entry at `index` in `entries`, with the first step that differs. */
   async mismatch(index: number, differences: readonly string[]): Promise<ShadowMismatchError> {
     const [engine, shadow] = this.#engines
     const steps = await firstDifferingStep(this.#traced(engine, index), this.#traced(shadow, index))
@@ -94,7 +94,7 @@ class ShadowedBlock {
     return this.#report(nameOf(this.entries[index]!), [...differences, where])
   }
 
-  /** The error for a state that differs at the block's end: finds the entry after which it does. */
+  /** The error for a state that differs at the block's end, with the entry after which it differs. */
   async stateMismatch(differences: readonly string[]): Promise<ShadowMismatchError> {
     const executions = [await this.#begin(this.#engines[0]), await this.#begin(this.#engines[1])] as const
     const differing = () => differingChanges(executions[0].world.changes(), executions[1].world.changes())
@@ -107,7 +107,7 @@ class ShadowedBlock {
     return this.#report('the whole block', [...differences, 'executed again, the engines agree'])
   }
 
-  /** Runs the entry with a tracer, behind those before it. */
+  /** Runs the entry with a tracer, after those before it. */
   #traced(engine: Engine, index: number): TracedRun {
     return async (tracer: Tracer) => {
       const execution = await this.#begin(engine)
@@ -134,17 +134,17 @@ const LONGEST_VALUE = 400
 
 type Facts = ReadonlyMap<string, string>
 
-/** What two executions of a transaction do not agree on, one line each; none when they agree. */
+/** The differences between two results of a transaction, one line each. */
 function differingResults(one: EntryResult, other: EntryResult): string[] {
   return differences(resultFacts(one), resultFacts(other))
 }
 
-/** What two executions of a block made of the same state, as far as it is not the same. */
+/** The differences between the state changes of two executions of a block. */
 function differingChanges(one: StateChanges, other: StateChanges): string[] {
   return differences(changeFacts(one), changeFacts(other))
 }
 
-/** What two executions of a block said around its entries, as far as it is not the same. */
+/** The differences between the block events of two executions of a block. */
 function differingEvents(one: BlockEvents, other: BlockEvents): string[] {
   return differences(eventFacts(one), eventFacts(other))
 }

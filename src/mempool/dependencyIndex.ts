@@ -2,8 +2,8 @@ import type { PoolEntry } from './poolEntry.ts'
 import type { AccountState, DropReason } from './types.ts'
 
 /**
- * What pooled native transactions need besides their sender's nonce and funds: the sequences of further signers, an account that
- * pays for their sender, and a block in time.
+ * What pooled native transactions depend on besides their sender's nonce and funds: the sequences of further signers, an account that
+ * pays for their sender, and a block before their timeout height.
  */
 export class DependencyIndex {
   /** transactions by the accounts that they depend on */
@@ -35,12 +35,12 @@ export class DependencyIndex {
     }
   }
 
-  /** acoin that the fees of others' transactions take from an account */
+  /** acoin that an account pays for the fees of other senders' transactions */
   costOf(key: string): bigint {
     return this.#costs.get(key) ?? 0n
   }
 
-  /** Transactions that cannot start any more, now that an account which they depend on has this state. */
+  /** Transactions that cannot start any more, because an account that they depend on has this state now. */
   brokenBy(
     key: string,
     { nonce, balance }: AccountState,
@@ -64,8 +64,8 @@ export class DependencyIndex {
   }
 
   /**
-   * Transactions that came before `beforeMs` and depend on others. Whether those ever let them start, by a signer's sequence or an
-   * allowance for fees, is not followed, so that they may not stay for ever.
+   * Transactions that came before `beforeMs` and depend on other accounts. The pool does not follow whether a signer's sequence or a
+   * fee allowance ever lets them start, so they must not stay forever.
    */
   olderThan(beforeMs: number): PoolEntry[] {
     return [...this.#dependent].filter(({ admittedMs }) => admittedMs < beforeMs)

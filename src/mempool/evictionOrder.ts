@@ -9,18 +9,18 @@ export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPrio
 }
 
 /**
- * Which sender loses its last transaction first when the pool is full. Always the last nonce goes, so that eviction never
- * makes a gap. First those whose last transaction is not executable, then those with more than a fair share of
- * transactions, then everybody; among equals the lowest effective tip, the longest queue, the latest arrival.
+ * Which sender loses its last transaction first when the pool is full. It is always the last nonce, so that eviction never makes a
+ * gap. The order: first senders whose last transaction is not executable, then those with more than a fair share of transactions, then
+ * all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
  */
 export class EvictionOrder {
   readonly #fairShare: number
   readonly #queues: Iterable<SenderQueue>
   #baseFeePerGas: bigint
-  /** made when it is asked for, as only a full pool asks, and kept until the base fee changes the order */
+  /** created at the first use, because only a full pool needs it; dropped when a new base fee changes the order */
   #heap: IndexedHeap<SenderQueue> | undefined
 
-  /** `queues`: all queues with transactions, each time that they are gone through */
+  /** `queues`: all queues with transactions; each iteration gives the present ones */
   constructor(fairShare: number, baseFeePerGas: bigint, queues: Iterable<SenderQueue>) {
     this.#fairShare = fairShare
     this.#baseFeePerGas = baseFeePerGas
@@ -52,12 +52,12 @@ export class EvictionOrder {
     return this.#heap.peek()
   }
 
-  /** Why the bid may not push out the worst transaction, in geth's words; undefined when it may. */
+  /** Why the bid may not replace the worst transaction, in geth's words; undefined when it may. */
   refusal(bid: Bid): string | undefined {
     const victim = this.worst()
     if (victim === undefined) return 'txpool is full'
     const last = victim.last!
-    // Pushing out an own earlier nonce would leave the newcomer behind a gap.
+    // If the sender's earlier nonce were evicted, the new transaction would come after a gap.
     if (victim.key === bid.queue.key) return last.nonce > bid.nonce ? undefined : 'transaction underpriced'
     const isVictimExecutable = victim.executable === victim.entries.length
     if (!isVictimExecutable && bid.isExecutable) return undefined

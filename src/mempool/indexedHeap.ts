@@ -1,4 +1,4 @@
-/** An item that knows its place in the one heap that holds it; -1 outside. */
+/** An item that stores its index in the one heap that holds it; -1 when it is in none. */
 export interface HeapItem {
   heapIndex: number
 }
@@ -8,7 +8,7 @@ export class IndexedHeap<T extends HeapItem> {
   readonly #before: (a: T, b: T) => boolean
   readonly #items: T[] = []
 
-  /** Takes `items` over in O(n). */
+  /** Builds the heap of `items` in O(n). */
   constructor(before: (a: T, b: T) => boolean, items: Iterable<T> = []) {
     this.#before = before
     for (const item of items) {

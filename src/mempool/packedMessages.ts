@@ -13,7 +13,7 @@ const HEAD_BYTES = 3 * NUMBER_BYTES + 2 * WORD_BYTES
 /** address, nonce, balance, code */
 const ACCOUNT_BYTES = ADDRESS_BYTES + NUMBER_BYTES + WORD_BYTES + 1
 
-/** An update in one buffer of its own: one object crosses to another thread in place of several for each account. */
+/** An update in one buffer, so that one object is sent to another thread instead of several for each account. */
 export function packHeadUpdate(update: PoolHeadUpdate): Uint8Array<ArrayBuffer> {
   const { height, baseFeePerGas, minimumBaseFee, gasLimit, accounts, included } = update
   const out = new Uint8Array(HEAD_BYTES + accounts.length * ACCOUNT_BYTES + included.length * HASH_BYTES)
@@ -80,7 +80,7 @@ function getWord(view: DataView, at: number): bigint {
   return value
 }
 
-/** Asks about many transactions at once: one array crosses to another thread, not thousands. */
+/** Packs the hashes of many transactions, so that one array is sent to another thread instead of thousands. */
 export function packHashes(hashes: readonly Hash[]): Uint8Array {
   return concatBytes(...hashes)
 }
@@ -120,8 +120,8 @@ const LENGTH_BYTES = 4
 const OVERHEAD_BYTES = LENGTH_BYTES + ADDRESS_BYTES + HASH_BYTES
 
 /**
- * Puts transactions behind each other in one buffer of their own, as (length of the encoding, sender, hash, encoding): one
- * object crosses to another thread in place of three for each transaction.
+ * Writes transactions one after the other into one buffer, as (length of the encoding, sender, hash, encoding), so that one object is
+ * sent to another thread instead of three for each transaction.
  */
 export function packTransactions(transactions: readonly PackedInput[]): Uint8Array<ArrayBuffer> {
   let size = 0

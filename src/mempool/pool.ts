@@ -41,16 +41,16 @@ export interface PoolOptions extends PoolSources {
   /** milliseconds */
   readonly now: () => number
   readonly limits?: Partial<PoolLimits>
-  /** a transaction is executable for the first time: time to announce it to peers and subscribers */
+  /** a transaction is executable for the first time: it can be announced to peers and subscribers */
   readonly onAdmitted?: (entry: PoolEntry) => void
   /** not called for a transaction that `add` refused */
   readonly onDropped?: (hash: Hash, reason: DropReason) => void
 }
 
 /**
- * The transactions that wait for a block, by geth's rules (core/txpool/legacypool) with sizes for 400 ms blocks. Native
- * transactions stand in one queue with the EVM transactions of their sender, and the same rules order, replace and evict them.
- * Synchronous, without timers: expiry happens at head updates.
+ * The transactions that wait for a block, by geth's rules (core/txpool/legacypool) with sizes for 400 ms blocks. Native transactions
+ * are in one queue with the EVM transactions of their sender, and the same rules order, replace and evict them. Synchronous, without
+ * timers: expiry happens at head updates.
  */
 export class TransactionPool {
   readonly #options: PoolOptions
@@ -101,7 +101,7 @@ export class TransactionPool {
   /**
    * Admits a transaction whose signature recovers to `sender`, or says in geth's words why not. Everything is checked
    * before anything changes.
-   * @param isLocal a client of this node sent it: peers have to be told of it by this node
+   * @param isLocal a client of this node sent it, so this node has to announce it to peers
    */
   add(transaction: Transaction, sender: Address, isLocal = true): Admission {
     const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(isLocal))
@@ -134,7 +134,7 @@ export class TransactionPool {
     return { arrival: this.#arrivals, admittedMs: this.#options.now(), isLocal }
   }
 
-  /** Makes room and puts the transaction in its place. Gives the refusal, if any: then nothing has changed. */
+  /** Makes room and inserts the transaction. Returns the refusal, if any: then nothing has changed. */
   #admit({ queue, entry }: ValidAdmission): Refusal | undefined {
     const { nonce, maxFeePerGas, maxPriorityFeePerGas } = entry
     const old = queue.get(nonce)
@@ -153,7 +153,7 @@ export class TransactionPool {
     return undefined
   }
 
-  /** Follows a published block: drops what it used up, and checks again who can pay and whose turn it is. */
+  /** Follows a published block: drops the transactions whose nonces it used, and determines again which ones are executable. */
   headChanged(update: PoolHeadUpdate): void {
     const isLimitLower = update.gasLimit < this.#head.gasLimit
     this.#head = update
@@ -170,7 +170,7 @@ export class TransactionPool {
     this.#expire()
   }
 
-  /** Drops native transactions that could not start where their turn had come; what they lack, the pool does not follow. */
+  /** Drops native transactions that could not start although their turn had come, for a reason that the pool does not follow. */
   dropUnexecutable(hashes: Iterable<Hash>): void {
     for (const hash of hashes) {
       const known = this.#byHash.get(bytesKey(hash))
@@ -194,7 +194,7 @@ export class TransactionPool {
     return this.#byHash.get(bytesKey(hash))?.entry.sender
   }
 
-  /** The nonce behind the sender's executable transactions, of both kinds; undefined when the pool has none of the sender's. */
+  /** The nonce after the sender's executable transactions, of both kinds; undefined when the pool has no transaction of the sender. */
   pendingNonce(sender: Address): bigint | undefined {
     return this.#queues.get(bytesKey(sender))?.nextNonce
   }
@@ -222,7 +222,7 @@ export class TransactionPool {
     return contentOf(queue === undefined ? [] : [queue])
   }
 
-  /** Transactions of both kinds, those that came first first. */
+  /** Transactions of both kinds, in the order of their arrival. */
   unconfirmed(limit: number): UnconfirmedTransactions {
     const transactions: Uint8Array[] = []
     for (const { entry } of this.#byHash.values()) {
@@ -237,7 +237,7 @@ export class TransactionPool {
     return selectTransactions(this.#queues.values(), request, (entry) => this.#isReady(entry))
   }
 
-  /** Whether the turn of an executable transaction has come with its further signers, too. */
+  /** Whether an executable transaction also has the next sequences of its further signers. */
   #isReady({ dependencies }: PoolEntry): boolean {
     return dependencies.every(({ key, address, sequence }) => {
       if (sequence === undefined) return true
@@ -252,8 +252,8 @@ export class TransactionPool {
   }
 
   /**
-   * Drops worse transactions until the newcomer fits, or none at all: else a bid that fails could push out others for
-   * free. Gives the refusal, if any.
+   * Drops worse transactions until the new one fits, or none at all: otherwise a bid that fails could evict others for free. Returns
+   * the refusal, if any.
    */
   #makeRoom(need: { readonly count: number; readonly bytes: number; readonly bid: Bid }): string | undefined {
     const { count, bytes } = this.#limits
@@ -335,7 +335,7 @@ export class TransactionPool {
     this.#unlink(entry)
   }
 
-  /** Accounts for an entry that its queue gave out already. */
+  /** Updates totals and indexes for an entry that its queue has removed already. */
   #forget(entry: PoolEntry, reason: DropReason): void {
     this.#unlink(entry)
     this.#report(entry, reason)

@@ -4,12 +4,12 @@ import type { Address } from '../primitives/address.ts'
 import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import type { PooledTransaction } from './types.ts'
 
-/** Memory of an entry beside its encoding: the objects, integers and map slots (about 550 bytes are measured). */
+/** Memory of an entry besides its encoding: the objects, integers and map slots (about 550 bytes are measured). */
 const ENTRY_OVERHEAD = 768
-/** Of each account that an entry names beside its sender. */
+/** Memory for each account that an entry names besides its sender. */
 const OTHER_OVERHEAD = 192
 
-/** An account, not the sender, without which a native transaction cannot start. */
+/** An account other than the sender on which the start of a native transaction depends. */
 interface Dependency {
   /** `bytesKey` of its address */
   readonly key: string
@@ -21,9 +21,9 @@ interface Dependency {
 }
 
 /**
- * What the pool keeps of a transaction: its encoding and the few numbers that decide on it. The decoded form is left to
- * the garbage collector, since access lists take several times their encoded length there. Encoding and hash are strings:
- * those live in JavaScript's heap, where a `Uint8Array` has a second part outside to be counted and freed.
+ * What the pool keeps of a transaction: its encoding and the few numbers that the pool's rules use. The decoded form is not kept,
+ * because access lists take several times their encoded length in it. Encoding and hash are strings, which are in JavaScript's heap; a
+ * `Uint8Array` has a second part outside of the heap, which has to be counted and freed.
  */
 export interface PoolEntry {
   readonly kind: 'evm' | 'native'
@@ -42,7 +42,7 @@ export interface PoolEntry {
   readonly maxPriorityFeePerGas: bigint
   /** acoin that it can cost its sender at most, except what the messages of a native transaction move */
   readonly cost: bigint
-  /** accounts that its EIP-7702 authorizations speak for, as `bytesKey` */
+  /** accounts that signed its EIP-7702 authorizations, as `bytesKey` */
   readonly authorities: readonly string[]
   readonly dependencies: readonly Dependency[]
   /** the last block that may hold it; 0: any */
@@ -53,16 +53,16 @@ export interface PoolEntry {
   readonly admittedMs: number
   /** memory that it takes, see `PoolLimits.bytes` */
   readonly bytes: number
-  /** it came to this node first, and not from a peer that had it */
+  /** a client sent it to this node; it did not come from a peer */
   readonly isLocal: boolean
   /** it was reported as executable */
   announced: boolean
 }
 
-/** How a transaction comes in. */
+/** When and from where a transaction came. */
 export type Arrival = Pick<PoolEntry, 'arrival' | 'admittedMs' | 'isLocal'>
 
-/** Prices per gas that decide between transactions. */
+/** Prices per gas by which transactions are compared. */
 export type Prices = Pick<PoolEntry, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
 const NONE: readonly never[] = []
@@ -129,8 +129,8 @@ export function nativeEntry(
 }
 
 /**
- * What a native transaction offers per gas, rounded down. Its whole fee is taken, as from a legacy EVM transaction, unless it bounds
- * what it pays beyond the base fee (ExtensionOptionDynamicFeeTx of cosmos/evm).
+ * The price per gas that a native transaction offers, rounded down. It pays its whole fee, as a legacy EVM transaction does, unless it
+ * limits what it pays beyond the base fee (ExtensionOptionDynamicFeeTx of cosmos/evm).
  */
 function nativePrices({ feeAcoin, gasLimit, maxPriorityPrice }: NativeTransaction): Prices {
   const maxFeePerGas = gasLimit === 0n ? 0n : feeAcoin / gasLimit

@@ -2,7 +2,7 @@ import { IndexedHeap } from './indexedHeap.ts'
 import { effectiveTip, type PoolEntry } from './poolEntry.ts'
 import type { SenderQueue } from './senderQueue.ts'
 
-/** What a block has room for. */
+/** How much room a block has. */
 export interface SelectionRequest {
   /** of the block, wei per gas */
   readonly baseFeePerGas: bigint
@@ -34,12 +34,11 @@ interface KindBudget {
 }
 
 /**
- * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order,
- * equals in order of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their
- * kind. Most use less than their gas limit, so the caller stops when its block is full.
- * A sender whose next transaction does not fit, or is not ready, is left out with all its later ones; other senders go on.
- * Taking one more costs O(log n). The pool may change in between: a transaction that has left it is passed over, a new one is
- * seen when its sender's turn comes.
+ * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order, equals in order
+ * of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their kind. Most use less than their
+ * gas limit, so the caller stops when its block is full. A sender whose next transaction does not fit, or is not ready, is left out
+ * with all its later ones; other senders go on. Taking one more costs O(log n). The pool may change in between: a transaction that has
+ * left it is skipped, a new one is considered when its sender's turn comes.
  */
 export function* selectTransactions(
   queues: Iterable<SenderQueue>,

@@ -11,7 +11,7 @@ export class SenderQueue implements HeapItem {
   readonly key: string
   readonly address: Address
   heapIndex = -1
-  /** what the pool's totals last counted as executable here, and the native transactions of it */
+  /** how many executable transactions of this queue the pool's totals include, and how many of them are native */
   counted = 0
   countedNative = 0
   #state: AccountState
@@ -52,7 +52,7 @@ export class SenderQueue implements HeapItem {
     return this.#executableNative
   }
 
-  /** The nonce behind the executable transactions. */
+  /** The nonce after the executable transactions. */
   get nextNonce(): bigint {
     return this.#state.nonce + BigInt(this.#executable)
   }
@@ -90,7 +90,7 @@ export class SenderQueue implements HeapItem {
     }
   }
 
-  /** Takes `entry` out. {@link updateExecutable} must follow. */
+  /** Removes `entry`. {@link updateExecutable} must follow. */
   remove(entry: PoolEntry): void {
     const index = this.#search(entry.nonce)
     if (this.#entries[index] !== entry) throw new Error('the transaction is not in its sender’s queue')
@@ -99,7 +99,7 @@ export class SenderQueue implements HeapItem {
     if (!entry.announced) this.#unannounced--
   }
 
-  /** Takes the account's new state and gives out the entries whose nonces are used up. {@link updateExecutable} must follow. */
+  /** Sets the account's new state; removes and returns the entries whose nonces are used up. {@link updateExecutable} must follow. */
   setState(state: AccountState): PoolEntry[] {
     const stale = this.#search(state.nonce)
     if (state.nonce < this.#state.nonce) this.#cut(0)
@@ -111,7 +111,7 @@ export class SenderQueue implements HeapItem {
     return used
   }
 
-  /** Moves the border between executable and waiting entries to where nonces and balance put it now. */
+  /** Determines again which of the first entries are executable by nonces and balance. */
   updateExecutable(): void {
     const { nonce, balance } = this.#state
     while (this.#executableCost > balance) this.#cut(this.#executable - 1)
@@ -124,7 +124,7 @@ export class SenderQueue implements HeapItem {
     }
   }
 
-  /** Executable entries that were not given out here before, in order; they count as announced from now on. */
+  /** Executable entries that were not announced yet, in order; they count as announced from now on. */
   takeUnannounced(): PoolEntry[] {
     const found: PoolEntry[] = []
     for (let i = 0; i < this.#executable && this.#unannounced > 0; i++) {

@@ -1,12 +1,12 @@
 import type { PoolEntry } from './poolEntry.ts'
 
-/** When a transaction that still waits for a block is sent again, and how often at most. */
+/** After how long a transaction that still waits for a block is sent again, and how often at most. */
 const REPEAT_MS = 15_000
 const MAX_REPEATS = 40
-/** Transactions that are sent again at once; the others wait for the next time. */
+/** The most transactions that one call sends again; the others wait for the next call. */
 const REPEATS_AT_ONCE = 1_000
 
-/** What goes to peers in one message. */
+/** The content of one message to peers. */
 export interface TransactionBroadcast {
   /** encoded transactions as `bytesKey` */
   readonly transactions: readonly string[]
@@ -18,7 +18,7 @@ interface TransactionBroadcastQueueOptions {
   readonly maxBytes: number
   /** transactions in one announcement */
   readonly maxCount: number
-  /** milliseconds that never go back */
+  /** milliseconds, monotonic */
   readonly now: () => number
   /** whether a transaction is still in the pool, by `bytesKey` of its hash */
   readonly isPending: (hashKey: string) => boolean
@@ -32,14 +32,14 @@ interface SentEntry {
 }
 
 /**
- * Sends peers the transactions that came to this node first: once when they could be in a block, and again while they wait, for
- * nodes that joined later or missed them. Transactions that came from peers are not here: gossip passes them on.
+ * Sends peers the transactions that came to this node first: once when they could be in a block, and again while they wait, for nodes
+ * that joined later or missed them. Transactions that came from peers are not in this queue: gossip relays them.
  */
 export class TransactionBroadcastQueue {
   readonly #options: TransactionBroadcastQueueOptions
   #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   #freshBytes = 0
-  /** by time; each is due when it has been here for the same time */
+  /** oldest first; each is due after the same time */
   #sent: SentEntry[] = []
   #firstSentEntry = 0
 
@@ -52,7 +52,7 @@ export class TransactionBroadcastQueue {
     return this.#fresh.length
   }
 
-  /** Takes a transaction to announce; what fills an announcement goes at once. */
+  /** Adds a transaction to announce; a full announcement is sent at once. */
   add(entry: Pick<PoolEntry, 'hashKey' | 'raw'>): void {
     const { maxBytes, maxCount } = this.#options
     if (this.#freshBytes + entry.raw.length > maxBytes || this.#fresh.length >= maxCount) this.flush()
@@ -60,7 +60,7 @@ export class TransactionBroadcastQueue {
     this.#freshBytes += entry.raw.length
   }
 
-  /** Announces what waits. */
+  /** Sends all waiting transactions. */
   flush(): void {
     if (this.#fresh.length === 0) return
     const entries = this.#fresh
@@ -71,7 +71,7 @@ export class TransactionBroadcastQueue {
     for (const entry of entries) this.#sent.push({ entry, dueMs, repeats: 0 })
   }
 
-  /** Announces again what is due. Called now and then, for instance after each block. */
+  /** Sends again the transactions that are due. To be called regularly, for instance after each block. */
   repeat(): void {
     const { now, isPending, maxBytes, maxCount, announce } = this.#options
     const nowMs = now()

@@ -1,15 +1,15 @@
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** How the Cosmos SDK numbers an error. */
+/** The codespace and number of an error in the Cosmos SDK. */
 export interface ErrorCode {
   readonly codespace: string
   readonly code: number
 }
 
 /**
- * Outcome of an admission; `reason` is geth's text for an EVM transaction, the SDK's for a native one. `error`: for all refusals of
- * native transactions, and for those of EVM ones that have a number in the SDK as well.
+ * Outcome of an admission. `reason` is geth's text for an EVM transaction, the SDK's for a native one. `error` is set for all refusals
+ * of native transactions, and for those of EVM transactions that have a code in the SDK as well.
  */
 export type Admission =
   | { readonly accepted: true; readonly hash: Hash }
@@ -28,15 +28,15 @@ export interface PoolContent {
   readonly queued: readonly PooledTransaction[]
 }
 
-/** What the Ethereum methods may ask of the pool, which lives in another thread. It shows them EVM transactions only. */
+/** What the Ethereum RPC methods use of the pool, which runs in another thread. It shows EVM transactions only. */
 export interface TxPort {
   /**
-   * Takes a transaction of either kind. The caller has checked its signatures: `sender` is who signed it (first), `hash` is
+   * Adds a transaction of either kind. The caller has checked its signatures: `sender` is its (first) signer, `hash` is its
    * `entryHash`.
    */
   add(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
-  /** nonce after the contiguous pending transactions of `sender`, of both kinds; undefined when the pool has none of it */
+  /** nonce after the contiguous pending transactions of `sender`, of both kinds; undefined when the pool has none */
   pendingNonce(sender: Address): Promise<bigint | undefined>
   status(): Promise<PoolStatus>
   content(): Promise<PoolContent>
@@ -49,9 +49,9 @@ export interface PoolStatus {
   readonly queued: number
 }
 
-/** What CometBFT's methods ask of the pool: transactions of both kinds. */
+/** What CometBFT's RPC methods use of the pool: transactions of both kinds. */
 export interface MempoolPort extends Pick<TxPort, 'add'> {
-  /** Whether the pool would take it now, were there room. */
+  /** Whether the pool would accept it now if it had room. */
   check(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   /** The oldest `limit` transactions. */
   unconfirmed(limit: number): Promise<UnconfirmedTransactions>
@@ -74,18 +74,18 @@ export interface AccountState {
   readonly code: 'none' | 'contract' | 'delegation'
 }
 
-/** What the executor tells the pool after each block. */
+/** What the executor reports to the pool after each block. */
 export interface PoolHeadUpdate {
   readonly height: number
   /** base fee of the next block, wei per gas */
   readonly baseFeePerGas: bigint
-  /** wei per gas: as long as the parameters stay, no block's base fee is lower */
+  /** wei per gas: no block's base fee is lower, as long as the parameters do not change */
   readonly minimumBaseFee: bigint
   /** of the next block */
   readonly gasLimit: bigint
   /** accounts that the block changed, among them the sender of each included transaction */
   readonly accounts: readonly (readonly [Address, AccountState])[]
-  /** hashes of the transactions that the block executed; what it skipped may start later */
+  /** hashes of the transactions that the block executed, without skipped ones, which may start later */
   readonly included: readonly Hash[]
 }
 
@@ -93,9 +93,9 @@ export interface PoolHeadUpdate {
 export type AccountReader = (address: Address) => AccountState
 
 /**
- * Why a transaction left the pool. `stale`: another one with its nonce, or that of a further signer, is in a block; `timeout`: no
- * block may hold it any more; `unpaid`: the account that pays for its sender no longer can; `unexecutable`: its execution would have
- * had to begin, and could not.
+ * Why a transaction left the pool. `stale`: another one with its nonce, or with a further signer's sequence, is in a block; `timeout`:
+ * its timeout height has passed; `unpaid`: the account that pays for its sender no longer can; `unexecutable`: its turn had come, but
+ * it could not start.
  */
 export type DropReason =
   | 'included'
@@ -113,7 +113,7 @@ export interface PoolLimits {
   readonly perSender: number
   /** transactions in all */
   readonly count: number
-  /** memory of all transactions with what the pool keeps beside them */
+  /** memory of all transactions, including the pool's own data about them */
   readonly bytes: number
   /** length of one encoded transaction */
   readonly transactionBytes: number
@@ -125,7 +125,7 @@ export interface PoolLimits {
   readonly minimumTip: bigint
 }
 
-/** geth's defaults (core/txpool/legacypool), but for the sizes, which are those of blocks every 400 ms. */
+/** geth's defaults (core/txpool/legacypool), except for the sizes, which are made for blocks every 400 ms. */
 export const DEFAULT_POOL_LIMITS: PoolLimits = {
   perSender: 1_024,
   count: 200_000,

@@ -11,26 +11,26 @@ import { type Arrival, evmEntry, maximumCost, nativeEntry, type PoolEntry, type 
 import { SenderQueue } from './senderQueue.ts'
 import type { AccountReader, AccountState, Admission, PoolHeadUpdate, PoolLimits } from './types.ts'
 
-/** The block before the one that transactions wait for. */
+/** The newest block: transactions are checked for the block after it. */
 export type PoolHead = Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'minimumBaseFee' | 'gasLimit'>
 
-/** What a pool is told about the chain. */
+/** The functions by which the pool reads the chain. */
 export interface PoolSources {
   readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks'>
-  /** reads the state of the head that was last given, or of a later one */
+  /** reads the state of the pool's head, or of a later one */
   readonly readAccount: AccountReader
-  /** recovers who signed a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
+  /** recovers the signers of a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
   readonly authoritiesOf: (transaction: Transaction) => readonly Address[]
   /**
-   * What the state says against a native transaction in the block after `head`, except that its signers' sequences may be later
-   * than their next ones; called after the cheaper checks.
+   * Why a native transaction cannot start in the block after `head`; undefined when it can. Its signers' sequences may be later than
+   * their next ones. Called after the cheaper checks.
    */
   readonly checkNativeState: (transaction: NativeTransaction, head: PoolHead) => SdkError | undefined
-  /** gas of the block's native lane that it takes by the parameters of the head's state */
+  /** gas of the block's native lane that it uses, by the parameters of the head's state */
   readonly nativeGas: (transaction: NativeTransaction) => bigint
 }
 
-/** What a check reads of the pool. */
+/** The parts of the pool that the checks read. */
 export interface PoolContents {
   readonly limits: PoolLimits
   readonly head: PoolHead
@@ -42,13 +42,13 @@ export interface PoolContents {
   readonly dependencyIndex: Pick<DependencyIndex, 'costOf'>
 }
 
-/** A transaction that may come in, and the queue of its sender; an empty queue is not among the pool's yet. */
+/** A transaction that may be added, and its sender's queue; an empty queue is new and not in the pool yet. */
 export interface ValidAdmission {
   readonly queue: SenderQueue
   readonly entry: PoolEntry
 }
 
-/** Why a transaction of either kind does not come in: geth's words, and the SDK's error that comes nearest. */
+/** Why a transaction of either kind is refused: geth's text, and the closest error of the SDK. */
 export interface Refusal {
   readonly reason: string
   readonly error: keyof typeof SDK_ERRORS
@@ -59,13 +59,13 @@ const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCac
 const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
 
 /**
- * Whether an EVM transaction may come into the pool if there is room, or its refusal. Changes nothing. The checks go from cheap to
- * costly, so that a flood of bad transactions costs little:
- * 1. Is it known?
+ * Checks whether an EVM transaction may be added if there is room. Changes nothing. Cheap checks come before expensive ones, so that a
+ * flood of bad transactions costs little:
+ * 1. Is it in the pool already?
  * 2. {@link checkTransaction}: what needs no state.
- * 3. {@link checkSender}: nonce and funds, which read the sender's account.
- * 4. Who signed its EIP-7702 authorizations: one signature recovery each.
- * 5. What the pool holds already: delegations, the transaction with the same nonce, the sender's limit.
+ * 3. {@link checkSender}: nonce and funds, for which the sender's account is read.
+ * 4. The signers of its EIP-7702 authorizations: one signature recovery each.
+ * 5. The pool's content: delegations, the transaction with the same nonce, the sender's limit.
  */
 export function admitEvm(
   contents: PoolContents,
@@ -100,7 +100,7 @@ export function admitEvm(
   return { queue, entry: evmEntry(transaction, details, arrival) }
 }
 
-/** The same for a native transaction; its state check runs its authentication on the head's state and is the costliest. */
+/** The same for a native transaction. The check against the state runs its authentication and is the most expensive one. */
 export function admitNative(
   contents: PoolContents,
   sources: PoolSources,
@@ -142,7 +142,7 @@ interface AdmissionRules {
   readonly transactionBytes: number
 }
 
-/** The gas that a transaction uses at least, or why it is refused (geth's words). */
+/** The gas that a transaction uses at least, or why it is refused (geth's text). */
 type TransactionCheck = { readonly minimumGas: bigint } | { readonly reason: string } | Refusal
 
 /** EIP-2681 */
@@ -156,8 +156,8 @@ const TYPE_FORKS: Readonly<Record<number, { readonly fork: Hardfork; readonly na
 }
 
 /**
- * Checks what needs no state, in the order and words of geth's `ValidateTransaction` (core/txpool/validation.go), with one
- * rule of our own: a fee cap below the lowest possible base fee is refused, since no block could ever take it.
+ * Checks the rules that need no state, in the order and with the texts of geth's `ValidateTransaction` (core/txpool/validation.go).
+ * One rule is our own: a fee cap below the lowest possible base fee is refused, because no block could ever include the transaction.
  */
 function checkTransaction(transaction: Transaction, sender: Address, rules: AdmissionRules): TransactionCheck {
   const { type, raw, chainId, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
@@ -212,7 +212,7 @@ function checkTransaction(transaction: Transaction, sender: Address, rules: Admi
   return { minimumGas: intrinsic }
 }
 
-/** What a check reads of the sender of a new transaction. */
+/** What {@link checkSender} reads about the sender of a new transaction. */
 interface SenderContext {
   readonly state: AccountState
   /** acoin that its executable transactions can cost at most */
@@ -221,7 +221,7 @@ interface SenderContext {
   readonly replaced: Pick<PoolEntry, 'cost'> | undefined
 }
 
-/** Checks nonce and funds as geth's `ValidateTransactionWithState` does, and EIP-3607. Gives the refusal, if any. */
+/** Checks nonce and funds as geth's `ValidateTransactionWithState` does, and EIP-3607. Returns the refusal, if any. */
 function checkSender(transaction: Transaction, sender: Address, context: SenderContext): string | undefined {
   const { nonce, balance, code } = context.state
   if (code === 'contract') return `sender not an eoa: address ${toChecksumAddress(sender)}`
@@ -244,7 +244,7 @@ function refuse(reason: string): { readonly reason: string } {
 }
 
 /**
- * Checks what needs no state. The code for more gas than any block has is that of the SDK's SetUpContextDecorator
+ * Checks the rules that need no state. A gas limit above a block's has the code of the SDK's SetUpContextDecorator
  * (x/auth/ante/setup.go).
  */
 function checkNativeTransaction(
@@ -267,13 +267,13 @@ export function checkNativeSize(
   return sdkError('txTooLarge', `Tx too large. Max size is ${transactionBytes}, but got ${length}`)
 }
 
-/** Checks what it offers beyond the base fee, as of an EVM transaction. */
+/** Checks the tip that it offers beyond the base fee, as for an EVM transaction. */
 function checkPriority({ maxPriorityFeePerGas }: Prices, minimumTip: bigint): SdkError | undefined {
   if (maxPriorityFeePerGas >= minimumTip) return undefined
   return sdkError('insufficientFee', `priority price ${maxPriorityFeePerGas}, minimum needed ${minimumTip}`)
 }
 
-/** Checks sequence and funds beside what the pool holds of the sender. */
+/** Checks sequence and funds, together with the sender's other transactions in the pool. */
 function checkNativeSender(
   { nonce, cost }: Pick<PoolEntry, 'nonce' | 'cost'>,
   { state, executableCost, replaced }: SenderContext,
@@ -285,18 +285,18 @@ function checkNativeSender(
     : insufficientCoins(state.balance, claimed + cost, claimed)
 }
 
-/** What the pool knows of an account that a transaction depends on. */
+/** What the pool knows about an account that a transaction depends on. */
 interface DependencyContext {
   readonly state: AccountState
-  /** the nonce behind its own executable transactions */
+  /** the nonce after its own executable transactions */
   readonly nextNonce: bigint
-  /** acoin that other transactions take from it for their senders */
+  /** acoin that it pays for other senders' transactions in the pool */
   readonly claimed: bigint
 }
 
 /**
- * Checks the further signers and whoever pays for the sender. A sequence may be one that the account's own transactions in the pool
- * lead to, not a later one: nobody would notice when it comes up.
+ * Checks the further signers and the account that pays for the sender. A sequence may be at most the one after the account's own
+ * transactions in the pool: for a later one, the pool would not notice when its turn comes.
  */
 function checkDependencies(
   { dependencies }: Pick<PoolEntry, 'dependencies'>,
@@ -338,7 +338,7 @@ function queueOf({ queues }: PoolContents, { readAccount }: PoolSources, sender:
   return queues.get(key) ?? new SenderQueue(key, new Uint8Array(sender), readAccount(sender))
 }
 
-/** Whether the transaction that has this nonce is outbid, or the sender may have one more. */
+/** Checks that the new transaction outbids the one with its nonce, or that the sender may have one more. */
 function checkQueue(perSender: number, queue: SenderQueue, nonce: bigint, prices: Prices): Refusal | undefined {
   const old = queue.get(nonce)
   if (old !== undefined) return outbids(prices, old) ? undefined : UNDERPRICED
@@ -375,10 +375,10 @@ function checkDelegated(
   })
 }
 
-/** What the pool knows of delegations (EIP-7702) around a new transaction. */
+/** What the pool knows about delegations (EIP-7702) that concern a new transaction. */
 interface DelegationContext {
   readonly state: AccountState
-  /** the nonce behind the sender's executable transactions */
+  /** the nonce after the sender's executable transactions */
   readonly nextNonce: bigint
   readonly hasExecutable: boolean
   /** the sender has an executable transaction with the same nonce */
@@ -390,8 +390,8 @@ interface DelegationContext {
 }
 
 /**
- * An account whose balance other transactions can move may have one transaction in flight: else one transaction could make
- * many others invalid (geth: legacypool `validateAuth`). Gives the refusal, if any.
+ * An account whose balance other transactions can spend may have only one transaction in the pool: otherwise one transaction could
+ * make many others invalid (geth: legacypool `validateAuth`). Returns the refusal, if any.
  */
 function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | undefined {
   if (context.state.code === 'delegation' || context.isAuthority) {
@@ -408,13 +408,13 @@ function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | u
   return undefined
 }
 
-/** The refusal of an EVM transaction by a rule for both kinds. */
+/** Turns the refusal by a rule for both kinds into that of an EVM transaction. */
 export function refuseEvm({ reason, error }: Refusal): Admission {
   const { codespace, code } = sdkError(error)
   return { accepted: false, reason, error: { codespace, code } }
 }
 
-/** The refusal of a native transaction by a rule for both kinds. */
+/** Turns the refusal by a rule for both kinds into that of a native transaction. */
 export function refuseNative({ reason, error }: Refusal): Admission {
   return refuseWith(sdkError(error, reason))
 }
