@@ -119,6 +119,17 @@ describe('createGenesis', () => {
       },
       /prague comes before osaka/,
     ],
+    [
+      'two forks at one height',
+      {
+        forks: [
+          { height: 0, fork: 'prague' },
+          { height: 5, fork: 'osaka' },
+          { height: 5, fork: 'osaka' },
+        ],
+      },
+      /heights must rise/,
+    ],
     ['an operator with two validators', { otherValidators: [{ ...SECOND, operator: WALLET }] }, /is there twice/],
     [
       'a consensus key with two operators',

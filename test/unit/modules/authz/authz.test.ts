@@ -109,6 +109,14 @@ describe('a grant', () => {
     expect(codeOf(chain.send(MsgRevoke, { ...revoke, grantee: toChecksumAddress(ALICE) }))).toBe('authz/7')
   })
 
+  it('holds in the block whose time is its end', () => {
+    succeeded(grant(generic(SEND), (BigInt(GENESIS_MS) + 2_000n) * 1_000_000n))
+    chain.endBlock(2_000)
+    expect(codeOf(exec(send(ALICE, CAROL, COIN)))).toBe('no error')
+    chain.passTime(1)
+    expect(codeOf(exec(send(ALICE, CAROL, COIN)))).toBe('authz/6')
+  })
+
   it('ends at its time, and is removed after it', () => {
     const id = { granter: ALICE, grantee: BOB, msgTypeUrl: SEND }
     const now = BigInt(GENESIS_MS) * 1_000_000n
