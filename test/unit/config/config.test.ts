@@ -104,6 +104,11 @@ describe('loadConfig', () => {
     expect(config.joining.isJoining).toBe(true)
   })
 
+  it('takes the lowest and the highest value of a range', () => {
+    expect(load({ RPC_PORT: '1' }).rpc.port).toBe(1)
+    expect(load({ RPC_PORT: '65535' }).rpc.port).toBe(65535)
+  })
+
   it('is frozen to the last leaf', () => {
     const frozen = (value: object): boolean =>
       ArrayBuffer.isView(value) ||

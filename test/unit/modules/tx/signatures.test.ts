@@ -116,6 +116,10 @@ describe('signatures of CosmJS', () => {
       // The key is part of what SIGN_MODE_DIRECT signs.
       if (name.startsWith('direct')) expect(decode(keyless)).toEqual(UNVERIFIED)
       else expect(decode(keyless)).toMatchObject({ signers: (decode(raw) as { signers: unknown }).signers })
+      // The same key would be recovered from it, so that one transaction had two hashes.
+      expect(decode(altered(keyless, ({ signatures }) => ({ signatures: [highS(signatures[0]!)] })))).toEqual(
+        UNVERIFIED,
+      )
     })
 
     it('belong to the key that is given', async () => {
