@@ -24,7 +24,7 @@ export interface NodeClient {
   get(path: string, height?: number): Promise<Json>
   /** POST of a path of the REST API. */
   post(path: string, body: Json): Promise<Json>
-  /** A method of CometBFT's RPC; gives its `result`. */
+  /** A method of CometBFT's RPC; returns its `result`. */
   comet(method: string, params: Readonly<Record<string, Json>>): Promise<Json>
 }
 

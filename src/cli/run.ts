@@ -27,7 +27,7 @@ const terminal: Terminal = {
   exitNow: (code) => process.exit(code),
 }
 
-// A reader that closes the pipe (`| head`) has seen enough: the node goes on without it.
+// A reader may close the pipe early (`| head`): the node continues without it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

@@ -43,7 +43,7 @@ export interface ExecutionEnvironment {
   readonly transaction: TransactionContext
   readonly rules: Rules
   readonly precompiles: PrecompileTable
-  /** what Ethereum's slower precompiles may still use in the block; the run takes of it. Without it they have no limit. */
+  /** gas that Ethereum's slower precompiles may still use in the block; the run deducts what it uses. Without it they have no limit. */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
   /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */

@@ -34,7 +34,7 @@ export interface TransactionMessage
   readonly sender: Address
 }
 
-/** Checks that a call for RPC goes without. */
+/** Checks that calls for RPC skip. */
 export interface SkippedChecks {
   /** the nonce's order */
   readonly nonce?: boolean

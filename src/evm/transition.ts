@@ -151,7 +151,7 @@ const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
  * 1. Checks, without any effect, so that an invalid transaction leaves no trace.
  * 2. The sender pays for all gas at the highest it can use. Before the run, or code could spend the coins for it.
  * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations, one of which may be the sender's
- *    own for the next nonce. A revert of the run does not take it back.
+ *    own for the next nonce. A revert of the run does not undo it.
  * 4. Addresses get warm, and EIP-7702 authorizations are applied. Before the run, which is the first to see them, and outside of
  *    its checkpoint: they stay when it reverts.
  * 5. The run: the engine moves the value and executes code.

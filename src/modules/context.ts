@@ -8,7 +8,7 @@ export interface NativeBlock {
   readonly timeMs: number
 }
 
-/** Where a module function reads and writes: messages, precompiles and block hooks give the same. */
+/** Where a module function reads and writes; the same for messages, precompiles and block hooks. */
 export interface ModuleContext {
   readonly world: WorldState
   readonly block: NativeBlock

@@ -3,7 +3,7 @@ import type { MessageType } from '../primitives/protoSchema.ts'
 import type { NativeStore } from '../state/world.ts'
 import { type ModuleName, moduleStoreKey } from './storeKey.ts'
 
-/** Stands for parameters that protobuf writes as no bytes, since an entry is never empty; no message begins with it. */
+/** The value for parameters that protobuf writes as no bytes, since an entry is never empty; no message begins with it. */
 const ALL_ZERO = Uint8Array.of(0)
 
 /** A module's parameters: one entry of the native store, as protobuf. */

@@ -1,4 +1,4 @@
-/** An error of the Cosmos SDK as clients tell them apart: codespace and code. An expected outcome, so it is a value. */
+/** An error of the Cosmos SDK, which clients identify by codespace and code. An expected outcome, so it is a value. */
 export class SdkError {
   readonly codespace: string
   /** never 0 */

@@ -49,7 +49,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const beat = async (): Promise<void> => {
     try {
       await report(options, AbortSignal.any([stopped.signal, AbortSignal.timeout(timeoutMs)]))
-      if (isFailing) logger.info('the explorer takes heartbeats again')
+      if (isFailing) logger.info('the explorer accepts heartbeats again')
       isFailing = false
     } catch (error) {
       if (stopped.signal.aborted) return

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /**
- * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop go in one message, in order, and are
+ * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
  * answered in one.
  */
 export function connectAdmissions(port: MessagePort): TxPort['add'] {
@@ -90,7 +90,7 @@ function outcomeOf(admit: (transaction: PooledTransaction) => Admission, transac
     const { reason, error } = admission
     return error === undefined ? reason : { reason, error }
   } catch (error) {
-    // The thread that sent the transaction gets the error, as of every failed call; the others of the message go on.
+    // The thread that sent the transaction gets the error, as for every failed call; the other transactions of the message continue.
     return { failure: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -78,7 +78,7 @@ const executor = await openExecutor({
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
     notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(headEvent.update))
-    // Before the announcement: a thread that hears of the head must find the height raised (see followHeads).
+    // Before the announcement: a thread that receives it must find the height raised (see followHeads).
     setPublishedHeight(data.publishedHeight, height)
     heads.postMessage({ height } satisfies HeadAnnouncement)
     record(headEvent)
@@ -119,5 +119,5 @@ const service = {
 
 serve(control, service)
 
-// Now, since a killed process writes no compile cache at its end.
+// Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -100,8 +100,8 @@ export function applicationService(application: Application) {
 }
 
 /**
- * A block without its transactions, encoded. Its fields are views on a peer's message: cloned into another thread as they are, each
- * of them would take the whole message along.
+ * A block without its transactions, encoded. The block's fields are views of a peer's message: cloning such a view into another thread
+ * would copy the whole message.
  */
 type BlockWithoutTransactions = Uint8Array
 

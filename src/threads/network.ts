@@ -17,7 +17,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectBatchAdmissions } from './admissions.ts'
-import { type EvidenceJudge, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
+import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
 import { connect, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
@@ -38,7 +38,7 @@ export interface NetworkData {
   readonly publishedHeight: PublishedHeight
   /** 32 bytes: the node key's seed */
   readonly seed: Uint8Array
-  /** made with the validator's key, which does not come here; undefined: the node has none */
+  /** made with the validator's key, which stays in the main thread; undefined: the node has none */
   readonly validator: ValidatorProof | undefined
   readonly moniker: string
   readonly listen: PeerAddress
@@ -50,7 +50,7 @@ export interface NetworkData {
   readonly log: LogConfig
   /** messages of consensus and reports on peers: the other end is `createNetworkTransport`'s */
   readonly reports: MessagePort
-  /** to main's judge of evidence */
+  /** to the main thread, which checks evidence */
   readonly evidence: MessagePort
   /** to the pool: transactions of peers go there, those of clients come from there */
   readonly pool: { readonly admissions: MessagePort; readonly announcements: MessagePort }
@@ -65,7 +65,7 @@ const threadMetrics = createThreadMetrics('network')
 waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const reports = new NetworkReports(data.reports)
-const judge = connect<EvidenceJudge>(data.evidence)
+const mainEvidence = connect<EvidenceService>(data.evidence)
 const recoverSenders = createSenderRecovery(data.views.map((port) => connect<ViewService>(port)))
 const offerToPool = connectBatchAdmissions(data.pool.admissions)
 
@@ -111,7 +111,7 @@ const network = await Network.start(
     joined: (session) => reports.joined(session),
     left: (session) => reports.left(session),
     message: (session, body) => reports.message(session, body),
-    evidence: (session, bytes) => judge.evidence(session.id, bytes),
+    evidence: (session, bytes) => mainEvidence.evidence(session.id, bytes),
     transactions: admit,
   },
 )
@@ -120,12 +120,12 @@ const network = await Network.start(
  * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. A peer causes such errors,
  * and no peer may end the node: they are counted and logged.
  */
-function survive(error: unknown): void {
+function recordPeerError(error: unknown): void {
   metrics.errorsTotal.inc()
   log.error({ error }, 'an error that a peer has caused')
 }
-process.on('uncaughtException', survive)
-process.on('unhandledRejection', survive)
+process.on('uncaughtException', recordPeerError)
+process.on('unhandledRejection', recordPeerError)
 
 const calls: NetworkCalls = {
   fetchBlocks: async (peer, request) => {
@@ -142,7 +142,7 @@ const service = {
   netInfo: (): NetInfo => network.netInfo(),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    // First, so that nothing that peers still send asks another thread for an answer.
+    // First, so that no message of a peer makes a call to another thread any more.
     await network.close()
     for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
     await database.close()
@@ -156,5 +156,5 @@ data.reports.on('message', (message: MainMessage) => {
 data.pool.announcements.on('message', (batch: Uint8Array) => void network.publishTransactions(batch))
 serve(control, service)
 
-// Now, since a killed process writes no compile cache at its end.
+// Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -18,7 +18,7 @@ import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import { notify, type Remote, serve } from './port.ts'
 
 /** What the network thread asks of the main thread. */
-export type EvidenceJudge = {
+export type EvidenceService = {
   readonly evidence: (peer: PeerId, bytes: Uint8Array) => Promise<'accept' | 'ignore' | 'reject'>
 }
 
@@ -73,7 +73,7 @@ export interface NetworkTransportOptions {
 }
 
 export interface NetworkTransport extends Transport {
-  /** Consensus addresses of the present validators: they have places reserved. Called when the set changes. */
+  /** Consensus addresses of the current validators, for which connections are reserved. Called when the set changes. */
   setValidators(addresses: readonly Uint8Array[]): void
   close(): void
 }
@@ -131,7 +131,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
             throw error
           }
         },
-      } satisfies EvidenceJudge)
+      } satisfies EvidenceService)
     },
     send: (to, message) => {
       const receivers = to.flatMap((peer) => handles.get(peer) ?? [])
@@ -196,8 +196,8 @@ interface Waiting {
 
 /**
  * The network thread's end of {@link createNetworkTransport}: reports to the main thread what peers do. The events of one turn of the
- * event loop go in few reports, their messages in one array. It counts what main has not handled yet, so that a peer that sends
- * faster than main can take is made to wait.
+ * event loop are sent in few reports, their messages in one array. It counts what the main thread has not handled yet, so that a peer
+ * that sends faster than the main thread can handle has to wait.
  */
 export class NetworkReports {
   readonly #port: Pick<MessagePort, 'postMessage'>

@@ -42,10 +42,10 @@ import type { ThreadData } from './spawn.ts'
 
 /** Milliseconds for which transactions are gathered before they are sent to peers. */
 const BATCH_MS = 20
-/** Bytes that a full batch takes beside its transactions. */
+/** Bytes of a full batch besides its transactions. */
 const BATCH_OVERHEAD = batchLength([]) + LIMITS.transactionsPerBatch * BATCH_PREFIX_BYTES
 
-/** Native transactions that are checked on one journal, which remembers all that it has read. */
+/** Native transactions that are checked on one journal, which caches all that it has read. */
 const CHECKS_A_JOURNAL = 4_096
 
 /** Transactions that one answer to the block builder holds. */
@@ -86,7 +86,7 @@ const caches = createViewCaches()
 let snapshot = database.snapshot()
 let view = openView(snapshot, caches)
 let state = view.stateAt(view.chain.headHeight)
-/** for checks, which write nothing that lasts; it remembers what it has read */
+/** for checks, whose writes are discarded; it caches what it has read */
 let journal = new Journal(state)
 let journalChecks = 0
 
@@ -231,7 +231,7 @@ const service = {
   },
 }
 
-/** The reason without the values in it: a metric has few labels. */
+/** The reason without the values in it: a label of a metric must have few values. */
 function reasonLabel(reason: string): string {
   return /^[a-z()A-Z \-*+]+/.exec(reason)?.[0].trim() ?? 'other'
 }
@@ -241,5 +241,5 @@ for (const client of data.clients) serve(client, service)
 for (const port of data.admissions) serveAdmissions(port, admitter(true))
 serveAdmissions(data.gossip.admissions, admitter(false))
 
-// Now, since a killed process writes no compile cache at its end.
+// Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -27,13 +27,13 @@ const ANY_HOST = new Set(['0.0.0.0', '::'])
  * Runs the node in an opened home:
  *
  * 1. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
- * 2. Asks the executor for its newest block: consensus, log and heartbeat go on from there.
+ * 2. Asks the executor for its newest block: consensus, log and heartbeat continue from there.
  * 3. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
  * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 5. Starts what reports on the running node: metrics server and heartbeat.
  *
  * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
- * the executor could not store, and the home's lock goes last, since until then another process must not open the database.
+ * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
  */
 export async function runNode(config: Config, home: Home, logger: Logger): Promise<RunningNode> {
   const undo = createUndoList()
@@ -53,7 +53,7 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
   const metrics = createConsensusMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
   const failure = Promise.withResolvers<never>()
-  // Consensus may halt before anybody watches.
+  // Consensus may halt before anything awaits this promise.
   failure.promise.catch(() => undefined)
   /** set by step 3; socket threads may ask before */
   let consensus: RunningConsensus | undefined
@@ -143,7 +143,7 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
     { rpc: rpcUrl, height: decisions.head().height, nodeId: nodeKey.id, chainId: chain.chainId },
     'node is up',
   )
-  // Now, since a killed process writes no compile cache at its end.
+  // Now, because a killed process cannot write its compile cache at the end.
   flushCompileCache()
 
   return {

@@ -120,7 +120,7 @@ export function waitAtGate(gate: Gate): void {
 }
 
 /**
- * Resolves when so many threads have come to the gate, or after `timeoutMs`. A thread must not be ended earlier: to end it while it
+ * Resolves when `threads` threads wait at the gate, or after `timeoutMs`. A thread must not be ended earlier: to end it while it
  * loads one of Node.js's native modules crashes the whole process.
  */
 export async function untilWaiting(gate: Gate, threads: number, timeoutMs: number): Promise<void> {

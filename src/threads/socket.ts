@@ -61,7 +61,7 @@ export interface SocketData extends RpcThreadData {
 
 export type SocketService = typeof service
 
-/** How long clients have to wait for the first block of a fresh chain; then they are let in without one. */
+/** How long clients wait for the first block of a fresh chain; after that they are served without one. */
 const FIRST_BLOCK_WAIT_MS = 3_000
 
 /** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
@@ -216,5 +216,5 @@ const service = {
 
 serve(control, service)
 
-// Now, since a killed process writes no compile cache at its end.
+// Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

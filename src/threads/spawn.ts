@@ -31,7 +31,7 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
       if (!stopping) reject(new Error(`the ${name} thread ended unexpectedly (exit code ${code})`))
     })
   })
-  // A rejection must not end the process when nobody watches yet.
+  // A rejection must not end the process when nothing awaits it yet.
   died.catch(() => undefined)
   return {
     name,

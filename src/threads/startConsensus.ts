@@ -44,9 +44,9 @@ export interface RunningConsensus {
 /**
  * Starts consensus and block sync in the main thread:
  *
- * 1. Opens consensus, which first executes the blocks that its write-ahead log holds and the database lacks. No peer is heard yet,
+ * 1. Opens consensus, which first executes the blocks that its write-ahead log holds and the database lacks. No messages of peers arrive yet,
  *    and there is no follower to notify of these blocks.
- * 2. Tells the network who the validators are, as of the newest block: they have places reserved.
+ * 2. Gives the network the validators of the newest block, for which it reserves connections.
  * 3. Makes the follower, which decides whether the node syncs blocks or takes part in consensus.
  * 4. Listens to the network, whose events go to both. What has arrived since the threads started waits until now.
  * 5. Starts the follower, which may ask peers for blocks at once.
@@ -173,8 +173,8 @@ export function followDecisions(
 }
 
 /**
- * One line a block. Empty blocks come at debug level, as there are 216,000 of them a day, and so do synced ones: block sync logs its
- * own progress.
+ * One line a block. Empty blocks are logged at debug level, as there are 216,000 of them a day, and so are synced ones: block sync logs
+ * its own progress.
  */
 function logDecision(log: Logger, { decided, result, source, timings }: DecidedEvent): void {
   const { header, txs } = decided.block

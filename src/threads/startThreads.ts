@@ -57,7 +57,7 @@ export interface Threads {
   readonly network: Remote<NetworkService>
   /** the main thread's ends, see `createNetworkTransport` */
   readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
-  /** the main thread's own calls, on channels of their own: they wait behind no client's */
+  /** the main thread's own calls, on channels of their own: they do not wait for calls of clients */
   readonly views: readonly Remote<ViewService>[]
   /** Resolves when the RPC servers listen: soon after the first block is published, so that clients see no chain without blocks. */
   listening(): Promise<void>
@@ -129,7 +129,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     const sockets = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
     const network = startNetwork(options, wiring, start)
     const died = Promise.race(started.map((thread) => thread.died))
-    // Nobody watches it before consensus runs.
+    // Nothing awaits it before consensus runs.
     died.catch(() => undefined)
 
     // 4.
@@ -226,7 +226,7 @@ function wire({ viewThreads, socketThreads }: { readonly viewThreads: number; re
       toViews: toViews(),
       /** messages and events of peers to the main thread, messages for them back */
       reports: channel(),
-      /** evidence of peers, for the main thread to judge */
+      /** evidence of peers, for the main thread to check */
       evidence: channel(),
     },
     mainToViews: toViews(),

@@ -48,7 +48,7 @@ export interface ViewData extends RpcThreadData {
 
 export type ViewService = typeof service
 
-/** What clients call, and what socket threads leave to this thread of CometBFT's methods. */
+/** Methods that clients call, and those of CometBFT's methods that socket threads have run here. */
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 const { control, data } = workerData as ThreadData<ViewData>
@@ -154,5 +154,5 @@ const service = {
 serve(control, service)
 for (const client of data.clients) serve(client, service)
 
-// Now, since a killed process writes no compile cache at its end.
+// Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -21,9 +21,9 @@ interface OpenView {
 }
 
 /**
- * The newest published view, for a thread that reads the database. A lease is never behind a head that any thread has shown to clients:
- * what a client saw over one connection it finds over every other. A snapshot that is no longer the newest is closed when the last
- * request that reads it has ended.
+ * The newest published view, for a thread that reads the database. A lease is never older than a head that any thread has shown to
+ * clients: what a client saw over one connection it also sees over every other. A snapshot that is no longer the newest is closed when
+ * the last request that reads it has ended.
  */
 export interface ViewFeed {
   lease(): ViewLease

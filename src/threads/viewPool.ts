@@ -26,7 +26,7 @@ export function createViewPool(views: readonly (ViewPool & NativePort)[]): ViewP
   }
 }
 
-/** A view thread, for those that only have senders recovered there; see {@link recoverPackedSenders}. */
+/** The part of a view thread that recovers senders; see {@link recoverPackedSenders}. */
 interface SenderRecoverer {
   recoverSenders(packed: PackedBytes): Promise<Uint8Array>
 }

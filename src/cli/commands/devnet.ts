@@ -26,7 +26,7 @@ const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES)
     entry === VARIABLES.p2pPort || (VARIABLE_GROUPS.includes(entry.group) && !PUBLIC_NAMES.includes(entry.name)),
 )
 
-/** A file in every directory that a devnet has made: the command deletes nothing in any other directory. */
+/** A file in every directory that was made for a devnet: the command deletes nothing in any other directory. */
 const MARKER = 'devnet.json'
 
 interface Options {

@@ -16,7 +16,7 @@ interface StepRecord {
   /** the words that an opcode can reach, top first */
   readonly top: readonly bigint[]
   readonly memoryLength: number
-  /** hash of the memory, where the opcode hands some of it on; 0 elsewhere */
+  /** hash of the memory, for opcodes that pass some of it on; 0 for others */
   readonly memory: number
   readonly returnDataLength: number
 }
@@ -33,7 +33,7 @@ interface StepDifference {
 
 /** DUP16 and SWAP16 reach this far. */
 const REACH = 17
-/** What these opcodes read of memory shows in no later stack. */
+/** What these opcodes read from memory does not appear on the stack afterwards. */
 const READS_MEMORY: ReadonlySet<number> = new Set<number>([
   OP.KECCAK256,
   OP.LOG0,
@@ -50,7 +50,7 @@ const READS_MEMORY: ReadonlySet<number> = new Set<number>([
   OP.STATICCALL,
   OP.REVERT,
 ])
-/** Bytes of memory that are hashed: enough for what contracts hand on, and a bound for what hostile ones hold. */
+/** Bytes of memory that are hashed: enough for what contracts usually pass on, and a limit for hostile ones. */
 const HASHED_MEMORY = 4_096
 
 /**

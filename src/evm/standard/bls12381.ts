@@ -166,7 +166,7 @@ const BAD = {
   g2: 'g2 point is not on correct subgroup',
 } as const
 
-/** Reads a field element of 64 bytes, the first 16 of which are zero; gives what is wrong with it, if anything. */
+/** Reads a field element of 64 bytes, the first 16 of which are zero; returns geth's message for a fault. */
 function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
   for (let i = offset; i < offset + 16; i++) if (input[i] !== 0) return BAD.top
   return field.read(input, offset + 16, address) ? undefined : BAD.element

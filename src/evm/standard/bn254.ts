@@ -69,7 +69,7 @@ const BAD = {
   point: 'bn256: malformed point',
 } as const
 
-/** Reads a point of EIP-196 to `address`; gives geth's message for what is wrong with it, if anything. All points of the curve have the right order. */
+/** Reads a point of EIP-196 to `address`; returns geth's message for a fault. All points of the curve have the right order. */
 function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
   if (!field.read(input, offset, address) || !field.read(input, offset + 32, address + FP_SIZE)) return BAD.element
   const z = address + 2 * FP_SIZE

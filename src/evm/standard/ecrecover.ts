@@ -3,7 +3,7 @@ import { keccak256 } from '../../primitives/hash.ts'
 import { recoverPublicKey } from '../../primitives/secp256k1.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
-/** 0x01: the address that signed a digest (yellow paper, appendix E.1). What belongs to no key gives no bytes. */
+/** 0x01: the address that signed a digest (yellow paper, appendix E.1). A signature that recovers no key gives no bytes. */
 export const ecrecover: StandardPrecompile = {
   gas: () => 3_000n,
   run(input) {

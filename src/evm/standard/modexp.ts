@@ -46,7 +46,7 @@ function run(input: Uint8Array, fork: Hardfork): Uint8Array | string {
   return output
 }
 
-/** The exponent without leading zeros. Zeros behind the end of the input, of which there may be very many, are only counted. */
+/** The exponent without leading zeros. Zeros after the end of the input, of which there may be very many, are only counted. */
 function exponentOf(input: Uint8Array, start: number, length: number): Exponent {
   const bytes = stripZeros(input.subarray(start, start + length))
   const zerosBefore = Math.min(length, Math.max(input.length - start, 0)) - bytes.length

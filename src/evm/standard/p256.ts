@@ -70,7 +70,7 @@ function setScalar(input: Uint8Array, offset: number, address: number): void {
   f._mclBnFr_setBigEndianMod(address, scalarBytes, 32)
 }
 
-/** Reads a point of the curve, which infinity is not one of. */
+/** Reads a point of the curve other than infinity. */
 function readPoint(input: Uint8Array, offset: number, address: number): boolean {
   if (!field.read(input, offset, address) || !field.read(input, offset + 32, address + FP_SIZE)) return false
   field.setOne(address + 2 * FP_SIZE)

@@ -51,7 +51,7 @@ const SEND_ENABLED_PREFIX = moduleStoreKey('bank', Uint8Array.of(0x04))
 
 const sendEnabledKey = (denom: string): Uint8Array => concatBytes(SEND_ENABLED_PREFIX, new TextEncoder().encode(denom))
 
-/** Whether users may send coins of a denomination. Modules and the EVM do not ask. */
+/** Whether users may send coins of a denomination. Modules and the EVM do not check it. */
 export function isSendEnabled(native: Pick<NativeStore, 'get'>, denom: string): boolean {
   const entry = native.get(sendEnabledKey(denom))
   return entry === undefined ? BANK_PARAMS.get(native).defaultSendEnabled : entry[0] === 1

@@ -105,7 +105,7 @@ export function burnCoins({ world }: SupplyContext, from: Address, amountAcoin: 
   return undefined
 }
 
-/** Why the ledger refused, as the SDK says it. */
+/** The SDK's error for a refusal of the ledger. */
 export function transferError(failure: Extract<TransferResult, { readonly ok: false }>, amountAcoin: bigint): SdkError {
   if (failure.reason === 'overflow') return sdkError('invalidCoins', 'the receiver would have more than 256 bits')
   return insufficientFunds(failure.balance, amountAcoin)

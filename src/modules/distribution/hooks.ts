@@ -71,8 +71,8 @@ export function beforeValidatorSlashed(context: ModuleContext, operator: Address
 }
 
 /**
- * After a validator without delegations was removed: its commission is paid, and all its records are deleted. What delegators left
- * becomes the community's, and so does what it earned since the last accrual.
+ * After a validator without delegations was removed: its commission is paid, and all its records are deleted. Outstanding rewards that
+ * are left, and what it earned since the last accrual, become the community's.
  */
 export function afterValidatorRemoved(context: ModuleContext, operator: Address, consensusAddress: Uint8Array): void {
   const { native } = context.world

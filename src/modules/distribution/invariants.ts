@@ -17,8 +17,8 @@ import {
 } from './rewards.ts'
 
 /**
- * What always holds of rewards (x/distribution/keeper/invariants.go), over the whole state.
- * @returns what does not hold
+ * Checks the invariants of rewards (x/distribution/keeper/invariants.go) over the whole state.
+ * @returns those that are broken
  */
 export function distributionInvariants(context: ReadContext): readonly string[] {
   const problems = [...moduleAccount(context)]
@@ -32,7 +32,7 @@ export function distributionInvariants(context: ReadContext): readonly string[] 
   return problems
 }
 
-/** The module has all that it owes. */
+/** The module's account holds all that the module owes. */
 function* moduleAccount(context: ReadContext): Iterable<string> {
   const { world } = context
   const { communityPool, accumulator } = getFeePool(world.native)

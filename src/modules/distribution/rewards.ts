@@ -30,7 +30,7 @@ import { DISTRIBUTION_PARAMS } from './params.ts'
 /*
  * F1 fee distribution (Ojha and Goes, 2019), as coind does it. The fees of a block belong to the validators of the last commit by
  * power; of its part a validator keeps the commission, and its delegators have the rest by their shares. Everybody is paid when they
- * withdraw. No block writes to every validator or delegator, since two running sums stand for all of them:
+ * withdraw. No block writes to every validator or delegator, since two running sums are enough:
  *
  * 1. The **accumulator** A (in the fee pool) is what one unit of voting power earned since the genesis. A block with fees raises A,
  *    which is one write. The **reward share** of a validator has its power and the accumulator A0 at its last accrual;
@@ -63,7 +63,7 @@ interface RewardShare {
  * Divides what the fee collector has among the validators of the last commit, by power and whether they signed or not
  * (x/distribution/keeper/allocation.go, AllocateTokens). All it writes is the accumulator, of which each validator has a
  * share: a block without fees writes nothing, and a block with fees writes the same for any number of validators.
- * 1. Reward shares follow the last commit: who has another power than before accrues rewards under the old one.
+ * 1. Reward shares follow the last commit: a validator whose power changed accrues rewards under the old one.
  * 2. The collected fees raise the accumulator, so that they are divided by the powers of the last commit.
  */
 export function beginDistribution(context: ModuleContext, { votes }: LastCommitInfo): void {
@@ -132,7 +132,7 @@ function accumulatorRise(amount: Decimal, totalPower: bigint): bigint {
   return (amount * EXTRA_PRECISION) / totalPower
 }
 
-/** What is spent of an amount that raised the accumulator by `rise`, not less than all shares of it together. */
+/** The part of an amount that raising the accumulator by `rise` uses up: at least the sum of all shares of it. */
 function spentBy(rise: bigint, totalPower: bigint): Decimal {
   return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
 }
@@ -197,8 +197,8 @@ interface ValidatorRewards {
 type EarningValidator = Pick<Validator, 'operator' | 'publicKey' | 'commission'>
 
 /**
- * Adds what a validator's reward share earned since the last accrual to its rewards. Whatever changes the validator's power, its
- * commission rate or anybody's part of its rewards must do this first; nothing else needs to.
+ * Adds what a validator's reward share earned since the last accrual to its rewards. Code that changes the validator's power, its
+ * commission rate or anybody's part of its rewards must call this first; no other code needs to.
  * @throws Error (a bug) when the validator was never created
  */
 export function accrueRewards(context: ModuleContext, validator: EarningValidator): ValidatorRewards {
@@ -294,7 +294,7 @@ function decodeRewards(value: Uint8Array): ValidatorRewards {
 
 // Periods divide a validator's rewards by its shares
 
-/** 1, as ratios are kept: shares may be worth very little after slashes, and small parts of acoin still count. */
+/** 1 in the unit of ratios: shares may be worth very little after slashes, and small parts of acoin still count. */
 const RATIO_ONE: bigint = 10n ** 54n
 
 /**
@@ -407,9 +407,9 @@ export function startEarning({ world: { native } }: ModuleContext, operator: Add
 }
 
 /**
- * What shares earned between the ends of two periods (CalculateDelegationRewards in the same file). A delegation has the same
- * shares all the time between: whatever changes them pays its rewards first. A slash makes shares worth less, but each keeps its
- * part of the validator's stake.
+ * What shares earned between the ends of two periods (CalculateDelegationRewards in the same file). A delegation has the same shares all
+ * the time between: its rewards are paid before they change. A slash makes shares worth less, but each keeps its part of the validator's
+ * stake.
  */
 function earnedByShares(shares: Decimal, fromRatio: bigint, toRatio: bigint): Decimal {
   return (shares * (toRatio - fromRatio)) / RATIO_ONE

@@ -6,7 +6,7 @@ import type { ReadContext } from '../context.ts'
 import { addressesKey } from '../storeKey.ts'
 import { packIntegers, periodKey, SLASH_EVENT_PREFIX, unpackIntegers } from './keys.ts'
 
-/** A validator was slashed at the end of a period. Clients ask for it; rewards do not need it. */
+/** A validator was slashed at the end of a period. Only queries read it; rewards do not need it. */
 interface SlashEvent {
   readonly period: bigint
   readonly height: number

@@ -4,8 +4,8 @@ import { SLASHING_PARAMS } from './params.ts'
 import { countBits, getSigningRecord, missedCount, signingRecords } from './signingInfo.ts'
 
 /**
- * What always holds of signing infos, over the whole state.
- * @returns what does not hold
+ * Checks the invariants of signing infos over the whole state.
+ * @returns those that are broken
  */
 export function slashingInvariants({ world: { native } }: ReadContext): readonly string[] {
   const problems: string[] = []

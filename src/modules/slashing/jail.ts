@@ -37,9 +37,8 @@ const VOTE_POWER_DELAY = 1
 const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
 
 /**
- * Counts who missed the block before, and slashes and jails validators that missed too many blocks of their window
- * (x/slashing/keeper/infractions.go). A vote for nil is a signature. A validator that signs and has missed nothing costs no
- * look-up.
+ * Counts the validators that missed the previous block, and slashes and jails those that missed too many blocks of their window
+ * (x/slashing/keeper/infractions.go). A vote for nil is a signature. A validator that signs and has missed nothing costs no look-up.
  */
 export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo): void {
   const missing = missingValidators(context.world.native)

@@ -116,7 +116,7 @@ export function sharesToGiveBack(
  * move.
  * 1. Governance counts the delegator's vote in tallies that are under way, with the stake that it had when they began.
  * 2. Distribution pays the delegation's rewards, which the old shares earned.
- * 3. A validator whose operator keeps less than its minimum self-delegation is jailed, by the price before the shares are gone.
+ * 3. A validator whose operator keeps less than its minimum self-delegation is jailed, at the price before the shares are removed.
  * 4. The delegation gets its new shares, and what is left begins to earn.
  * 5. The validator loses the shares and what they were worth.
  * 6. An unbonded validator without delegations is removed; its record must have the result of step 5.

@@ -17,7 +17,7 @@ import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
  * 1. The validator set changes: a validator that can be bonded again leaves the queue before step 2 would make it unbonded.
  * 2. Validators whose time has come are unbonded; those without delegations are removed.
  * 3. Unbonding coins whose time has come are paid.
- * 4. Redelegations whose time has come are forgotten.
+ * 4. Redelegations whose time has come are deleted.
  */
 export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
   const { world, block } = context

@@ -22,9 +22,9 @@ import {
 } from './validators.ts'
 
 /**
- * Checks over the whole state what always holds of stake between transactions: the SDK's invariants (x/staking/keeper/invariants.go),
- * and that indexes and queues name exactly the records that exist.
- * @returns what does not hold
+ * Checks the invariants of stake between transactions over the whole state: the SDK's (x/staking/keeper/invariants.go), and that indexes
+ * and queues name exactly the records that exist.
+ * @returns those that are broken
  */
 export function stakingInvariants(context: ReadContext): readonly string[] {
   const { native } = context.world

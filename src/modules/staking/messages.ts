@@ -272,7 +272,7 @@ function checkCoin(coin: Coin, reason: string): SdkError | undefined {
   return areValidCoins([coin]) ? undefined : sdkError('invalidRequest', reason)
 }
 
-/** @param before what the SDK looks at first, so that its error comes first */
+/** @param before what the SDK checks first, so that its error comes first */
 function checkDenom({ denom }: Coin, before: () => SdkError | undefined = () => undefined): SdkError | undefined {
   if (denom === BASE_DENOM) return undefined
   return before() ?? sdkError('invalidRequest', `invalid coin denomination: got ${denom}, expected ${BASE_DENOM}`)

@@ -11,7 +11,7 @@ export function poolOf(status: BondStatus): Address {
   return status === 'bonded' ? BONDED_POOL : NOT_BONDED_POOL
 }
 
-/** Moves staked coins where a change of status wants them. @throws Error (a bug) when the pool holds too little */
+/** Moves staked coins to the pool of the new status. @throws Error (a bug) when the pool holds too little */
 export function moveBetweenPools(context: ModuleContext, from: Address, to: Address, amount: bigint): void {
   if (amount === 0n || from === to) return
   mustSucceed(sendCoins(context, from, to, amount))
@@ -24,7 +24,7 @@ export function burnFromPool(context: ModuleContext, pool: Address, amount: bigi
 }
 
 /**
- * Between an account and a pool, with the events of DelegateCoins and UndelegateCoins (x/bank/keeper/keeper.go), which are no
+ * Moves coins between an account and a pool, with the events of DelegateCoins and UndelegateCoins (x/bank/keeper/keeper.go), which are no
  * transfer.
  */
 export function stakeCoins({ world }: ModuleContext, from: Address, to: Address, amount: bigint): SdkError | undefined {

@@ -16,7 +16,7 @@ export interface Due {
   readonly addresses: readonly Address[]
 }
 
-/** Puts something into the queue, which {@link takeDue} gives once the consensus time is `timeMs` or more. The same twice counts once. */
+/** Adds an entry, which {@link takeDue} returns once the consensus time is `timeMs` or more. An entry added twice counts once. */
 export function enqueue(native: Pick<NativeStore, 'set'>, due: Due): void {
   native.set(queueKey(due), PRESENT)
 }
@@ -26,7 +26,7 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
 }
 
 /**
- * How many things one block ends at most, about 50 microseconds each; what else is due waits for the next blocks. The SDK has no such
+ * The most entries that one block completes, about 50 microseconds each; other due entries wait for the next blocks. The SDK has no such
  * bound, but all redelegations from a validator that unbonds end together, however many there are.
  */
 export const DUE_PER_BLOCK = 4_000

@@ -70,7 +70,7 @@ export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delet
   for (const each of indexKeys) native.set(each, PRESENT)
 }
 
-/** Remembers until `completionTimeMs` where stake came from. */
+/** Records until `completionTimeMs` where stake came from. */
 export function addRedelegationEntry(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   { delegator, source, destination }: Omit<Redelegation, 'entries'>,

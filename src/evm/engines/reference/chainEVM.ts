@@ -26,7 +26,7 @@ type EVMBlock = NonNullable<EVM['_block']>
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: about 20 ms. */
 const SLICE_GAS = 100_000n
-/** As how much gas of work entering a frame counts: it takes time, whatever its price is. */
+/** Gas of work that entering a frame counts as: it takes time, whatever its price is. */
 const FRAME_GAS = 500n
 
 const MAX_BALANCE = (1n << 256n) - 1n
@@ -82,7 +82,7 @@ export class ChainEVM extends EVM {
     this._opcodeMap = this.#table as EVM['_opcodeMap']
   }
 
-  /** Ends a run, however it went: no checkpoint of it stays open and nothing of it is kept. */
+  /** Ends a run, successful or not: no checkpoint of it stays open and nothing of it is kept. */
   end(): void {
     this.#journal?.unwind()
     this.events.removeAllListeners()

@@ -62,7 +62,7 @@ const ended = new WeakMap<FrameState, Uint8Array>()
 /** Frames that could not pay even the fixed part of an opcode's price. */
 const unpriced = new WeakSet<object>()
 
-/** Records that the frame cannot pay even the fixed part of its opcode's price: then other faults are not looked at. */
+/** Records that the frame cannot pay even the fixed part of its opcode's price: other faults are then not checked. */
 export function recordUnpriced(frame: FrameState): void {
   unpriced.add(frame)
 }

@@ -43,7 +43,7 @@ const Stock = await findInterpreter()
  * loop waits twice for each opcode, and it analyses the same code once. Gas, handlers and step events are the same.
  */
 export class FrameInterpreter extends Stock {
-  /** Called at each JUMPDEST, which every loop has; what it gives is awaited before the frame goes on. */
+  /** Called at each JUMPDEST, which every loop has; the frame waits for the promise that it returns. */
   pause: ((frame: FrameState) => Promise<void> | undefined) | undefined
 
   override async run(code: Uint8Array): Promise<RunResult> {

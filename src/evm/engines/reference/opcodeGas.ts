@@ -5,7 +5,7 @@ import { OP } from '../../opcodes.ts'
 
 type FrameState = NonNullable<ExecResult['runState']>
 
-/** Gives the cost of an opcode from its base cost; records what it warms and how far memory grows. */
+/** Returns the cost of an opcode from its base cost; records what it warms and how far memory grows. */
 type GasHandler = (frame: FrameState, gas: bigint, common: Common) => bigint
 
 const KECCAK_WORD_GAS = 6n
@@ -51,7 +51,7 @@ const sload: GasHandler = (frame, gas, common) => {
 /**
  * What the opcodes cost in the reference engine. Opcodes that are missing here keep the gas handlers of `@ethereumjs/evm`
  * (opcodes/gas.js); SSTORE's, for EIP-2200, EIP-2929 and EIP-3529, is among those. These are synchronous replacements for handlers
- * that are asynchronous without waiting for anything, the same in every fork. {@link FrameInterpreter} charges what they give.
+ * that are asynchronous without waiting for anything, the same in every fork. {@link FrameInterpreter} charges what they return.
  */
 export const GAS_HANDLERS: ReadonlyMap<number, GasHandler> = new Map<number, GasHandler>([
   [OP.KECCAK256, keccak],

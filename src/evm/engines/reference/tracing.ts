@@ -92,7 +92,7 @@ class TracingSession {
     this.#environment = environment
   }
 
-  /** The table with handlers that call the tracer; opcodes that no hook of the tracer is about keep theirs. */
+  /** The table with handlers that call the tracer; opcodes that no hook of the tracer reports keep theirs. */
   watch(table: readonly OpcodeEntry[]): OpcodeEntry[] {
     const watched = table.map((entry, opcode) => this.#withFrames(entry, opcode))
     return this.#tracer.onOpcode === undefined ? watched : watched.map((entry) => this.#withSteps(entry))
@@ -142,7 +142,7 @@ class TracingSession {
     })
   }
 
-  /** Reports what no opcode shows at the end of a successful frame: the logs of a precompile, the STOP behind the last byte. */
+  /** Reports what no opcode shows at the end of a successful frame: the logs of a precompile, the STOP after the last byte. */
   #reportEnd({ runState: state }: ExecResult, frame: OpenFrame, depth: number): void {
     if (frame.isStateful && this.#tracer.onLog !== undefined) {
       for (const log of this.#environment.world.logs().slice(frame.logsBefore)) this.#tracer.onLog(log)

@@ -4,7 +4,7 @@ import { type WasmModule, WebAssembly } from '../../webAssembly.ts'
 
 const BINARY = new URL('../../../../dist/evm.wasm', import.meta.url)
 
-/** The engine's code is not there, or is none. */
+/** The engine's binary is missing or damaged. */
 export class EvmModuleError extends Error {
   override readonly name = 'EvmModuleError'
 }

@@ -119,7 +119,7 @@ export class WasmInstance {
     writeTransaction(run, base)
   }
 
-  /** Ends a run, however it went: no checkpoint of it stays open and nothing but the block's context is kept. */
+  /** Ends a run, successful or not: no checkpoint of it stays open and nothing but the block's context is kept. */
   end(): void {
     unwind(this.#run)
     this.#run.world = NO_ENVIRONMENT.world

@@ -128,7 +128,7 @@ interface StepPointers {
   readonly frame: number
 }
 
-/** A step that reads the machine's memory when a field is asked for. Valid only while the hook runs that it is given to. */
+/** A step that reads the machine's memory when a field is asked for. Valid only during the hook that receives it. */
 class TracedStep implements OpcodeStep {
   readonly pc: number
   readonly op: number
