@@ -24,7 +24,7 @@ function hashOf(kind: string, index: number): Uint8Array {
 }
 const addressOf = (index: number): Uint8Array => hashOf('account', index).slice(12)
 
-/** `count` different numbers below `limit`, in no order. */
+/** `count` different numbers below `limit`, in a scattered order. */
 function* scattered(limit: number, count: number): Generator<number> {
   for (let i = 0; i < Math.min(limit, count); i++) yield (i * 982_451_653) % limit
 }
@@ -44,7 +44,7 @@ async function fill(database: Database): Promise<void> {
   for (let i = 0; i < slots; i++) await put(slotKey(CONTRACT, hashOf('slot', i)), hashOf('value', i))
   const code = new Uint8Array(CODE_BYTES)
   for (let i = 0; i < codes; i++) {
-    // Bytes that compression does not make small.
+    // Bytes that do not compress well.
     for (let at = 0; at < CODE_BYTES; at += 32) code.set(keccak256(Uint8Array.of(i, i >> 8, at, at >> 8)), at)
     await put(codeKey(hashOf('code', i)), code, 200)
   }

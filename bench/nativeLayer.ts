@@ -81,7 +81,7 @@ async function diskBytes(): Promise<number> {
 }
 
 let state = await node.state()
-/** Makes a block; gives the CPU milliseconds that the second node took for it. */
+/** Makes a block; returns the CPU milliseconds that the second node took for it. */
 async function produce(raws: readonly Uint8Array[] = []): Promise<number> {
   const decided = await proposeBlock(proposer, state, { raws })
   if (decided.block.txs.length !== raws.length)

@@ -23,7 +23,7 @@ if (osaka === undefined) throw new Error(`there is no fork ${flags.fork}`)
 /** Short rounds: the best of them is one in which nothing else ran. */
 const ROUND_MS = 3
 const WARM_UP_MS = 60
-/** Less of the thread's CPU time is not told exactly enough. */
+/** Less CPU time of the thread cannot be measured exactly enough. */
 const MIN_CPU_US = 80_000
 /** Gas of the cheapest call, which every run of a precompile comes with. */
 const CALL_GAS = 100

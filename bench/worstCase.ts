@@ -51,7 +51,7 @@ const PARTS: Readonly<Record<string, () => readonly Program[]>> = {
 const TRIAL_GAS = 1_000_000
 const WARM_UP_MS = 2_000
 
-/** Accounts that one transaction can read at most: each run begins behind those of the run before. */
+/** Accounts that one transaction can read at most: each run begins after those of the run before. */
 const INDEXES_OF_RUN = 9_000
 let nextIndex = 1
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
-/** The parts of src/ from top to bottom: a part imports itself and what stands after it. */
+/** The parts of src/ from top to bottom: a part imports itself and the parts after it. */
 const ORDER = [
   'cli',
   'rpc',

@@ -1,6 +1,6 @@
 /**
- * Kills a node under load with SIGKILL at random instants, and prints how each restart went. The same seed makes the
- * same choices; the instants still depend on the machine.
+ * Kills a node under load with SIGKILL at random instants, and prints the result of each restart. The same seed makes the same choices;
+ * the instants still depend on the machine.
  *
  *   node scripts/crashTest.ts [kills] [seed] [PRUNING]
  */

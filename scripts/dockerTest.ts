@@ -72,7 +72,7 @@ async function hashOf(container: string, height: number): Promise<string | undef
   return block?.hash
 }
 
-/** Waits until `condition` holds; a container that does not answer yet does not hold it. One that has ended ends the wait. */
+/** Waits until `condition` holds. A container that does not answer yet counts as false; one that has ended ends the wait. */
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   let problem: unknown

@@ -14,7 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     share: { type: 'string', default: '1' },
-    /** where the random ones begin, to repeat a run */
+    /** the first random seed, to repeat a run */
     seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
   },
 })
@@ -22,7 +22,7 @@ const share = Number(values.share)
 const { seed } = values
 if (!(share > 0)) throw new Error(`--share ${values.share} is not a positive number`)
 
-/** That share of the usual number of runs, as an argument. */
+/** This share of the usual number of runs, as an argument. */
 const runs = (usual: number): string => String(Math.max(1, Math.round(usual * share)))
 
 interface LongTest {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 
 /**
- * Property tests draw the same values in each run, so that a change is not blamed for what another seed would have found before
- * it. `PROPERTY_SEED=random npm test` looks at new values; a number repeats the seed that a failure names. `npm run test:long` does so with
- * more of them (propertyRuns.ts).
+ * Property tests draw the same values in each run, so that a change is not blamed for a failure that another seed would have found before
+ * it. `PROPERTY_SEED=random npm test` draws new values; a number repeats the seed that a failure names. `npm run test:long` draws new and
+ * more values (propertyRuns.ts).
  */
 const seed = process.env['PROPERTY_SEED']
 

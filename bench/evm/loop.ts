@@ -5,7 +5,7 @@ export interface LoopParts {
   readonly setup?: string
   /** runs for each count, with the rounds that are left on top of the stack, and leaves the stack as it was */
   readonly body: string
-  /** how often the body stands in a round, so that the loop around it costs little; 1 by default */
+  /** how often the body is repeated in a round, so that the loop around it costs little; 1 by default */
   readonly unroll?: number
 }
 

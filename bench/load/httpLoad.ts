@@ -8,7 +8,7 @@ interface LoadOptions {
   readonly bodies: readonly string[]
   /** requests under way at a time */
   readonly inFlight: number
-  /** how many of them share a connection, one sent behind the other without waiting; 1 by default */
+  /** how many of them share a connection, sent one after the other without waiting; 1 by default */
   readonly pipeline?: number
 }
 

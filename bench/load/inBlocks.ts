@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { batchCall, blockParameter, call, type Receipt } from './rpc.ts'
 
 const POLL_MS = 20
-/** without a further transaction in a block */
+/** milliseconds without a further transaction in a block */
 const PATIENCE_MS = 30_000
 const BLOCKS_AT_ONCE = 200
 

@@ -13,7 +13,7 @@ interface NativeFields {
   readonly feeAcoin: bigint
 }
 
-/** Signs a native transaction of one message in SIGN_MODE_DIRECT, with the native library. Gives the bytes of its TxRaw. */
+/** Signs a native transaction of one message in SIGN_MODE_DIRECT, with the native library. Returns the bytes of its TxRaw. */
 export function signNative(account: Account, { sequence, message, gasLimit, feeAcoin }: NativeFields): Uint8Array {
   const value = EthSecp256k1PubKey.encode({ key: publicKeyOf(account) })
   const bodyBytes = TxBody.encode(TxBody.create({ messages: [message] }))

@@ -23,7 +23,7 @@ interface EvmOptions {
 
 /** Above what any measured call takes; the nodes must allow a call so much. */
 export const CALL_GAS_LIMIT = 1_000_000_000
-/** Rounds of the first call that finds out the gas of one, and how often it is found out. */
+/** Rounds of the first call, which measures the gas of one round, and how often it is measured. */
 const TRIAL_ROUNDS = 32
 const TRIALS = 3
 const WARM_UPS = 2

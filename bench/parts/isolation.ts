@@ -11,7 +11,7 @@ import type { Row } from '../report.ts'
 import type { Target } from '../targets/target.ts'
 import { nonceOf } from './accounts.ts'
 
-/** A loop that ends when its gas does. */
+/** A loop that runs until its gas is used up. */
 const ENDLESS_LOOP = creationCode(assemble(':loop @loop JUMP'))
 
 const PHASE_MS = 12_000
@@ -26,12 +26,12 @@ const BURNERS = 6
 const READS_IN_FLIGHT = 100
 const READS_A_ROUND = 2_000
 
-/** Something that goes on until the signal aborts. */
+/** Load that runs until the signal aborts. */
 type Pressure = (signal: AbortSignal) => Promise<void>
 
 /**
- * What a sender and the consensus thread feel of others: `eth_sendRawTransaction` alone, beside calls that loop for
- * seconds, and beside saturated reads and full blocks.
+ * How much other load delays a sender and the consensus thread: `eth_sendRawTransaction` alone, beside calls that loop for seconds, and
+ * beside saturated reads and full blocks.
  */
 export async function measureIsolation(target: Target, accounts: readonly Account[]): Promise<Row[]> {
   const { address } = await deploy(target, ENDLESS_LOOP)
@@ -68,7 +68,7 @@ export async function measureIsolation(target: Target, accounts: readonly Accoun
   return rows
 }
 
-/** Sends a transfer from time to time and gives the latencies, ascending. */
+/** Sends a transfer from time to time and returns the latencies, ascending. */
 async function sendSteadily(target: Target, sender: Account, forMs: number): Promise<number[]> {
   const latencies: number[] = []
   let nonce = await nonceOf(target, sender)

@@ -21,7 +21,7 @@ const SEEDS = 2
 const POLL_MS = 100
 
 /**
- * A node that joins a network of four validators with that much behind it: how fast it catches up, from peers of this machine. First
+ * A node that joins a network of four validators with a chain of this length: how fast it catches up, from peers of this machine. First
  * comes a stretch of empty blocks, then full ones; at the end the state roots are compared.
  */
 export async function measureJoin(emptyBlocks: number, fullBlocks: number, transfers: number): Promise<readonly Row[]> {

@@ -31,8 +31,8 @@ const MOST_TRANSACTION_GAS = 2 ** 24
 const IN_FLIGHT = 20
 
 /**
- * Fills blocks with each of the costliest contracts and gives the block intervals. Each sender has one transaction of the same
- * kind after the other.
+ * Fills blocks with each of the costliest contracts and measures the block intervals. Each sender sends its transactions of the same kind
+ * one after the other.
  * @param senders with funds
  */
 export async function measureWorstBlocks(

@@ -4,7 +4,7 @@ export interface Target {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** blocks since the last call; undefined for a node that does not tell */
+  /** blocks since the last call; undefined for a node that does not report them */
   takeBlocks(): readonly BlockTiming[] | undefined
   /** how late timers of the main thread fired since the last call, 99th percentile in milliseconds */
   mainDelayMs(): Promise<number | undefined>

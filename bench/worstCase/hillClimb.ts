@@ -7,23 +7,23 @@ interface SearchOptions {
   readonly measure: Measure
   readonly seed: number
   readonly seconds: number
-  /** phrases without these words: what is known to be slow hides the rest */
+  /** phrases with these words are left out: slow ones that are known hide others */
   readonly without: readonly string[]
 }
 
-/** Climbs that begin anew, each with a share of the time. */
+/** Climbs from a new start, each with a share of the time. */
 const CLIMBS = 6
 const FIRST_LENGTH = 8
 const MOST_PHRASES = 32
 const GAS = 120_000
 /** The quickest of so many runs counts. */
 const RUNS = 3
-/** A step must be so much slower, or it may be noise. */
+/** A step must be slower by this factor, or it may be noise. */
 const STEP = 1.01
 
 /**
- * Random search for a loop that executes little gas a second: changes of a loop's phrases are kept when they make it
- * slower. Gives the worst of each climb.
+ * Random search for a loop that executes little gas a second: changes of a loop's phrases are kept when they make it slower. Returns the
+ * worst of each climb.
  */
 export async function climb({ measure, seed, seconds, without }: SearchOptions): Promise<Program[]> {
   const found: Program[] = []

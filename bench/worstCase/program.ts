@@ -7,7 +7,7 @@ export interface Program {
   readonly code: Uint8Array
   /** other contracts that it needs */
   readonly helpers?: readonly Helper[]
-  /** it ends well, and what it writes costs time after it too */
+  /** it succeeds, and committing what it wrote costs time too */
   readonly commits?: boolean
 }
 
@@ -19,13 +19,13 @@ export interface Helper {
 export interface LoopOptions {
   /** runs once, before the loop */
   readonly setup?: string
-  /** how often the body stands in a round */
+  /** how often the body is repeated in a round */
   readonly unroll?: number
-  /** The loop ends well while this much gas is left. */
+  /** The loop ends successfully while this much gas is left. */
   readonly reserve?: number
 }
 
-/** A loop that goes on until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
+/** A loop that runs until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
 export function endless(body: string, { setup = '', unroll = 64, reserve }: LoopOptions = {}): Uint8Array {
   const again = reserve === undefined ? '@round JUMP' : `GAS ${reserve} LT @round JUMPI STOP`
   return assemble(`${setup} :round ${repeat(body, unroll)} ${again}`)

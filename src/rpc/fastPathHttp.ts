@@ -148,7 +148,7 @@ class Connection {
     this.#onRelease(this)
   }
 
-  /** Begins to answer what was received, as far as there is room. */
+  /** Begins to answer the received requests while there is room. */
   #read(): void {
     if (this.#isLeaving || this.#isClosing) return
     while (this.#received !== undefined) {

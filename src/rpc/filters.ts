@@ -51,7 +51,7 @@ interface FilterLimits {
   readonly criteriaLength: number
   /** milliseconds without a poll after which a filter is removed (geth: eth/filters, 5 minutes) */
   readonly lifetimeMs: number
-  /** blocks that one poll looks at; the next poll goes on from there */
+  /** blocks that one poll looks at; the next poll continues from there */
   readonly blocksPerPoll: number
   /** transactions, and their bytes, that are kept for the next poll; the oldest are dropped */
   readonly transactions: number

@@ -48,7 +48,7 @@ function humanStream(fd: number): DestinationStream {
   return { write: (line) => lines.write(format(line)) }
 }
 
-/** Ignores that the reader of the log has closed the pipe: the node goes on without a log. */
+/** Ignores that the reader of the log has closed the pipe: the node continues without a log. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

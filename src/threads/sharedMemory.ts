@@ -9,7 +9,7 @@ import type { SyncStatus } from '../sync/syncStatus.ts'
 
 /**
  * Height of the newest published block. The executor raises it when a block is in the database; a thread that reads it before
- * it answers is never behind what another thread has shown.
+ * it answers never shows an older head than another thread has shown.
  */
 export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
 

@@ -13,7 +13,7 @@ const SLOW = ['VMTests/vmPerformance', 'stTimeConsuming', 'stQuadraticComplexity
 
 /**
  * State tests on one engine, by its name.
- * @param every of the public tests every so many are run; `npm run test:state-full` runs all
+ * @param every one of so many public tests is run; `npm run test:state-full` runs all
  */
 export async function stateTestSuites(engineName: string, every: number): Promise<void> {
   const engine = await createTestEngine(engineName)

@@ -3,14 +3,14 @@ import { JsonRpcError, type RpcCall, rpc, rpcBatch } from '../e2e/rpc.ts'
 /** Requests in one batch. */
 const BATCH = 100
 
-/** One thing a client was told, as the question and what it answered. */
+/** One answer that a client got, with its request. */
 interface Fact extends RpcCall {
   readonly answer: string
   /** state that a pruned node may have dropped since */
   readonly height: number | undefined
 }
 
-/** Everything that clients of a chain were told and that must hold for ever. */
+/** All answers that clients of a chain got and that must stay true. */
 export class Facts {
   readonly #facts: Fact[] = []
   readonly #blocks = new Map<number, string>()

@@ -15,7 +15,7 @@ import { SignedMessages } from './signedMessages.ts'
 
 /** Milliseconds under load before a kill. */
 const MAX_LOAD_MS = 2_500
-/** One of so many kills hits a node that is still starting. */
+/** One of this many kills hits a node that is still starting. */
 const START_KILLS = 6
 const NEXT_BLOCK_TIMEOUT_MS = 20_000
 /** Milliseconds that the last load may go on until clients were shown enough. */
@@ -25,7 +25,7 @@ interface KillOptions {
   readonly kills: number
   readonly seed: number
   readonly environment?: Readonly<Record<string, string>>
-  /** what clients are to be shown at least: before the last kill the load goes on until they were, however slow the machine */
+  /** what clients must have been shown at least: before the last kill the load continues until then, however slow the machine */
   readonly atLeast?: Shown
   readonly onRestart?: (restart: Restart) => void
 }

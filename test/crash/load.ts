@@ -22,9 +22,9 @@ export type Random = (below: number) => number
 
 export interface Load {
   readonly sent: () => number
-  /** resolves when its clients have ended; rejects when one was told what it should never be told */
+  /** resolves when its clients have ended; rejects when one got an answer that it should never get */
   readonly ended: Promise<unknown>
-  /** Ends it, also when the node is gone; throws what a client should never see. */
+  /** Ends it, also when the node is gone; throws an answer that a client should never get. */
   stop(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function startLoad(node: Pick<TestNode, 'url' | 'wsUrl'>, facts: Facts, r
   }
 }
 
-/** Refused or broken connections are what clients of a node see that ends; they learn nothing from them. */
+/** Refused or broken connections, which clients see when a node ends; they learn nothing from them. */
 function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof NodeStopping) return true

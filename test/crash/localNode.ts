@@ -102,7 +102,7 @@ function signSend(sequence: number): Uint8Array {
   })
 }
 
-/** @throws what keeps a node from starting */
+/** @throws the error that prevents a node from starting */
 export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNode> {
   const chain = chainConfigOf(GENESIS)
   const clock = racingClock(GENESIS_TIME_MS + 1_000)

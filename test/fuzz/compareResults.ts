@@ -9,9 +9,9 @@ import type { CaseResult, MessageResult } from './runCase.ts'
 export function compareResults(fuzzCase: FuzzCase, first: CaseResult, second: CaseResult): string[] {
   const differences: string[] = []
   fuzzCase.messages.forEach(({ to }, index) => {
-    const hasOwnWords = to !== undefined && isStandardPrecompile(to, fuzzCase.fork)
-    const one = factsOf(first.messages[index]!, hasOwnWords)
-    const other = factsOf(second.messages[index]!, hasOwnWords)
+    const hasOwnMessages = to !== undefined && isStandardPrecompile(to, fuzzCase.fork)
+    const one = factsOf(first.messages[index]!, hasOwnMessages)
+    const other = factsOf(second.messages[index]!, hasOwnMessages)
     differences.push(...differingLines(one, other).map((line) => `message ${index}: ${line}`))
   })
   differences.push(...differingLines(stateFacts(first), stateFacts(second)))
@@ -29,12 +29,12 @@ function differingLines(first: Facts, second: Facts): string[] {
   return lines
 }
 
-/** @param hasOwnWords a standard precompile ran, whose words for what is wrong with its input are the engine's own */
-function factsOf({ outcome, run }: MessageResult, hasOwnWords: boolean): Facts {
+/** @param hasOwnMessages a standard precompile ran, whose messages for a wrong input are the engine's own */
+function factsOf({ outcome, run }: MessageResult, hasOwnMessages: boolean): Facts {
   const facts = new Map<string, string>()
   if (run !== undefined) {
-    facts.set('status', hasOwnWords && run.status === 'revert' ? 'failure' : run.status)
-    if (!hasOwnWords) facts.set('failure', run.failure?.message ?? 'none')
+    facts.set('status', hasOwnMessages && run.status === 'revert' ? 'failure' : run.status)
+    if (!hasOwnMessages) facts.set('failure', run.failure?.message ?? 'none')
     facts.set('gas used by the engine', String(run.gasUsed))
     facts.set('refund', String(run.gasRefund))
     facts.set('created', run.createdAddress === undefined ? 'nothing' : bytesToHex(run.createdAddress))

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 const TOP = 1n << 256n
-/** Words at which arithmetic turns: limb, sign and width boundaries, and small numbers. */
+/** Words at which arithmetic changes its path: limb, sign and width boundaries, and small numbers. */
 const EDGES: readonly bigint[] = edges()
 
 function edges(): bigint[] {

@@ -15,7 +15,7 @@ export async function findDifference(fuzzCase: FuzzCase, engines: readonly [Engi
   )
 }
 
-/** What an engine throws is a difference like any other: the fuzzer goes on. */
+/** An error that an engine throws is a difference like any other: the fuzzer continues. */
 async function runOrThrown(
   fuzzCase: FuzzCase,
   state: ReturnType<typeof stateOf>,

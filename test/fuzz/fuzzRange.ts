@@ -21,7 +21,7 @@ export interface Finding {
   readonly index: number
   readonly kind: string
   readonly differences: readonly string[]
-  /** where the engines part */
+  /** the first step at which the engines differ */
   readonly steps: string
   /** the minimised case, as JSON; undefined where fresh engines do not differ on it, so that it depends on the runs before */
   readonly smallest: string | undefined
@@ -34,7 +34,7 @@ interface RangeEvents {
 }
 
 const PROGRESS_EVERY = 500
-/** Cases that look alike of which no more are minimised: that takes seconds each. */
+/** Similar cases of which at most this many are minimised: that takes seconds each. */
 const MOST_ALIKE = 2
 
 /** Runs a range; engines live as long as it, as in a node. */

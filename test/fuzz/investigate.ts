@@ -3,7 +3,7 @@ import { describeStepDifference, firstDifferingStep, type TracedRun } from '../.
 import { type FuzzCase, stateOf } from './fuzzCase.ts'
 import { runCase } from './runCase.ts'
 
-/** Where the engines part, in lines for a person. */
+/** The first step at which the engines differ, in lines for a person. */
 export async function investigate(fuzzCase: FuzzCase, engines: readonly [Engine, Engine]): Promise<string> {
   const state = stateOf(fuzzCase)
   const traced = (engine: Engine): TracedRun => {

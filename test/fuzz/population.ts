@@ -28,7 +28,7 @@ const DELEGATORS: readonly Address[] = [1, 2, 3].map((number) =>
 )
 const STANDARD_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 0x100]
 
-/** Whom generated code calls and looks at. */
+/** An account that generated code calls or reads. */
 export function anyAddress(random: Random): Address {
   return random.weighted<() => Address>([
     [40, () => random.pick(CONTRACTS)],
@@ -56,7 +56,7 @@ export function standardPrecompile(random: Random): Address {
   return address
 }
 
-/** Everybody but the generated contracts. */
+/** All accounts but the generated contracts. */
 export function bystanders(random: Random): FuzzAccount[] {
   const plain = { nonce: 0n, balance: 0n, code: EMPTY_BYTES, storage: [] }
   const stub = Uint8Array.of(0)

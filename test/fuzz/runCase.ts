@@ -37,7 +37,7 @@ const PRECOMPILES: PrecompileTable = new Map(
   [nativeToken, probePrecompile].map((precompile) => [bytesKey(precompile.address), precompile]),
 )
 
-/** What the engine itself gave for a transaction, and what became of it. */
+/** The engine's own result for a transaction, and the outcome of the transaction. */
 export interface MessageResult {
   readonly outcome: TransitionOutcome
   /** undefined where no code ran */

@@ -1,12 +1,12 @@
 /** 1 as a decimal: decimals are whole numbers of 10^-18. */
 export const UNIT = 10n ** 18n
 
-/** `floor` behind so many places of a quotient of numbers that are not negative, in units of the last place. */
+/** `floor` of a quotient of numbers that are not negative, after so many decimal places, in units of the last place. */
 export function floorAt(places: bigint, numerator: bigint, denominator: bigint): bigint {
   return (numerator * 10n ** places) / denominator
 }
 
-/** `ceil`, as `floorAt`. */
+/** As `floorAt`, but rounded up. */
 export function ceilAt(places: bigint, numerator: bigint, denominator: bigint): bigint {
   return (numerator * 10n ** places + denominator - 1n) / denominator
 }
@@ -20,7 +20,7 @@ export function half(numerator: bigint, denominator: bigint): bigint {
   return below % 2n === 0n ? below : below + 1n
 }
 
-/** `half18` of a quotient, which is cut off behind the 36th place before. */
+/** `half18` of a quotient that is first cut off after the 36th place. */
 export function half18(numerator: bigint, denominator: bigint): bigint {
   return half(floorAt(36n, numerator, denominator), UNIT)
 }

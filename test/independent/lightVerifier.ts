@@ -132,7 +132,7 @@ function validatorsHash(validators: readonly ValidatorJson[]): Uint8Array {
   )
 }
 
-/** Power behind the block; a wrong signature for it is an error. `find` says whose power counts. */
+/** Voting power that signed the block; a wrong signature for it is an error. `find` says whose power counts. */
 function signedPower(
   { header, commit }: CommitAnswer['signed_header'],
   validators: readonly ValidatorJson[],

@@ -56,7 +56,7 @@ interface Owed {
   readonly isSlashed: (entry: ModelUnbonding) => boolean
 }
 
-/** What the entry of a redelegation owes is taken where its coins went to. */
+/** The amount that a redelegation's entry owes is taken where its coins went to. */
 function collect(
   state: ModelState,
   modules: ModuleNames,

@@ -39,8 +39,8 @@ interface Amount {
 }
 
 /**
- * Stake, rewards and slashing as docs/native-layer.md says them, and nothing else: exact whole numbers, plain maps, one walk
- * over everything wherever something is looked for. It shares no code with src/.
+ * Stake, rewards and slashing as docs/native-layer.md describes them, and nothing else: exact whole numbers, plain maps, and a search
+ * over everything for each look-up. It shares no code with src/.
  */
 export class StakingModel {
   state: ModelState
@@ -94,7 +94,7 @@ export class StakingModel {
     return undefined
   }
 
-  /** The state once more, to look into the future or to come back to it. Messages do not change sets. */
+  /** A copy of the state, to try something and go back. Messages do not change sets. */
   copy(): ModelState {
     const { sets, ...rest } = this.state
     return { ...structuredClone(rest), sets }

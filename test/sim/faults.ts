@@ -37,7 +37,7 @@ function restartLater(simulation: Simulation, node: SimNode, delayMs: number): v
   })
 }
 
-/** A process that comes up dials those that it knows. */
+/** A process that comes up dials its known peers. */
 export function reconnect(simulation: Simulation, node: SimNode): void {
   for (const other of simulation.nodes) {
     if (other === node || !other.isUp || !simulation.mayConnect(node.index, other.index)) continue
@@ -86,13 +86,13 @@ const partition: Fault = (simulation) => {
     for (let index = 0; index < size; index++) random.pick(groups).push(index)
     network.partition(groups, 'disconnect')
   } else if (kind === 2) {
-    // A ring: everybody hears the next two only.
+    // A ring: every node reaches only the next two.
     network.setLinks({ blocked: true }, (from, to) => {
       const distance = (to - from + size) % size
       return distance !== 1 && distance !== size - 1
     })
   } else if (kind === 3) {
-    // One that is heard and hears nothing, or the other way round.
+    // A node whose messages arrive but that receives none, or the other way round.
     const victim = random.below(size)
     const hears = random.oneIn(2)
     network.setLinks({ blocked: true }, (from, to) => (hears ? from : to) === victim)

@@ -34,7 +34,7 @@ interface MonitorOptions {
   readonly isHonest: (address: Uint8Array) => boolean
 }
 
-/** What an honest validator let out of its process. */
+/** A message that an honest validator sent out of its process. */
 interface Emitted {
   readonly vote: Vote | undefined
   /** the sign bytes without the time */
@@ -53,7 +53,7 @@ interface HeightRecord {
   readonly precommitted: Map<string, Map<number, BlockId>>
 }
 
-/** Signatures of heights that long ago are forgotten: no node of a simulation gets further behind and still votes. */
+/** Signatures of heights older than this are forgotten: no node of a simulation gets further behind and still votes. */
 const KEPT_HEIGHTS = 300
 
 /** A block that all honest nodes must have at its height. */
@@ -65,8 +65,8 @@ interface CanonicalBlock {
 }
 
 /**
- * The rules that hold whatever happens to the network, the disks and at most a third of the power. It sees everything that
- * is signed, sent and decided, and keeps its own account; nothing of the engine is used to judge the engine.
+ * The rules that hold whatever happens to the network, the disks and at most a third of the power. The monitor sees all messages that are
+ * signed, sent and decided, and keeps its own records; it uses nothing of the engine to check the engine.
  */
 export class Monitor {
   readonly violations: Violation[] = []
@@ -89,7 +89,7 @@ export class Monitor {
     this.violations.push({ atMs: this.#options.nowMs(), rule, details })
   }
 
-  /** A vote was signed, by whomever, whether or not it will be sent. */
+  /** A vote was signed, by any validator, whether or not it will be sent. */
   voteSigned(vote: Vote): void {
     if (vote.type !== SIGNED_MESSAGE_TYPES.prevote || isNilBlockId(vote.blockId)) return
     const { prevotes } = this.#at(vote.height)
@@ -249,7 +249,7 @@ export class Monitor {
     }
   }
 
-  /** Counted anew, with the powers of the height. */
+  /** The commit is counted again, with the powers of the height. */
   #commitFault(height: number, blockId: BlockId, commit: Commit, set: ValidatorSet): string | undefined {
     if (commit.height !== height || !equalBlockId(commit.blockId, blockId)) return 'for another block'
     if (commit.signatures.length !== set.validators.length) return 'another number of signatures'

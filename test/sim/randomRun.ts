@@ -32,7 +32,7 @@ export interface RunReport {
   readonly virtualMs: number
 }
 
-/** After the faults, so long may honest nodes take for so many heights. */
+/** After the faults: how many heights honest nodes must decide, and how long they may take. */
 const LIVENESS_HEIGHTS = 3
 const LIVENESS_LIMIT_MS = 120_000
 

@@ -35,7 +35,7 @@ interface SimApplicationOptions {
   readonly updatesAt: (height: number) => readonly ValidatorUpdate[]
   /** transactions for a block of `height` */
   readonly makeTxs: (height: number, random: Random) => readonly Uint8Array[]
-  /** whoever evidence is about is removed from the validators */
+  /** a validator that evidence is about is removed from the set */
   readonly jails: boolean
   readonly random: Random
   /** blocks between those that are written durably */
@@ -60,7 +60,7 @@ export class SimApplication {
     this.#sets = [validators, incrementPriorities(validators, 1)]
   }
 
-  /** Another application that stands where this one does. */
+  /** A copy of this application with the same state. */
   copy(): SimApplication {
     const copy = new SimApplication(this.#options)
     copy.#blocks.push(...this.#blocks)

@@ -12,10 +12,10 @@ import type { SimProcess } from './simProcess.ts'
 /** Without an answer by then a fetch has failed. */
 const FETCH_TIMEOUT_MS = 3_000
 
-/** Reading a clock changes nothing: no moment to die. */
+/** Reading a clock changes nothing, so the process is not killed at such a call. */
 const READINGS: readonly string[] = ['nowMs', 'monotonicMs']
 
-/** The virtual world as an engine sees it. Every call is a moment at which the process may be killed, and does nothing after. */
+/** The virtual world as an engine sees it. The process may be killed at every call; after that, calls do nothing. */
 export function createEnvironment(process: SimProcess): ConsensusEnvironment {
   const guarded = Object.entries(livingEnvironment(process)).map(([name, run]) => {
     if (typeof run !== 'function' || READINGS.includes(name)) return [name, run]
@@ -97,7 +97,7 @@ function fetchDecided(process: SimProcess, from: PeerId, height: number): void {
       block = served && decodeBlock(served.block)
       commit = served && decodeCommit(served.commit)
     } catch {
-      // What cannot be read is as good as no answer.
+      // An answer that cannot be read counts as none.
     }
     if (block?.header.height !== height || commit === undefined) {
       fail()

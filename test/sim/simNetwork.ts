@@ -14,7 +14,7 @@ export interface Link {
   /** one message in that many is held up for `stallMs`, and with it all that follow; 0: none */
   stallOneIn: number
   stallMs: number
-  /** nothing arrives, and nobody is told */
+  /** nothing arrives, and neither end is told */
   blocked: boolean
   /** bytes a second; 0: no limit */
   bandwidth: number
@@ -31,7 +31,7 @@ const GOOD_LINK: Link = {
   bandwidth: 0,
 }
 
-/** Of what waits for a slow line. */
+/** The longest wait of messages for a slow line. */
 const MAX_BACKLOG_MS = 3_000
 
 /** What a node is told. */
@@ -160,7 +160,7 @@ export class SimNetwork {
     if (link.bandwidth > 0) {
       const begin = Math.max(this.#queue.nowMs, this.#wireFree[from]![to]!)
       const end = begin + (bytes * 1000) / link.bandwidth
-      // What a sender cannot get rid of it drops.
+      // A sender drops messages that would wait too long.
       if (end - this.#queue.nowMs > MAX_BACKLOG_MS) return
       this.#wireFree[from]![to] = end
       atMs = end + link.latencyMs
@@ -180,7 +180,7 @@ export class SimNetwork {
     if (chance(link.duplication)) this.#queue.after(atMs - this.#queue.nowMs, deliver)
   }
 
-  /** Forgets what is under way, as though every line had been fast so far. */
+  /** Delivers nothing that is under way, and frees all lines. */
   clear(): void {
     for (let a = 0; a < this.size; a++) {
       for (let b = 0; b < this.size; b++) {

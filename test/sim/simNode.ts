@@ -55,7 +55,7 @@ export class SimNode {
   /** wall clock minus virtual time since the genesis */
   clockOffsetMs = 0
   isUp = false
-  /** counts starts and ends, for those who come back later */
+  /** counts starts and ends, so that work of an earlier process can be recognized */
   incarnation = 0
   /** why the node will not go on by itself */
   halted: Error | undefined
@@ -155,13 +155,13 @@ export class SimNode {
     this.simulation.processEnded(this)
   }
 
-  /** What a process that has all its log on disk comes back to; undefined: it will be elsewhere. */
+  /** The memory that a process with its whole log on disk must restore; undefined: it will be in another state. */
   #memory(): string | undefined {
     const view = this.engine?.roundState
     if (view === undefined || !this.isHonest || this.halted !== undefined) return undefined
     // A decided block is executed at the restart, which then is at the next height.
     const isOpen = view.commitRound < 0 && view.height === this.application.height + 1
-    // Who has no vote logs nothing but decisions.
+    // A node without a vote logs only decisions.
     const votes = this.key !== undefined && validatorIndexOf(view.validators, this.key.address) >= 0
     return isOpen && votes ? fingerprint(view) : undefined
   }
@@ -185,7 +185,7 @@ export class SimNode {
     if (crashAt === undefined || this.calls !== crashAt.call) return false
     this.crashAt = undefined
     this.crash(crashAt.kind)
-    // In the middle of an input the log is behind the memory.
+    // In the middle of an input, the log does not have everything that the memory has.
     this.#expected = undefined
     return true
   }

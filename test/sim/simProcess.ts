@@ -84,7 +84,7 @@ export class SimProcess {
     } else this.startEngine()
   }
 
-  /** Nothing that it has asked for is answered any more. */
+  /** Nothing that the process has asked for is answered any more. */
   end(): void {
     this.#catchUp.stop()
     this.#follower?.stop()

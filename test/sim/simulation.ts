@@ -35,7 +35,7 @@ export interface SimulationOptions {
   readonly segmentBytes?: number
   readonly durableEvery?: number
   readonly updatesAt?: (height: number, keys: readonly SimKey[]) => readonly ValidatorUpdate[]
-  /** whoever evidence is about is removed from the validators */
+  /** a validator that evidence is about is removed from the set */
   readonly jails?: boolean
   readonly makeTxs?: (height: number, random: Random) => readonly Uint8Array[]
   /** node `index` runs with the key of node `twins.get(index)` */
@@ -71,7 +71,7 @@ export class Simulation {
   readonly followsSync: boolean
   readonly updatesAt: (height: number) => readonly ValidatorUpdate[]
   readonly makeTxs: (height: number, random: Random) => readonly Uint8Array[]
-  /** heights by node and virtual time, for those who print intervals */
+  /** heights by node and virtual time, for measurements of intervals */
   readonly decisions: {
     readonly node: number
     readonly height: number
@@ -232,7 +232,7 @@ export class Simulation {
     }
   }
 
-  /** A node whose own computations are wrong is not judged by them. */
+  /** The node's own computations are wrong on purpose: what it decides and whom it punishes is not checked. */
   toleratesFault(index: number): void {
     this.#faulty.add(index)
   }

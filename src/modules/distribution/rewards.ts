@@ -42,7 +42,7 @@ import { DISTRIBUTION_PARAMS } from './params.ts'
  *
  * Differences from the SDK (x/distribution): there every block splits fees among all validators at once (AllocateTokens); the
  * accumulator makes the same amounts but for roundings, and events come when rewards accrue. There a ratio is acoin per token with 18
- * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, and a withdrawal goes through all of
+ * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, and a withdrawal reads all of
  * them. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of shares, so a withdrawal reads two
  * ratios. docs/native-layer.md has the formulas with every rounding.
  */
@@ -457,7 +457,7 @@ function decodeStartingInfo(value: Uint8Array): StartingInfo {
 // Withdrawals
 
 /**
- * MsgWithdrawDelegatorReward: pays what a delegation earned; it goes on earning from now on.
+ * MsgWithdrawDelegatorReward: pays what a delegation earned; it continues to earn from now on.
  * @returns acoin paid, also 0
  */
 export function withdrawDelegationRewards(

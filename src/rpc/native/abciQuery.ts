@@ -10,7 +10,7 @@ interface AbciQuery {
   readonly prove: boolean
 }
 
-/** abci.ResponseQuery, as far as it is filled here. */
+/** The fields of abci.ResponseQuery that are filled here. */
 interface AbciQueryResult extends AbciFailure {
   readonly value: Uint8Array
   readonly height: number

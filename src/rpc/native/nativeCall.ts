@@ -123,7 +123,7 @@ function toQueryError(error: unknown, log: Pick<RpcLog, 'error'>, path: string):
     return new QueryError(GRPC_CODES.failedPrecondition, error.message, abci)
   }
   if (error instanceof ExecutionTimeout) return new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long')
-  // The functions behind JSON-RPC methods serve some queries too.
+  // Some queries use functions of JSON-RPC methods.
   if (error instanceof RpcError) return new QueryError(GRPC_CODES.unknown, error.message)
   log.error({ error, path }, 'a native query failed')
   return new QueryError(GRPC_CODES.internal, 'internal error')

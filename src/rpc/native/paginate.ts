@@ -16,7 +16,7 @@ export type Walk<T> = (options: {
 
 const DEFAULT_LIMIT = 100n
 const ADDRESS_BYTES = 20
-/** Items between two turns of the event loop: a page may be long, and counting all goes over the whole list. */
+/** Items between two turns of the event loop: a page may be long, and counting reads the whole list. */
 const ITEMS_A_TURN = 1_000
 
 /**

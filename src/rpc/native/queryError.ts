@@ -1,6 +1,6 @@
 import { SDK_ERRORS, type SdkError } from '../../modules/sdkError.ts'
 
-/** gRPC's status codes (google.golang.org/grpc/codes), as far as queries answer with them. */
+/** The status codes of gRPC (google.golang.org/grpc/codes) that queries answer with. */
 export const GRPC_CODES = {
   unknown: 2,
   invalidArgument: 3,

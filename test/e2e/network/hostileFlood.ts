@@ -47,9 +47,9 @@ interface Visit {
 const BURST_MS = 20
 /** Messages in one burst to one node: with the time that new peers need, more than 10,000 a second in all. */
 const BURSTS = { offHeightMessages: 200, badSignatures: 200, gossip: 6 } as const
-/** Until a banned peer is back under another name. */
+/** Milliseconds until a banned peer comes back under another name. */
 const RETURN_MS = 150
-/** Until all ends when it is told to. */
+/** Milliseconds until everything ends after the standard input has ended. */
 const END_MS = 1_000
 const SOCKETS_PER_TARGET = 40
 const SOCKET_MS = 50
@@ -63,7 +63,7 @@ const counts = Object.fromEntries([...KINDS, 'identities', 'connections'].map((n
 const stopping = new AbortController()
 const isOver = (): boolean => stopping.signal.aborted
 
-/** As the chain knows them, so that the signatures are all that is wrong with their votes. */
+/** Known to the chain, so that only the signatures of their votes are wrong. */
 const validators = await readValidators()
 const penniless = await Promise.all(
   Array.from({ length: PENNILESS }, async () => {
@@ -88,7 +88,7 @@ async function followHeight(): Promise<void> {
   }
 }
 
-/** Becomes a peer under a new name and does its worst until it is thrown out. */
+/** Connects as a new peer and attacks until it is banned. */
 async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void>): Promise<void> {
   const host = await createHost({
     seed: ed25519Key(new Uint8Array(randomBytes(32))).seed,
@@ -103,7 +103,7 @@ async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void
     await host.start()
     host.services.pubsub.subscribe(topic)
     const connection = await host.dial(toMultiaddr(target), { signal: AbortSignal.timeout(LIMITS.dialMs) })
-    // It runs with the node's own muxer, whose limits are not for it.
+    // The connection uses the node's own muxer, whose limits must not apply to an attacker.
     meterOf(connection).isKnown = true
     const stream = await connection.newStream(PROTOCOLS.hello)
     stream.send(encodeFrame(encodeGreeting({ kind: 'hello', hello: createHello() })))
@@ -111,7 +111,7 @@ async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void
     counts.identities++
     await attack({ target, host, connection })
   } catch {
-    // To be thrown out is what it came for.
+    // Being banned is the expected end.
   } finally {
     await host.stop()
   }
@@ -161,7 +161,7 @@ async function sendVotes(
   next: () => Pick<Vote, 'height' | 'round'>,
 ): Promise<void> {
   const stream = await visit.connection.newStream(PROTOCOLS.consensus)
-  // Made once: what makes them costs more than to send them.
+  // Made once: making the messages costs more than sending them.
   const burst = concatBytes(...Array.from({ length: BURSTS[kind] }, () => frameOf(next())))
   while (isOpen(visit) && stream.status === 'open') {
     const hasRoom = stream.send(burst)
@@ -194,7 +194,7 @@ async function gossip(visit: Visit, kind: 'refused' | 'invalid', next: () => rea
   }
 }
 
-/** A node that passes it on only because it has seen it before is taken for the one that has made it. */
+/** A node that only passes it on because it has seen it before is taken for its author. */
 function forge(target: PeerAddress): Uint8Array {
   let forgery = forgeries.get(target)
   if (forgery === undefined || forgery.visits === FORGERY_VISITS) {
@@ -219,7 +219,7 @@ const ATTACKS: readonly ((visit: Visit) => Promise<void>)[] = [
   },
 ]
 
-/** Connections that never say anything, and such that speak another language. */
+/** Connections that never send anything, and connections of another protocol. */
 async function openSockets({ host, port }: PeerAddress): Promise<void> {
   let open = 0
   while (!isOver()) {

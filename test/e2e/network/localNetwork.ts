@@ -216,7 +216,10 @@ export async function waitForHeight(node: NetworkNode, height: number, timeoutMs
   }
 }
 
-/** Waits until no node has had a new block for `quietMs`; what was under way may still be decided before. Gives their heights. */
+/**
+ * Waits until no node has had a new block for `quietMs`; a height that was already in progress may still be decided before. Returns their
+ * heights.
+ */
 export async function waitForHalt(
   nodes: readonly NetworkNode[],
   quietMs = 3_000,

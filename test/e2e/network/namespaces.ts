@@ -25,8 +25,8 @@ export function namespacesMissing(): string | undefined {
 }
 
 /**
- * One namespace a node, on a bridge that this process reaches too. The bridges are in a namespace of their own, where no firewall of
- * the machine holds packets up.
+ * One namespace a node, on a bridge that this process reaches too. The bridges are in a namespace of their own, where no firewall of the
+ * machine delays packets.
  */
 export function createNamespaces(count: number): Namespaces {
   const name = `cd${process.pid % 100_000}`

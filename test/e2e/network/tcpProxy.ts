@@ -11,7 +11,7 @@ interface LinkQuality {
 
 const PERFECT_LINK: LinkQuality = { delayMs: 0, jitterMs: 0, stallShare: 0, stallMs: 0 }
 
-/** A way to a port that behaves like a long or broken line. */
+/** A forwarded port that behaves like a long or broken line. */
 export interface TcpProxy {
   /** of the loopback interface */
   readonly port: number
@@ -69,12 +69,12 @@ export async function startTcpProxy(targetPort: number, quality: LinkQuality = P
   }
 }
 
-/** Passes chunks on in order, each when its time has come. */
+/** Forwards chunks in order, each when its delay is over. */
 function forward(from: Socket, to: Socket, quality: LinkQuality): void {
   let dueMs = 0
   /** undefined: the end */
   const waiting: (Buffer | undefined)[] = []
-  // Timers that are due at the same time fire in any order, so each passes on what has waited longest.
+  // Timers that are due at the same time fire in any order, so each forwards the oldest chunk.
   const passOn = (): void => {
     const chunk = waiting.shift()
     if (to.destroyed) return

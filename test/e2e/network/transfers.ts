@@ -12,11 +12,11 @@ const RECEIVER = '0x00000000000000000000000000000000000000bb'
 interface Transfers {
   /** hashes that a node took, in order */
   readonly sent: readonly string[]
-  /** Ends it; throws what a node answered that it should not have. */
+  /** Ends it; throws an answer that a node should not have given. */
   stop(): Promise<void>
 }
 
-/** Sends a transfer through each of the nodes every `everyMs`; a node that does not run is passed over. */
+/** Sends a transfer through each of the nodes every `everyMs`; a node that does not run is skipped. */
 export function startTransfers(nodes: readonly NetworkNode[], everyMs = 100): Transfers {
   const stopping = new AbortController()
   const sent: string[] = []
@@ -29,7 +29,7 @@ export function startTransfers(nodes: readonly NetworkNode[], everyMs = 100): Tr
         sent.push(await rpc(`${node.rpcUrl}/`, 'eth_sendRawTransaction', await signTransfer(account, nonce)))
         nonce++
       } catch (error) {
-        // What a node that ends leaves undone is sent again when it is back.
+        // A transfer that failed because its node ended is sent again when the node is back.
         if (node.isRunning() && !isRefused(error)) throw error
         nonce = undefined
       }
@@ -62,7 +62,7 @@ export function signTransfer(account: PrivateKeyAccount, nonce: number): Promise
   })
 }
 
-/** Nobody listens (yet), or the connection broke: `fetch` says so in words alone. */
+/** Nobody listens (yet), or the connection broke: `fetch` says so only in the message. */
 function isRefused(error: unknown): boolean {
   return error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)
 }

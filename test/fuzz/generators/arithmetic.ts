@@ -28,7 +28,7 @@ function codeOf(random: Random, unary: readonly number[]): Uint8Array {
       [1, [random.pick(unary), 1]],
     ])
     for (let i = 0; i < operands; i++) {
-      // equal operands, and results as operands, turn other corners
+      // equal operands, and results as operands, reach other edge cases
       if (index > 0 && random.oneIn(5)) {
         writer.push(BigInt(32 * random.below(index)))
         writer.op(OP.MLOAD)

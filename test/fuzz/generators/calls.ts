@@ -36,7 +36,7 @@ const TOKEN_SELECTORS: readonly bigint[] = [
   0x12345678n,
 ]
 
-/** A call of any kind of anybody, whose success flag stays on the stack; often its return data is looked at. */
+/** A call of any kind to any account, whose success flag stays on the stack; often its return data is read. */
 export function callStatement(program: Program): void {
   const { random } = program
   const kind = random.pick([OP.CALL, OP.CALL, OP.CALL, OP.STATICCALL, OP.DELEGATECALL, OP.DELEGATECALL, OP.CALLCODE])

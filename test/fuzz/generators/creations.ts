@@ -9,7 +9,7 @@ import { ending, statements } from './statements.ts'
 const MAX_CODE = 24_576n
 const MAX_INIT_CODE = 49_152n
 
-/** CREATE or CREATE2 with generated init code; then perhaps a call of what came out, or the same once more. */
+/** CREATE or CREATE2 with generated init code; then perhaps a call of the new contract, or the same creation again. */
 export function creation(program: Program): void {
   const { random, writer } = program
   const code = initCode(program)
@@ -50,7 +50,7 @@ function callCreated(program: Program): void {
   }
 }
 
-/** Init code of many ends: small code, none, too much, forbidden, a failure, a self-destruct. */
+/** Init code with many kinds of ends: small code, none, too much, forbidden, a failure, a self-destruct. */
 export function initCode(outer: Program): Uint8Array {
   const { random, fork, nesting } = outer
   const program = createProgram(random, fork, { nesting: nesting + 1, budget: random.below(5) })

@@ -37,14 +37,14 @@ function codeOf(random: Random): Uint8Array {
     if (random.oneIn(2)) copyReturned(random, writer)
   }
   if (random.oneIn(4)) {
-    // the rest lies behind as much as fits
+    // the rest lies after as much data as fits
     const far = createLabel()
     writer.pushLabel(far)
     writer.op(OP.JUMP)
     for (let left = MAX_CODE - 400 - writer.length(); left > 0; left--) {
       writer.op(random.oneIn(3) ? OP.PUSH32 : OP.JUMPDEST)
     }
-    // operands of a PUSH32 hide no JUMPDEST behind them
+    // operands of a PUSH32 hide no JUMPDEST after them
     for (let i = 0; i < 32; i++) writer.op(OP.STOP)
     writer.mark(far)
   }
@@ -79,7 +79,7 @@ function call(random: Random, writer: Writer): void {
     return
   }
   const isIdentity = random.oneIn(4)
-  // what comes back may go over what went in
+  // the return data may overwrite the input
   writer.push(random.oneIn(2) ? size(random) : 0n)
   writer.push(random.oneIn(2) ? size(random) : 0n)
   writer.push(BigInt(random.between(0, 3_000)))

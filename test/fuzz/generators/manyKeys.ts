@@ -10,8 +10,8 @@ type Writer = ReturnType<typeof createCodeWriter>
 const FAR_APART = ((1n << 160n) - 1n) / 7n
 
 /**
- * Loops over hundreds of slots and accounts, some of them in frames that revert: tables grow, and what they forget shows in the sum that is
- * given at the end.
+ * Loops over hundreds of slots and accounts, some of them in frames that revert, so that the engine's tables grow. A lost or wrong value
+ * changes the sum that is returned at the end.
  */
 export function manyKeysCase(random: Random): Omit<FuzzCase, 'isSliced'> {
   const accounts = bystanders(random)

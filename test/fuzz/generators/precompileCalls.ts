@@ -23,7 +23,7 @@ const BN254_G2 = hexToBytes(
 /** Inputs of the conformance vectors, by the number of the precompile that they were made for. */
 const corpora = new Map<number, readonly Uint8Array[]>()
 
-/** A contract that hands its input to a precompile and gives back what it says, with an input that is nearly valid. */
+/** A contract that passes its input to a precompile and returns the output, with an input that is nearly valid. */
 export function precompileCallsCase(random: Random): Omit<FuzzCase, 'isSliced'> {
   const accounts = bystanders(random)
   const fork = pickFork(random)
@@ -56,7 +56,7 @@ function forwardingCode(number: number, random: Random): Uint8Array {
   const writer = createCodeWriter()
   const kind = random.pick([OP.STATICCALL, OP.CALL, OP.DELEGATECALL, OP.CALLCODE])
   writer.op(OP.CALLDATASIZE, OP.PUSH0, OP.PUSH0, OP.CALLDATACOPY)
-  // some of the output goes over the input
+  // some of the output overwrites the input
   writer.push(BigInt(random.pick([0, 1, 32, 64, 300])))
   writer.push(BigInt(random.below(40)))
   writer.op(OP.CALLDATASIZE, OP.PUSH0)

@@ -10,8 +10,8 @@ import { balanced, createProgram, emit, type Program, pushAddress, pushWord, sta
 import { inspection, log, storageWrite, transientWrite } from './statements.ts'
 
 /**
- * A contract that changes state, enters itself or another for more changes that succeed, revert or fail, and then looks at all of it:
- * what a reverted frame leaves behind shows.
+ * A contract that changes state, calls itself or another for more changes that succeed, revert or fail, and then reads all of the state,
+ * so that a change that a revert has missed shows.
  */
 export function revertsCase(random: Random): Omit<FuzzCase, 'isSliced'> {
   const fork = pickFork(random)

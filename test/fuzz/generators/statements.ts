@@ -167,7 +167,7 @@ function output(program: Program, opcode: number): void {
   emit(program, opcode, 2, 0)
 }
 
-/** Gives what is in storage, and how much gas it took to look: warmth shows there. */
+/** Returns what is in storage, and the gas that reading it took, which depends on warmth. */
 export function inspection(program: Program): void {
   const { random, writer } = program
   let words = 0

@@ -10,8 +10,8 @@ export interface ServedBlock {
 }
 
 /**
- * What a byzantine validator does beside an honest engine, which follows the chain for it and signs whatever it is asked.
- * What a function does not replace stays honest.
+ * What a byzantine validator does differently from an honest engine, which follows the chain for it and signs whatever it is asked to.
+ * Functions that are left out stay honest.
  */
 export interface Byzantine {
   readonly name: string
@@ -21,8 +21,8 @@ export interface Byzantine {
   onReceive?(node: SimNode, from: number, message: ConsensusMessage): void
   /** Called when its process starts, for what it does by itself. */
   onStart?(node: SimNode): void
-  /** Which height it says that it has, in place of `height`. */
+  /** The height that it claims to have, in place of `height`. */
   claims?(height: number): number
-  /** What it answers to who asks for a decided block: another one, nothing ('silent'), or undefined: the truth. */
+  /** Its answer to a request for a decided block: another block, nothing ('silent'), or undefined for the true one. */
   serve?(node: SimNode, from: number, height: number): ServedBlock | 'silent' | undefined
 }

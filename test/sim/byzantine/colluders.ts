@@ -14,8 +14,8 @@ import {
 } from './forge.ts'
 
 /**
- * Validators that work together: whoever of them proposes makes two blocks, and all vote for the one towards one half and for
- * the other towards the other half. With more than a third of the power they can make a fork, with less they cannot.
+ * Validators that work together: each of them that proposes makes two blocks, and all vote for the first one to one half of the nodes and
+ * for the second one to the other half. With more than a third of the power they can make a fork, with less they cannot.
  * @param isFirstHalf which nodes get the first block
  */
 export function colluders(count: number, isFirstHalf: (node: number) => boolean): Byzantine[] {

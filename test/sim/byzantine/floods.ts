@@ -10,7 +10,7 @@ interface FloodOptions {
   readonly everyMs?: number
 }
 
-/** Votes for future heights, absurd rounds, unknown indices, with wrong signatures or none of its business. */
+/** Votes for future heights, huge rounds, unknown indices, other validators, or with wrong signatures. */
 export function flooder({ rate, everyMs = 20 }: FloodOptions): Byzantine {
   return {
     name: 'flooder',
@@ -86,7 +86,7 @@ export function wrongChain(): Byzantine {
   }
 }
 
-/** Keeps what it hears and says it again, much later, to everybody. */
+/** Keeps the messages that it receives and sends them again, much later, to everybody. */
 export function replayer(): Byzantine {
   const heard: ConsensusMessage[] = []
   return {
@@ -106,7 +106,7 @@ export function replayer(): Byzantine {
   }
 }
 
-/** Says that it is far ahead, or has what it has not, and answers requests with lies or not at all. */
+/** Claims to be far ahead or to have what it does not have, and answers requests with wrong data or not at all. */
 export function liar(): Byzantine {
   return {
     name: 'liar',

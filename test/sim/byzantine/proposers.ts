@@ -18,7 +18,7 @@ import {
   joinParts,
 } from './forge.ts'
 
-/** Parts of the proposal under way are held back until the block can be seen whole. */
+/** Parts of the current proposal are held back until the whole block is known. */
 interface OwnProposal {
   readonly key: string
   readonly first: CutBlock
@@ -94,7 +94,7 @@ function withTx(block: ConsensusBlock, first: number): Pick<ConsensusBlock, 'txs
   return { txs, header: { ...block.header, dataHash: dataHash(txs) } }
 }
 
-/** Keeps the last part of its blocks back, and sends it when it is of no use any more. */
+/** Holds the last part of its blocks back, and sends it when it is too late. */
 export function withholder(lateMs: number): Byzantine {
   return {
     name: 'withholder',

@@ -46,7 +46,7 @@ export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT
       const rest = to.filter((peer) => peer % 2 === 1)
       node.transmit(half, message)
       node.transmit(rest, { kind: 'vote', vote: other })
-      // Whoever gets both has the proof; a cautious equivocator would not, but relays do it for him.
+      // A peer that gets both has the proof. A cautious equivocator would avoid that, but relays deliver both anyway.
       if (node.random.oneIn(2)) node.transmit(to, { kind: 'vote', vote: other })
       if (node.random.oneIn(2)) node.transmit(rest, message)
     },
@@ -54,9 +54,9 @@ export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT
 }
 
 /**
- * Forgets every lock: votes at once, prevote and precommit, for each proposal that it sees, and nil with everybody who gives a
- * round up, at any height, whatever it did before; but never twice in a step. It passes on nothing of others and gives no decided
- * block, so that groups stay as far apart as it can keep them.
+ * Forgets every lock: votes at once, prevote and precommit, for each proposal that it sees, and nil with everybody who gives a round up,
+ * at any height, regardless of its earlier votes; but never twice in a step. It relays no messages and serves no decided block, so that
+ * groups of nodes stay as far apart as possible.
  */
 export function amnesiac(): Byzantine {
   const voted = new Set<string>()
@@ -88,7 +88,7 @@ export function amnesiac(): Byzantine {
   }
 }
 
-/** Prevotes and precommits what it likes: nil, the proposal, or a block that nobody has. One vote a step. */
+/** Prevotes and precommits at random: nil, the proposal, or a block that nobody has. One vote a step. */
 export function contrarian(): Byzantine {
   return {
     name: 'contrarian',

@@ -5,7 +5,7 @@ import { calm } from '../faults.ts'
 import { Simulation } from '../simulation.ts'
 import { emitted, expectClean, expectHeight, PREVOTE, restart, type Scenario, world } from './scenario.ts'
 
-/** Blocks go on after `heal`, within so long. */
+/** Blocks must be decided again after `heal`, within `limitMs`. */
 function expectResumption(simulation: Simulation, limitMs: number, heal: () => void): void {
   heal()
   const goal = Math.max(...simulation.honest.map(({ application }) => application.height)) + 1

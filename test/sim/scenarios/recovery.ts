@@ -10,7 +10,7 @@ import { expectClean, expectHeight, restart, type Scenario, world } from './scen
 
 /** How many calls of its environment a node makes in the heights that the kill tests go through. */
 const CALLS = 160
-/** Every so many of them; each in the long run. */
+/** One of this many calls is tested; all of them in the long run. */
 const STEP = Math.max(1, Math.floor(3 / PROPERTY_RUNS))
 
 /** Scenarios of processes that die at the worst moment, and of logs that are damaged. */
@@ -101,12 +101,12 @@ export const recoveryScenarios: readonly Scenario[] = [
           expectsHalt: (_node, error) => error instanceof RecoveryError,
         })
         // Votes of a height go over several rounds.
-        // What nobody received nobody can tell an old copy of.
+        // Messages that nobody received cannot reveal an old copy.
         simulation.network.setLinks({ loss: what === 'the database' ? 0.2 : 0, jitterMs: 100 })
         simulation.run(1_000 + seed * 31)
         const node = simulation.nodes[seed % 4]!
         const old = node.backUp()
-        // A copy of the same height cannot be told from the present.
+        // A copy of the same height cannot be distinguished from the present state.
         simulation.run(simulation.queue.nowMs + 60_000, () => node.application.height >= old.application.height + 2)
         simulation.run(simulation.queue.nowMs + seed * 23)
         node.crash(seed % 4 < 2 ? 'process' : 'power')
@@ -131,7 +131,7 @@ export const recoveryScenarios: readonly Scenario[] = [
     name: 'a key runs twice: evidence on all nodes, and the chain goes on',
     run: () => {
       const simulation = world({ validators: 5, twins: new Map([[4, 3]]), powers: [10, 10, 10, 10, 0] })
-      // Twins that hear everything at once say the same; these hear it in another order.
+      // Twins that receive everything at once sign the same; these receive it in another order.
       simulation.network.eachLink((link, from, to) => {
         if (from === 4 || to === 4) link.latencyMs = 110
       })

@@ -4,7 +4,7 @@ import { reconnect } from '../faults.ts'
 import type { SimNode } from '../simNode.ts'
 import { Simulation, type SimulationOptions } from '../simulation.ts'
 
-/** One of the situations that an engine has to stand; numbers as in the list of the consensus research. */
+/** One of the situations that an engine must survive; numbers as in the list of the consensus research. */
 export interface Scenario {
   readonly number: number
   readonly name: string

@@ -134,7 +134,7 @@ export const syncScenarios: readonly Scenario[] = [
       const simulation = world({
         validators: 5,
         updatesAt: (height, keys) => {
-          // Whoever has the first turn at height + 2 is not there any more.
+          // The first proposer of height + 2 has been removed.
           const key = keys[height % 5]!
           return height % 2 === 0 ? [{ publicKey: key.publicKey, power: height % 4 === 0 ? 10n : 1n }] : []
         },

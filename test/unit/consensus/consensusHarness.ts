@@ -49,7 +49,7 @@ export const KEY = KEYS[0]!
 /** Where the logs are on their disks. */
 export const WAL = '/wal'
 
-/** Lets promises and what follows from them come to rest. */
+/** Waits until all pending promises and their consequences have run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
@@ -155,7 +155,7 @@ export class TestNode {
     this.#life++
   }
 
-  /** The process ends as it is (`all`), or the machine's power fails (`durable`). */
+  /** The process ends as it is (`all`), or the machine loses its power (`durable`). */
   kill(what: 'all' | 'durable'): void {
     this.#life++
     this.service = undefined
@@ -173,7 +173,7 @@ function memoryStore(): EvidenceStore {
   }
 }
 
-/** An application that a dead process gets no answers of. */
+/** An application whose answers never reach a dead process. */
 function mortal(application: FakeApplication, isAlive: () => boolean): Application {
   const alive = async <T>(run: () => Promise<T>): Promise<T> => {
     if (!isAlive()) return new Promise(() => {})

@@ -277,7 +277,7 @@ export class GossipWorld {
     let [low, high] = [0, this.#events.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      // The next one is the last of the list; of one time, who came first.
+      // Events are taken from the end of the list; among events of one time, in order of their arrival.
       if (this.#events[middle]!.atMs > atMs) low = middle + 1
       else high = middle
     }
@@ -377,7 +377,7 @@ class WorldNode {
     else this.accept({ ...message, from })
   }
 
-  /** What a reducer does that trusts everybody. */
+  /** The effects of a reducer that trusts everybody. */
   accept(input: AcceptedInput): void {
     if (!this.#takeIn(input)) return
     const before = this.world.sent.proposal + this.world.sent.part + this.world.sent.vote

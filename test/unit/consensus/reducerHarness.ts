@@ -50,7 +50,7 @@ export const CHAIN: EngineChain = {
   timing: TIMING,
 }
 
-/** A keyed hash in place of ed25519: who knows a public key can forge, which no test does by accident. */
+/** A keyed hash in place of ed25519: a test could forge with the public key, which none does by accident. */
 export function signMessage(publicKey: Uint8Array, message: Uint8Array): Uint8Array {
   const half = sha256(concatBytes(publicKey, message))
   return concatBytes(half, half)

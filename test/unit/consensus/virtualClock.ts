@@ -7,8 +7,8 @@ interface Timer {
 }
 
 /**
- * Time that passes only when nothing else can happen: then it jumps to the next timer. Whatever waits for a disk or a promise
- * is let finish first.
+ * Time that passes only when nothing else can happen: then it jumps to the next timer. Work that waits for a disk or a promise finishes
+ * first.
  */
 export class VirtualClock implements Clock {
   #monotonicMs = 0

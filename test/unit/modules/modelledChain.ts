@@ -62,7 +62,7 @@ const ACCOUNTS = [PAYER, ...PEOPLE, FEE_COLLECTOR, BONDED_POOL, NOT_BONDED_POOL,
 const WEALTH = 10n ** 28n
 const WEALTH_OF_PAYER = 10n ** 31n
 
-/** The staking modules and their model side by side: what happens to one happens to the other. */
+/** The staking modules and their model side by side: every operation is done to both. */
 export class ModelledChain {
   readonly chain: StakingChain
   readonly model: StakingModel

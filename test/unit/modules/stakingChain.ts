@@ -190,7 +190,7 @@ export class StakingChain {
     this.#timeMs += ms
   }
 
-  /** What the modules of this directory promise; to be called after every operation. */
+  /** Checks the invariants of the modules of this directory; to be called after every operation. */
   check(): void {
     expect(stakingInvariants(this.context)).toEqual([])
     expect(poolSurplus(this.context)).toEqual({ bonded: 0n, notBonded: 0n })

@@ -10,14 +10,14 @@ import { toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { GENESIS_HASH, randomKey, type TestNode, until } from './testNode.ts'
 
-/** A peer that speaks the wire protocols and keeps none of their rules. */
+/** A peer that speaks the wire protocols and breaks their rules. */
 export interface Attacker {
   readonly id: string
   readonly host: Host
   readonly hello: Hello
-  /** connects without a word */
+  /** connects without sending anything */
   connect(target: TestNode): Promise<Connection>
-  /** connects and says hello; undefined: no answer */
+  /** connects and sends its greeting; undefined: no answer */
   greet(target: TestNode, greeting?: Uint8Array): Promise<{ connection: Connection; answer: Greeting | undefined }>
   /** becomes a peer */
   join(target: TestNode): Promise<Connection>
@@ -35,7 +35,7 @@ export async function startAttacker(options: { topics?: readonly string[]; key?:
     gater: {},
     now: () => performance.now(),
   })
-  // It takes the streams of its victims, and never reads them unless a test does.
+  // It accepts the streams of its victims, and never reads them unless a test does.
   for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await host.handle(protocol, () => undefined)
   await host.start()
   running.push(host)
@@ -60,7 +60,7 @@ export async function startAttacker(options: { topics?: readonly string[]; key?:
     hello,
     connect: async (target) => {
       const connection = await host.dial(toMultiaddr(target.peer.address))
-      // It runs with our muxer, whose limits are not for it.
+      // The connection uses our own muxer, whose limits must not apply to an attacker.
       meterOf(connection).isKnown = true
       return connection
     },

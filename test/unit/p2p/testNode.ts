@@ -21,7 +21,7 @@ interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** A node's network on a port of its own on loopback, with a record of what it was told. */
+/** A node's network on a port of its own on loopback, with a record of the events that it reported. */
 export interface TestNode {
   readonly network: Network
   readonly key: Ed25519Key

@@ -136,7 +136,7 @@ export class NativeChain {
     return { height: this.height, timeMs: this.timeMs }
   }
 
-  /** Modules as of now; what is written through it is lost. */
+  /** Modules on the current state; writes through it are lost. */
   get context(): ModuleContext {
     return { world: new Journal(this.state), block: this.block }
   }
@@ -282,7 +282,7 @@ export class NativeChain {
     return this.state.getAccount(address)?.balance ?? 0n
   }
 
-  /** All that the modules promise, and that the supply is the sum of all balances. */
+  /** Broken invariants of the modules, and of the supply, which is the sum of all balances. */
   problems(): readonly string[] {
     const { context } = this
     let sum = 0n

@@ -13,7 +13,7 @@ import { createSubscriptionHub, type HeadFeed, type SubscriptionHub } from '../.
 import type { NodeView } from '../../../src/state/view.ts'
 import { type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 
-/** Publishes by hand what the node would. */
+/** A feed that tests publish to by hand. */
 interface TestFeed extends HeadFeed {
   head(view: NodeView): void
   pending(transactions: readonly PooledTransaction[]): void

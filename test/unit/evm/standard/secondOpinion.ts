@@ -5,7 +5,7 @@ import { evmCrypto } from '../../../../src/evm/engines/reference/evmCrypto.ts'
 import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardPrecompile.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 
-/** What both implementations can be compared by. */
+/** The results that both implementations are compared by. */
 interface Outcome {
   readonly output: string | undefined
   readonly gasUsed: bigint

@@ -138,7 +138,7 @@ export class GovChain {
     return MsgSubmitProposalResponse.decode(sent.answer).proposalId
   }
 
-  /** What does not hold of governance; to be nothing. */
+  /** Broken invariants of governance; should be empty. */
   problems(): readonly string[] {
     return [...govInvariants(this.context)]
   }

@@ -9,8 +9,8 @@ import { ONE } from '../../../../src/primitives/decimal.ts'
 import { ok } from '../stakingChain.ts'
 
 /**
- * Has an operator stake so much with coins made for it, or take back so much of its stake, that its validator is worth
- * `power`. Without stake it is jailed; with stake again it is let out.
+ * Makes an operator stake coins made for it, or undelegate a part of its stake, until its validator is worth `power`. Without stake it is
+ * jailed; with stake again it is unjailed.
  */
 export function setPower(
   context: ModuleContext,
