@@ -63,7 +63,7 @@ const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', er
  * flood of bad transactions costs little:
  * 1. Is it in the pool already?
  * 2. {@link checkTransaction}: what needs no state.
- * 3. {@link checkSender}: nonce and funds, for which the sender's account is read.
+ * 3. {@link checkNonceAndFunds}: nonce and funds, for which the sender's account is read.
  * 4. The signers of its EIP-7702 authorizations: one signature recovery each.
  * 5. The pool's content: delegations, the transaction with the same nonce, the sender's limit.
  */
@@ -90,7 +90,11 @@ export function admitEvm(
   const queue = queueOf(contents, sources, sender)
   const { nonce } = transaction
   const { state, executableCost } = queue
-  const refused = checkSender(transaction, sender, { state, executableCost, replaced: queue.getExecutable(nonce) })
+  const refused = checkNonceAndFunds(transaction, sender, {
+    state,
+    executableCost,
+    replaced: queue.getExecutable(nonce),
+  })
   if (refused !== undefined) return { accepted: false, reason: refused }
   const authorities = transaction.type === 4 ? sources.authoritiesOf(transaction) : []
   const refusal =
@@ -212,7 +216,7 @@ function checkTransaction(transaction: Transaction, sender: Address, rules: Admi
   return { minimumGas: intrinsic }
 }
 
-/** What {@link checkSender} reads about the sender of a new transaction. */
+/** What {@link checkNonceAndFunds} reads about the sender of a new transaction. */
 interface SenderContext {
   readonly state: AccountState
   /** acoin that its executable transactions can cost at most */
@@ -222,7 +226,7 @@ interface SenderContext {
 }
 
 /** Checks nonce and funds as geth's `ValidateTransactionWithState` does, and EIP-3607. Returns the refusal, if any. */
-function checkSender(transaction: Transaction, sender: Address, context: SenderContext): string | undefined {
+function checkNonceAndFunds(transaction: Transaction, sender: Address, context: SenderContext): string | undefined {
   const { nonce, balance, code } = context.state
   if (code === 'contract') return `sender not an eoa: address ${toChecksumAddress(sender)}`
   if (nonce > transaction.nonce) return `nonce too low: next nonce ${nonce}, tx nonce ${transaction.nonce}`
@@ -278,7 +282,7 @@ function checkNativeSender(
   { nonce, cost }: Pick<PoolEntry, 'nonce' | 'cost'>,
   { state, executableCost, replaced }: SenderContext,
 ): SdkError | undefined {
-  if (nonce < state.nonce) return usedSequence(state.nonce, nonce)
+  if (nonce < state.nonce) return sequenceMismatch(state.nonce, nonce)
   const claimed = executableCost - (replaced?.cost ?? 0n)
   return cost === 0n || state.balance >= claimed + cost
     ? undefined
@@ -304,8 +308,8 @@ function checkDependencies(
 ): SdkError | undefined {
   for (const { key, address, sequence, cost } of dependencies) {
     const { state, nextNonce, claimed } = contextOf(key, address)
-    if (sequence !== undefined && sequence < state.nonce) return usedSequence(state.nonce, sequence)
-    if (sequence !== undefined && sequence > nextNonce) return usedSequence(nextNonce, sequence)
+    if (sequence !== undefined && sequence < state.nonce) return sequenceMismatch(state.nonce, sequence)
+    if (sequence !== undefined && sequence > nextNonce) return sequenceMismatch(nextNonce, sequence)
     if (cost > 0n && state.balance < claimed + cost) return insufficientCoins(state.balance, claimed + cost, claimed)
   }
   return undefined
@@ -324,7 +328,7 @@ function dependencyContext(
 }
 
 /** The text in which CosmJS and Keplr look for the expected number (x/auth/ante/sigverify.go). */
-function usedSequence(expected: bigint, got: bigint): SdkError {
+function sequenceMismatch(expected: bigint, got: bigint): SdkError {
   return sdkError('wrongSequence', `account sequence mismatch, expected ${expected}, got ${got}`)
 }
 
