@@ -13,7 +13,7 @@ export interface FeeMarket {
   readonly initialBaseFee: bigint
 }
 
-/** Timing of consensus, the same for all validators; milliseconds. */
+/** Timeouts of consensus in milliseconds, the same for all validators. */
 export interface ConsensusTiming {
   readonly proposeTimeoutMs: number
   /** added for each round from the fourth on */
@@ -21,17 +21,17 @@ export interface ConsensusTiming {
   /** of prevote and precommit */
   readonly voteTimeoutMs: number
   readonly voteTimeoutDeltaMs: number
-  /** PBTS: how far clocks may be apart */
+  /** PBTS: maximum difference between two validators' clocks */
   readonly precisionMs: number
-  /** PBTS: how long a proposal may travel */
+  /** PBTS: maximum time that a proposal may take to arrive */
   readonly messageDelayMs: number
 }
 
-/** Evidence is expired when it is older than both ages. */
+/** Evidence has expired when it is older than both ages. */
 export interface EvidenceParams {
   readonly maxAgeBlocks: number
   readonly maxAgeMs: number
-  /** that evidence may take in one block */
+  /** bytes of evidence in one block */
   readonly maxBytes: number
 }
 
@@ -48,13 +48,13 @@ export interface ChainConfig {
   /** for EVM transactions of one block */
   readonly blockGasLimit: bigint
   /**
-   * gas that Ethereum's precompiles (without SHA2-256, RIPEMD-160 and identity) may use in one block, all transactions
-   * together, since they take more time for their gas than opcodes
+   * gas that all transactions of a block together may use in Ethereum's precompiles (without SHA2-256, RIPEMD-160 and identity),
+   * because these take more time for their gas than opcodes
    */
   readonly precompileGasLimit: bigint
   /** bytes of a consensus block */
   readonly maxBlockBytes: number
-  /** milliseconds between blocks on average */
+  /** average milliseconds between blocks */
   readonly blockIntervalMs: number
   readonly timing: ConsensusTiming
   readonly evidence: EvidenceParams
@@ -70,7 +70,7 @@ export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hard
   return fork
 }
 
-/** How many times less gas the native transactions of a block may use than its EVM transactions. */
+/** The native transactions of a block may use this fraction (1/4) of the gas of its EVM transactions. */
 const LANE_DIVISOR = 4n
 
 /** Gas that the native transactions of one block may use, in addition to the gas of its EVM transactions. */

@@ -26,7 +26,7 @@ export interface FundedAccount {
 
 /** A validator of the first block. */
 export interface GenesisValidatorInput {
-  /** operator, and delegator of its self-delegation */
+  /** its operator, who also makes the self-delegation */
   readonly operator: Address
   /** minted on top of the initial supply, into the bonded pool */
   readonly selfDelegationAcoin: bigint
@@ -41,18 +41,18 @@ export interface GenesisInput {
   readonly chainId: string
   /** receives the initial supply; operator and delegator of the first validator */
   readonly wallet: Address
-  /** of the first validator, like the two after it */
+  /** self-delegation, name and key of the first validator */
   readonly selfDelegationAcoin: bigint
   /** ed25519, 32 bytes */
   readonly consensusPublicKey: Uint8Array
   readonly moniker: string
-  /** validators besides the first; none by default */
+  /** further validators; none by default */
   readonly otherValidators?: readonly GenesisValidatorInput[]
   /** further accounts, minted on top of the initial supply (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
   /** whether the native token has its ERC-20 contract; true by default */
   readonly hasNativeToken?: boolean
-  /** whether contracts reach the native layer (staking, distribution, bank, governance, slashing, bech32); true by default */
+  /** whether contracts can call the native modules (staking, distribution, bank, governance, slashing, bech32); true by default */
   readonly hasStaticPrecompiles?: boolean
   readonly blockGasLimit?: bigint
   readonly precompileGasLimit?: bigint
@@ -191,7 +191,7 @@ function stakingSection(
   }
 }
 
-/** One share a token, as a LegacyDec. */
+/** One share per token, as a LegacyDec. */
 function sharesOf(tokens: bigint): string {
   return `${tokens}.${'0'.repeat(18)}`
 }
@@ -217,8 +217,8 @@ const GWEI = '1000000000.000000000000000000'
 const UNBONDING_SECONDS = 21 * 86_400
 
 /**
- * Consensus parameters in CometBFT's form. Evidence lives as long as unbonding takes, in time and in blocks of 400 ms, so
- * that stake can be slashed until it leaves.
+ * Consensus parameters in CometBFT's form. Evidence is valid as long as unbonding takes, in time and in blocks of 400 ms, so that
+ * stake can be slashed until it is unbonded.
  */
 const CONSENSUS_PARAMETERS: Genesis['consensus']['params'] = {
   block: { max_bytes: '2000000', max_gas: DEFAULT_BLOCK_GAS_LIMIT.toString() },
@@ -396,8 +396,8 @@ interface Preinstall {
 }
 
 /**
- * Contracts that tools expect at their well-known addresses: the system contracts of EIP-4788 and EIP-2935, the CREATE2
- * deployment proxy, Multicall3 (MIT) and Permit2 (MIT). The code is that of Ethereum mainnet; Permit2's cached domain
- * separator is for chain 1, so it computes the one of this chain at each call.
+ * Contracts that tools expect at well-known addresses: the system contracts of EIP-4788 and EIP-2935, the CREATE2 deployment proxy,
+ * Multicall3 (MIT) and Permit2 (MIT). The code is that of Ethereum mainnet; Permit2's cached domain separator is for chain 1, so on
+ * this chain it computes its own at each call.
  */
 export const PREINSTALLS: readonly Preinstall[] = list

@@ -5,7 +5,7 @@ import { NATIVE_TOKEN_ADDRESS } from './genesisConstants.ts'
 import type { Log, Receipt } from './receipt.ts'
 import type { SignedTransaction } from './transaction.ts'
 
-/** Whether bytes of data.txs, of gossip or of a client can only be a native transaction, not an EVM one. */
+/** Whether the bytes of a transaction (from data.txs, gossip or a client) can only be a native one, not an EVM one. */
 export function isNativeEntry(raw: Uint8Array): boolean {
   return raw[0] === NATIVE_TAG
 }
@@ -13,7 +13,7 @@ export function isNativeEntry(raw: Uint8Array): boolean {
 /** First byte of a native transaction: the tag of TxRaw.body_bytes. No EVM envelope starts with it. */
 const NATIVE_TAG = 0x0a
 
-/** The hash by which a transaction is known: sha256 of a native one as in CometBFT, keccak-256 of an EVM one. */
+/** The hash that identifies a transaction: sha256 of a native one as in CometBFT, keccak-256 of an EVM one. */
 export function entryHash(raw: Uint8Array): Hash {
   return isNativeEntry(raw) ? sha256(raw) : keccak256(raw)
 }
@@ -24,7 +24,7 @@ export type StoredEntry = EvmEntry | NativeEntry | SkippedEntry
 /** An EVM transaction that is in the Ethereum block. */
 export interface EvmEntry {
   readonly kind: 'evm'
-  /** among the Ethereum block's transactions */
+  /** index in the Ethereum block's transactions */
   readonly index: number
   readonly signed: SignedTransaction
   readonly receipt: Receipt
@@ -34,14 +34,14 @@ export interface EvmEntry {
   readonly events: readonly NativeEvent[]
 }
 
-/** A native transaction that started: it paid, whether its messages succeeded or not. */
+/** A native transaction that started: it paid its fee, whether its messages succeeded or not. */
 export interface NativeEntry {
   readonly kind: 'native'
   readonly raw: Uint8Array
   readonly result: NativeResult
 }
 
-/** It could not start: no effect, not in the Ethereum block. */
+/** A transaction that could not start: it has no effect and is not in the Ethereum block. */
 export interface SkippedEntry {
   readonly kind: 'skipped'
   /** never 0 */
@@ -53,7 +53,7 @@ export interface SkippedEntry {
 
 /** Result of a native transaction that started: abci.ExecTxResult. */
 export interface NativeResult {
-  /** 0: success; else all effects of its messages are undone, but it paid and its sequence is used */
+  /** 0: success; otherwise all effects of its messages were undone, but it paid its fee and its sequence is used */
   readonly code: number
   /** '' when the code is 0 */
   readonly codespace: string
@@ -89,8 +89,8 @@ export interface ValueTransfer {
 }
 
 /**
- * All coins that an EVM transaction moved, except its fee: its own value, what code sent, and what moved through the native
- * token, according to its logs. Nothing when it failed.
+ * All coins that an EVM transaction moved, except its fee: its own value, the transfers of code, and those of the native token's
+ * contract, according to its logs. Empty when it failed.
  */
 export function evmTransfers({ signed, receipt, transfers }: EvmEntry): readonly ValueTransfer[] {
   if (receipt.status !== 1) return NOTHING

@@ -18,7 +18,7 @@ import {
 } from '../primitives/rlp.ts'
 import type { SignedTransaction } from './transaction.ts'
 
-/** An Ethereum block header of any fork; fields of later forks are undefined before theirs. */
+/** An Ethereum block header of any fork; fields that later forks added are undefined. */
 export interface EthereumHeader {
   readonly parentHash: Hash
   readonly sha3Uncles: Hash
@@ -71,14 +71,14 @@ export function encodeEthereumBlock(header: EthereumHeader, transactions: readon
   return encodeRLPList(parts)
 }
 
-/** Bytes of {@link encodeEthereumBlock}. */
+/** The length of {@link encodeEthereumBlock} in bytes. */
 export function ethereumBlockSize(header: EthereumHeader, transactions: readonly SignedTransaction[]): number {
   return encodeEthereumBlock(header, transactions).length
 }
 
 const EMPTY_LIST = Uint8Array.of(0xc0)
 
-/** The header's RLP; fields of later forks end where the first of them is undefined. */
+/** The header's RLP. It ends before the first undefined field of a later fork. */
 export function encodeEthereumHeader(header: EthereumHeader): Uint8Array {
   const items: RLPInput[] = [
     header.parentHash,

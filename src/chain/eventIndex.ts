@@ -6,31 +6,31 @@ import { type BlockEvents, evmTransfers, type NativeEvent, type StoredEntry } fr
 import { indexedHeights } from './logIndex.ts'
 
 /**
- * The index of events maps a term to the heights of blocks that hold it: a kind byte and 6 bytes. It may name blocks that
- * don't hold what is looked for, never the other way round; readers look at the events.
+ * The index of events maps a term (a kind byte and 6 bytes) to the heights of blocks that contain it. It may name blocks that do not
+ * match, but never misses one that does; readers check the events themselves.
  */
 const TERM_BYTES = 7
 
-/** An attribute that an event has: its key with the event's type, `transfer.sender`; without a value: any. */
+/** An attribute of an event. Its key includes the event's type: `transfer.sender`. Without a value: any value. */
 export interface EventTerm {
   readonly key: string
   readonly value?: string
 }
 
 /**
- * Every EVM transaction moves coins and causes the same few bank events, so their index entries must be few: of their attributes
- * only accounts are indexed, with one term for an account for all its roles.
+ * Every EVM transaction has the same few bank events, so these must not have many index entries: of their attributes only accounts are
+ * indexed, and an account has one term for all its roles.
  */
-const Kind = { bank: 0, party: 1, attribute: 2, key: 3, envelope: 4 } as const
+const Kind = { bank: 0, account: 1, attribute: 2, key: 3, envelope: 4 } as const
 
 /**
- * A key in addition to those of events: its values are the sha256 of the bytes of EVM transactions, in hex. Cosmos clients take
- * that for the hash of every entry of data.txs.
+ * A key in addition to those of events. Its values are the sha256 of the bytes of EVM transactions, in hex, which Cosmos clients use
+ * as the hash of every entry of data.txs.
  */
 export const ENVELOPE_HASH_KEY = 'tx.sha256'
 
-/** Attributes that are accounts, in the events of a bank transfer and a fee. */
-const PARTY_KEYS: ReadonlySet<string> = new Set([
+/** Attributes that name accounts, in the events of a bank transfer and a fee. */
+const ACCOUNT_KEYS: ReadonlySet<string> = new Set([
   'coin_spent.spender',
   'coin_received.receiver',
   'transfer.recipient',
@@ -40,7 +40,7 @@ const PARTY_KEYS: ReadonlySet<string> = new Set([
 ])
 /** All attributes of those events. */
 const BANK_KEYS: ReadonlySet<string> = new Set([
-  ...PARTY_KEYS,
+  ...ACCOUNT_KEYS,
   'coin_spent.amount',
   'coin_received.amount',
   'transfer.amount',
@@ -49,8 +49,8 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
-/** The term has the end of an address, since many chosen addresses begin alike. */
-const PARTY_AT = 20 - (TERM_BYTES - 1)
+/** The term contains the end of an address, because many vanity addresses begin with the same bytes. */
+const ADDRESS_START = 20 - (TERM_BYTES - 1)
 
 function eventTerm(kind: number, bytes: Uint8Array): Uint8Array {
   const term = new Uint8Array(TERM_BYTES)
@@ -63,14 +63,14 @@ function hashTerm(kind: number, text: string): Uint8Array {
   return eventTerm(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
-/** The term under which blocks with such an attribute are found. */
+/** The term of an attribute in the index. */
 function termOf({ key, value }: EventTerm): Uint8Array {
   if (key === ENVELOPE_HASH_KEY && value !== undefined) return envelopeTerm(Buffer.from(value, 'hex'))
   if (!BANK_KEYS.has(key)) {
     return value === undefined ? hashTerm(Kind.key, key) : hashTerm(Kind.attribute, `${key}=${value}`)
   }
-  const party = value !== undefined && PARTY_KEYS.has(key) ? accountOf(value) : undefined
-  return party === undefined ? BANK_TERM : eventTerm(Kind.party, party.subarray(PARTY_AT))
+  const account = value !== undefined && ACCOUNT_KEYS.has(key) ? accountOf(value) : undefined
+  return account === undefined ? BANK_TERM : eventTerm(Kind.account, account.subarray(ADDRESS_START))
 }
 
 function envelopeTerm(hash: Uint8Array): Uint8Array {
@@ -86,7 +86,7 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys of the index entries for a block. Parties have a faster path, since a full block has thousands of transfers. */
+/** Keys of the index entries for a block. Accounts of transfers have a faster path, because a full block has thousands of them. */
 export function eventIndexKeys(
   height: number,
   entries: readonly StoredEntry[],
@@ -94,10 +94,10 @@ export function eventIndexKeys(
 ): Uint8Array[] {
   const suffix = heightBytes(height)
   const keys: Uint8Array[] = []
-  const parties = new Set<number>()
-  const addParty = (address: Address): void => {
-    const { size } = parties
-    if (parties.add(partyNumber(address)).size > size) keys.push(partyKey(address, suffix))
+  const accounts = new Set<number>()
+  const addAccount = (address: Address): void => {
+    const { size } = accounts
+    if (accounts.add(accountNumber(address)).size > size) keys.push(accountKey(address, suffix))
   }
   let hasBank = false
   const addTerm = (item: EventTerm): void => {
@@ -105,9 +105,9 @@ export function eventIndexKeys(
     if (term === BANK_TERM) hasBank = true
     else keys.push(columnKey(Column.eventTerm, term, suffix))
   }
-  /** values that were seen, by type and key of their attributes; those of parties together, since a party has one term */
+  /** values that were seen, by type and key of their attributes; those of accounts together, because an account has one term */
   const seenValues = new Map<string, Map<string, Set<string>>>()
-  const partyTexts = new Set<string>()
+  const accountTexts = new Set<string>()
   const addEvents = (events: readonly NativeEvent[]): void => {
     for (const { type, attributes } of events) {
       const byKey = seenValues.get(type) ?? new Map<string, Set<string>>()
@@ -116,7 +116,7 @@ export function eventIndexKeys(
         let values = byKey.get(key)
         if (values === undefined) {
           const name = `${type}.${key}`
-          values = PARTY_KEYS.has(name) ? partyTexts : new Set<string>()
+          values = ACCOUNT_KEYS.has(name) ? accountTexts : new Set<string>()
           byKey.set(key, values)
           addTerm({ key: name })
         }
@@ -131,39 +131,39 @@ export function eventIndexKeys(
     if (entry.kind === 'native') addEvents(entry.result.events)
     if (entry.kind !== 'evm') continue
     hasEvm = true
-    addParty(entry.signed.sender)
+    addAccount(entry.signed.sender)
     for (const { from, to } of evmTransfers(entry)) {
-      if (from !== entry.signed.sender) addParty(from)
-      addParty(to)
+      if (from !== entry.signed.sender) addAccount(from)
+      addAccount(to)
     }
     addEvents(entry.events)
     keys.push(columnKey(Column.eventTerm, envelopeTerm(sha256(entry.signed.transaction.raw)), suffix))
   }
   addEvents(begin)
   addEvents(end)
-  if (hasEvm) addParty(FEE_COLLECTOR)
+  if (hasEvm) addAccount(FEE_COLLECTOR)
   if (hasEvm || hasBank) keys.push(columnKey(Column.eventTerm, BANK_TERM, suffix))
   return keys
 }
 
-/** The part of the address that is in a party's term, as a number. */
-function partyNumber(address: Address): number {
+/** The part of an address that is in its term, as a number. */
+function accountNumber(address: Address): number {
   let high = 0
-  for (let i = PARTY_AT; i < 17; i++) high = high * 256 + address[i]!
+  for (let i = ADDRESS_START; i < 17; i++) high = high * 256 + address[i]!
   return high * 0x1_00_00_00 + address[17]! * 0x1_00_00 + address[18]! * 0x1_00 + address[19]!
 }
 
-/** Like `columnKey` of the party's term. */
-function partyKey(address: Address, suffix: Uint8Array): Uint8Array {
+/** Like `columnKey` with the term of this account. */
+function accountKey(address: Address, suffix: Uint8Array): Uint8Array {
   const key = new Uint8Array(1 + TERM_BYTES + HEIGHT_BYTES)
   key[0] = Column.eventTerm
-  key[1] = Kind.party
-  for (let i = PARTY_AT; i < 20; i++) key[2 + i - PARTY_AT] = address[i]!
+  key[1] = Kind.account
+  for (let i = ADDRESS_START; i < 20; i++) key[2 + i - ADDRESS_START] = address[i]!
   for (let i = 0; i < HEIGHT_BYTES; i++) key[1 + TERM_BYTES + i] = suffix[i]!
   return key
 }
 
-/** Heights in [from, to], ascending, whose blocks hold every term; all of them when there is none. */
+/** Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term. */
 export async function* indexedEventHeights(
   db: DatabaseReader,
   terms: readonly EventTerm[],
@@ -192,7 +192,7 @@ export async function* indexedEventHeights(
   }
 }
 
-/** Heights that are skipped one by one; after so many, the list is opened again at the height that is asked for. */
+/** How many heights are skipped one by one; after that the list is opened again at the requested height. */
 const MAX_SKIPPED = 64
 
 /** The ascending heights of one term. */
@@ -209,7 +209,7 @@ class HeightList {
     this.#heights = this.#open(from)
   }
 
-  /** The next height that is not below `least`, which never falls. */
+  /** The next height that is not below `least`; `least` must not decrease between calls. */
   async firstFrom(least: number): Promise<number | undefined> {
     for (let skipped = 0; ; skipped++) {
       if (skipped === MAX_SKIPPED) {

@@ -32,14 +32,17 @@ export function formatGenesis(genesis: Genesis): string {
   return `${JSON.stringify(genesis, null, 2)}\n`
 }
 
-/** sha256 of the canonical JSON, whatever the file's white space and order: GENESIS_HASH, the peer handshake and block 0 have it. */
+/**
+ * sha256 of the canonical JSON, independent of the file's white space and order of keys. GENESIS_HASH, the handshake with peers and
+ * block 0 use it.
+ */
 export function genesisHash(genesis: Genesis): Hash {
   return sha256(new TextEncoder().encode(canonicalJson(genesis)))
 }
 
 /**
  * JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers only.
- * @throws TypeError on a number that is not a safe integer, whose text would depend on the reader's number format
+ * @throws TypeError on a number that is not a safe integer, because its text would depend on the reader's number format
  */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new TypeError(`not a safe integer: ${value}`)
@@ -56,15 +59,18 @@ function isList(value: object): value is readonly Json[] {
 }
 
 /**
- * The genesis as CometBFT's RPC shows it: with validators and consensus parameters also where CometBFT's own GenesisDoc has them
- * (types/genesis.go).
+ * The genesis as CometBFT's RPC shows it: validators and consensus parameters are also at the places where CometBFT's GenesisDoc has
+ * them (types/genesis.go).
  */
 export function toCometGenesis(genesis: Genesis): Json {
   const { params, validators } = genesis.consensus
   return { ...genesis, consensus_params: params, validators }
 }
 
-/** Removes what {@link toCometGenesis} added; values that differ from those in `consensus` stay, and the schema refuses them. */
+/**
+ * Removes the fields that {@link toCometGenesis} added. Values that differ from those in `consensus` are left there, and the schema
+ * refuses them.
+ */
 function fromCometGenesis(json: unknown): unknown {
   if (!isObject(json) || !isObject(json.consensus)) return json
   const { consensus_params, validators, ...rest } = json
@@ -150,8 +156,8 @@ export interface GenesisAccount {
 }
 
 /**
- * Code of a registered precompile's account, a lone STOP. With it EIP-161 never deletes the account, Solidity's code-size
- * checks pass, and a delegation to it (EIP-7702) runs nothing.
+ * Code of a registered precompile's account: a single STOP. With it EIP-161 never deletes the account, Solidity's code-size checks
+ * pass, and a delegation to it (EIP-7702) executes nothing.
  */
 const PRECOMPILE_STUB_CODE: Uint8Array = Uint8Array.of(0)
 

@@ -1,4 +1,4 @@
-/** Base denomination; 10^18 of it are one COIN. */
+/** Base denomination; 10^18 acoin are one COIN. */
 export const BASE_DENOM = 'acoin'
 export const DISPLAY_DENOM = 'COIN'
 export const COIN_DECIMALS = 18
@@ -8,8 +8,8 @@ export const ACOIN_PER_COIN = 10n ** 18n
 export const INITIAL_SUPPLY_ACOIN = 10n ** 27n
 
 /**
- * Bonded acoin that make one unit of voting power. The SDK's default of 10^6 is for 6 decimals; with 18 it would overflow
- * CometBFT's bound on the total power.
+ * Bonded acoin for one unit of voting power. The SDK's default of 10^6 is for 6 decimals; with 18 it would exceed CometBFT's bound on
+ * the total power.
  */
 export const POWER_REDUCTION_ACOIN = 10n ** 18n
 
@@ -19,7 +19,7 @@ export const BONDED_POOL = 'bonded_tokens_pool'
 /** The native token's ERC-20 contract. */
 export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** Precompiles of the native layer that a new chain registers: bech32, staking, distribution, bank, governance, slashing. */
+/** Precompiles of native modules that a new chain registers: bech32, staking, distribution, bank, governance, slashing. */
 export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804, 0x805, 0x806].map(
   (number) => `0x${number.toString(16).padStart(40, '0')}`,
 )
@@ -27,5 +27,5 @@ export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804
 /** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it in addition. */
 export const DEFAULT_BLOCK_GAS_LIMIT = 30_000_000n
 
-/** Gas of a block for precompiles that are slow for their gas: at 22 Mgas a second, the slowest, it is under 200 ms. */
+/** Gas of a block for precompiles that take much time for their gas: at 22 Mgas a second, the slowest, it takes less than 200 ms. */
 export const DEFAULT_PRECOMPILE_GAS_LIMIT = 2_000_000n

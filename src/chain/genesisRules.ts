@@ -13,11 +13,11 @@ const MAX_BLOCK_BYTES = 104_857_600n
 const MIN_BLOCK_GAS = 2n ** 24n
 /** Far below what 64-bit gas counters hold. */
 const MAX_BLOCK_GAS = 10n ** 12n
-/** Precompile gas of a block must suffice for a product of four bn254 pairings (EIP-1108), which verifiers of proofs compute. */
+/** The precompile gas of a block must be enough for a check of four bn254 pairings (EIP-1108), which verifiers of proofs make. */
 const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
 
 /**
- * The rules that bind the parts of a genesis to one another.
+ * Checks the rules between the parts of a genesis.
  * @throws GenesisError for the first rule that does not hold
  */
 export function checkGenesis(genesis: Genesis): void {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HARDFORKS } from './hardfork.ts'
 
-/** A genesis that no node can start from. The message begins with the path inside the file. */
+/** An invalid genesis. The message begins with the path inside the file. */
 export class GenesisError extends Error {
   override readonly name = 'GenesisError'
 
@@ -119,7 +119,7 @@ const validator = z.strictObject({
 const staking = z.strictObject({
   params: z.strictObject({
     unbonding_time: seconds,
-    /** sizes of consensus messages and numbers of peers are made for so many */
+    /** sizes of consensus messages and numbers of peers are designed for this many */
     max_validators: uint32.min(1).max(50),
     max_entries: uint32,
     historical_entries: uint32,
@@ -253,7 +253,7 @@ const erc20 = z.strictObject({
   dynamic_precompiles: none,
 })
 
-/** Consensus timing, in milliseconds: parameters of the chain, so that no operator can speed up only its own blocks. */
+/** Consensus timing in milliseconds. These are parameters of the chain, so that no operator can speed up only its own blocks. */
 const timing = z.strictObject({
   params: z.strictObject({
     block_interval_ms: integer,
@@ -267,8 +267,8 @@ const timing = z.strictObject({
 })
 
 /**
- * genesis.json in the shape of Cosmos SDK 0.50 (`AppGenesis`), with app_state by module. Unknown keys are refused, so a
- * misspelt parameter cannot pass for the default.
+ * genesis.json in the shape of Cosmos SDK 0.50 (`AppGenesis`), with app_state by module. Unknown keys are refused, so that a misspelt
+ * parameter is not silently replaced by its default.
  */
 export const genesisSchema = z.strictObject({
   app_name: z.literal('coind'),
@@ -280,5 +280,5 @@ export const genesisSchema = z.strictObject({
   app_state: z.strictObject({ auth, bank, staking, distribution, slashing, gov, mint, evm, feemarket, erc20, timing }),
 })
 
-/** A genesis as its file has it: Cosmos JSON, 64-bit integers and amounts as decimal strings. */
+/** A genesis in the form of its file: Cosmos JSON, with 64-bit integers and amounts as decimal strings. */
 export type Genesis = z.infer<typeof genesisSchema>

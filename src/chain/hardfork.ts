@@ -22,7 +22,7 @@ export const HARDFORKS = [
 
 export type Hardfork = (typeof HARDFORKS)[number]
 
-/** Position of each fork in the order of activation: looked up a dozen times in every transaction. */
+/** Position of each fork in the order of activation; it is looked up a dozen times in every transaction. */
 const ORDER = Object.fromEntries(HARDFORKS.map((fork, index) => [fork, index])) as Readonly<Record<Hardfork, number>>
 
 /** Whether `fork` includes the rules of `since`. */

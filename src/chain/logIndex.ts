@@ -5,15 +5,15 @@ import type { DatabaseReader } from '../storage/database.ts'
 import { type Log, logDigest } from './receipt.ts'
 
 /**
- * The index of logs maps a term to the heights of blocks that hold it. A term is a kind byte and 8 bytes of the keccak256
- * of what is looked for, so different addresses or topics may share one: a reader filters the logs themselves.
+ * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
+ * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves.
  */
 const TERM_BYTES = 9
 
 /** Kinds of terms: any log at all, the address, the topic at position 0 to 3. */
 const Kind = { any: 0, address: 1, topic: 2 } as const
 
-/** What an index look-up of logs can use: the alternatives of each position; an empty list matches anything. */
+/** The parts of a log filter that the index can use: the alternatives of each position. An empty list matches anything. */
 export interface LogTerms {
   readonly addresses: readonly Address[]
   /** by position */
@@ -49,9 +49,7 @@ export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[]
   return [...terms.values()].map((term) => columnKey(Column.logTerm, term, suffix))
 }
 
-/**
- * Heights in [from, to], ascending, whose blocks hold every position's term (any of its alternatives).
- */
+/** Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives). */
 export async function* indexedLogHeights(
   db: DatabaseReader,
   terms: LogTerms,

@@ -2,8 +2,8 @@ import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { headerLength, writeHeader } from '../primitives/rlp.ts'
 
 /**
- * Root of the Merkle-Patricia trie that holds `values` under rlp(index): the transactions, receipts and withdrawals roots
- * of a block. No key is a prefix of another, so that a branch never has a value.
+ * Root of the Merkle-Patricia trie that holds `values` under rlp(index): the transactions, receipts and withdrawals roots of a block.
+ * No key is a prefix of another, so a branch never has a value.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
   if (values.length === 0) return EMPTY_TRIE_ROOT
@@ -16,7 +16,7 @@ interface Leaves {
   readonly order: Uint32Array
 }
 
-/** rlp(index) sorts 1 to 127, 0, 128 and on. */
+/** Ordered by rlp(index): 1 to 127, then 0, then 128 and above. */
 function keyOrder(count: number): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, at) => at)
   const before = Math.min(count - 1, 127)
@@ -44,7 +44,7 @@ function digitAt(index: number, at: number): number {
 const ROOM = 16
 /** 16 hashes and an empty value, each with its header. */
 const BRANCH_BYTES = 16 * 33 + 1
-/** What the nodes of each level are written into, one at a time: [0, ROOM) is for the header. */
+/** The memory for the node of each level, one at a time; [0, ROOM) is for the header. */
 const levels: Uint8Array[] = []
 
 function levelMemory(level: number, length: number): Uint8Array {
@@ -57,8 +57,8 @@ function levelMemory(level: number, length: number): Uint8Array {
 }
 
 /**
- * The node over the sorted leaves [from, to), whose keys agree in the first `depth` digits: a view on the memory of its
- * level, below which its children's are.
+ * The node over the sorted leaves [from, to), whose keys agree in the first `depth` digits: a view on the memory of its level. Its
+ * children use the memory of the next level.
  */
 function encodeNode(leaves: Leaves, from: number, to: number, depth: number, level: number): Uint8Array {
   const first = leaves.order[from]!
@@ -99,7 +99,7 @@ function withHeader(out: Uint8Array, end: number): Uint8Array {
   return out.subarray(start, end)
 }
 
-/** A node inside its parent: itself when shorter than a hash. */
+/** Writes a node inside its parent: its hash, or the node itself when it is shorter than a hash. */
 function writeReference(out: Uint8Array, at: number, node: Uint8Array): number {
   if (node.length < 32) {
     out.set(node, at)
@@ -110,7 +110,7 @@ function writeReference(out: Uint8Array, at: number, node: Uint8Array): number {
   return at + 33
 }
 
-/** Number of digits in which two keys agree; in sorted leaves the first and last decide for all between. */
+/** Number of leading digits that two keys share; of sorted leaves, all share what the first and last share. */
 function sharedDigits(a: number, b: number, from: number): number {
   const most = Math.min(keyLength(a), keyLength(b)) * 2
   let length = from

@@ -27,7 +27,7 @@ export interface Log {
   readonly data: Uint8Array
 }
 
-/** The consensus encoding, of which the receipts root is made (EIP-658, EIP-2718). */
+/** The consensus encoding, which the receipts root covers (EIP-658, EIP-2718). */
 export function encodeReceipt(
   receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs'>,
 ): Uint8Array {
@@ -43,10 +43,10 @@ export function encodeReceipt(
 /** A bloom filter has 2048 bits (yellow paper, section 4.3.1). */
 const BLOOM_BYTES = 256
 
-/** The filter of no logs, which most transactions have; it is never written to. */
+/** The filter of no logs, which most transactions have; it must not be changed. */
 const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 
-/** The bloom filter over the addresses and topics of `logs`. It may be shared, so callers must not write to it. */
+/** The bloom filter over the addresses and topics of `logs`. The array may be shared, so callers must not write to it. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
@@ -67,7 +67,7 @@ export function mergeBlooms(blooms: readonly Uint8Array[]): Uint8Array {
   return merged
 }
 
-/** Whether the filter may hold `item` (an address or a topic); false is certain. */
+/** Whether the filter may contain `item` (an address or a topic); false is certain. */
 export function bloomMayContain(bloom: Uint8Array, item: Uint8Array): boolean {
   const digest = keccak256(item)
   for (let i = 0; i < 6; i += 2) {
@@ -91,8 +91,8 @@ let recent = new Map<string, Hash>()
 let older = new Map<string, Hash>()
 
 /**
- * keccak256 of a log's address or topic, for bloom filters and the index of logs. It is cached, because the same few contracts,
- * events and holders come again and again. The hash is shared, so callers must not write to it.
+ * keccak256 of a log's address or topic, for bloom filters and the index of logs. It is cached, because the same few contracts, events
+ * and holders appear again and again. The array is shared, so callers must not write to it.
  */
 export function logDigest(item: Uint8Array): Hash {
   const key = bytesKey(item)

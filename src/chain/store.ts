@@ -15,7 +15,7 @@ import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
 import { consensusHashKey, indexKeys, readHeadRecord, transactionKey } from './writeBlock.ts'
 
-/** Blocks as of one published head, read synchronously but for the indexes of logs and events. */
+/** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
   /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
@@ -32,7 +32,7 @@ export interface ChainReader {
   /** size in bytes of the RLP-encoded Ethereum block */
   size(height: number): number | undefined
   locate(transactionHash: Hash): TransactionLocation | undefined
-  /** where a native transaction started; by the sha256 of its bytes */
+  /** the block and position of a native transaction that started, by the sha256 of its bytes */
   locateNative(hash: Hash): NativeLocation | undefined
   /** by position in data.txs */
   entryResults(height: number): readonly StoredEntry[] | undefined
@@ -43,15 +43,13 @@ export interface ChainReader {
   seenCommit(height: number): Commit | undefined
   /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
   validatorsAt(height: number): RankedValidatorSet | undefined
-  /** the same without priorities, in a fraction of the time */
+  /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
-  /**
-   * Heights in [from, to], ascending, whose blocks may hold a log that matches; exact but for hash-prefix collisions.
-   */
+  /** Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. */
   logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
   /**
-   * Heights in [from, to], ascending, whose blocks may hold all terms, in events of entries or of the block itself. Some may not:
-   * the caller checks the events.
+   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
+   * checks the events, because some blocks may not match.
    */
   eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
 }
@@ -93,7 +91,7 @@ export function createBlockCache(): BlockCache {
 }
 
 /**
- * Blocks of a database as of now (a snapshot stays as it is).
+ * The blocks that a database has now (a snapshot does not change).
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
@@ -102,7 +100,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)
 
-  /** `read` through a cache of the newest look-ups; undefined above the head. */
+  /** Wraps `read` with a cache of the newest look-ups; undefined above the head. */
   const remember =
     <T>(
       known: Map<number, T>,
@@ -227,7 +225,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   return reader
 }
 
-/** The entries of a block by position in data.txs, from what is stored. */
+/** The entries of a block by position in data.txs, from its stored parts. */
 export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
@@ -244,7 +242,7 @@ export function entriesOf(
 
 /** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
-/** Most transactions in them, besides those of the newest look-up: decoded, each takes 1 to 2 KB with its receipt. */
+/** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
 const CACHED_TRANSACTIONS = 8_000
 
 /** Drops the oldest look-ups of a cache that has too many blocks or transactions; the newest always stays. */

@@ -12,9 +12,8 @@ import {
 import { type Log, logsBloom, type Receipt } from './receipt.ts'
 
 /**
- * The stored results of a consensus block: of its EVM transactions (by position in data.txs, with sender and receipt), its
- * native transactions and the entries that could not start; and the block's own events. The transactions' bytes are in the
- * consensus block.
+ * The stored results of a consensus block: its EVM transactions (by position in data.txs, with sender and receipt), its native
+ * transactions, the entries that could not start, and the block's own events. The transactions' bytes are in the consensus block.
  */
 export interface StoredResults {
   readonly executed: readonly StoredExecution[]
@@ -41,8 +40,8 @@ export function isEmptyResult(entries: readonly StoredEntry[], { begin, end }: B
 }
 
 /**
- * RLP of the results, given by position in data.txs. Blooms and cumulative gas are not stored but computed when it is read.
- * Lists leave out trailing parts that blocks of plain transfers don't have.
+ * RLP of the results, given by position in data.txs. Blooms and cumulative gas are not stored but computed when the results are read.
+ * Trailing parts that blocks of plain transfers do not have are left out of the lists.
  */
 export function encodeResults(entries: readonly StoredEntry[], blockEvents: BlockEvents): Uint8Array {
   const table = new TextTable()
@@ -180,11 +179,11 @@ function number(value: RLPItem | undefined): number {
   return Number(integer(value))
 }
 
-/** The texts of a block's events, each stored once: most of them are the same few types, keys and addresses. */
+/** The texts of a block's events. Each is stored once, because most are the same few types, keys and addresses. */
 class TextTable {
   readonly #positions = new Map<string, bigint>()
 
-  /** Number of a text, by which {@link TextTable.texts} has it. */
+  /** The number of a text: its index in {@link TextTable.texts}. */
   add(text: string): bigint {
     const known = this.#positions.get(text)
     if (known !== undefined) return known
@@ -199,7 +198,7 @@ class TextTable {
   }
 }
 
-/** Of each event: the number of its type, then those of keys and values in turn. */
+/** For each event: the number of its type, then alternately those of keys and values. */
 function encodeEvents(events: readonly NativeEvent[], table: TextTable): bigint[][] {
   return events.map(({ type, attributes }) => {
     const numbers = [table.add(type)]

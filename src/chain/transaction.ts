@@ -67,7 +67,7 @@ export interface SignedTransaction {
   readonly sender: Address
 }
 
-/** A transaction's content without its signature and what follows from it. */
+/** A transaction without its signature and the fields that depend on it. */
 export type UnsignedTransaction = Omit<Transaction, 'hash' | 'raw' | 'v' | 'yParity' | 'r' | 's'>
 
 /** A signature as the envelope holds it. */
@@ -77,9 +77,9 @@ type TransactionSignature = Pick<Transaction, 'v' | 'r' | 's'>
 export const INVALID_SIGNATURE = 'invalid sender: invalid transaction v, r, s values'
 
 /**
- * Decodes an EIP-2718 envelope or a legacy transaction. Only the canonical encoding is accepted; blob transactions in their
- * block form, without the sidecar. Byte strings are views on `raw`.
- * @param hash keccak256 of `raw`, from a caller that knows it
+ * Decodes an EIP-2718 envelope or a legacy transaction. Only the canonical encoding is accepted. Blob transactions are accepted in
+ * their block form, without the sidecar. Byte strings are views on `raw`.
+ * @param hash keccak256 of `raw`, if the caller knows it
  * @throws DecodingError with geth's text
  */
 export function decodeTransaction(raw: Uint8Array, hash?: Hash): Transaction {
@@ -95,7 +95,10 @@ export function encodeTransaction(transaction: UnsignedTransaction, signature: T
   return encodeEnvelope(transaction.type, [...unsignedItems(transaction), signature.v, signature.r, signature.s])
 }
 
-/** What is hashed for signing: EIP-155 for a legacy transaction with a chain ID, the envelope without signature otherwise. */
+/**
+ * The bytes that are hashed for signing: as in EIP-155 for a legacy transaction with a chain ID, otherwise the envelope without
+ * signature.
+ */
 export function encodeForSigning(transaction: UnsignedTransaction): Uint8Array {
   const items = unsignedItems(transaction)
   if (transaction.type === 0 && transaction.chainId !== undefined) items.push(transaction.chainId, 0n, 0n)
@@ -124,7 +127,7 @@ export function buildTransaction(
   }
 }
 
-/** The EIP-2718 envelope of a transaction or receipt: the RLP list of its fields, behind the type unless that is 0 (legacy). */
+/** The EIP-2718 envelope of a transaction or receipt: the type, unless it is 0 (legacy), and the RLP list of its fields. */
 export function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
   const list = encodeRLP(items)
   if (type === 0) return list
@@ -305,7 +308,7 @@ function readAuthorizations(cursor: RLPCursor, names: TargetTable): Authorizatio
   return items
 }
 
-/** Puts the index of the failing list item in its error's path, where the table has a mark for it. */
+/** Replaces `mark` in the path of a decoding error by the index of the list item that failed. */
 function withIndex(error: unknown, mark: string, index: number): unknown {
   if (!(error instanceof DecodingError)) return error
   return new DecodingError(error.message.replace(mark, `[${index}]`))

@@ -21,14 +21,14 @@ import {
 /** The sender, or why there is none, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
-/** Which signatures a chain takes. */
+/** Which signatures a chain accepts. */
 interface SenderRules {
   readonly chainId: bigint
-  /** whether legacy transactions without EIP-155 protection are taken */
+  /** whether legacy transactions without EIP-155 protection are accepted */
   readonly allowUnprotected: boolean
 }
 
-/** The hash that the transaction's signature signs. */
+/** The hash that the transaction's signature covers. */
 export function signingHash(transaction: Transaction): Hash {
   const { raw, type } = transaction
   const { start } = itemAt(raw, type === 0 ? 0 : 1)
@@ -37,12 +37,12 @@ export function signingHash(transaction: Transaction): Hash {
   return keccak256(envelope(type, fields, suffix))
 }
 
-/** The hash that is signed to send `transaction`. */
+/** The hash to sign for an unsigned transaction. */
 export function unsignedHash(transaction: UnsignedTransaction): Hash {
   return keccak256(encodeForSigning(transaction))
 }
 
-/** Recovers who signed: EIP-2 (low s), EIP-155 and the chain ID are checked. About 60 µs with the native library. */
+/** Recovers the sender. Checks EIP-2 (low s), EIP-155 and the chain ID. Takes about 60 µs with the native library. */
 export function recoverSender(transaction: Transaction, rules: SenderRules): SenderRecovery {
   const { chainId, yParity, r, s } = transaction
   if (chainId === undefined) {
@@ -56,7 +56,7 @@ export function recoverSender(transaction: Transaction, rules: SenderRules): Sen
   return { sender: publicKeyToAddress(publicKey) }
 }
 
-/** Signs with a private key of 32 bytes and gives the decoded result. */
+/** Signs with a private key of 32 bytes and returns the decoded transaction. */
 export function signTransaction(transaction: UnsignedTransaction, privateKey: Uint8Array): Transaction {
   const { r, s, yParity } = signDigest(unsignedHash(transaction), privateKey)
   let v = BigInt(yParity)
@@ -64,7 +64,7 @@ export function signTransaction(transaction: UnsignedTransaction, privateKey: Ui
   return decodeTransaction(encodeTransaction(transaction, { v, r, s }))
 }
 
-/** `fields` and `suffix` as the payload of an RLP list, behind the type byte. */
+/** The type byte and an RLP list whose payload is `fields` and `suffix`. */
 function envelope(type: number, fields: Uint8Array, suffix: Uint8Array): Uint8Array {
   const length = fields.length + suffix.length
   const prefix = type === 0 ? 0 : 1
@@ -78,16 +78,16 @@ function envelope(type: number, fields: Uint8Array, suffix: Uint8Array): Uint8Ar
 
 let lastSuffix: { readonly chainId: bigint; readonly bytes: Uint8Array } | undefined
 
-/** RLP of (chainId, 0, 0), EIP-155; cached, as one chain ID is used nearly always. */
+/** RLP of (chainId, 0, 0), EIP-155; cached, because nearly all transactions have the same chain ID. */
 function protectionSuffix(chainId: bigint): Uint8Array {
   if (lastSuffix?.chainId !== chainId) lastSuffix = { chainId, bytes: encodeRLP([chainId, 0n, 0n]).subarray(1) }
   return lastSuffix.bytes
 }
 
-/** Fields before the signature, by transaction type. */
+/** Number of fields before the signature, by transaction type. */
 const UNSIGNED_ITEMS = [6, 8, 9, 11, 10] as const
 
-/** Offset behind `count` items from `start` on. */
+/** Offset after `count` items from `start` on. */
 function itemsEnd(raw: Uint8Array, start: number, count: number): number {
   let at = start
   for (let i = 0; i < count; i++) at = itemAt(raw, at).end

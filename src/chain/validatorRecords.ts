@@ -8,16 +8,16 @@ import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { incrementPriorities, validatorSetHash } from './consensus/validatorSet.ts'
 
 /**
- * Priorities are stored at least at every 64th height. Those in between are computed from them, one step a height, unless the
- * set changes: so most blocks store nothing, and reading any height takes at most 63 steps.
+ * Priorities are stored at every 64th height and where the set changes. Those in between are computed, one step a height. So most
+ * blocks store nothing, and reading any height takes at most 63 steps.
  */
 const SEGMENT = 64
 
 /**
- * Adds the validators of block `height` to the batch of the block that determined them: the whole set when it differs from that
- * of the height before, priorities then and at every {@link SEGMENT}th height, else nothing. Heights come in order.
- * @param db what is stored, the heights before included
- * @param isChanged members or powers are not those of the height before
+ * Adds the validators of block `height` to the batch of the block that determined them: the whole set when it differs from that of the
+ * previous height; priorities in that case and at every {@link SEGMENT}th height; otherwise nothing. Heights must come in order.
+ * @param db contains the earlier heights
+ * @param isChanged members or powers differ from the previous height
  */
 export function writeValidators(
   batch: WriteBatch,
@@ -45,19 +45,19 @@ export function readValidators(db: KeyReader, height: number): RankedValidatorSe
     priorities: stored.priorities,
     proposer: stored.proposer,
   }
-  // Single steps, as the blocks took them: each begins with rescaling and centring.
+  // Single steps, as the blocks made them: each begins with rescaling and centring.
   for (let at = stored.height; at < height; at++) set = incrementPriorities(set, 1)
   return set
 }
 
-/** The same without priorities: a few reads, and no steps. */
+/** The same without priorities: only a few reads. */
 export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | undefined {
   const stored = readPriorities(db, height)
   return stored && readSet(db, stored.hash)
 }
 
 interface StoredPriorities {
-  /** the newest one up to the height asked for */
+  /** height of the newest record up to the requested height */
   readonly height: number
   readonly hash: Uint8Array
   readonly proposer: number
@@ -98,7 +98,7 @@ function encodePriorities(hash: Uint8Array, { proposer, priorities }: RankedVali
   return encodeRLP([hash, BigInt(proposer), ...priorities.map(toZigzag)])
 }
 
-/** Small numbers of either sign become small ones without (protobuf's sint64). */
+/** Maps small numbers of either sign to small unsigned ones (protobuf's sint64). */
 function toZigzag(value: bigint): bigint {
   return value >= 0n ? value << 1n : (-value << 1n) - 1n
 }

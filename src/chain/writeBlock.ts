@@ -12,7 +12,7 @@ import { eventIndexKeys } from './eventIndex.ts'
 import { logIndexKeys } from './logIndex.ts'
 import { encodeResults, isEmptyResult } from './storedResults.ts'
 
-/** One block as it goes into the database. */
+/** The parts of a block that are written to the database. */
 interface BlockRecord {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
@@ -25,15 +25,16 @@ interface BlockRecord {
 }
 
 /**
- * Adds a block with its receipts and indexes to its batch. One synced batch has everything of a block, since LevelDB stores
- * a batch as a whole or not at all; so after a crash the database ends with a whole block, and opening it repairs nothing:
+ * Adds a block with its receipts and indexes to its batch. One synced batch has everything of a block. LevelDB stores a batch as a
+ * whole or not at all, so after a crash the database ends with a complete block and needs no repair. The batch contains:
  *
  * 1. the state after it, with history and state head (`PendingState.write`);
  * 2. headers, data.txs, results and their indexes (this function);
  * 3. the validators of the block after the next (`writeValidators`);
  * 4. the head record (`writeHeadRecord`).
  *
- * What the database lacks then is in the write-ahead log, which was synced when the block was decided.
+ * A decided block that the database does not have after a crash is in the write-ahead log, which was synced when the block was
+ * decided.
  */
 export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   const { entries, events } = block
@@ -54,7 +55,7 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   for (const key of indexKeys(block.header.number, entries, events)) batch.put(key, EMPTY_BYTES)
 }
 
-/** The key that finds a transaction by its hash; undefined when it could not start. */
+/** The key under which a transaction is found by its hash; undefined when it could not start. */
 export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   if (entry.kind === 'evm') return columnKey(Column.transaction, entry.signed.transaction.hash)
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
@@ -66,12 +67,12 @@ export function indexKeys(height: number, entries: readonly StoredEntry[], event
   return [...logIndexKeys(height, logs), ...eventIndexKeys(height, entries, events)]
 }
 
-/** Only a prefix of the hash: readers compare the whole hash with the block's. */
+/** The key has only a prefix of the hash: readers compare the whole hash with the block's. */
 export function consensusHashKey(hash: Uint8Array): Uint8Array {
   return columnKey(Column.consensusHash, hash.subarray(0, 8))
 }
 
-/** A height, then a position of 4 bytes. Written without arrays between, as a full block has thousands. */
+/** A height, then a position of 4 bytes. Written without intermediate arrays, because a full block has thousands. */
 function locationBytes(height: number, position: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES + 4)
   writeHeight(out, 0, height)
@@ -79,7 +80,7 @@ function locationBytes(height: number, position: number): Uint8Array {
   return out
 }
 
-/** What is stored of the newest block only; of older blocks, the next block's header has it. */
+/** Data that is stored for the newest block only; for older blocks it is in the next block. */
 export interface HeadRecord {
   readonly height: number
   /** undefined at genesis */

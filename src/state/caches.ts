@@ -5,9 +5,9 @@ import { codeKey } from './flatState.ts'
 import { changedKeysOf } from './history.ts'
 
 /**
- * A map that drops entries that were not used lately, so that the costs of all entries stay below a limit. It has two
- * generations: an entry that is found in the older one moves to the newer one, and when the newer one reaches half of the
- * limit, the older one is dropped and replaced by it.
+ * A map that drops entries that were not used recently, so that the costs of all entries stay below a limit. It has two generations.
+ * An entry that is found in the older one moves to the newer one. When the newer one reaches half of the limit, the older one is
+ * dropped and the newer one takes its place.
  */
 export class BoundedCache<Value> {
   readonly #half: number
@@ -86,15 +86,15 @@ export class CodeCache {
   }
 }
 
-/** Memory of an entry beside its key and value, about. */
+/** Approximate memory of an entry besides its key and value. */
 const ENTRY_BYTES = 250
-/** If more blocks than this passed since the last use, or a block's list of changes has more bytes, the cache is emptied. */
+/** The cache is emptied if it is more than this many blocks old, or if a block's list of changes has more bytes than this. */
 const MAX_BLOCKS = 32
 const MAX_LIST_BYTES = 1 << 16
 
 /**
- * Flat entries at the head, for the views of one thread. Each block's list of changed keys, which the database has for
- * pruning, says which entries are stale. A view of an older head does not use the cache.
+ * A cache of flat entries at the head, for the views of one thread. The database has each block's list of changed keys (for pruning);
+ * it shows which entries are stale. A view of an older head does not use the cache.
  */
 export class HeadCache {
   readonly #values: BoundedCache<Uint8Array>
@@ -117,7 +117,7 @@ export class HeadCache {
     return value
   }
 
-  /** Brings the cache to a newer head; false when `height` is an older one. */
+  /** Moves the cache to a newer head; false when `height` is older. */
   #advance(snapshot: KeyReader, height: number): boolean {
     if (height < this.#height) return false
     if (!this.#isEmpty && !this.#dropChanged(snapshot, height)) {
@@ -128,7 +128,7 @@ export class HeadCache {
     return true
   }
 
-  /** Drops the entries that the blocks up to `height` changed; false when that is more work than reading all again. */
+  /** Drops the entries that the blocks up to `height` changed; false when reading all entries again takes less work. */
   #dropChanged(snapshot: KeyReader, height: number): boolean {
     if (height - this.#height > MAX_BLOCKS) return false
     for (let block = this.#height + 1; block <= height; block++) {

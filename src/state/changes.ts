@@ -5,7 +5,7 @@ import type { Account } from './reader.ts'
 /** Everything a journal changed since it was made; each list is sorted by its key's bytes and holds real differences. */
 export interface StateChanges {
   readonly accounts: readonly AccountChange[]
-  /** contents of code hashes that accounts took on; the store may know some of them already */
+  /** codes that accounts got; the store may have some of them already */
   readonly codes: readonly { readonly hash: Hash; readonly code: Uint8Array }[]
   readonly native: readonly NativeChange[]
 }
@@ -17,7 +17,7 @@ export interface AccountChange {
   readonly previous: Account | undefined
   /** undefined: it is deleted */
   readonly current: Account | undefined
-  /** Every slot that was set before is gone, but for those in `slots`, which then lists all that are set now. */
+  /** All slots that were set before were deleted; `slots` then lists all that are set now. */
   readonly wiped: boolean
   readonly slots: readonly SlotChange[]
 }

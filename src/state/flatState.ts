@@ -83,11 +83,11 @@ function decodeCount(bytes: Uint8Array): number {
   return Number(bytesToBigInt(bytes))
 }
 
-/** Where a `FlatReader` reads. */
+/** The source from which a `FlatReader` reads. */
 interface FlatSource {
   /** value of a flat entry at the reader's height; undefined or no bytes when absent */
   value(key: Uint8Array): Uint8Array | undefined
-  /** an account, where there is a faster way than its flat entry */
+  /** reads an account, if there is a faster way than decoding its flat entry */
   account?(address: Address): Account | undefined
   code(hash: Hash): Uint8Array
 }

@@ -22,14 +22,14 @@ export interface FlatChange {
 }
 
 /**
- * Value of the flat entry `key` after block `height`, which is the present or a height that is kept; undefined or no
- * bytes when absent. 2 reads for an entry unchanged since, 1 for one that changed lately, up to 3 for others.
+ * Value of the flat entry `key` after block `height` (the present height or one that is kept); undefined or no bytes when absent.
+ * Takes 2 reads for an entry that has not changed since, 1 for one that changed recently, up to 3 for others.
  */
 export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uint8Array | undefined {
   return previousAfter(reader, key, height) ?? reader.get(key)
 }
 
-/** Adds to a block's batch the values that it replaces, and the list of their keys, which `dropBlock` needs. */
+/** Adds the values that a block replaces to its batch, and the list of their keys, which `dropBlock` needs. */
 export class BlockHistory {
   readonly #reader: KeyReader
   readonly #batch: WriteBatch
@@ -68,7 +68,9 @@ export class BlockHistory {
   }
 }
 
-/** Drops the history that block `height` wrote. Those of all blocks before must be dropped. Gives the number of its entries. */
+/**
+ * Drops the history that block `height` wrote. That of all earlier blocks must have been dropped. Returns the number of its entries.
+ */
 export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number {
   const listKey = blockChangesKey(height)
   const list = reader.get(listKey)
@@ -101,10 +103,10 @@ function blockChangesKey(height: number): Uint8Array {
 }
 
 /**
- * The changes of one flat entry: the heights, and its value before each. Single look-ups find them, without a range read. The
- * record of the entry holds the newest changes. When there are 16 of them, or 1 KiB of values, they move to a shard, whose name
- * is their last height, and the record keeps the name. 256 names move to a shard of the next level in the same way, and so on. A
- * look-up reads the record and at most one shard of each level: one shard for an entry that changed up to 4,096 times.
+ * The changes of one flat entry: the heights, and its value before each. They are found by single look-ups, without a range read. The
+ * record of the entry holds the newest changes. When there are 16 of them, or 1 KiB of values, they are moved to a shard. The shard's
+ * name is its last height, and the record keeps the name. 256 names are moved to a shard of the next level in the same way, and so on.
+ * A look-up reads the record and at most one shard of each level: one shard for an entry that changed up to 4,096 times.
  */
 interface IndexRecord {
   /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */
@@ -124,14 +126,14 @@ const OPEN_CHANGES = 16
 const OPEN_BYTES = 1024
 /** Names in a shard of level 1 and above. */
 const NAMES = 256
-/** A longer record has many names or long values: it is decoded to find out whether a shard is due. */
+/** A longer record has many names or long values, so it is decoded to see whether a shard has to be written. */
 const SHORT_RECORD = 2048
 
 function indexKey(flatKey: Uint8Array): Uint8Array {
   return columnKey(Column.changeIndex, flatKey)
 }
 
-/** The entry's value before its first change above `height`; undefined when there was none since. */
+/** The entry's value before its first change above `height`; undefined when there is no such change. */
 export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
   const bytes = reader.get(indexKey(flatKey))
   if (bytes === undefined) return undefined
@@ -152,7 +154,7 @@ export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: nu
 const scratch = new ByteWriter()
 
 /**
- * Adds a change at `height`, above all that the index holds. Shards that end at or below `oldest` are forgotten.
+ * Adds a change at `height`, which is above all heights of the index. The names of shards that end at or below `oldest` are dropped.
  * @param previous value before it; no bytes: absent
  */
 export function addChange(
@@ -181,8 +183,7 @@ export function addChange(
 }
 
 /**
- * Drops what only heights up to `height` need, where `height` is one at which the entry changed and all before are
- * dropped already.
+ * Drops the changes that only heights up to `height` need. The entry changed at `height`, and its earlier changes were dropped before.
  */
 export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8Array, height: number): void {
   const key = indexKey(flatKey)

@@ -10,10 +10,10 @@ import { UndoLog } from './undoLog.ts'
 import type { SlotState, WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
-/** Address 3: a reverted touch of it still counts for EIP-161, since mainnet's block 2,675,119 did so. */
+/** Address 3. A reverted touch of it still counts for EIP-161, because it did in mainnet's block 2,675,119. */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
-/** One storage slot: its value in the reader, now, and at the start of a transaction. */
+/** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
 interface Slot {
   readonly base: Uint8Array
   value: Uint8Array
@@ -29,13 +29,13 @@ interface AccountEntry {
   readonly address: Address
   /** in the reader */
   readonly base: Account | undefined
-  /** now; replaced as a whole, so that undoing is putting the old object back */
+  /** present fields; the object is replaced as a whole, so that undoing restores the old object */
   account: Account | undefined
-  /** those that were looked at; undefined before the first */
+  /** slots that were read or written; undefined before the first */
   slots: Map<string, Slot> | undefined
-  /** none of the reader's slots counts any more */
+  /** all of the reader's slots were deleted */
   wiped: boolean
-  /** number of slots that are set now, less the number in the reader (less 0 once wiped) */
+  /** number of slots that are set now, minus the number in the reader (minus 0 after a wipe) */
   slotDelta: number
   /** `wiped` at the start of transaction `scopeOf` */
   wipedBefore: boolean
@@ -46,7 +46,7 @@ interface AccountEntry {
   touchedIn: number
 }
 
-/** What lasts for one transaction. Parts that most transactions do not use are created when they are needed. */
+/** Data of one transaction. Parts that most transactions do not use are created when they are needed. */
 interface TransactionScope {
   readonly id: number
   readonly depth: number
@@ -56,23 +56,23 @@ interface TransactionScope {
   transfers: ValueTransfer[] | undefined
   /** by address and slot in one key */
   transient: Map<string, Uint8Array> | undefined
-  /** accounts that were touched; a revert may have undone it, which their `touchedIn` says */
+  /** accounts that were touched; if a revert has undone the touch, `touchedIn` shows it */
   readonly touched: AccountEntry[]
   created: Set<AccountEntry> | undefined
   selfDestructed: Set<AccountEntry> | undefined
 }
 
 /**
- * The world state in memory on top of a reader. Every change is one assignment and one undo action, so that a revert is the
- * undo actions in reverse order. One look-up of an account or slot finds its value, original value and warmth together. Arrays
- * that are handed out are shared: callers must not write to them.
+ * The world state in memory on top of a reader. Every change is one assignment and one undo action, and a revert runs the undo actions
+ * in reverse order. One look-up of an account or slot finds its value, original value and warmth together. Arrays that are handed out
+ * are shared: callers must not write to them.
  */
 export class Journal implements WorldState {
   readonly native: NativeJournal
   readonly #reader: StateReader
   readonly #undo = new UndoLog()
   readonly #accounts = new Map<string, AccountEntry>()
-  /** codes that were set through this journal, by hash; a revert may leave them, since nothing refers to them then */
+  /** codes that were set through this journal, by hash; a revert does not remove them, because nothing refers to them then */
   readonly #codes = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
@@ -279,9 +279,9 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty
-   * (arrays of the previous transaction that were handed out do not change), and original values are the present ones. Reverting
-   * a checkpoint from before brings the previous transaction's scope back.
+   * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty (arrays of the
+   * previous transaction that were handed out do not change), and original values are the present ones. Reverting an earlier
+   * checkpoint restores the previous transaction's scope.
    * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
    */
   beginTransaction(): void {
@@ -319,7 +319,7 @@ export class Journal implements WorldState {
     return { burntAcoin }
   }
 
-  /** Everything that differs from the reader's state. The journal can be used further. */
+  /** Everything that differs from the reader's state. The journal can be used afterwards. */
   changes(): StateChanges {
     const accounts: AccountChange[] = []
     const codeKeys = new Set<string>()
@@ -340,7 +340,7 @@ export class Journal implements WorldState {
     return { accounts, codes, native: this.native.changes() }
   }
 
-  /** The entry of an account that was looked up before. Any other account is neither warm nor changed. */
+  /** The entry of an account that was looked up before; undefined for any other account, which is neither warm nor changed. */
   #known(address: Address): AccountEntry | undefined {
     const recent = this.#recent
     return recent !== undefined && equalBytes(recent.address, address) ? recent : this.#accounts.get(bytesKey(address))
@@ -470,7 +470,7 @@ function createScope(id: number, depth: number): TransactionScope {
   }
 }
 
-/** Called before transaction `id` uses a slot: at its first use, the present value is the one at the transaction's start. */
+/** Called before transaction `id` uses a slot: at the first use, its present value becomes the original value. */
 function enterTransaction(slot: Slot, id: number): void {
   if (slot.originalOf === id) return
   slot.original = slot.value
@@ -489,7 +489,7 @@ function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
   return slots
 }
 
-/** Field by field: a spread takes several times as long, and every transfer makes two of these. */
+/** Copies field by field: a spread takes several times as long, and every transfer makes two such copies. */
 function withBalance(account: Account, balance: bigint): Account {
   return { nonce: account.nonce, balance, codeHash: account.codeHash }
 }
@@ -498,7 +498,7 @@ function withNonce(account: Account, nonce: bigint): Account {
   return { nonce, balance: account.balance, codeHash: account.codeHash }
 }
 
-// What undoes each kind of change, for the undo log.
+// The undo functions of each kind of change.
 
 function restoreAccount(entry: AccountEntry, previous: Account | undefined): void {
   entry.account = previous
@@ -531,7 +531,7 @@ function restoreTransient(
   transient.set(key, previous)
 }
 
-/** Slots that were first looked up after the wipe were taken for empty: they must be looked up again. */
+/** Slots that were first looked up after the wipe were read as empty, so they must be looked up again. */
 function restoreWiped(
   entry: AccountEntry,
   { slotDelta, known }: { readonly slotDelta: number; readonly known: number },

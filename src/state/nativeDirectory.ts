@@ -4,18 +4,18 @@ import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './var
 
 /*
  * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix are found by reading pages,
- * without range reads of the database; and since each page is a flat entry with a history, at any height that is kept. Page 0
+ * without range reads of the database. Each page is a flat entry with a history, so this works at any height that is kept. Page 0
  * is the root. Pages are split when they grow too large and removed when they are empty; half-empty pages are not merged.
  */
 
-/** Largest page in bytes. A change puts the whole former page into the history, so pages are small. */
+/** Largest page in bytes. Pages are small, because a change adds the whole former page to the history. */
 const PAGE_BYTES = 2048
-/** Up to this size the parts of a page are filled when it is split. */
+/** When a page is split, its parts are filled up to this size. */
 const FILL_BYTES = 1536
 const ROOT = 0
 
 interface Page {
-  /** 0: a leaf of raw keys; more: each key is a lower bound of what its child holds */
+  /** 0: a leaf of raw keys; above 0: each key is a lower bound of the keys in its child */
   readonly height: number
   /** ascending */
   readonly keys: readonly Uint8Array[]
@@ -25,12 +25,12 @@ interface Page {
   readonly nextPage: number
 }
 
-/** Gives the bytes of a page; undefined or no bytes when there is none. */
+/** Reads the bytes of a page; undefined or no bytes when there is none. */
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
  * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached.
- * @param start included; by default the end of the prefix's keys that the walk begins at
+ * @param start included; by default the first key with the prefix (with `reverse` the last one)
  */
 export function* walkKeys(
   readPage: PageReader,
@@ -60,7 +60,7 @@ export function* walkKeys(
   yield* walk(ROOT)
 }
 
-/** The number of leading keys that meet a condition; no key after them does. */
+/** The number of leading keys that meet a condition, which no later key meets. */
 function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boolean): number {
   let low = 0
   let high = keys.length
@@ -78,7 +78,7 @@ interface DirectoryChange {
   readonly present: boolean
 }
 
-/** New bytes of the pages that `changes` (sorted by key) affect; no bytes delete the page. */
+/** New bytes of the pages that `changes` (sorted by key) affect; no bytes: the page is deleted. */
 export function updateDirectory(readPage: PageReader, changes: readonly DirectoryChange[]): Map<number, Uint8Array> {
   const written = new Map<number, Uint8Array>()
   if (changes.length === 0) return written
@@ -154,7 +154,7 @@ function mergeLeaf(page: Page, changes: readonly DirectoryChange[]): Page {
   return { height: 0, keys, children: [], nextPage: 0 }
 }
 
-/** The page itself when it is small enough, else parts of it; none when it is empty. */
+/** The page itself when it is small enough, otherwise its parts; empty for an empty page. */
 function split(page: Page): Page[] {
   if (page.keys.length === 0) return []
   if (encodePage(page).length <= PAGE_BYTES) return [page]
@@ -183,7 +183,7 @@ function loadPage(readPage: PageReader, number: number): Page {
   return { height: 0, keys: [], children: [], nextPage: 1 }
 }
 
-/** Height, next page number, then each key as `writeKey` writes it, with its child above the leaves. */
+/** Height, next page number, then each key as `writeKey` writes it; above the leaves each with its child. */
 function encodePage(page: Page): Uint8Array {
   const out = new ByteWriter()
   out.varint(page.height)
@@ -197,9 +197,9 @@ function encodePage(page: Page): Uint8Array {
   return out.finish()
 }
 
-/** The pages that were decoded last, by their bytes (caches hand out the same array): most walks read the same few pages. */
+/** The pages that were decoded last, by their bytes (caches return the same array). Most walks read the same few pages. */
 const decoded = new Map<Uint8Array, Page>()
-/** 3 MB. */
+/** About 3 MB in all. */
 const MAX_DECODED = 256
 
 function decodePage(bytes: Uint8Array): Page {

@@ -11,7 +11,7 @@ interface NativeEntry {
   value: Uint8Array | undefined
 }
 
-/** The native modules' part of the journal: entries by raw key over those of a reader. */
+/** The native modules' part of the journal: changed entries by raw key, on top of those of a reader. */
 export class NativeJournal implements NativeStore {
   readonly #reader: Pick<StateReader, 'getNative' | 'nativeRange'>
   readonly #undo: UndoLog
@@ -28,7 +28,7 @@ export class NativeJournal implements NativeStore {
     return this.#entry(bytesKey(key)).value
   }
 
-  /** @throws Error (a bug) when `value` is empty: an empty leaf cannot be told from an absent one */
+  /** @throws Error (a bug) when `value` is empty: an empty leaf could not be distinguished from an absent one */
   set(key: Uint8Array, value: Uint8Array): void {
     if (value.length === 0) throw new Error('a native entry is never empty')
     const name = bytesKey(key)
@@ -72,7 +72,7 @@ export class NativeJournal implements NativeStore {
     return out
   }
 
-  /** An entry without a value had no change when the iteration began, so its value was the reader's. */
+  /** An entry of `found` without a value had not changed when the iteration began, so it has the reader's value. */
   *#walk(
     found: readonly { key: Uint8Array; value: Uint8Array | undefined }[],
   ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
@@ -81,7 +81,7 @@ export class NativeJournal implements NativeStore {
     }
   }
 
-  /** Keys of the reader and added keys, in order. Added keys may have no value any more. */
+  /** Keys of the reader and added keys, in order. Added keys may have been deleted again. */
   *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
     const added = this.#added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
     let next = added.next()

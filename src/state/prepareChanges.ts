@@ -10,7 +10,7 @@ import { updateDirectory } from './nativeDirectory.ts'
 import { type Account, equalAccounts, NEW_ACCOUNT, type StateReader } from './reader.ts'
 import type { TrieAccountChange } from './trie.ts'
 
-/** A block's changes as the flat store and the trie take them. */
+/** A block's changes in the form that the flat store and the trie need. */
 export interface PreparedChanges {
   /** accounts whose own fields changed */
   readonly accounts: readonly AccountChange[]
@@ -20,8 +20,8 @@ export interface PreparedChanges {
 }
 
 /**
- * Turns the journal's changes into flat entries (accounts, slots, slot counts, native entries, directory pages) and trie
- * updates. Waits only for wiped storage, whose slots are read from `database`. All three readers show the head.
+ * Turns the journal's changes into flat entries (accounts, slots, slot counts, native entries, directory pages) and trie updates.
+ * Asynchronous only for wiped storage, whose slots are read from `database`. All three readers show the head.
  */
 export async function prepareChanges(
   reader: StateReader,
@@ -61,7 +61,7 @@ function addSlots(
   }
 }
 
-/** All slots that a wipe changes: those that are set at the head, and those set anew. */
+/** All slots that a wipe changes: those that are set at the head, and those that were set after it. */
 async function wipedSlots(database: DatabaseReader, { address, slots }: AccountChange): Promise<SlotChange[]> {
   const merged = new Map<string, SlotChange>()
   for (const change of slots) merged.set(bytesKey(change.slot), { ...change, previous: EMPTY_BYTES })
@@ -102,8 +102,8 @@ export function nativeSlot(rawKey: Uint8Array): Uint8Array {
 }
 
 /**
- * The account changes with one of the reserved account when native entries change: its nonce is at least 1, so that
- * EIP-161 never clears it.
+ * The account changes, with one for the reserved account added when native entries change. Its nonce is at least 1, so that EIP-161
+ * never deletes it.
  * @throws Error (a bug) when EVM storage of the reserved account changed
  */
 function withNativeAccount(reader: StateReader, changes: StateChanges): readonly AccountChange[] {

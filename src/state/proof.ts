@@ -37,13 +37,13 @@ export interface AccountProof {
   }[]
 }
 
-/** Gives the RLP of a trie's node at the first `depth` nibbles of `path`. */
+/** Reads the RLP of a trie's node at the first `depth` nibbles of `path`. */
 type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
 /**
- * The proof of an account and slots of it, also of their absence, against the state root of block `height`. `snapshot` is
- * one of the database with the head record `head`. Slots are 32 bytes; a native entry is the slot keccak256(raw key) of
- * the reserved account, with the raw value.
+ * The proof of an account and its slots, or of their absence, against the state root of block `height`. `snapshot` is a database
+ * snapshot whose head record is `head`. Slots are 32 bytes; a native entry is the slot keccak256(raw key) of the reserved account,
+ * with the raw value.
  * @throws StateUnavailable below the window that is kept
  */
 export async function proofAt(
@@ -83,7 +83,7 @@ function decodeValue(leaf: Uint8Array): Uint8Array {
   return value
 }
 
-/** The nodes from the root towards `key` (those shorter than 32 bytes lie within their parents), and its value. */
+/** The nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are inside their parents. */
 async function prove(
   read: NodeReader,
   owner: Uint8Array,
@@ -115,10 +115,10 @@ async function prove(
  * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when there
  * was none. `reader` is the database or a snapshot of it.
  *
- * The history records what a path held before a block (`encodeNodeRecord`): of a branch only its hash and which children it
- * had. The whole branch is composed of its children's references at that height, which come from their own records, or from
- * their stored nodes where they have not changed since.
- * @throws Error when the composed branch does not have its recorded hash
+ * The history records which node a path had before a block (`encodeNodeRecord`): for a branch only its hash and which children it had.
+ * The branch is built from its children's references at that height, which come from their own records, or from their stored nodes
+ * where they have not changed since.
+ * @throws Error when the built branch does not have its recorded hash
  */
 async function nodeAt(
   reader: DatabaseReader,
@@ -145,7 +145,7 @@ async function nodeAt(
   return rlp
 }
 
-/** The node of a path at `height`: the first record above `height` has it; without one, it is the present node. */
+/** The node of a path at `height`: the one in the first record above `height`, or the present node when there is no such record. */
 async function recordedAt(
   reader: DatabaseReader,
   owner: Uint8Array,

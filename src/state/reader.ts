@@ -2,7 +2,7 @@ import type { Address } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 
-/** What the flat store holds of an account; the storage root lives in the trie only. */
+/** The fields of an account in the flat store; the storage root is only in the trie. */
 export interface Account {
   readonly nonce: bigint
   /** in acoin */
@@ -28,23 +28,23 @@ export function equalAccounts(a: Account | undefined, b: Account | undefined): b
 }
 
 /**
- * State as of one block, read synchronously. The journal stands on one of these: the head's flat store while a block is
- * built or executed, a historical view for calls and traces.
+ * The state after one block, read synchronously. A journal is on top of such a reader: the head's flat store while a block is built or
+ * executed, a historical view for calls and traces.
  */
 export interface StateReader {
   /** undefined when the account does not exist */
   getAccount(address: Address): Account | undefined
   /** Minimal big-endian bytes without leading zeros; no bytes when the slot is unset. `slot` is 32 bytes. */
   getStorage(address: Address, slot: Uint8Array): Uint8Array
-  /** How many slots of the account are set: the journal derives EIP-7610's "has storage" from it. */
+  /** How many slots of the account are set. The journal needs it for EIP-7610 (does the account have storage?). */
   storageCount(address: Address): number
-  /** The same array object for the same hash as long as it stays cached, so that analysis can be cached with it. */
+  /** Returns the same array object for the same hash as long as it stays cached, so that an analysis can be cached with it. */
   getCode(codeHash: Hash): Uint8Array
   /** A native module entry by its raw key; undefined when unset. */
   getNative(key: Uint8Array): Uint8Array | undefined
   /**
-   * Raw keys of native entries with `prefix` from `start` (included) on, or with `reverse` down from it, found as they are asked
-   * for; see `NativeStore.range`.
+   * Raw keys of native entries with `prefix` from `start` (included) on, or with `reverse` down from it, read lazily; see
+   * `NativeStore.range`.
    */
   nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse?: boolean): IterableIterator<Uint8Array>
 }

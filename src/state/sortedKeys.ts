@@ -1,9 +1,9 @@
-/** Most keys of a chunk: a new key moves half as many on average. */
+/** The most keys in a chunk; adding a key moves half as many on average. */
 const CHUNK_SIZE = 256
 
 /**
- * A growing set of keys in order. With chunks of bounded size, adding a key is cheap however many there are; up to millions
- * of keys a B-tree would be no faster.
+ * A growing sorted set of keys. It consists of chunks of bounded size, so that adding a key is cheap also with many keys. A B-tree
+ * would not be faster for up to millions of keys.
  */
 export class SortedKeys {
   /** none is empty, except that an empty set has one empty chunk */
@@ -21,8 +21,8 @@ export class SortedKeys {
   }
 
   /**
-   * Keys with `prefix` from `start` on, or with `reverse` down from it, as `NativeStore.range` has it. Nothing may be added
-   * before the walk ends.
+   * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`. Nothing may be added before the
+   * walk ends.
    */
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
     const chunks = this.#chunks
@@ -75,7 +75,7 @@ export function walkStart(
   return !reverse || sorted[at] === bound ? at : at - 1
 }
 
-/** Ascending: the least key that a walk may give. In reverse: the greatest, or a bound above it that is no key. */
+/** The least key of an ascending walk. In reverse: the greatest key, or a bound above it that is no key. */
 function walkBound(prefix: string, start: string | undefined, reverse: boolean): string {
   if (!reverse) return start === undefined || start < prefix ? prefix : start
   // Keys hold no character above 0xff, so this is above every key with the prefix.

@@ -13,15 +13,15 @@ import type { Account, StateReader } from './reader.ts'
 import { StateTrie, type TrieCommit } from './trie.ts'
 
 export interface StateStoreOptions {
-  /** flat entries kept in memory, in bytes (about): half of it for accounts, half for slots and what else there is */
+  /** approximate bytes of flat entries in memory: half for accounts, half for slots and all others */
   readonly cacheBytes?: number
-  /** codes kept in memory, in bytes (about) */
+  /** approximate bytes of codes in memory */
   readonly codeCacheBytes?: number
   /** trie nodes kept in memory between blocks; about 400 bytes each */
   readonly residentNodes?: number
 }
 
-/** The state after a block that may never be decided. It needs no clean-up when it is not used. */
+/** The state after a block that may or may not be decided. If it is not used, it needs no clean-up. */
 export interface PendingState {
   readonly height: number
   readonly root: Hash
@@ -42,13 +42,13 @@ export interface PendingState {
 /**
  * The state at the head of the chain, with its history, for the one thread that writes the database. The steps of a block:
  *
- * 1. a journal on `reader()` collects the changes of the block's execution;
+ * 1. a journal on top of `reader()` collects the changes of the block's execution;
  * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored yet, so several blocks may be
  *    pending, of which at most one is decided;
- * 3. `pending.write(batch)` adds flat entries, trie nodes, history and head record to the batch that also takes the block: after
- *    a crash the database has all of them or none, so that opening it repairs nothing;
+ * 3. `pending.write(batch)` adds flat entries, trie nodes, history and head record to the batch that also takes the block: after a
+ *    crash the database has all of them or none and needs no repair;
  * 4. `database.write(batch)` puts the batch on stable storage, before any reader can see something that a crash could undo;
- * 5. `pending.publish()` makes it the head of this object: caches, trie and snapshot move on together.
+ * 5. `pending.publish()` makes it the head of this object: caches, trie and snapshot change together.
  */
 export class StateStore {
   readonly #database: WritableDatabase
@@ -62,7 +62,7 @@ export class StateStore {
   #height: number
   #root: Hash
   #oldestHeight: number
-  /** who changes the history in the database: a pending state between `write` and `publish`, or `prune` */
+  /** which operation is changing the history in the database: a pending state between `write` and `publish`, or `prune` */
   #writer: 'pending' | 'prune' | undefined
 
   constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
@@ -110,8 +110,8 @@ export class StateStore {
   }
 
   /**
-   * Computes the state after block `height`, which follows the head (any height when there is none), from the changes of
-   * a journal on `reader()`. No effect until it is written and published; several may be pending.
+   * Computes the state after block `height`, which follows the head (any height when there is none), from the changes of a journal on
+   * top of `reader()`. It has no effect until it is written and published; several may be pending.
    */
   async apply(changes: StateChanges, height: number): Promise<PendingState> {
     const base = this.#height
@@ -123,7 +123,7 @@ export class StateStore {
     let ready: { readonly batch: WriteBatch; readonly oldest: number } | undefined
     const prepare = (): WriteBatch => {
       this.#assertHead(base)
-      // The batch extends the index of changes as it was read, so it is made again when `prune` has changed that.
+      // The batch extends the index of changes as it was when it was read, so it is built again when `prune` has changed the index.
       const oldest = this.#oldestHeight
       if (ready?.oldest !== oldest) ready = { batch: this.#batchOf(base, height, changes, prepared, commit), oldest }
       return ready.batch
@@ -212,7 +212,7 @@ export class StateStore {
     this.#root = commit.root
     if (base < 0) this.#oldestHeight = height
     this.#writer = undefined
-    // Nobody waits for this: the snapshot ends when the last range read of the former head does.
+    // Not awaited: the snapshot is closed after the last range read of the former head.
     void former.close()
   }
 
@@ -230,7 +230,7 @@ export class StateStore {
     const name = bytesKey(key)
     let value = this.#entries.get(name)
     if (value === undefined) {
-      // A copy, because LevelDB's arrays take memory outside of the heap.
+      // A copy, because LevelDB's arrays are outside of the heap.
       value = this.#snapshot.get(key)?.slice() ?? EMPTY_BYTES
       this.#entries.set(name, value)
     }
@@ -247,7 +247,7 @@ export class StateStore {
   }
 }
 
-/** What an account takes in the cache, about: key, object, two integers, entry of the map. */
+/** Approximate bytes of an account in the cache: key, object, two integers, entry of the map. */
 const ACCOUNT_BYTES = 220
 
 function putOrDelete(batch: WriteBatch, key: Uint8Array, value: Uint8Array): void {

@@ -21,7 +21,7 @@ export interface TrieAccountChange {
   readonly address: Address
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
-  /** new values; no bytes unset the slot */
+  /** new values; no bytes: the slot is unset */
   readonly slots: readonly { readonly slot: Uint8Array; readonly current: Uint8Array }[]
 }
 
@@ -63,9 +63,9 @@ export class StateTrie {
    *
    * 1. each changed storage trie, since the account's leaf holds its root;
    * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses;
-   * 3. within each trie, `updateTrie` encodes and hashes the new nodes, children first, and logs what changes in the database.
+   * 3. within each trie, `updateTrie` encodes and hashes the new nodes, children first, and logs the changes to the database.
    *
-   * Nodes in memory stay as they are, but for children that are loaded, so that the head is still there for another update.
+   * Nodes in memory do not change, except that children are loaded, so another update of the same head can follow.
    * @param height of the block, for the history; undefined when no history is kept
    */
   compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
@@ -95,7 +95,7 @@ export class StateTrie {
     }
     const result = updateTrie(ACCOUNT_TRIE, this.#accounts, sortUpdates(updates), this.#source, log, generation)
     made += result.made
-    // Loaded nodes stay attached to the present ones, also when this update is not adopted.
+    // Loaded nodes stay attached to the present nodes, also when this update is not adopted.
     this.#resident += result.loaded
     return { root: result.rootHash, log, accounts: result.root, storages, made }
   }
@@ -113,7 +113,7 @@ export class StateTrie {
     if (this.#resident > this.#limit) this.#evict()
   }
 
-  /** Drops nodes from memory, the longest unused first, until half of the limit is left. */
+  /** Drops nodes from memory, the least recently used first, until half of the limit is left. */
   #evict(): void {
     const counts = new Map<number, number>()
     if (this.#accounts !== undefined) countGenerations(this.#accounts, counts)
@@ -152,7 +152,7 @@ function nextLeaf(
   return undefined
 }
 
-/** The changes of one block to the stored nodes of all tries, ready for its batch, with the history of them. */
+/** The changes of one block to the stored nodes of all tries, with their history, ready for the block's batch. */
 class TrieLog implements TrieSink {
   readonly batch = new WriteBatch()
   /** keys of the nodes that changed; empty without a history */
@@ -179,7 +179,7 @@ class TrieLog implements TrieSink {
   }
 }
 
-/** Room for an account's leaf: nonce of 8 bytes, balance of 32, two hashes, headers of up to 3 bytes. */
+/** Reused memory for an account's leaf: nonce of 8 bytes, balance of 32, two hashes, headers of up to 3 bytes. */
 const scratch = new Uint8Array(160)
 const HASH_ITEM = 33
 
@@ -188,7 +188,7 @@ const HASH_ITEM = 33
  * @param storageRoot 32 bytes as a string
  */
 export function encodeAccountLeaf({ nonce, balance, codeHash }: Account, storageRoot: string): string {
-  // The list of an account has more than 55 bytes and less than 256: its header takes two.
+  // The list of an account has more than 55 and less than 256 bytes, so its header has two.
   let at = writeInteger(2, nonce)
   at = writeInteger(at, balance)
   if (at > 2 + 9 + 33) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
@@ -252,7 +252,7 @@ function generationToKeep(counts: ReadonlyMap<number, number>, limit: number): n
   return lowest
 }
 
-/** Drops the nodes below `node` that were last used before `generation`; their references remain. */
+/** Drops the nodes below `node` that were last used before `generation`, and keeps their references. */
 function evictBelow(node: TrieNode, generation: number): void {
   if (node.kind === 'branch') {
     for (let i = 0; i < 16; i++) node.children[i] = evicted(node.children[i], generation)

@@ -5,21 +5,21 @@ import { headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
 import { Column } from '../storage/columns.ts'
 
 /**
- * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its
- * keccak256, or the node's RLP itself where that is shorter than 32 bytes. `ref` is undefined while a node is new and its
- * reference is not computed; after that the node never changes, but for children that are loaded or evicted.
+ * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its keccak256, or
+ * the node's RLP itself where that is shorter than 32 bytes. `ref` is undefined until the reference of a new node is computed; after
+ * that the node does not change, except that children are loaded or evicted.
  *
- * Keys, values and references are bytes as strings (`bytesKey`): they take a fifth of the memory of small arrays and give the
- * garbage collector nothing to follow.
+ * Keys, values and references are bytes as strings (`bytesKey`): they take a fifth of the memory of small arrays, and the garbage
+ * collector has no references to follow.
  */
 export type TrieNode = LeafNode | ExtensionNode | BranchNode
 
-/** A node in memory, or the reference of one that is not. */
+/** A node in memory, or the reference of a node that is not in memory. */
 export type TrieChild = TrieNode | string
 
 interface NodeBase {
   ref: string | undefined
-  /** generation that used the node last, for eviction */
+  /** generation of the node's last use, for eviction */
   usedAt: number
   /** of a new node: the stored node at its path, which it replaces */
   replaces: TrieNode | undefined
@@ -29,21 +29,21 @@ export interface LeafNode extends NodeBase {
   readonly kind: 'leaf'
   /** the whole key, 32 bytes */
   readonly key: string
-  /** nibbles of the key above this node */
+  /** number of the key's nibbles above this node */
   readonly depth: number
   readonly value: string
 }
 
 export interface ExtensionNode extends NodeBase {
   readonly kind: 'extension'
-  /** one nibble a byte */
+  /** one nibble per byte */
   readonly segment: string
   child: TrieChild
 }
 
 export interface BranchNode extends NodeBase {
   readonly kind: 'branch'
-  /** 16 places */
+  /** 16 items */
   readonly children: (TrieChild | undefined)[]
 }
 
@@ -88,7 +88,7 @@ export function decodeNode(
   const items: string[] = []
   for (let at = list.start; at < list.end; ) {
     const item = itemAt(rlp, at)
-    // Contents of strings, whole RLP of lists (embedded nodes).
+    // The content of a string, or the whole RLP of a list (an embedded node).
     items.push(bytesKeyOf(rlp, item.isList ? at : item.start, item.end))
     at = item.end
   }
@@ -121,7 +121,7 @@ export function nibbleAt(key: string, index: number): number {
   return (index & 1) === 0 ? byte >> 4 : byte & 15
 }
 
-/** Nibbles [from, to) of a key, one a byte. */
+/** Nibbles [from, to) of a key, one per byte. */
 export function segmentOf(key: string, from: number, to: number): string {
   const nibbles = new Uint8Array(to - from)
   for (let i = from; i < to; i++) nibbles[i - from] = nibbleAt(key, i)
@@ -252,7 +252,9 @@ export function trieNodeKey(owner: Uint8Array, path: string, depth: number): Uin
   return out.slice(0, writeNodeKey(out, owner, setPath(new Uint8Array(32), path, depth), depth))
 }
 
-/** Writes the bytes of the first `depth` nibbles of a path given as a string (and maybe half a byte more). */
+/**
+ * Writes the bytes of the first `depth` nibbles of a path given as a string. With an odd `depth` the last byte has one nibble more.
+ */
 export function setPath(out: Uint8Array, path: string, depth: number): Uint8Array {
   for (let i = (depth + 1) >> 1; i-- > 0; ) out[i] = path.charCodeAt(i)
   return out
@@ -267,11 +269,12 @@ const BRANCH = 1
 const BRANCH_BYTES = 35
 const branchRecord = new Uint8Array(BRANCH_BYTES)
 
-/** A record of a node in the history: its RLP, or of a branch its hash and which children it has. */
+/** A record of a node in the history: its RLP, or for a branch its hash and which children it has. */
 export type NodeRecord = { readonly rlp: Uint8Array } | { readonly mask: number; readonly hash: Uint8Array }
 
 /**
- * What a path held before a block, for the history (see `nodeAt` in proof.ts): a view on memory that the next call overwrites.
+ * The history's record of the node that a path had before a block (see `nodeAt` in proof.ts): a view on memory that the next call
+ * overwrites.
  */
 export function encodeNodeRecord(node: TrieNode | undefined): Uint8Array {
   if (node === undefined) return EMPTY_BYTES

@@ -25,7 +25,7 @@ import {
 export interface TrieUpdate {
   /** 32 bytes */
   readonly key: string
-  /** The new value, given the present one; undefined is no value. */
+  /** Computes the new value from the present one; undefined: no value. */
   readonly next: (previous: string | undefined) => string | undefined
 }
 
@@ -33,8 +33,8 @@ export interface TrieUpdate {
 export interface TrieSink {
   /**
    * @param key of the database
-   * @param previous what is stored there now; undefined: nothing
-   * @param current RLP of what is to be stored; undefined: nothing
+   * @param previous the node that is stored there now; undefined: none
+   * @param current RLP of the node to store; undefined: none
    */
   write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void
 }
@@ -61,7 +61,7 @@ interface Item {
 const nodeKey = new Uint8Array(NODE_KEY_BYTES)
 const nodePath = new Uint8Array(32)
 
-/** The root of a trie as it is stored. */
+/** Loads the stored root of a trie. */
 export function loadRoot(owner: Uint8Array, source: TrieSource, usedAt: number): TrieNode | undefined {
   const rlp = source.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, nodePath, 0)))
   return rlp && decodeNode(rlp, '', 0, bytesKey(keccak256(rlp)), usedAt)
@@ -73,8 +73,8 @@ export function loadRoot(owner: Uint8Array, source: TrieSource, usedAt: number):
  * 1. down from the root, where each affected node is visited once and replaced by a new one (`Updater.#update`);
  * 2. over the new nodes, children first, where each is encoded, hashed and given to `sink` (`Updater.#hash`).
  *
- * Hashing waits for the end of the first walk, because a later update may replace a new node once more. Present nodes stay as
- * they are (only loaded children are attached to them), so that other updates of the same root can follow.
+ * Hashing comes after the first walk, because a later update may replace a new node again. Present nodes do not change (only loaded
+ * children are attached to them), so other updates of the same root can follow.
  */
 export function updateTrie(
   owner: Uint8Array,
@@ -118,8 +118,8 @@ class Updater {
   }
 
   /**
-   * Applies the updates [low, high), at least one, to the node at their first `depth` nibbles, in which they agree. Gives
-   * `node` itself when nothing changes.
+   * Applies the updates [low, high), at least one, to the node at their first `depth` nibbles, which they share. Returns `node` itself
+   * when nothing changes.
    */
   #update(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
     if (node === undefined) {
@@ -168,8 +168,8 @@ class Updater {
       if (next === child) return node
       return next && this.#join(segment, next, key, depth)
     }
-    // Some updates leave the segment. Treat its first nibble as a branch with one child; it becomes an extension again
-    // below when no second child is added.
+    // Some updates are not below the extension. Treat its first nibble as a branch with one child; if no second child is added, it
+    // becomes an extension again below.
     const branch = createBranch(this.#generation)
     branch.children[segment.charCodeAt(0)] =
       segment.length > 1 ? createExtension(segment.slice(1), node.child, this.#generation) : node.child
@@ -211,7 +211,7 @@ class Updater {
     return this.#join(segment, child, childPath, depth)
   }
 
-  /** The node at `depth` of `path` when `segment` leads from there to `node` and nothing else. */
+  /** The node at `depth` of `path` when `node`, reached through `segment`, is the only one below it. */
   #join(segment: string, node: TrieNode, path: string, depth: number): TrieNode {
     if (node.kind === 'branch') return createExtension(segment, node, this.#generation)
     this.#remove(node, path, depth + segment.length)
@@ -303,7 +303,7 @@ class Updater {
   }
 }
 
-/** What the database holds at the path of `node`: nodes of this update are not stored yet. */
+/** The node that the database has at the path of `node`: nodes of this update are not stored yet. */
 function storedNode(node: TrieNode): TrieNode | undefined {
   return node.ref === undefined ? node.replaces : node
 }

@@ -6,7 +6,7 @@ type Undo<Target, Value> = (target: Target, previous: Value) => void
  * checkpoint is open, since nothing could be reverted.
  */
 export class UndoLog {
-  /** three items a change: undo function, target, previous value */
+  /** three items for each change: undo function, target, previous value */
   readonly #actions: unknown[] = []
   readonly #marks: number[] = []
 
@@ -15,7 +15,7 @@ export class UndoLog {
     return this.#marks.length
   }
 
-  /** @param undo a function of its own for each kind of change, so that a change allocates nothing */
+  /** @param undo one shared function for each kind of change, so that recording a change allocates no closure */
   record<Target, Value>(undo: Undo<Target, Value>, target: Target, previous: Value): void {
     if (this.#marks.length > 0) this.#actions.push(undo, target, previous)
   }

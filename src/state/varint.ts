@@ -17,7 +17,6 @@ export class ByteWriter {
     for (let i = start; i < bytes.length; i++) this.#bytes[this.#length++] = bytes[i]!
   }
 
-  /** Appends all of `bytes`. */
   bytes(bytes: Uint8Array): void {
     const { length } = bytes
     this.#reserve(length)
@@ -26,22 +25,21 @@ export class ByteWriter {
     this.#length += length
   }
 
-  /** Adds 1 to the byte at `index`. */
   increment(index: number): void {
     this.#bytes[index]!++
   }
 
-  /** Empties it; the memory is used again. */
+  /** Empties the writer and keeps its memory. */
   clear(): void {
     this.#length = 0
   }
 
-  /** What was written, until the next change. */
+  /** A view on the written bytes, valid until the next change. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }
@@ -54,7 +52,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` wrote. */
+/** Reads the varints that a `ByteWriter` wrote. */
 export class VarintReader {
   readonly bytes: Uint8Array
   offset: number
@@ -87,7 +85,7 @@ export class VarintReader {
   }
 }
 
-/** Ascending numbers as the differences between neighbours. */
+/** Writes ascending numbers as the differences between neighbours. */
 export function writeAscending(out: ByteWriter, values: readonly number[]): void {
   let previous = 0
   for (const value of values) {
@@ -106,7 +104,7 @@ export function decodeAscending(reader: VarintReader, count: number): number[] {
   return values
 }
 
-/** Index of the first of ascending `values` that is above `limit`; their number when there is none. */
+/** Index of the first of the ascending `values` that is above `limit`; the length when there is none. */
 export function firstAbove(values: readonly number[], limit: number): number {
   let low = 0
   let high = values.length
@@ -118,7 +116,7 @@ export function firstAbove(values: readonly number[], limit: number): number {
   return low
 }
 
-/** Number of leading bytes in which `a` and `b` agree. */
+/** Length of the common prefix of `a` and `b`. */
 export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   let i = 0
@@ -126,7 +124,7 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   return i
 }
 
-/** A list of keys, short where neighbours share a prefix. Lists may be concatenated. */
+/** A list of keys, compressed where neighbours share a prefix. Lists may be concatenated. */
 export class KeyList {
   readonly #out = new ByteWriter()
   #previous = new Uint8Array(64)
@@ -164,7 +162,7 @@ export function readKeyList(bytes: Uint8Array): Uint8Array[] {
   return keys
 }
 
-/** Writes one of ascending keys: bytes shared with the one before it, bytes that follow, these. */
+/** Writes one of several ascending keys: length of the prefix that it shares with the previous key, length of the rest, the rest. */
 export function writeKey(out: ByteWriter, key: Uint8Array, previous: Uint8Array): void {
   const shared = sharedPrefix(previous, key)
   out.varint(shared)

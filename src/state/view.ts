@@ -10,7 +10,7 @@ import { valueAt } from './history.ts'
 import { type AccountProof, proofAt } from './proof.ts'
 import type { StateReader } from './reader.ts'
 
-/** Blocks and state as of one published head: everything that one RPC request reads is consistent. */
+/** Blocks and state as of one published head, so that everything that one RPC request reads is consistent. */
 export interface NodeView {
   readonly chain: ChainReader
   /** lowest block whose state is kept */
@@ -23,7 +23,7 @@ export interface NodeView {
   proofAt(height: number, address: Address, slots: readonly Uint8Array[]): Promise<AccountProof>
 }
 
-/** What the views of one thread share. */
+/** Caches that the views of one thread share. */
 export interface ViewCaches extends StateCaches {
   readonly blocks: BlockCache
 }
@@ -59,8 +59,8 @@ export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20): S
 }
 
 /**
- * The state after block `height`, for any thread. `snapshot` is one of the database with the head record `head` (see
- * `readStateHead`) and must stay open; `caches` may be shared by all readers of a thread.
+ * The state after block `height`, for any thread. `snapshot` is a database snapshot whose head record is `head` (see `readStateHead`);
+ * it must stay open. `caches` may be shared by all readers of a thread.
  * @throws StateUnavailable below the window that is kept
  */
 export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: StateHead, height: number): StateReader {

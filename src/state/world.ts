@@ -3,19 +3,18 @@ import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 
-/** A slot as it is at the moment. The object may be another slot's after the next call. */
+/** The present state of a slot. The next call may reuse the object for another slot. */
 export interface SlotState {
-  /** as `getStorage` gives it */
+  /** as returned by `getStorage` */
   readonly value: Uint8Array
-  /** as `getOriginalStorage` gives it */
+  /** as returned by `getOriginalStorage` */
   readonly original: Uint8Array
   readonly isWarm: boolean
 }
 
 /**
- * The one journaled world state that EVM engines, precompiles and native modules write through, so that a revert reverts
- * everything. Synchronous. All changes since a checkpoint are undone by `revert` (warmth, transient storage, logs, events
- * and creation marks too).
+ * The one journaled world state into which EVM engines, precompiles and native modules write, so that a revert covers all of them.
+ * Synchronous. All changes since a checkpoint are undone by `revert` (warmth, transient storage, logs, events and creation marks too).
  */
 export interface WorldState {
   /** Whether the account is in the state (it may be empty in EIP-161's sense). */
@@ -41,20 +40,20 @@ export interface WorldState {
   getStorage(address: Address, slot: Uint8Array): Uint8Array
   /** The value at the transaction's start (EIP-2200). */
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
-  /** All of a slot in one look-up. */
+  /** Value, original value and warmth of a slot in one look-up. */
   readSlot(address: Address, slot: Uint8Array): SlotState
   /** `value`: at most 32 bytes, leading zeros allowed; no bytes or zeros delete the slot. */
   setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void
-  /** Removes every slot of the account (a CREATE over an address with dead storage, or a deletion). */
+  /** Removes every slot of the account (for a CREATE at an address that has storage, or a deletion). */
   clearStorage(address: Address): void
   /** Removes the account with its storage. */
   deleteAccount(address: Address): void
   getTransient(address: Address, slot: Uint8Array): Uint8Array
   setTransient(address: Address, slot: Uint8Array, value: Uint8Array): void
 
-  /** Warms the address (EIP-2929) and says whether it already was warm. */
+  /** Warms the address (EIP-2929) and returns whether it was warm before. */
   warmAddress(address: Address): boolean
-  /** Like {@link isWarmSlot} it never reads the state below: code without the gas for a cold access causes no read. */
+  /** Like {@link isWarmSlot} it never reads the underlying state, so that code without the gas for a cold access causes no read. */
   isWarmAddress(address: Address): boolean
   warmSlot(address: Address, slot: Uint8Array): boolean
   isWarmSlot(address: Address, slot: Uint8Array): boolean
@@ -72,12 +71,12 @@ export interface WorldState {
   logs(): readonly Log[]
   emitEvent(event: NativeEvent): void
   events(): readonly NativeEvent[]
-  /** Records coins that code or a message moved. Native modules do not record theirs: they emit events. */
+  /** Records coins that code or a message moved. Native modules do not record their transfers here; they emit events. */
   recordTransfer(transfer: ValueTransfer): void
   /** Recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
 
-  /** Strict last-in-first-out nesting: every checkpoint is ended by one `commit` or one `revert`. */
+  /** Checkpoints are strictly nested: each is ended by one `commit` or one `revert`. */
   checkpoint(): void
   commit(): void
   revert(): void
@@ -89,11 +88,11 @@ export interface NativeStore {
   /** `value` is never empty */
   set(key: Uint8Array, value: Uint8Array): void
   delete(key: Uint8Array): void
-  /** Entries with `prefix` in ascending key order, as they are at the time of the call. */
+  /** Entries with `prefix` in ascending key order, as of the call. */
   iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]>
   /**
-   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order);
-   * read as they are asked for, so the first of millions costs a few look-ups. Nothing may be written before the walk ends.
+   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order); read
+   * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends.
    * @param start a whole key, itself included; by default the first (or last) key with the prefix
    */
   range(

@@ -26,7 +26,7 @@ export interface ConsensusBlock {
   /** EVM transactions as their EIP-2718 envelopes, native ones as protobuf TxRaw */
   readonly txs: readonly Uint8Array[]
   readonly evidence: readonly Evidence[]
-  /** of the height before; empty at height 1 */
+  /** for the previous height; empty at height 1 */
   readonly lastCommit: Commit
 }
 
@@ -35,7 +35,7 @@ export interface ConsensusHeader {
   readonly version: { readonly block: number; readonly app: number }
   readonly chainId: string
   readonly height: number
-  /** milliseconds since the epoch, strictly greater than the block's before */
+  /** milliseconds since the epoch, strictly greater than the previous block's */
   readonly timeMs: number
   /** nil at height 1 */
   readonly lastBlockId: BlockId
@@ -45,9 +45,9 @@ export interface ConsensusHeader {
   readonly nextValidatorsHash: Uint8Array
   /** of the parameters max_bytes and max_gas */
   readonly consensusHash: Uint8Array
-  /** Ethereum block hash of the height before; of the genesis block at height 1 */
+  /** Ethereum block hash of the previous height; of the genesis block at height 1 */
   readonly appHash: Uint8Array
-  /** over the transaction results of the height before */
+  /** over the transaction results of the previous height */
   readonly lastResultsHash: Uint8Array
   readonly evidenceHash: Uint8Array
   /** 20 bytes */
@@ -129,15 +129,15 @@ export function consensusParamsHash(params: BlockParams): Hash {
   return hash
 }
 
-/** CometBFT types/block.go: what a block holds besides transactions and evidence. */
+/** CometBFT types/block.go: sizes of a block's parts other than transactions and evidence. */
 const MAX_HEADER_BYTES = 626
 const MAX_OVERHEAD_BYTES = 11
 const MAX_COMMIT_OVERHEAD_BYTES = 94
 const MAX_COMMIT_SIG_BYTES = 109 + 2
 
 /**
- * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, next to a full commit of
- * `validators` signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
+ * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, together with a full commit of `validators`
+ * signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
  */
 export function maxDataBytes(
   { maxBytes }: Pick<BlockParams, 'maxBytes'>,
@@ -148,14 +148,14 @@ export function maxDataBytes(
   return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit - evidenceBytes
 }
 
-/** Protobuf bytes of tendermint.types.Block: what is cut into parts and kept. */
+/** Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
 export function encodeBlock(block: ConsensusBlock): Uint8Array {
   return encodeMessage(BLOCK_CODEC, block)
 }
 
 /**
- * The block in `bytes`, whose transactions are views on them. Only the encoding is checked: hashes, signatures and the
- * chain's rules are the caller's.
+ * The block in `bytes`, whose transactions are views on them. Only the encoding is checked; the caller checks hashes, signatures and
+ * the chain's rules.
  * @throws ConsensusDecodingError
  */
 export function decodeBlock(bytes: Uint8Array): ConsensusBlock {

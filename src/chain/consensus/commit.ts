@@ -32,7 +32,7 @@ import {
   writeTime,
 } from './wire.ts'
 
-/** What a commit must have decided. */
+/** The block that a commit must have decided. */
 interface CommitTarget {
   readonly chainId: string
   readonly height: number
@@ -55,7 +55,10 @@ export function verifyCommit(
   return verify(target, commit, verifySignature, false)
 }
 
-/** Stops once more than two thirds of the power have signed the block and ignores nil votes (CometBFT VerifyCommitLight). */
+/**
+ * The same, but stops once more than two thirds of the power have signed the block, and ignores nil votes (CometBFT
+ * VerifyCommitLight).
+ */
 export function verifyCommitLight(
   target: CommitTarget,
   commit: Commit,
@@ -80,7 +83,7 @@ function verify(
     if (sig.flag === BLOCK_ID_FLAGS.absent) continue
     if (light && sig.flag !== BLOCK_ID_FLAGS.commit) continue
     const { address, publicKey, power } = set.validators[index]!
-    // CometBFT leaves the address out: the commit hash covers it, so a wrong one would give one commit two hashes.
+    // CometBFT does not check the address. The commit hash covers it, so with a wrong one the same commit would have two hashes.
     if (!equalBytes(sig.validatorAddress, address)) return invalid(`signature ${index} names another validator`)
     if (!verifySignature(publicKey, commitSignBytes(chainId, commit, index), sig.signature)) {
       return invalid(`signature ${index} is wrong`)
@@ -100,7 +103,7 @@ function invalid(reason: string): CommitVerdict {
   return { valid: false, reason }
 }
 
-/** What `commit.signatures[index]` signs; it must not be an absent one. */
+/** The bytes that `commit.signatures[index]` signs; it must not be an absent one. */
 export function commitSignBytes(chainId: string, commit: Commit, index: number): Uint8Array {
   return voteSignBytes(chainId, commitVote(commit, index)!)
 }
@@ -142,7 +145,7 @@ export function commitHash(commit: Pick<Commit, 'signatures'>): Hash {
   return merkleRoot(commit.signatures.map((sig) => encodeMessage(COMMIT_SIG_CODEC, sig)))
 }
 
-/** tendermint.types.Commit. One without signatures is the first block's, all zero. */
+/** tendermint.types.Commit. A commit without signatures is the first block's last commit; all its fields are zero. */
 export const COMMIT_CODEC: MessageCodec<Commit> = {
   name: 'commit',
   write: (writer, commit) =>

@@ -9,7 +9,7 @@ const ED25519_SIGNATURE_LENGTH = 64
 const PKCS8_PREFIX = hexToBytes('302e020100300506032b657004220420')
 const SPKI_PREFIX = hexToBytes('302a300506032b6570032100')
 
-/** More keys than a validator set with its recent changes has. Importing a key takes as long as a verification. */
+/** More keys than a validator set and its recent changes have. Cached, because importing a key takes as long as a verification. */
 const MAX_CACHED_KEYS = 1024
 
 const publicKeys = new Map<string, KeyObject>()
@@ -37,7 +37,7 @@ export function ed25519Key(seed: Uint8Array): Ed25519Key {
   return { seed, publicKey: new Uint8Array(spki.subarray(SPKI_PREFIX.length)), keyObject }
 }
 
-/** 64 bytes over the message itself (RFC 8032, no prehash). */
+/** The 64-byte signature of the message itself (RFC 8032, no prehash). */
 export function signEd25519(key: Pick<Ed25519Key, 'keyObject'>, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, message, key.keyObject))
 }

@@ -17,7 +17,8 @@ interface EvidenceContext {
 }
 
 /**
- * Evidence of two votes that differ only in their block (and time). Their order is fixed, so that two votes make one evidence.
+ * Evidence of two votes that differ only in their block (and time). Their order is fixed, so that the same two votes always give the
+ * same evidence.
  * @throws Error when the votes' validator is not in the set
  */
 export function createDuplicateVoteEvidence(
@@ -39,8 +40,8 @@ export function createDuplicateVoteEvidence(
 }
 
 /**
- * Why the votes are no evidence of a fault of a validator of their height; undefined when they are (CometBFT
- * evidence/verify.go, VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Its age is not judged here.
+ * Why the votes are no evidence of a fault of a validator of their height; undefined when they are (CometBFT evidence/verify.go,
+ * VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Its age is not checked here.
  */
 export function checkDuplicateVote(
   { voteA, voteB, totalVotingPower, validatorPower, timestampMs }: Evidence,
@@ -94,14 +95,14 @@ export function evidenceHash(evidence: readonly Evidence[]): Hash {
   return merkleRoot(evidence.map(encodeEvidence))
 }
 
-/** Bytes that these items take in a block, which the consensus parameters limit (CometBFT types/evidence.go, ByteSize). */
+/** Bytes that these items take in a block; the consensus parameters limit them (CometBFT types/evidence.go, ByteSize). */
 export function evidenceSize(evidence: readonly Evidence[]): number {
   return evidence.reduce((sum, item) => sum + encodedTxSize(encodeMessage(EVIDENCE_CODEC, item).length), 0)
 }
 
 /**
- * tendermint.types.Evidence, a choice of which field 1 is two votes. Evidence of light-client attacks (field 2) is not a
- * kind of this chain: full nodes verify every block.
+ * tendermint.types.Evidence, a oneof whose field 1 is two votes. This chain has no evidence of light-client attacks (field 2): full
+ * nodes verify every block.
  */
 export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
   name: 'evidence',

@@ -6,10 +6,13 @@ import { type Hash, sha256 } from '../../primitives/hash.ts'
 const LEAF_PREFIX = Uint8Array.of(0)
 const INNER_PREFIX = Uint8Array.of(1)
 
-/** OpenSSL beats the WebAssembly hash from about this size on. */
+/** From about this size on OpenSSL is faster than the WebAssembly hash. */
 const LARGE_LEAF = 1024
 
-/** Memory for what is hashed, prefix first; the hash function copies it. A block of 10,000 transactions needs 20,000 hashes. */
+/**
+ * Reused memory for the input of a hash, prefix first; the hash function copies it. A block of 10,000 transactions needs 20,000
+ * hashes.
+ */
 const leafInput = new Uint8Array(LARGE_LEAF)
 leafInput.set(LEAF_PREFIX)
 const innerInput = new Uint8Array(65)
@@ -33,26 +36,28 @@ function hashLeaf(leaf: Uint8Array): Hash {
   return sha256(leafInput.subarray(0, 1 + leaf.length))
 }
 
-/** Of two 32-byte hashes. */
+/** Hash of the inner node over two 32-byte hashes. */
 function hashInner(left: Uint8Array, right: Uint8Array): Hash {
   innerInput.set(left, 1)
   innerInput.set(right, 33)
   return sha256(innerInput)
 }
 
-/** Largest power of two that is smaller than `n` (n ≥ 2): how many leaves go left. */
+/** Largest power of two that is smaller than `n` (n ≥ 2): the number of leaves in the left subtree. */
 function splitPoint(n: number): number {
   return 2 ** (31 - Math.clz32(n - 1))
 }
 
-/** The last hash of a level and the arrays of which it was made. */
+/** The last hash of a level and the two arrays that were hashed. */
 interface LastInner {
   left: Uint8Array | undefined
   right: Uint8Array | undefined
   hash: Uint8Array
 }
 
-/** Leaves may be the same array in many places (results of a block of transfers): then most nodes of a level are equal. */
+/**
+ * Many leaves may be the same array (results of a block of transfers): then most nodes of a level are equal and need only one hash.
+ */
 function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: LastInner[]): Uint8Array {
   if (to - from === 1) return hashes[from]!
   const size = splitPoint(to - from)
@@ -65,7 +70,7 @@ function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: 
   return lasts[level].hash
 }
 
-/** The same array gives the same hash array. */
+/** The same leaf array gives the same hash array. */
 function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   const hashes: Uint8Array[] = []
   for (let i = 0; i < leaves.length; i++) {

@@ -68,7 +68,7 @@ export class PartCollector {
     return this.#pieces[index] !== undefined
   }
 
-  /** Takes a part in if it belongs here. */
+  /** Adds a part if it belongs to the block. */
   add(part: Part): 'added' | 'duplicate' | 'invalid' {
     const present = this.#pieces[part.index]
     if (present !== undefined) return equalBytes(present, part.bytes) ? 'duplicate' : 'invalid'

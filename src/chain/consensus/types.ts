@@ -7,7 +7,7 @@ export interface PartSetHeader {
   readonly hash: Uint8Array
 }
 
-/** What votes name: a block's header hash with the root of its parts. */
+/** What votes refer to: a block's header hash with the root of its parts. */
 export interface BlockId {
   /** header hash, 32 bytes; empty in a nil block ID */
   readonly hash: Uint8Array
@@ -40,7 +40,7 @@ export const SIGNED_MESSAGE_TYPES = { prevote: 1, precommit: 2, proposal: 32 } a
 
 export type VoteType = typeof SIGNED_MESSAGE_TYPES.prevote | typeof SIGNED_MESSAGE_TYPES.precommit
 
-/** A vote before it is signed: what the sign bytes cover, plus who votes. */
+/** A vote before it is signed: what the sign bytes cover, and the voting validator. */
 export interface UnsignedVote {
   readonly type: VoteType
   readonly height: number

@@ -34,7 +34,7 @@ function compareValidators(a: Validator, b: Validator): number {
   return compareBytes(a.address, b.address)
 }
 
-/** By the array of validators: it stays the same object from height to height while only priorities change. */
+/** Cached by the array of validators, which stays the same object from height to height while only priorities change. */
 const hashes = new WeakMap<readonly Validator[], Hash>()
 
 /** header.validators_hash: Merkle root over the encoded tendermint.types.SimpleValidator in the set's order. */
@@ -56,7 +56,7 @@ function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): void {
   writer.bytes(1, publicKey)
 }
 
-/** Position of the validator with this address; −1 when it is none. */
+/** Position of the validator with this address; −1 when there is none. */
 export function validatorIndexOf(
   { validators }: { readonly validators: readonly Validator[] },
   address: Uint8Array,
@@ -65,14 +65,15 @@ export function validatorIndexOf(
 }
 
 /*
- * Who proposes: CometBFT's weighted round robin (types/validator_set.go). Every node must compute exactly the same integers.
- * In each turn a validator's priority grows by its power; the highest proposes and pays the total power.
+ * The choice of the proposer: CometBFT's weighted round robin (types/validator_set.go). Every node must compute exactly the same
+ * integers. In each turn every validator's priority grows by its power. The validator with the highest priority proposes, and the total
+ * power is subtracted from its priority.
  */
 
 const MIN_INT64 = -(2n ** 63n)
 const MAX_INT64 = 2n ** 63n - 1n
 
-/** Priorities may be this many total powers apart (PriorityWindowSizeFactor). */
+/** The largest difference of priorities, as a multiple of the total power (PriorityWindowSizeFactor). */
 const WINDOW_FACTOR = 2n
 
 /** A change of one validator: a new one, another power, or with power 0 its removal. */
@@ -83,7 +84,7 @@ interface RankedValidator extends Validator {
 }
 
 /**
- * The set of a chain's first block (NewValidatorSet): sorted, and one turn taken.
+ * The set of a chain's first block (NewValidatorSet): sorted, after one turn.
  * @throws TypeError when it is empty, names a key twice, or a key or power is out of range
  */
 export function createRankedSet(entries: readonly ValidatorChange[]): RankedValidatorSet {
@@ -106,8 +107,8 @@ export function incrementPriorities(set: RankedValidatorSet, times: number): Ran
 }
 
 /**
- * The set with these changes (UpdateWithChangeSet). No turn is taken: until {@link incrementPriorities} its proposer is only
- * the one with the highest priority. No changes: the set as it is.
+ * The set with these changes (UpdateWithChangeSet). No turn is taken: until {@link incrementPriorities} its proposer is only the
+ * validator with the highest priority. Without changes it is the same set.
  * @throws TypeError for a key that is named twice or malformed, a power that is negative or too large, the removal of an
  * unknown validator, and an empty result
  */
@@ -117,7 +118,7 @@ export function updateValidators(set: RankedValidatorSet, changes: readonly Vali
   return changeSet(ranked, changes)
 }
 
-/** Who proposes in a round: that of round 0, or after `round` more turns. */
+/** The proposer of a round: that of round 0, or the one after `round` more turns. */
 export function proposerAt(set: RankedValidatorSet, round: number): Validator {
   return createProposerLookup(set)(round)
 }
@@ -158,7 +159,7 @@ function highest(validators: readonly Validator[], priorities: readonly bigint[]
   return best
 }
 
-/** Divides, towards zero, so that they are at most the window apart (RescalePriorities). */
+/** Divides priorities, rounding towards zero, so that they differ by at most the window (RescalePriorities). */
 function rescale(priorities: readonly bigint[], totalPower: bigint): readonly bigint[] {
   const window = WINDOW_FACTOR * totalPower
   let [low, high] = [priorities[0]!, priorities[0]!]
@@ -172,7 +173,7 @@ function rescale(priorities: readonly bigint[], totalPower: bigint): readonly bi
   return priorities.map((priority) => priority / ratio)
 }
 
-/** Shifts them so that their average, rounded down, is 0. */
+/** Shifts priorities so that their average, rounded down, is 0. */
 function centre(priorities: readonly bigint[]): bigint[] {
   const average = floorDiv(
     priorities.reduce((sum, priority) => sum + priority, 0n),
@@ -208,7 +209,7 @@ function changeSet(current: readonly RankedValidator[], changes: readonly Valida
     throw new TypeError(`total power ${totalAfterUpdates - removedPower} is over ${MAX_TOTAL_POWER}`)
   }
 
-  // −1.125 × total, so that a validator gains nothing by leaving and coming back. The total still includes removed validators.
+  // −1.125 × total, so that a validator gains nothing by leaving and rejoining. The total still includes removed validators.
   const newPriority = -(totalAfterUpdates + (totalAfterUpdates >> 3n))
   for (const [key, validator] of changed) {
     if (validator.power === 0n) byAddress.delete(key)
@@ -218,7 +219,7 @@ function changeSet(current: readonly RankedValidator[], changes: readonly Valida
   return createSorted([...byAddress.values()])
 }
 
-/** The changes by address. Changes that are wrong in themselves are refused. */
+/** The changes by address. Refuses malformed changes. */
 function checkChanges(changes: readonly ValidatorChange[]): Map<string, Validator> {
   const byAddress = new Map<string, Validator>()
   for (const { publicKey, power } of changes) {

@@ -23,8 +23,8 @@ import {
 } from './wire.ts'
 
 /**
- * What a validator signs for a vote: the length-delimited tendermint.types.CanonicalVote. Address and index are not
- * covered; the block ID is left out of a nil vote. Height and round have a fixed width there, for hardware signers.
+ * What a validator signs for a vote: the length-delimited tendermint.types.CanonicalVote. Address and index are not covered; a nil
+ * vote has no block ID there. Height and round have a fixed width, for hardware signers.
  */
 export function voteSignBytes(
   chainId: string,

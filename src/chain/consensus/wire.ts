@@ -2,12 +2,12 @@ import { toBuffer, varintLength } from '../../primitives/bytes.ts'
 import { ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
 import { type BlockId, isNilBlockId, NIL_BLOCK_ID, type PartSetHeader, ZERO_TIME_MS } from './types.ts'
 
-/** Bytes that are not the canonical encoding of what was asked for, or hold a value that it cannot have. */
+/** Bytes that are not the canonical encoding of the expected message, or hold a value out of range. */
 export class ConsensusDecodingError extends Error {
   override readonly name = 'ConsensusDecodingError'
 }
 
-/** How a message is written and read. `read` throws on a value out of range. */
+/** Writes and reads one type of message. `read` throws on a value out of range. */
 export interface MessageCodec<T> {
   readonly name: string
   write(writer: ProtobufWriter, value: T): void
@@ -21,8 +21,8 @@ export function encodeMessage<T>(codec: Pick<MessageCodec<T>, 'write'>, value: T
 }
 
 /**
- * Accepts exactly what {@link encodeMessage} gives: fields in order, shortest varints, no unknown fields, no defaults
- * (ADR-027). So a message has only one encoding, and a peer cannot change its hash on the way.
+ * Accepts exactly the encoding of {@link encodeMessage}: fields in order, shortest varints, no unknown fields, no default values
+ * (ADR-027). So a message has only one encoding, and a relaying peer cannot change its hash.
  * @throws ConsensusDecodingError
  */
 export function decodeMessage<T>(codec: MessageCodec<T>, bytes: Uint8Array): T {
@@ -43,7 +43,7 @@ export function fail(message: string): never {
   throw new ConsensusDecodingError(message)
 }
 
-/** An int64 from `minimum` to the largest safe integer. */
+/** An int64 as a number, from `minimum` to the largest safe integer. */
 export function toInteger(value: bigint, minimum: number, what: string): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < minimum) fail(`${what} ${value} is out of range`)
@@ -64,12 +64,12 @@ export function toUint32(value: bigint, what: string): number {
   return number <= MAX_UINT32 ? number : fail(`${what} ${value} is out of range`)
 }
 
-/** Bytes of just this length. */
+/** Checks that the bytes have this length. */
 export function toSized(bytes: Uint8Array, length: number, what: string): Uint8Array {
   return bytes.length === length ? bytes : fail(`${what} has ${bytes.length} bytes, not ${length}`)
 }
 
-/** protobuf's last moment, the end of the year 9999 */
+/** the last time of protobuf, the end of the year 9999 */
 const MAX_TIME_MS = 253_402_300_799_999
 
 /** google.protobuf.Timestamp */
