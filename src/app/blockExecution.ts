@@ -58,7 +58,7 @@ interface BlockExecutionInput {
 
 /**
  * Executes one block's entries in order: for a proposer that builds a block, for a decided block and for the replay of a trace.
- * Created by {@link beginBlock}.
+ * Created by {@link beginBlockExecution}.
  */
 export interface BlockExecution {
   readonly world: Journal
@@ -94,7 +94,7 @@ export interface BlockExecution {
  * Starts a block, in this order: the system calls of EIP-4788 and EIP-2935, because every Ethereum block begins with them; then the
  * native modules' begin of block. After that entries may be applied.
  */
-export async function beginBlock(input: BlockExecutionInput): Promise<BlockExecution> {
+export async function beginBlockExecution(input: BlockExecutionInput): Promise<BlockExecution> {
   const { world, seed, timeMs, rules, engine, precompiles, hooks } = input
   const context = blockContextOf(seed, timeMs, input.reader, rules)
   const nativeBlock: NativeBlock = { height: seed.number, timeMs }

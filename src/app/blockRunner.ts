@@ -8,7 +8,7 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
 import { rulesAt, runningParams, seedAfter } from './blockContext.ts'
-import { type BlockExecution, beginBlock } from './blockExecution.ts'
+import { type BlockExecution, beginBlockExecution } from './blockExecution.ts'
 import { type BlockHooks, blockStartOf } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
@@ -64,7 +64,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
         const world = new Journal(state.reader())
         const miner = getOperator(world.native, input.proposerAddress)
         if (miner === undefined) throw new Error(`the proposer ${bytesToHex(input.proposerAddress)} is not a validator`)
-        return beginBlock({
+        return beginBlockExecution({
           world,
           seed: seedAfter(
             {

@@ -315,7 +315,7 @@ export function beginFirstPeriod({ world: { native } }: ModuleContext, operator:
 }
 
 /**
- * Ends the validator's period (IncrementValidatorPeriod in the same file): what came in during it is divided by its shares, and the
+ * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): what came in during it is divided by its shares, and the
  * next one begins. Without shares it becomes the community's.
  * @returns the number of the period that ended; its historical rewards have the new period's reference
  */
@@ -407,7 +407,7 @@ export function startEarning({ world: { native } }: ModuleContext, operator: Add
 }
 
 /**
- * What shares earned between the ends of two periods (CalculateDelegationRewards in the same file). A delegation has the same shares all
+ * What shares earned between the ends of two periods (x/distribution/keeper/delegation.go, CalculateDelegationRewards). A delegation has the same shares all
  * the time between: its rewards are paid before they change. A slash makes shares worth less, but each keeps its part of the validator's
  * stake.
  */

@@ -88,7 +88,7 @@ function countVote(context: ModuleContext, { address, power, vote }: CommitVote)
 /**
  * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs again
  * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded.
- * @param fault `power`: that the validator had at that height
+ * @param infraction `power`: what the validator had at that height
  */
 export function punishDoubleSign(
   context: ModuleContext,

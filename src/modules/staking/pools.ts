@@ -27,7 +27,12 @@ export function burnFromPool(context: ModuleContext, pool: Address, amount: bigi
  * Moves coins between an account and a pool, with the events of DelegateCoins and UndelegateCoins (x/bank/keeper/keeper.go), which are no
  * transfer.
  */
-export function stakeCoins({ world }: ModuleContext, from: Address, to: Address, amount: bigint): SdkError | undefined {
+export function moveStakedCoins(
+  { world }: ModuleContext,
+  from: Address,
+  to: Address,
+  amount: bigint,
+): SdkError | undefined {
   const moved = transfer(world, from, to, amount)
   if (!moved.ok) return transferError(moved, amount)
   emitCoinSpent(world, from, amount)

@@ -1,5 +1,5 @@
 import { consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
-import { type BlockExecution, beginBlock } from '../../app/blockExecution.ts'
+import { type BlockExecution, beginBlockExecution } from '../../app/blockExecution.ts'
 import { blockStartOf } from '../../app/blockHooks.ts'
 import { type Entry, readNativeEntry } from '../../app/entry.ts'
 import type { EntryResult } from '../../app/executedBlock.ts'
@@ -51,7 +51,7 @@ export async function beginReplay(
   if (entries === undefined || decided === undefined || lastValidators === undefined) throw prunedHistory()
   const { engine, precompiles, hooks } = executionOf(context)
   const rules = rulesAt(chain, number)
-  const execution = await beginBlock({
+  const execution = await beginBlockExecution({
     world: new Journal(readingState(() => view.stateAt(number - 1))),
     seed: header,
     timeMs: consensusTimeMs(header, view.chain, chain),

@@ -64,7 +64,7 @@ export async function estimate(
 ): Promise<bigint> {
   const message = toCallMessage(request, context)
   let high = highestLimit(request, message, environment, context.limits.callGas)
-  if (isPlainTransfer(message, environment)) {
+  if (runsNoCode(message, environment)) {
     const outcome = await runCall(environment, { ...message, gasLimit: PLAIN_TRANSFER_GAS })
     if (outcome.kind === 'applied' && outcome.failure === undefined) return PLAIN_TRANSFER_GAS
   }
@@ -117,7 +117,7 @@ function highestLimit(
   return high > gasCap ? gasCap : high
 }
 
-function isPlainTransfer({ to, data }: CallMessage, { world }: CallEnvironment): boolean {
+function runsNoCode({ to, data }: CallMessage, { world }: CallEnvironment): boolean {
   return to !== undefined && (data === undefined || data.length === 0) && world.getCode(to).length === 0
 }
 

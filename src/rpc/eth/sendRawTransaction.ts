@@ -57,7 +57,7 @@ export const sendRawTransactionSync = defineMethod({
 })
 
 /**
- * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before it returns: the
+ * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before its first `await`: the
  * pool sees transactions in the order of the calls.
  * @throws RpcError with geth's text when it is refused
  */
