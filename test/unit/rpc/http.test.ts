@@ -196,7 +196,14 @@ describe('connections', () => {
       'POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ',
       `POST / HTTP/1.1\r\nHost: x\r\n${'Content-Type: application/json'}\r\nContent-Length: 50\r\n\r\n{`,
     ]
-    const startMs = performance.now()
+    const patient = await Promise.all(
+      halves.map(async (half) => {
+        const socket = await open(server)
+        socket.resume()
+        socket.write(half)
+        return socket
+      }),
+    )
     await Promise.all(
       halves.map(async (half) => {
         const socket = await open(strict)
@@ -205,7 +212,9 @@ describe('connections', () => {
         await once(socket, 'close')
       }),
     )
-    expect(performance.now() - startMs).toBeLessThan(10_000)
+    // With the usual limits they are still there.
+    expect(patient.map(({ closed }) => closed)).toEqual([false, false, false])
+    for (const socket of patient) socket.destroy()
   })
 
   test('a client that does not read its answer is cut off', async () => {
