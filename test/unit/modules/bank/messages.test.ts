@@ -104,9 +104,15 @@ describe('messages and types of cosmos.bank', () => {
 })
 
 describe('MsgSend', () => {
-  it('moves coins', () => {
+  it('moves coins, with the events of the SDK in their order', () => {
     expect(run(ours.MsgSend, { fromAddress: alice.bech32, toAddress: bob.bech32, amount: coins(40n) })).toBeUndefined()
     expect([world.getBalance(alice.address), world.getBalance(bob.address)]).toEqual([60n, 40n])
+    expect(texts()).toEqual([
+      `coin_spent{spender=${alice.bech32},amount=40acoin}`,
+      `coin_received{receiver=${bob.bech32},amount=40acoin}`,
+      `transfer{recipient=${bob.bech32},sender=${alice.bech32},amount=40acoin}`,
+      `message{sender=${alice.bech32}}`,
+    ])
   })
 
   it.each([
