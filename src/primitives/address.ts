@@ -2,7 +2,7 @@ import { bech32 } from 'bech32'
 import { bytesKey, bytesToHex, hexToBytes } from './bytes.ts'
 import { keccak256, sha256 } from './hash.ts'
 
-/** 20 bytes: the last 20 of keccak256(uncompressed public key). `0x…` and `coin1…` show the same bytes. */
+/** 20 bytes: the last 20 of keccak256(uncompressed public key). `0x…` and `coin1…` are texts of the same bytes. */
 export type Address = Uint8Array & { readonly __address?: 'Address' }
 
 export const ZERO_ADDRESS: Address = new Uint8Array(20)
@@ -33,8 +33,8 @@ export function toChecksumAddress(address: Address): `0x${string}` {
 }
 
 /**
- * Texts of accounts that were encoded last. Several events of a transaction name the same accounts, and with one string for all
- * of them encoding and hashing happen once.
+ * Texts of the accounts that were encoded last. Several events of a transaction name the same accounts; with one shared string,
+ * encoding and hashing are done once.
  */
 const accountTexts = new Map<string, string>()
 const MAX_ACCOUNT_TEXTS = 4096
@@ -52,7 +52,7 @@ export function toBech32(address: Uint8Array, prefix: string = BECH32_ACCOUNT): 
   return text
 }
 
-/** A text that is no address; the message says why. */
+/** The text is not an address; the message says why. */
 export class AddressError extends TypeError {}
 
 /**
@@ -64,7 +64,7 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
     if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new AddressError('expected 0x and 40 hex digits')
     return toAddress(hexToBytes(text))
   }
-  // Lower case of some other characters is ASCII, like that of the Kelvin sign.
+  // Only ASCII: some other characters, like the Kelvin sign, become ASCII in lower case.
   const decoded = /^[!-~]*$/.test(text) ? bech32.decodeUnsafe(text) : undefined
   if (decoded === undefined) throw new AddressError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
   if (decoded.prefix !== prefix) throw new AddressError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
@@ -74,13 +74,13 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
   return Uint8Array.from(bytes)
 }
 
-/** A text with the form of an address, but capital letters that do not fit EIP-55's checksum. */
+/** The text has the form of an address, but its capital letters do not match EIP-55's checksum. */
 export class AddressChecksumError extends AddressError {}
 
 /**
- * Like `parseAddress`, for a text that a person typed or copied: with both capital and small hex digits it must have EIP-55's
- * checksum, as wallets require.
- * @throws AddressError, an AddressChecksumError for the checksum
+ * Like `parseAddress`, for a text that a person typed or copied: hex digits in mixed case must match EIP-55's checksum, as wallets
+ * require.
+ * @throws AddressError; AddressChecksumError for a wrong checksum
  */
 export function parseTypedAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
   const address = parseAddress(text, prefix)

@@ -1,4 +1,4 @@
-/** Bytes, hex and integers. Bytes inside, hex only at the edges (RPC, REST, CLI, logs). */
+/** Bytes, hex and integers. The code works with bytes; hex is only used at the edges (RPC, REST, CLI, logs). */
 
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0)
 
@@ -54,13 +54,13 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 
 type Slice = (this: Uint8Array, start: number, end: number) => string
 
-/** Twice as fast as going through a `Buffer` object; they take any `Uint8Array` as `this`. */
+/** Called directly because that is twice as fast as with a `Buffer` object; any `Uint8Array` can be `this`. */
 const { latin1Slice, hexSlice } = Buffer.prototype as unknown as {
   readonly latin1Slice: Slice
   readonly hexSlice: Slice
 }
 
-/** A string that can key a `Map` in place of `bytes` (one character a byte; not printable, not hex). */
+/** A string that stands for `bytes` as the key of a `Map` (one character per byte; not printable, not hex). */
 export function bytesKey(bytes: Uint8Array): string {
   return latin1Slice.call(bytes, 0, bytes.length)
 }
@@ -75,7 +75,7 @@ export function keyBytes(key: string): Uint8Array {
   return new Uint8Array(Buffer.from(key, 'latin1'))
 }
 
-/** Order of strings that {@link bytesKey} made: the lexicographic order of their bytes. */
+/** Compares strings of {@link bytesKey} in the lexicographic order of their bytes. */
 export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
@@ -95,14 +95,14 @@ export function bytesToBigInt(bytes: Uint8Array): bigint {
   return value
 }
 
-/** The first `length` bytes, at most 6, as a number. */
+/** The first `length` bytes (at most 6) as a number. */
 function readNumber(bytes: Uint8Array, length: number): number {
   let value = 0
   for (let i = 0; i < length; i++) value = value * 256 + bytes[i]!
   return value
 }
 
-/** Memory to write a word into: V8 would move a small array out of its heap, for good, when a view on it is made. */
+/** Reused memory for a word: V8 would permanently move a small array out of its heap when a view on it is created. */
 const bigWord = new DataView(new ArrayBuffer(32))
 const bigWordBytes = new Uint8Array(bigWord.buffer)
 
@@ -136,12 +136,12 @@ export function bigIntToMinimalBytes(value: bigint): Uint8Array {
   return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`)
 }
 
-/** Memory for integers of the EVM. */
+/** Reused memory for integers of the EVM. */
 const minimal = new Uint8Array(32)
 
 /**
- * Writes the big-endian bytes of `value` (not negative) with no leading zero to `out` from `at` on, and gives the position
- * after them.
+ * Writes the big-endian bytes of `value` (not negative) without leading zeros to `out` from `at` on, and returns the position after
+ * them.
  */
 export function writeBigInt(out: Uint8Array, at: number, value: bigint): number {
   if (value === 0n) return at
@@ -163,8 +163,8 @@ export function writeBigInt(out: Uint8Array, at: number, value: bigint): number 
 }
 
 /**
- * Writes `value` (a whole number of at most 53 bits) as a varint, 7-bit groups with the lowest first, to `out` from `at` on,
- * and gives the position after it. Protobuf and the records of the state share this form (LEB128).
+ * Writes `value` (a whole number of at most 53 bits) as a varint (LEB128: 7-bit groups, lowest first) to `out` from `at` on, and
+ * returns the position after it. Used by protobuf and by records of the state.
  */
 export function writeVarint(out: Uint8Array, at: number, value: number): number {
   let next = at

@@ -1,6 +1,6 @@
 /**
- * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, kept as a bigint of 10^-18 units. Addition,
- * subtraction and comparison are the bigints' own.
+ * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, kept as a bigint of 10^-18 units. Add, subtract and
+ * compare with the operators of bigint.
  */
 export type Decimal = bigint
 
@@ -18,21 +18,21 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
   return divideRounded(a * b, ONE)
 }
 
-/** Product without what is beyond the 18th decimal (LegacyDec.MulTruncate). */
+/** Product, cut off after the 18th decimal (LegacyDec.MulTruncate). */
 export function multiplyTruncated(a: Decimal, b: Decimal): Decimal {
   return (a * b) / ONE
 }
 
 /**
  * Quotient, rounded half to even (LegacyDec.Quo).
- * @throws RangeError (a bug) when `b` is zero, as the other quotients do
+ * @throws RangeError (a bug) when `b` is zero, as all quotients do
  */
 export function divide(a: Decimal, b: Decimal): Decimal {
-  // The SDK keeps twice the decimals before it rounds.
+  // The SDK computes twice as many decimals before it rounds.
   return divideRounded((a * ONE * ONE) / b, ONE)
 }
 
-/** Quotient, away from zero (LegacyDec.QuoRoundUp). */
+/** Quotient, rounded away from zero (LegacyDec.QuoRoundUp). */
 export function divideRoundedUp(a: Decimal, b: Decimal): Decimal {
   return divideUp(a * ONE, b)
 }

@@ -3,21 +3,21 @@ import { type Decimal, formatDecimal, parseDecimal } from './decimal.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './timeText.ts'
 
-/** What JSON can hold. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** JSON that does not have the form of a value. The message starts with the path, like `msg.amount[0].denom: …`. */
+/** JSON that does not have the expected form. The message starts with the path, like `msg.amount[0].denom: …`. */
 export class JsonFormError extends Error {
   override readonly name = 'JsonFormError'
 }
 
-/** What message types look up for their JSON. */
+/** What message types need to convert values to and from JSON. */
 export interface JsonContext {
-  /** The type behind the type URL of an Any. */
+  /** The type with this type URL, for an Any. */
   readonly typeOf: (typeUrl: string) => AnyMessageType | undefined
 }
 
-/** The part of a message type that its values need, see `MessageType`. */
+/** The part of a message type that codecs of values use, see `MessageType`. */
 export interface AnyMessageType {
   readonly typeUrl: string
   readonly fields: readonly {
@@ -34,7 +34,7 @@ export interface AnyMessageType {
 
 /** How one type of value is written in protobuf and in the JSON of grpc-gateway. */
 export interface ValueCodec<T> {
-  /** of proto3: not written */
+  /** proto3's default value, which is not written */
   readonly zero: T
   readonly isZero: (value: T) => boolean
   /** repeated values of this type share one length-delimited field */
@@ -78,7 +78,7 @@ function readText(raw: bigint | Uint8Array): string {
   }
 }
 
-/** Nearly all text; the decoder takes several times as long for short ones. */
+/** True for nearly all text; for short texts the decoder takes several times as long as this check. */
 function isAscii(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false
   return true
@@ -184,15 +184,13 @@ export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<n
   }
 }
 
-/** Digits of a math.Int: the SDK allows 256 bits. */
+/** The most digits of a math.Int: the SDK allows 256 bits. */
 const MAX_INTEGER_DIGITS = 78
 
-/**
- * The SDK's math.Int: decimal digits. In messages it may be negative or empty; what accepts it decides.
- */
+/** The SDK's math.Int: decimal digits. The codec accepts negative and empty ones; the modules check whether they are allowed. */
 export const integerCodec: ValueCodec<bigint> = {
   zero: 0n,
-  // Written even when it is zero, as the SDK's custom types are.
+  // Written even when it is zero, like all custom types of the SDK.
   isZero: () => false,
   isPacked: false,
   write: (writer, field, value) => void writer.repeatedBytes(field, [Buffer.from(value.toString())]),
@@ -277,7 +275,7 @@ function writeSecondsAndNanos(writer: ProtobufWriter, field: number, value: bigi
   writer.repeatedBytes(field, [new ProtobufWriter().varint(1, seconds).varint(2, nanos).finish()])
 }
 
-/** google.protobuf.Timestamp as nanoseconds since the epoch. One that is absent is Go's zero time, the beginning of year 1. */
+/** google.protobuf.Timestamp as nanoseconds since the epoch. An absent one is Go's zero time, the beginning of year 1. */
 export const timestampCodec: ValueCodec<bigint> = {
   zero: FIRST_SECOND * NANOS,
   isZero: () => false,

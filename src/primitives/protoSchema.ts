@@ -29,7 +29,7 @@ export interface MessageType<T> extends AnyMessageType {
   /** `/` and the name */
   readonly typeUrl: string
   readonly fields: readonly NamedField[]
-  /** `values` and the zero values of what is left out */
+  /** a message of `values`, with zero values for the missing fields */
   create(values?: Partial<T>): T
   encode(value: T): Uint8Array
   /**
@@ -40,7 +40,7 @@ export interface MessageType<T> extends AnyMessageType {
   /** With all fields, also those that are zero. */
   toJson(value: T, context: JsonContext): Json
   /**
-   * Takes the names of the .proto file and those of the standard JSON mapping; fields may be left out.
+   * Accepts the names of the .proto file and those of the standard JSON mapping; fields may be missing.
    * @throws JsonFormError
    */
   fromJson(json: Json, context: JsonContext, path?: string): T
@@ -53,7 +53,7 @@ export type ValueOf<M> = M extends MessageType<infer T> ? T : never
 export interface Field<T> {
   readonly number: number
   readonly codec: ValueCodec<unknown>
-  /** `optional`: undefined when absent; `oneof`: that too, and then not in the JSON */
+  /** `optional`: undefined when absent; `oneof`: the same, and an absent one is not in the JSON */
   readonly presence: 'plain' | 'optional' | 'oneof' | 'repeated'
   readonly zero: T
 }
@@ -71,7 +71,7 @@ export interface AnyValue {
 }
 
 const NO_TYPES: JsonContext = { typeOf: () => undefined }
-/** No message that a client sends is nested deeper. */
+/** No valid message is nested deeper. */
 const MAX_DEPTH = 32
 
 function plain<T>(number: number, codec: ValueCodec<T>): Field<T> {
@@ -151,7 +151,7 @@ function messageCodec<T>(type: () => MessageType<T>): ValueCodec<T> {
 
 let depth = 0
 
-/** Decodes one level deeper: what refers to itself could otherwise exhaust the stack. */
+/** Decodes one level deeper, up to a limit: deep nesting could otherwise exhaust the stack. */
 function nested<T>(decode: () => T): T {
   if (depth >= MAX_DEPTH) throw new ProtobufError('nested too deeply')
   depth++
@@ -162,7 +162,7 @@ function nested<T>(decode: () => T): T {
   }
 }
 
-/** In JSON an Any is the message itself beside its `@type`. */
+/** In JSON an Any is an object with the message's fields and `@type`. */
 export const anyCodec: ValueCodec<AnyValue> = {
   zero: { typeUrl: '', value: new Uint8Array(0) },
   isZero: () => false,
@@ -176,7 +176,7 @@ export const anyCodec: ValueCodec<AnyValue> = {
     const { typeUrl, value } = any
     const type = context.typeOf(typeUrl)
     const message = type && decodedOrUndefined(type, value)
-    // One bad message must not hide all others of a list.
+    // One message of unknown type or bad content must not make a whole list fail.
     if (message === undefined) return { '@type': typeUrl, value: bytesCodec.toJson(value, context) }
     return { '@type': typeUrl, ...(type!.toJson(message as never, context) as { [name: string]: Json }) }
   },
@@ -296,13 +296,13 @@ function writeField(writer: ProtobufWriter, { number, codec, presence }: NamedFi
   }
 }
 
-/** Varints one after the other, without tags. */
+/** Varints in sequence, without tags. */
 function packed(codec: ValueCodec<unknown>, values: readonly unknown[]): Uint8Array {
   const parts = values.map((value) => {
     const single = new ProtobufWriter()
     codec.write(single, 1, value)
     const encoded = single.finish()
-    // Zero is left out as a field, but not as an item.
+    // A field of zero is not written, but an item of zero is.
     return encoded.length === 0 ? Uint8Array.of(0) : encoded.subarray(1)
   })
   return Buffer.concat(parts)
@@ -327,7 +327,7 @@ function readField(values: readonly FieldValue[], { number, codec, presence }: N
 function fieldToJson({ codec, presence }: NamedField, value: unknown, context: JsonContext): Json | undefined {
   if (presence === 'repeated') return (value as readonly unknown[]).map((item) => codec.toJson(item, context))
   if (value === undefined) return presence === 'oneof' ? undefined : null
-  // In Go bytes that were not sent are nil.
+  // In Go, missing bytes are nil.
   if (codec.toJson === bytesCodec.toJson && codec.isZero(value)) return null
   return codec.toJson(value, context)
 }

@@ -3,12 +3,12 @@ import { EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
 /** Size of a new buffer: most messages are smaller. */
 const SPARE_BYTES = 1024
 const MAX_SPARE = 16
-/** Buffers of finished writers, to be used again: making one takes longer than writing a message. */
+/** Buffers of finished writers, which are used again: allocating one takes longer than writing a message. */
 const spare: Uint8Array[] = []
 
 /**
- * Writes one protobuf message, fields in the order of the calls. Zero numbers, empty bytes and empty text are left out,
- * as proto3 does; nested messages never are.
+ * Writes one protobuf message, fields in the order of the calls. Zero numbers, empty bytes and empty text are not written, as in
+ * proto3; nested messages always are.
  *
  * (cosmjs-types 0.11 cannot be used where every byte counts: its writer garbles 64-bit integers from 2^31 to 2^32 − 1.)
  */
@@ -42,7 +42,7 @@ export class ProtobufWriter {
     return this.bytes(field, Buffer.from(value, 'utf8'))
   }
 
-  /** Each of `values`, empty ones too. */
+  /** Writes each of `values`, also empty ones. */
   repeatedBytes(field: number, values: readonly Uint8Array[]): this {
     for (const value of values) this.#delimited(field, value)
     return this
@@ -63,13 +63,13 @@ export class ProtobufWriter {
   /** The message's own bytes. */
   finish(): Uint8Array {
     const used = this.#buffer
-    // If more is written later, these bytes are full, and #reserve makes a larger copy.
+    // If more is written later, this array has no room, and #reserve makes a larger copy.
     this.#buffer = used.slice(0, this.#length)
     if (used.length === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(used)
     return this.#buffer
   }
 
-  /** The bytes after their length, as CometBFT signs them. */
+  /** The message with its length before it, as CometBFT signs it. */
   finishDelimited(): Uint8Array {
     const message = this.finish()
     const out = new ProtobufWriter()
@@ -117,7 +117,7 @@ export class ProtobufWriter {
   }
 }
 
-/** Bytes that are not a protobuf message, or a field of another type than asked for. */
+/** The bytes are not a protobuf message, or a field has another type than expected. */
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError'
 }
@@ -128,8 +128,8 @@ export type FieldValue = bigint | Uint8Array
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The fields of one protobuf message, in any order and form; bytes are views on the input. A caller that must not accept two
- * encodings of one message encodes the result again and compares.
+ * The fields of one protobuf message, in any order and encoding; bytes are views on the input. A caller that must accept only one
+ * encoding of a message encodes the result again and compares.
  */
 export class ProtobufFields {
   readonly #fields = new Map<number, FieldValue[]>()
@@ -210,7 +210,7 @@ interface Cursor {
   at: number
 }
 
-/** A varint of at most 53 bits exactly, a greater one about. */
+/** A varint as a number: exact up to 53 bits, rounded above. */
 function readNumber(cursor: Cursor): number {
   const first = cursor.bytes[cursor.at]
   if (first === undefined || first >= 0x80) return Number(readVarint(cursor))
@@ -234,7 +234,7 @@ function readVarint(cursor: Cursor): bigint {
   throw new ProtobufError('a varint has more than ten bytes')
 }
 
-/** Groups (wire types 3 and 4) are long gone from protobuf and refused. */
+/** Groups (wire types 3 and 4) are obsolete in protobuf and refused. */
 function readValue(cursor: Cursor, wireType: number): FieldValue {
   if (wireType === 0) return readVarint(cursor)
   if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)

@@ -15,13 +15,13 @@ export interface RLPCursor {
   end: number
 }
 
-/** What is being decoded, for error texts: the Go type and the path to it. */
+/** The value that is being decoded, for error texts: its Go type and the path to it. */
 export interface RLPTarget {
   /** e.g. `uint64` */
   readonly type: string
   /** e.g. `.Nonce` of `(types.LegacyTx)`; empty for an outermost value */
   readonly path: string
-  /** Go type of the list that must have this element, and its path; undefined for an outermost value */
+  /** Go type and path of the list that must have this element; undefined for an outermost value */
   readonly of?: RLPTarget
 }
 
@@ -129,7 +129,7 @@ export function readInteger(cursor: RLPCursor, maxBytes: number, target: RLPTarg
 }
 
 /**
- * Steps into a list: the cursor then ends where the list does. Give the returned value to {@link leaveList}.
+ * Enters a list: the cursor then ends at the end of the list. Pass the returned value to {@link leaveList}.
  * @throws DecodingError
  */
 export function enterList(cursor: RLPCursor, target: RLPTarget): number {
@@ -145,7 +145,7 @@ export function enterList(cursor: RLPCursor, target: RLPTarget): number {
 }
 
 /**
- * Steps out of a list that was read to its end.
+ * Leaves a list that was read to its end.
  * @throws DecodingError when it has further items
  */
 export function leaveList(cursor: RLPCursor, outerEnd: number, target: RLPTarget): void {
@@ -157,7 +157,7 @@ export function leaveList(cursor: RLPCursor, outerEnd: number, target: RLPTarget
 export type RLPItem = Uint8Array | readonly RLPItem[]
 
 /**
- * The one value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
+ * Decodes the single value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
  * @throws DecodingError when `bytes` is not the canonical encoding of one value
  */
 export function decodeRLP(bytes: Uint8Array): RLPItem {
@@ -179,8 +179,8 @@ function readItem(cursor: RLPCursor): RLPItem {
 }
 
 /**
- * Where the content of the item at `at` lies. Made for bytes that were checked when they were stored: it does not look at
- * whether the encoding is canonical.
+ * The position of the content of the item at `at`. For bytes that were checked when they were stored: it does not check that the
+ * encoding is canonical.
  * @throws DecodingError when the item goes past the end of `rlp`
  */
 export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: number; end: number } {
@@ -227,7 +227,7 @@ export function headerLength(length: number): number {
   return length < 0x100 ? 2 : length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 5
 }
 
-/** Writes the header of a string (`base` 0x80) or list (0xc0) of `length` bytes, and gives the position after it. */
+/** Writes the header of a string (`base` 0x80) or list (0xc0) of `length` bytes, and returns the position after it. */
 export function writeHeader(out: Uint8Array, at: number, base: 0x80 | 0xc0, length: number): number {
   if (length < 56) {
     out[at] = base + length
@@ -257,7 +257,7 @@ function measure(input: RLPInput, lengths: number[]): number {
   return headerLength(length) + length
 }
 
-/** Most integers are gas, nonces and fees; up to here they fit the machine's own. */
+/** Most integers are gas, nonces and fees. Up to this value they are handled as machine integers. */
 const SMALL_INTEGER = 0xffff_ffffn
 
 /** Bytes of an integer without leading zeros. */
@@ -296,7 +296,7 @@ function write(input: RLPInput, lengths: readonly number[], position: Position, 
   if (input instanceof Uint8Array) {
     const { length } = input
     if (length !== 1 || input[0]! >= 0x80) position.at = writeHeader(out, position.at, 0x80, length)
-    // A call of `set` takes longer than a loop for a few bytes.
+    // For a few bytes a loop is faster than a call of `set`.
     if (length > 64) out.set(input, position.at)
     else for (let i = 0; i < length; i++) out[position.at + i] = input[i]!
     position.at += length

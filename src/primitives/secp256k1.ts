@@ -4,7 +4,7 @@ import { keccak256 } from './hash.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Loaded when it is first used: most threads only recover keys, with the native addon. */
+/** Loaded at the first use, because most threads only recover keys, with the native addon. */
 function loadNoble(): typeof import('@noble/curves/secp256k1.js')['secp256k1'] {
   return (require('@noble/curves/secp256k1.js') as typeof import('@noble/curves/secp256k1.js')).secp256k1
 }
@@ -14,7 +14,7 @@ export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03
 /** EIP-2: the largest s of a valid signature. */
 export const SECP256K1_HALF_ORDER = SECP256K1_ORDER / 2n
 
-/** Recovers the 64-byte public key (without the 0x04 prefix); undefined when there is none. */
+/** Recovers the 64-byte public key (without the 0x04 prefix); undefined when no key fits. */
 type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
 
 /** With @noble/curves: about 1.4 ms. */
@@ -28,7 +28,7 @@ export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) 
   }
 }
 
-/** With the native addon: about 50 µs. Undefined where no prebuilt binary loads (the package would fall back to slow code). */
+/** With the native addon: about 50 µs. Undefined when no prebuilt binary can be loaded (the package would then use slow code). */
 export const recoverNatively: RecoverPublicKey | undefined = nativeRecovery()
 
 /** The part of the package `secp256k1` that is used. */
@@ -55,7 +55,7 @@ function loadNative(): NativeSecp256k1 | undefined {
 function nativeRecovery(): RecoverPublicKey | undefined {
   const native = loadNative()
   if (native === undefined) return undefined
-  // V8 moves a small array out of its heap, for good, when native code gets it: so the same arrays are used for all calls.
+  // V8 permanently moves a small array out of its heap when it is passed to native code, so the same arrays are used for all calls.
   const digestInput = new Uint8Array(new ArrayBuffer(32))
   const signatureInput = new Uint8Array(new ArrayBuffer(64))
   const output = new Uint8Array(new ArrayBuffer(65))
@@ -71,7 +71,7 @@ function nativeRecovery(): RecoverPublicKey | undefined {
   }
 }
 
-/** Whether a signature of 64 bytes (r, s) over a digest is a key's (33 bytes); a high s is refused. */
+/** Whether a 64-byte signature (r, s) of a digest was made with this key (33 bytes); a high s is refused. */
 type VerifySignature = (digest: Uint8Array, signature: Uint8Array, publicKey: Uint8Array) => boolean
 /** The 64 bytes (x, y) of a key of 33 bytes; undefined when it is not a point of the curve. */
 type DecompressPublicKey = (publicKey: Uint8Array) => Uint8Array | undefined
@@ -157,8 +157,8 @@ export function compressPublicKey(publicKey: Uint8Array): Uint8Array {
 const recover: RecoverPublicKey = recoverNatively ?? recoverWithNoble
 
 /**
- * The 64-byte public key that signed `digest`, or undefined when (r, s) is out of range or belongs to no key. A high s is
- * accepted: EIP-2's bound is the caller's rule.
+ * The 64-byte public key that signed `digest`, or undefined when (r, s) is out of range or belongs to no key. A high s is accepted:
+ * the caller checks EIP-2's bound.
  */
 export function recoverPublicKey(digest: Uint8Array, recovery: 0 | 1, r: bigint, s: bigint): Uint8Array | undefined {
   if (r <= 0n || r >= SECP256K1_ORDER || s <= 0n || s >= SECP256K1_ORDER) return undefined
@@ -173,7 +173,7 @@ export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {
   return keccak256(publicKey).slice(12)
 }
 
-/** The 33-byte public key of a private key. @throws Error when it is none */
+/** The 33-byte public key of a private key. @throws Error when the private key is invalid */
 export function privateToPublicKey(privateKey: Uint8Array): Uint8Array {
   return loadNoble().getPublicKey(privateKey, true)
 }

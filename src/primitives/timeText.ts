@@ -1,12 +1,12 @@
-/** Times and durations as text. All of it is arithmetic of whole nanoseconds. */
+/** Times and durations as text, computed in whole nanoseconds. */
 
 const NANOS = 1_000_000_000n
 const NANOS_PER_MS = 1_000_000n
 
 /**
- * RFC 3339 with as many decimals as there are, e.g. `2026-01-01T00:00:00.4Z`.
+ * RFC 3339 with as many decimals as needed, e.g. `2026-01-01T00:00:00.4Z`.
  * @param nanos since the epoch
- * @param group decimals come in groups of so many: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
+ * @param group the number of decimals is a multiple of this: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
  */
 export function formatTimestamp(nanos: bigint, group = 1): string {
   const fraction = ((nanos % NANOS) + NANOS) % NANOS
@@ -44,7 +44,7 @@ export function formatDuration(nanos: bigint): string {
   return `${nanos < 0n ? '-' : ''}${size / NANOS}${decimalsOf(size % NANOS, 3)}s`
 }
 
-/** Units of Go's durations in nanoseconds; the two signs of micro look the same. */
+/** Units of Go's durations in nanoseconds. There are two characters for micro, which look the same. */
 const UNITS: Readonly<Record<string, bigint>> = {
   ns: 1n,
   us: 1_000n,
@@ -58,12 +58,12 @@ const UNITS: Readonly<Record<string, bigint>> = {
 const UNIT_NAMES = Object.keys(UNITS).join('|')
 const DURATION = new RegExp(`^[+-]?(?:0|(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:${UNIT_NAMES}))+)$`)
 const DURATION_PART = new RegExp(`(\\d*)(?:\\.(\\d*))?(${UNIT_NAMES})`, 'g')
-/** A longer text is refused. */
+/** Longer texts are refused. */
 const MAX_DURATION_TEXT = 64
 
 /**
- * Reads what Go's time.ParseDuration takes, `600s`, `1.5h`, `48h0m0s`, `0`, as nanoseconds; what is less than one is cut off.
- * undefined for anything else.
+ * Reads durations like Go's time.ParseDuration (`600s`, `1.5h`, `48h0m0s`, `0`) as nanoseconds, with fractions cut off; undefined for
+ * anything else.
  */
 export function parseDuration(text: string): bigint | undefined {
   if (text.length > MAX_DURATION_TEXT || !DURATION.test(text)) return undefined

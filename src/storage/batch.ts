@@ -1,4 +1,4 @@
-/** Reads the operations of a batch in the order in which they were added; no value: a delete. */
+/** Is called with the operations of a batch in the order in which they were added; no value: a delete. */
 type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
 /** Sizes of the arrays (slabs) into which operations are copied: each slab of a batch is larger than the one before. */
@@ -7,13 +7,13 @@ const LARGEST_SLAB_BYTES = 1 << 18
 const SLAB_GROWTH = 4
 /** Length of a deleted key's value. */
 const DELETED = -1
-/** Numbers that describe an operation: slab, offset of the key, its length, the value's length. The value follows the key. */
+/** How many numbers describe an operation: slab, offset of the key, its length, the value's length. The value follows the key. */
 const FIELDS = 4
 
 /**
- * Puts and deletes of one block across all columns, written at once by `Database.write`. The last operation on a key
- * wins. Keys and values are copied into a few large arrays: LevelDB takes views on these in a quarter of the time of small
- * arrays, each of which V8 would move outside of its heap.
+ * Puts and deletes of one block across all columns, written at once by `Database.write`. The last operation on a key wins. Keys and
+ * values are copied into a few large arrays. Passing views on these to LevelDB takes a quarter of the time of small arrays, each of
+ * which V8 would move out of its heap.
  */
 export class WriteBatch {
   readonly #slabs: Uint8Array[] = []
@@ -45,7 +45,7 @@ export class WriteBatch {
     this.#operations.push(this.#slabs.length - 1, at, key.length, DELETED)
   }
 
-  /** Adds the operations of another batch, which is not to be changed afterwards. */
+  /** Adds the operations of another batch, which must not be changed afterwards. */
   append(other: WriteBatch): void {
     const before = this.#slabs.length
     for (const slab of other.#slabs) this.#slabs.push(slab)
@@ -71,7 +71,7 @@ export class WriteBatch {
     }
   }
 
-  /** Gives the offset of `length` free bytes in the present slab. */
+  /** Reserves `length` bytes in the present slab, or in a new one, and returns their offset. */
   #reserve(length: number): number {
     if (this.#slabs.length === 0 || this.#used + length > this.#slab.length) {
       const grown = Math.min(Math.max(this.#slab.length * SLAB_GROWTH, FIRST_SLAB_BYTES), LARGEST_SLAB_BYTES)
@@ -86,7 +86,7 @@ export class WriteBatch {
   }
 }
 
-/** A call of `set` takes longer than a loop for the few bytes of most keys. */
+/** Most keys have only a few bytes, for which a loop is faster than a call of `set`. */
 function copy(bytes: Uint8Array, out: Uint8Array, at: number): void {
   const { length } = bytes
   if (length > 64) out.set(bytes, at)

@@ -31,15 +31,15 @@ class Overlay {
 }
 
 /**
- * A database for its one writer, which may delay writes: they are buffered in memory, where its own reads find them, and go to
- * the disk together as one synced batch. A crash loses the last batches, never one before them. Readers in other threads see
- * the database as of the last flush.
+ * The database as its only writer uses it. Writes can be delayed: they are buffered in memory, where the writer's own reads find them,
+ * and are written together as one synced batch. A crash loses only the newest batches, without gaps. Readers in other threads see the
+ * database as of the last flush.
  */
 export class BufferedDatabase implements WritableDatabase {
   readonly #database: Database
   #isBuffering = false
   #overlay = new Overlay()
-  /** on its way to the disk */
+  /** batches that are being written */
   #flushing: { readonly overlay: Overlay; readonly done: Promise<void> } | undefined
   #failure: unknown
 
@@ -51,7 +51,7 @@ export class BufferedDatabase implements WritableDatabase {
     return this.#database.location
   }
 
-  /** bytes of the batches that are not on their way to the disk */
+  /** bytes of the batches that are buffered and not being written yet */
   get bufferedBytes(): number {
     return this.#overlay.bytes
   }
@@ -63,13 +63,13 @@ export class BufferedDatabase implements WritableDatabase {
     return found === undefined ? this.#database.get(key) : found.value
   }
 
-  /** Writes what is buffered first: range reads are rare. */
+  /** Flushes first, which is acceptable because range reads are rare. */
   async *entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
     await this.flush()
     yield* this.#database.entries(range)
   }
 
-  /** While writes are delayed, it is no snapshot: it shows the present. */
+  /** While writes are delayed, this is not a real snapshot: it shows the present contents. */
   snapshot(): DatabaseView {
     if (!this.#isBuffering && this.#isEmpty()) return this.#database.snapshot()
     return { get: (key) => this.get(key), entries: (range) => this.entries(range), close: async () => undefined }
@@ -90,16 +90,16 @@ export class BufferedDatabase implements WritableDatabase {
     this.#isBuffering = true
   }
 
-  /** Everything written so far is on stable storage when this returns; further writes are, too. */
+  /** Everything written so far is on stable storage when this resolves. Later writes are no longer delayed. */
   async stopBuffering(): Promise<void> {
     this.#isBuffering = false
     await this.flush()
   }
 
   /**
-   * Starts to write what is buffered, after waiting for an earlier flush, so that at most two buffers are in memory. Further
-   * writes may be buffered meanwhile.
-   * @returns a promise for the end of the wait, and in it one for this flush
+   * Starts to write the buffer, after waiting for an earlier flush, so that at most two buffers are in memory. New writes may be
+   * buffered meanwhile.
+   * @returns a promise that resolves when the flush has begun; `done` in it resolves when it is complete
    */
   async startFlush(): Promise<{ readonly done: Promise<void> }> {
     while (this.#flushing !== undefined) await this.#flushing.done
@@ -108,7 +108,7 @@ export class BufferedDatabase implements WritableDatabase {
     if (overlay.operations.size === 0) return { done: Promise.resolve() }
     this.#overlay = new Overlay()
     const done = this.#write(overlay)
-    // The next write throws the failure. Without a handler here, it would end the thread.
+    // The next write throws the error. Without a handler here, it would end the thread.
     done.catch(() => undefined)
     this.#flushing = { overlay, done }
     return { done }

@@ -1,7 +1,7 @@
 /**
- * All columns of db/, and the only list of them: a column is the first byte of a key, and each line says `rest of the key ->
- * value`. ‖ joins bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A number is never used
- * again for something else, not even when its column is gone.
+ * The list of all columns of db/. A column is the first byte of a key, and each comment says `rest of the key -> value`. ‖ joins
+ * bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A column's number is never used again for
+ * something else, also after the column was removed.
  */
 export const Column = {
   // The state at the head, and contract codes of all heights (src/state/flatState.ts)
@@ -71,7 +71,7 @@ export type Column = (typeof Column)[keyof typeof Column]
 /** Bytes of a height in a key. */
 export const HEIGHT_BYTES = 6
 
-/** The key of `column` made of `parts`. */
+/** The key with these `parts` in a column. */
 export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   let length = 1
   for (const part of parts) length += part.length
@@ -85,7 +85,7 @@ export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   return key
 }
 
-/** A height in the form that keys have. */
+/** A height as in keys. */
 export function heightBytes(height: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES)
   writeHeight(out, 0, height)

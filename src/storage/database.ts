@@ -5,7 +5,7 @@ import type { WriteBatch } from './batch.ts'
 type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
 
-/** Keys from `start` up to but not with `end` (undefined: to the database's end). */
+/** Keys from `start` (included) to `end` (excluded; undefined: the end of the database). */
 export interface KeyRange {
   readonly start: Uint8Array
   readonly end: Uint8Array | undefined
@@ -18,7 +18,7 @@ export interface KeyReader {
   get(key: Uint8Array): Uint8Array | undefined
 }
 
-/** What reads need: a database's present or a snapshot of it. */
+/** A readable database: its present contents or a snapshot. */
 export interface DatabaseReader extends KeyReader {
   /** Entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
@@ -29,7 +29,7 @@ export interface DatabaseView extends DatabaseReader {
   close(): Promise<void>
 }
 
-/** What the one writer of a database needs. */
+/** A database for its only writer. */
 export interface WritableDatabase extends DatabaseReader {
   readonly location: string
   snapshot(): DatabaseView
@@ -50,24 +50,24 @@ export class DatabaseError extends Error {
 }
 
 export interface DatabaseOptions {
-  /** A reader does not create the database, and `write` throws. By default false. */
+  /** If true, the database is not created, and `write` throws. By default false. */
   readonly readOnly?: boolean
-  /** block cache in bytes; the first opener in the process decides it */
+  /** block cache in bytes; the value of the first handle in the process counts */
   readonly cacheBytes?: number
-  /** memory table in bytes before it becomes a file */
+  /** size in bytes at which the memory table is written to a file */
   readonly writeBufferBytes?: number
 }
 
 /**
- * LevelDB keeps 1,000 files open. With its own 2 MB a read of a database above 2 GB would often open a file first, which
- * takes ten times as long as the read.
+ * LevelDB keeps 1,000 files open. With its default of 2 MB a file, a read of a database above 2 GB would often have to open a file
+ * first, which takes ten times as long as the read.
  */
 const FILE_BYTES = 16 << 20
 
 /**
- * One LevelDB directory. Threads of one process may each open it; another process may not. The handle that was opened
- * first must be closed last, because LevelDB's block cache belongs to it: otherwise the process crashes. A thread that dies
- * closes its handles, so the main thread must open first.
+ * One LevelDB directory. Threads of one process may each open it; another process may not. The handle that was opened first must be
+ * closed last, because it owns LevelDB's block cache: otherwise the process crashes. The end of a thread closes its handles, so the
+ * main thread must be the first to open the database.
  */
 export class Database implements WritableDatabase {
   readonly location: string
@@ -119,20 +119,20 @@ export class Database implements WritableDatabase {
   }
 
   /**
-   * Writes the whole batch or nothing of it. With `sync` it is on the disk when this returns, and all that was written
-   * before it too; without, it survives the end of the process but not that of the machine.
-   * @throws DatabaseError; then the contents are unknown until the database is opened again
+   * Writes the whole batch or nothing of it. With `sync`, this batch and everything written before it is on disk when this returns.
+   * Without it, the batch survives a crash of the process but not of the machine.
+   * @throws DatabaseError; after it the contents are unknown until the database is opened again
    */
   async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
     if (this.readOnly) throw new Error('the database was opened for reading')
     if (batch.length === 0 && !options.sync) return
-    // A chained batch takes half of the array form's time on this thread.
+    // A chained batch takes half the time of the array form on this thread.
     const chain = this.#level.batch()
     batch.forEach((key, value) => {
       if (value === undefined) chain.del(key)
       else chain.put(key, value)
     })
-    // A batch of nothing would not reach the file that is to be synced; a delete of a key without a column does.
+    // LevelDB would not sync its file for an empty batch; it does for the delete of a key that no column uses.
     if (chain.length === 0) chain.del(Uint8Array.of(0))
     try {
       await chain.write({ sync: options.sync })
@@ -143,23 +143,23 @@ export class Database implements WritableDatabase {
     }
   }
 
-  /** Bytes in files that the keys from `start` to `end` take; the newest writes may be missing. */
+  /** Bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
   approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
     return this.#level.approximateSize(start, end)
   }
 
-  /** Merges the files of a range, which drops what was overwritten or deleted. */
+  /** Merges the files of a range, which drops overwritten and deleted entries. */
   compact(start: Uint8Array, end: Uint8Array): Promise<void> {
     return this.#level.compactRange(start, end)
   }
 
-  /** Waits for running operations. Snapshots end with it. */
+  /** Waits for running operations. Closes all snapshots too. */
   close(): Promise<void> {
     return this.#level.close()
   }
 }
 
-/** The database as it was when the snapshot was made. Synchronous reads, and range reads that wait. */
+/** The database as it was when the snapshot was made. Reads of single keys are synchronous, range reads asynchronous. */
 export class DatabaseSnapshot implements DatabaseView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
@@ -204,7 +204,7 @@ async function* readEntries(
 
 const keyMemory = new Uint8Array(256)
 
-/** A copy in memory outside of the heap: V8 would move a small array there, for good, when LevelDB takes it. */
+/** A copy in memory outside of the heap. V8 would permanently move a small array there when it is passed to LevelDB. */
 function outsideOfHeap(key: Uint8Array): Uint8Array {
   const { length } = key
   if (length > 64) return key
@@ -212,7 +212,7 @@ function outsideOfHeap(key: Uint8Array): Uint8Array {
   return keyMemory.subarray(0, length)
 }
 
-/** LevelDB hands out `Buffer`s, whose `slice` shares memory; everything else here works on plain `Uint8Array`s. */
+/** LevelDB returns `Buffer`s, whose `slice` shares memory; all other code here expects plain `Uint8Array`s. */
 function asBytes(value: Uint8Array): Uint8Array
 function asBytes(value: Uint8Array | undefined): Uint8Array | undefined
 function asBytes(value: Uint8Array | undefined): Uint8Array | undefined {
@@ -229,7 +229,7 @@ function openError(path: string, error: unknown): DatabaseError {
   if (/does not exist \(create_if_missing is false\)/.test(text)) {
     return new DatabaseError('absent', `${path} holds no database`, error)
   }
-  // CURRENT names a file that is not there.
+  // CURRENT names a file that does not exist.
   const isCut = text.startsWith(`IO error: ${path}/`) && /No such file/.test(text) && !text.includes(`${path}/LOCK`)
   if (code === 'LEVEL_CORRUPTION' || isCut || /^Corruption|missing files|CURRENT/i.test(text)) {
     const advice = 'check the disk, then restore the data directory from a backup'

@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path'
 
 /**
- * Writes a new file so that after a crash it is there whole or not at all, and stays there. A file of that name is
- * replaced.
+ * Writes a file atomically and durably: after a crash the whole file exists or none of it, and once this returns it stays. Replaces an
+ * existing file.
  * @param mode permissions, e.g. 0o600 for one that holds a secret
  */
 export function writeFileDurably(path: string, text: string, mode: number): void {
@@ -20,7 +20,7 @@ export function writeFileDurably(path: string, text: string, mode: number): void
   syncDirectory(dirname(path))
 }
 
-/** Puts the names in a directory on stable storage. */
+/** Syncs a directory, so that the names in it are on stable storage. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r')
   try {
