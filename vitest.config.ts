@@ -1,10 +1,40 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PROPERTY_RUNS } from './test/propertyRuns.ts'
 
 /** End-to-end tests that other files would be in the way of: full load. */
 const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
 /** End-to-end tests of several nodes each. */
 const NETWORK = ['test/e2e/network/*.test.ts']
+
+/** Files that wait for most of their time, or take long for their size: they come first, so that no worker ends long after the others. */
+const LONG = [
+  'unit/p2p/hostile.test.ts',
+  'sim/scenarios.test.ts',
+  'sim/failureScenarios.test.ts',
+  'conformance/stateTests.wasm.test.ts',
+  'conformance/stateTests.reference.test.ts',
+  'crash/kill.test.ts',
+  'crash/killInit.test.ts',
+  'e2e/clients.test.ts',
+  'e2e/exportImport.test.ts',
+  'e2e/native/governance.test.ts',
+  'e2e/operator.test.ts',
+  'e2e/network/validators.test.ts',
+]
+
+/** By group and project, as vitest wants it; within a project {@link LONG} first, then what took longest the last time, or the largest. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => (LONG.some((name) => moduleId.endsWith(name)) ? 0 : 1)
+    const sorted = await super.sort(files)
+    const projects = [...new Set(sorted.map(({ project }) => project))]
+    return projects.flatMap((project) => {
+      const own = sorted.filter((file) => file.project === project)
+      return own.toSorted((a, b) => rank(a) - rank(b))
+    })
+  }
+}
 
 /**
  * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. Where tests wait for a node or a timer, a
@@ -13,6 +43,7 @@ const NETWORK = ['test/e2e/network/*.test.ts']
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {
