@@ -50,7 +50,7 @@ export interface ExecutorOptions {
 }
 
 /** Receives measurements of the executor's work, for metrics. Durations are in milliseconds. */
-export interface ExecutorObserver {
+interface ExecutorObserver {
   /** building or executing a block, with its state root */
   readonly executed: (milliseconds: number) => void
   /** writing a block to the database */

@@ -60,7 +60,7 @@ export interface TransactionLocation {
   readonly index: number
 }
 
-export interface NativeLocation {
+interface NativeLocation {
   readonly height: number
   /** in data.txs */
   readonly position: number
@@ -289,6 +289,6 @@ const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'
 const VALIDATORS_AHEAD = 2
 
 /** Key and value that record `height` as the lowest block whose body is kept. */
-export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
+function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [OLDEST_KEY, heightBytes(height)]
 }

@@ -2,21 +2,8 @@ import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
 import { encodeRLP, headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
-import {
-  publicKeyToAddress,
-  recoverPublicKey,
-  SECP256K1_HALF_ORDER,
-  SECP256K1_ORDER,
-  signDigest,
-} from '../primitives/secp256k1.ts'
-import {
-  decodeTransaction,
-  encodeForSigning,
-  encodeTransaction,
-  INVALID_SIGNATURE,
-  type Transaction,
-  type UnsignedTransaction,
-} from './transaction.ts'
+import { publicKeyToAddress, recoverPublicKey, SECP256K1_HALF_ORDER, SECP256K1_ORDER } from '../primitives/secp256k1.ts'
+import { INVALID_SIGNATURE, type Transaction } from './transaction.ts'
 
 /** The sender, or why there is none, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
@@ -37,11 +24,6 @@ export function signingHash(transaction: Transaction): Hash {
   return keccak256(envelope(type, fields, suffix))
 }
 
-/** The hash to sign for an unsigned transaction. */
-export function unsignedHash(transaction: UnsignedTransaction): Hash {
-  return keccak256(encodeForSigning(transaction))
-}
-
 /** Recovers the sender. Checks EIP-2 (low s), EIP-155 and the chain ID. Takes about 60 µs with the native library. */
 export function recoverSender(transaction: Transaction, rules: SenderRules): SenderRecovery {
   const { chainId, yParity, r, s } = transaction
@@ -54,14 +36,6 @@ export function recoverSender(transaction: Transaction, rules: SenderRules): Sen
   const publicKey = recoverPublicKey(signingHash(transaction), yParity, r, s)
   if (publicKey === undefined) return { reason: 'invalid sender: recovery failed' }
   return { sender: publicKeyToAddress(publicKey) }
-}
-
-/** Signs with a private key of 32 bytes and returns the decoded transaction. */
-export function signTransaction(transaction: UnsignedTransaction, privateKey: Uint8Array): Transaction {
-  const { r, s, yParity } = signDigest(unsignedHash(transaction), privateKey)
-  let v = BigInt(yParity)
-  if (transaction.type === 0) v += transaction.chainId === undefined ? 27n : transaction.chainId * 2n + 35n
-  return decodeTransaction(encodeTransaction(transaction, { v, r, s }))
 }
 
 /** The type byte and an RLP list whose payload is `fields` and `suffix`. */

@@ -5,7 +5,7 @@ import {
   type SignedTransaction,
   type UnsignedTransaction,
 } from '../../src/chain/transaction.ts'
-import { recoverSender, signTransaction } from '../../src/chain/transactionSender.ts'
+import { recoverSender } from '../../src/chain/transactionSender.ts'
 import type { BlockContext } from '../../src/evm/blockContext.ts'
 import type { Engine } from '../../src/evm/engine.ts'
 import { applyTransaction } from '../../src/evm/transition.ts'
@@ -15,6 +15,7 @@ import { DecodingError, encodeRLP } from '../../src/primitives/rlp.ts'
 import type { StateChanges } from '../../src/state/changes.ts'
 import { Journal } from '../../src/state/journal.ts'
 import { StateTrie, type TrieAccountChange } from '../../src/state/trie.ts'
+import { signEvmTransaction } from '../signEvmTransaction.ts'
 import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 import type { StateTest, StateTestCase, StateTestPost, StateTestTransaction } from './stateTestCases.ts'
 
@@ -98,7 +99,7 @@ function readTransaction(
   try {
     const transaction =
       post.txbytes === undefined
-        ? signTransaction(unsignedTransaction(fields, post), hexToBytes(fields.secretKey))
+        ? signEvmTransaction(unsignedTransaction(fields, post), hexToBytes(fields.secretKey))
         : decodeTransaction(hexToBytes(post.txbytes))
     const recovery = recoverSender(transaction, { chainId: CHAIN_ID, allowUnprotected: true })
     return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import type { BlockEvents, NativeEvent, StoredEntry, ValueTransfer } from '../../../src/chain/entries.ts'
 import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
-import { signTransaction } from '../../../src/chain/transactionSender.ts'
 import { type Address, moduleAddress, toBech32 } from '../../../src/primitives/address.ts'
+import { signEvmTransaction } from '../../signEvmTransaction.ts'
 
 /** A few accounts, so that they meet again. */
 export const PARTIES: readonly Address[] = ['a', 'b', 'c', 'd'].map(moduleAddress)
@@ -53,7 +53,7 @@ const evm = fc
     events,
   })
   .map(({ sender, to, value, status, gasUsed, price, created, logs, ...rest }): StoredEntry => {
-    const transaction = signTransaction(buildTransaction({ type: 2, chainId: 1n, to, value }), KEY)
+    const transaction = signEvmTransaction(buildTransaction({ type: 2, chainId: 1n, to, value }), KEY)
     const receipt = {
       type: 2,
       status,

@@ -11,12 +11,13 @@ import {
   type Transaction,
   type UnsignedTransaction,
 } from '../../../src/chain/transaction.ts'
-import { recoverSender, signingHash, signTransaction, unsignedHash } from '../../../src/chain/transactionSender.ts'
+import { recoverSender, signingHash } from '../../../src/chain/transactionSender.ts'
 import { evmCrypto } from '../../../src/evm/engines/reference/evmCrypto.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { DecodingError, encodeRLP, type RLPInput } from '../../../src/primitives/rlp.ts'
 import { SECP256K1_ORDER } from '../../../src/primitives/secp256k1.ts'
 import { runs } from '../../propertyRuns.ts'
+import { signEvmTransaction, unsignedHash } from '../../signEvmTransaction.ts'
 
 const CHAIN_ID = 1n
 const KEY = new Uint8Array(32).fill(7)
@@ -80,7 +81,7 @@ describe('decodeTransaction', () => {
   it('gives back what was encoded', () => {
     fc.assert(
       fc.property(anyTransaction, (fields) => {
-        const signed = signTransaction(fields, KEY)
+        const signed = signEvmTransaction(fields, KEY)
         expect(decodeTransaction(signed.raw)).toEqual(signed)
         expect(signed).toMatchObject(fields)
         expect(encodeTransaction(signed, signed)).toEqual(signed.raw)
@@ -93,7 +94,7 @@ describe('decodeTransaction', () => {
   it('agrees with @ethereumjs/tx', () => {
     fc.assert(
       fc.property(anyTransaction, (fields) => {
-        const signed = signTransaction(fields, KEY)
+        const signed = signEvmTransaction(fields, KEY)
         const theirs = createTxFromRLP(signed.raw, { common })
         expect(bytesToHex(theirs.hash())).toBe(bytesToHex(signed.hash))
         expect(theirs.getSenderAddress().toString()).toBe(SENDER.toLowerCase())
@@ -107,7 +108,7 @@ describe('decodeTransaction', () => {
   it('agrees with viem', async () => {
     await fc.assert(
       fc.asyncProperty(anyTransaction, async (fields) => {
-        const signed = signTransaction(fields, KEY)
+        const signed = signEvmTransaction(fields, KEY)
         const serialized = bytesToHex(signed.raw) as Parameters<typeof parseTransaction>[0]
         const theirs = parseTransaction(serialized)
         expect(theirs.nonce ?? 0).toBe(Number(signed.nonce))
@@ -126,7 +127,7 @@ describe('decodeTransaction', () => {
   it('never accepts two encodings of one transaction', () => {
     fc.assert(
       fc.property(anyTransaction, fc.nat(), fc.integer({ min: 1, max: 255 }), (fields, at, flip) => {
-        const { raw } = signTransaction(fields, KEY)
+        const { raw } = signEvmTransaction(fields, KEY)
         const changed = raw.slice()
         changed[at % raw.length]! ^= flip
         let other: Transaction
@@ -227,13 +228,13 @@ describe('recoverSender', () => {
   const rules = { chainId: CHAIN_ID, allowUnprotected: false }
 
   it('refuses another chain', () => {
-    expect(recoverSender(signTransaction(fields, KEY), { ...rules, chainId: 7628n })).toEqual({
+    expect(recoverSender(signEvmTransaction(fields, KEY), { ...rules, chainId: 7628n })).toEqual({
       reason: 'invalid sender: invalid chain id for signer: have 1 want 7628',
     })
   })
 
   it('takes an unprotected transaction only where that is allowed', () => {
-    const unprotected = signTransaction(buildTransaction({ type: 0, gasLimit: 21_000n }), KEY)
+    const unprotected = signEvmTransaction(buildTransaction({ type: 0, gasLimit: 21_000n }), KEY)
     expect(unprotected.chainId).toBeUndefined()
     expect(recoverSender(unprotected, rules)).toEqual({
       reason: 'only replay-protected (EIP-155) transactions allowed over RPC',
@@ -242,7 +243,7 @@ describe('recoverSender', () => {
   })
 
   it('refuses a high s and an r or s of 0', () => {
-    const { v, r, s } = signTransaction(fields, KEY)
+    const { v, r, s } = signEvmTransaction(fields, KEY)
     for (const wrong of [
       { v: 1n - v, r, s: SECP256K1_ORDER - s },
       { v, r: 0n, s },

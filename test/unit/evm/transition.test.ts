@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
-import { recoverSender, signTransaction } from '../../../src/chain/transactionSender.ts'
+import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import { authorizationHash, delegationCode } from '../../../src/evm/authorization.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'
 import type { TransactionStart } from '../../../src/evm/tracer.ts'
@@ -16,6 +16,7 @@ import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { publicKeyToAddress, recoverPublicKey, signDigest } from '../../../src/primitives/secp256k1.ts'
 import { runs } from '../../propertyRuns.ts'
+import { signEvmTransaction } from '../../signEvmTransaction.ts'
 import { BLOCK, COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from './evmFixture.ts'
 
 /** Strict rules, as for a transaction, without the need for a signature. */
@@ -110,7 +111,7 @@ describe('a transaction that cannot start', () => {
 describe('applyTransaction', () => {
   it('moves value, raises the nonce and takes the fees', async () => {
     const key = new Uint8Array(32).fill(7)
-    const transaction = signTransaction(
+    const transaction = signEvmTransaction(
       buildTransaction({
         type: 2,
         chainId: 7628n,

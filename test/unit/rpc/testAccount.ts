@@ -1,8 +1,9 @@
 import { buildTransaction, type SignedTransaction, type UnsignedTransaction } from '../../../src/chain/transaction.ts'
-import { recoverSender, signTransaction } from '../../../src/chain/transactionSender.ts'
+import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
+import { signEvmTransaction } from '../../signEvmTransaction.ts'
 import { TEST_CHAIN } from './memoryNode.ts'
 
 /** An account whose key derives from its name. */
@@ -26,9 +27,9 @@ export function testAccount(name: string): TestAccount {
       ...fees,
       ...fields,
     })
-    return { transaction: signTransaction(unsigned, privateKey), sender: address }
+    return { transaction: signEvmTransaction(unsigned, privateKey), sender: address }
   }
-  const probe = signTransaction(buildTransaction({ type: 2, chainId: 1n }), privateKey)
+  const probe = signEvmTransaction(buildTransaction({ type: 2, chainId: 1n }), privateKey)
   const recovery = recoverSender(probe, { chainId: 1n, allowUnprotected: false })
   if ('reason' in recovery) throw new Error(recovery.reason)
   const address = recovery.sender

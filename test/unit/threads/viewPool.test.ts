@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
-import { signTransaction as signEvm } from '../../../src/chain/transactionSender.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
@@ -12,6 +11,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../native/signTransaction.ts'
+import { signEvmTransaction as signEvm } from '../../signEvmTransaction.ts'
 
 const [alice, bob, carol] = [testAccount(1), testAccount(2), testAccount(3, 'secp256k1')]
 

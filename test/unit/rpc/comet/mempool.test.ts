@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { entryHash, isNativeEntry, type StoredEntry } from '../../../../src/chain/entries.ts'
 import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/transaction.ts'
-import { signTransaction as signEvm } from '../../../../src/chain/transactionSender.ts'
 import { checkNativeState } from '../../../../src/mempool/checkNativeState.ts'
 import type { TransactionPool } from '../../../../src/mempool/pool.ts'
 import type { MempoolPort } from '../../../../src/mempool/types.ts'
@@ -34,6 +33,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../../native/signTransaction.ts'
+import { signEvmTransaction as signEvm } from '../../../signEvmTransaction.ts'
 import { createPool, GWEI } from '../../mempool/poolFixture.ts'
 import { MemoryStateReader } from '../../state/memoryReader.ts'
 

@@ -1,11 +1,11 @@
 import { parseTransaction } from 'viem'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { buildTransaction } from '../../../../src/chain/transaction.ts'
-import { signTransaction } from '../../../../src/chain/transactionSender.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { fillTransaction } from '../../../../src/rpc/eth/fillTransaction.ts'
 import { sendRawTransaction, sendRawTransactionSync } from '../../../../src/rpc/eth/sendRawTransaction.ts'
 import { getTransactionReceipt } from '../../../../src/rpc/eth/transactions.ts'
+import { signEvmTransaction } from '../../../signEvmTransaction.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
 import { testAccount } from '../testAccount.ts'
@@ -57,7 +57,7 @@ describe('eth_sendRawTransaction', () => {
       'tx fee (1.23 ether) exceeds the configured cap (1.00 ether)',
     ],
     [
-      bytesToHex(signTransaction(buildTransaction({ type: 0, gasPrice: 1n }), alice.privateKey).raw),
+      bytesToHex(signEvmTransaction(buildTransaction({ type: 0, gasPrice: 1n }), alice.privateKey).raw),
       'only replay-protected (EIP-155) transactions allowed over RPC',
     ],
   ])('%# is refused', async (bytes, message) => {
