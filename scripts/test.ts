@@ -23,6 +23,7 @@ const STATIC_CHECKS: readonly Check[] = [
   { name: 'format and lint', command: 'biome', args: ['ci', '.'] },
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
+  { name: 'unused exports, files and dependencies', command: 'knip', args: ['--no-progress'] },
 ]
 const SUITES: readonly string[] = ['unit', 'sim', 'conformance', 'e2e', 'network', 'alone']
 const SLOWEST = 10
