@@ -1,7 +1,7 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
 
-/** Where the application stands; consensus replays decided blocks from `height` + 1. */
+/** The application's last block and what follows from it; consensus replays decided blocks from `height` + 1. */
 export interface ApplicationInfo {
   /** of the last block that is in the database; 0 after genesis */
   readonly height: number
@@ -30,22 +30,22 @@ export interface ProposalRequest {
   /** PBTS: the proposer's clock, milliseconds since the epoch */
   readonly timeMs: number
   readonly proposerAddress: Uint8Array
-  /** header.hash of the block before; the genesis hash at the first height */
+  /** header.hash of the previous block; the genesis hash at the first height */
   readonly parentConsensusHash: Uint8Array
   /** of an encoded block, transactions and evidence included */
   readonly maxBytes: number
-  /** of the height before: who signed it; empty at the first height */
+  /** for the previous height: who signed it; empty at the first height */
   readonly lastCommit: Commit
-  /** pending evidence, oldest first; the application leaves out what is expired, committed or does not fit */
+  /** pending evidence, oldest first; the application leaves out pieces that are expired, committed, or do not fit */
   readonly evidence: readonly Evidence[]
 }
 
-/** What a proposed block holds. */
+/** The content of a proposed block. */
 export interface ProposedData {
   readonly txs: readonly Uint8Array[]
-  /** of those asked for, the ones that the block reports */
+  /** the pieces of the requested evidence that the block reports */
   readonly evidence: readonly Evidence[]
-  /** header.data_hash of them, which takes longer than all else that a proposer hashes */
+  /** header.data_hash of the transactions; computing it takes longer than all other hashes of a proposer */
   readonly dataHash: Uint8Array
 }
 
@@ -63,8 +63,8 @@ export interface DecidedBlock {
   /** +2/3 precommits for the block, as seen by this node */
   readonly seenCommit: Commit
   /**
-   * Further decided blocks follow at once (block sync): the application may write several of them together, a little later.
-   * By default it is on stable storage, and others see it, when it is finalized.
+   * Further decided blocks follow at once (block sync): the application may write several of them together, a little later. By default
+   * the block is on stable storage and visible to other threads when `finalizeBlock` resolves.
    */
   readonly catchingUp?: boolean
   /** by position in data.txs: 20 bytes that this process recovered from the signature; undefined: not yet recovered */
@@ -82,9 +82,9 @@ export interface FinalizeResult {
 }
 
 /**
- * - `valid`: may go into a block
- * - `committed`, `expired`: may not any more; the sender is not to blame
- * - `early`: its height is not decided here yet, or its block is not kept
+ * - `valid`: may be put into a block
+ * - `committed`, `expired`: may not be put into a block any more; the sender is not to blame
+ * - `early`: its height is not decided on this node yet, or its block is not stored any more
  * - `invalid`: no honest node sends it
  */
 export type EvidenceVerdict =
@@ -92,19 +92,19 @@ export type EvidenceVerdict =
   | { readonly verdict: 'invalid'; readonly reason: string }
 
 /**
- * What consensus needs of the state machine, shaped like ABCI 2.0. Consensus declares it, `app/` implements it, possibly
- * in another thread.
+ * The state machine as consensus needs it, similar to ABCI 2.0. Consensus declares it, `app/` implements it, possibly in another
+ * thread.
  */
 export interface Application {
   info(): Promise<ApplicationInfo>
   /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
   prepareProposal(request: ProposalRequest): Promise<ProposedData>
-  /** What the chain says of evidence that a peer sent or this node found. */
+  /** The verdict on evidence that a peer sent or this node found. */
   checkEvidence(evidence: Evidence): Promise<EvidenceVerdict>
-  /** Checks what needs no execution, evidence included, and starts optimistic execution. */
+  /** Checks everything that needs no execution, evidence included, and starts optimistic execution. */
   processProposal(
     block: ConsensusBlock,
   ): Promise<{ readonly accepted: true } | { readonly accepted: false; readonly reason: string }>
-  /** Executes (or takes the kept result of) a decided block, writes and publishes it. Heights come in order. */
+  /** Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
 }

@@ -6,17 +6,17 @@ import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import type { PartsView } from './roundStateView.ts'
 
 /**
- * What is known of a block, in the order in which it is found out; valid(v) of the paper is `valid`.
+ * What is known about a block, in the order in which it becomes known; valid(v) of the paper is `valid`.
  * - `incomplete`: parts are missing
  * - `unchecked`: complete
  * - `possible`: follows the rules of consensus; the application has not been asked
  * - `asked`: the application was asked
  * - `valid`: the application accepts it, or this node built it
- * - `invalid`: nobody honest may vote for it
+ * - `invalid`: no honest validator may vote for it
  */
 type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
 
-/** A block that the present height may decide: from its ID, by its parts, to the application's answer. */
+/** A block that the present height may decide. It starts as an ID, then gets its parts, and then the application's answer. */
 export class CandidateBlock implements PartsView {
   readonly blockId: BlockId
   readonly #parts: (Part | undefined)[]
@@ -25,14 +25,14 @@ export class CandidateBlock implements PartsView {
   #status: BlockStatus = 'incomplete'
   #reason: string | undefined
 
-  /** @param blockId as {@link isCandidateId} wants it */
+  /** @param blockId one for which {@link isCandidateId} is true */
   constructor(blockId: BlockId) {
     this.blockId = blockId
     this.#parts = new Array(blockId.partSetHeader.total).fill(undefined)
     this.#missing = blockId.partSetHeader.total
   }
 
-  /** A block that is here as a whole. */
+  /** A candidate for a block with all its parts. */
   static ofBlock(block: ConsensusBlock, partSet: PartSet): CandidateBlock {
     const candidate = new CandidateBlock({ hash: headerHash(block.header), partSetHeader: partSet.header })
     for (const part of partSet.parts) candidate.#parts[part.index] = part
@@ -77,7 +77,7 @@ export class CandidateBlock implements PartsView {
     return this.#parts as Part[]
   }
 
-  /** Adds a part. @returns false when it is no part of this block, or is here already */
+  /** Adds a part. @returns false when it is not a part of this block, or known already */
   add(part: Part): boolean {
     if (this.#missing === 0 || this.has(part.index) || !verifyPart(this.header, part)) return false
     this.#parts[part.index] = part
@@ -86,7 +86,7 @@ export class CandidateBlock implements PartsView {
     return true
   }
 
-  /** Decodes a complete block and checks it against the rules of consensus. @param check gives the reason against it */
+  /** Decodes a complete block and checks it against the rules of consensus. @param check returns why the block is invalid */
   examine(maxBytes: number, check: (block: ConsensusBlock) => string | undefined): void {
     if (this.#status !== 'unchecked') return
     this.#reason = this.#decode(maxBytes) ?? check(this.#block!)
@@ -109,7 +109,7 @@ export class CandidateBlock implements PartsView {
     return undefined
   }
 
-  /** The application's answer about this hash is an answer about this block. */
+  /** Whether this block has this hash and the application has not answered about it yet. */
   isAwaited(hash: Uint8Array): boolean {
     return (this.#status === 'asked' || this.#status === 'possible') && equalBytes(this.blockId.hash, hash)
   }
@@ -118,7 +118,7 @@ export class CandidateBlock implements PartsView {
     if (this.#status === 'possible') this.#status = 'asked'
   }
 
-  /** This node built it, or the application accepts it. */
+  /** To be called when this node built the block, or the application accepts it. */
   markValid(): void {
     if (this.#status !== 'invalid' && this.#block !== undefined) this.#status = 'valid'
   }
@@ -129,23 +129,23 @@ export class CandidateBlock implements PartsView {
   }
 }
 
-/** The candidate that a block makes. */
+/** Cuts a block into parts and creates a complete candidate of it. */
 export function candidateOf(block: ConsensusBlock, bytes: Uint8Array): CandidateBlock {
   return CandidateBlock.ofBlock(block, createPartSet(bytes))
 }
 
-/** Whether a block ID that is not nil may name a block of at most `maxBytes`. */
+/** Whether a block ID (not nil) can be that of a block of at most `maxBytes`. */
 export function isCandidateId({ hash, partSetHeader }: BlockId, maxBytes: number): boolean {
   const { total } = partSetHeader
   return hash.length === 32 && partSetHeader.hash.length === 32 && total >= 1 && total <= maxParts(maxBytes)
 }
 
-/** Whether a vote may be for this: nil, or a block that can exist. */
+/** Whether a vote may have this block ID: nil, or that of a block that can exist. */
 export function isVotableId(blockId: BlockId, maxBytes: number): boolean {
   return isNilBlockId(blockId) || isCandidateId(blockId, maxBytes)
 }
 
-/** Whether a part contradicts itself: then it belongs to no block at all. */
+/** Whether a part contradicts itself, so that it cannot belong to any block. */
 export function isMalformedPart({ index, bytes, proof }: Part): boolean {
   return index !== proof.index || index < 0 || index >= proof.total || bytes.length < 1 || bytes.length > PART_SIZE
 }

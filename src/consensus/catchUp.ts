@@ -6,21 +6,21 @@ import { exceedsThird } from './quorum.ts'
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
-/** A node that is behind by this many heights reports it (`onBehind`): block sync is faster than single blocks. */
+/** A node that is this many heights behind reports it (`onBehind`), because block sync is faster than fetching single blocks. */
 const MAX_LAG = 16
 
 /** `onBehind` is not repeated within this time. */
 const REPEAT_MS = 10_000
 
 /**
- * Gets blocks that others have decided, one by one, while this node is a few blocks behind. {@link CatchUpPeerSelector} chooses the
- * peer; what the peer sends is verified as a `decision` input of the reducer.
+ * Fetches decided blocks one by one, while this node is a few blocks behind. {@link CatchUpPeerSelector} chooses the peer; the reducer
+ * verifies the peer's block as a `decision` input.
  */
 export class CatchUp {
   readonly #environment: Pick<ConsensusEnvironment, 'fetchDecided' | 'onBehind' | 'monotonicMs'>
   #fetching: { readonly peer: PeerId; readonly height: number } | undefined
   #reportedMs: number | undefined
-  /** a peer's block decided the last height: so it probably will be with the next one */
+  /** the last height was decided by a block from a peer, so probably the next one will be too */
   #isFetching = false
 
   constructor(environment: Pick<ConsensusEnvironment, 'fetchDecided' | 'onBehind' | 'monotonicMs'>) {
@@ -28,8 +28,8 @@ export class CatchUp {
   }
 
   /**
-   * Asks for the present height's block if a peer has it. Its votes may be on their way, so a node that was not fetching blocks
-   * before asks only in a periodic sweep (`isSweep`).
+   * Asks a peer that has it for the present height's block. The height's votes may still arrive, so a node that was not fetching
+   * blocks before asks only in a periodic sweep (`isSweep`).
    */
   check(view: Pick<RoundStateView, 'height'>, behind: Behind | undefined, isSweep: boolean): void {
     if (behind === undefined) {
@@ -57,7 +57,7 @@ export class CatchUp {
     if (this.#fetching?.peer === peer && this.#fetching.height === height) this.#fetching = undefined
   }
 
-  /** @param isFetched the height was decided by a block of a peer */
+  /** @param isFetched the height was decided by a block from a peer */
   decided(isFetched: boolean): void {
     this.#isFetching = isFetched
   }
@@ -68,10 +68,10 @@ const ANSWER_TICKS = 5
 
 const MAX_BACKOFF_TICKS = 64
 
-/** Whom to ask for the decided block of the present height. */
+/** The peer to ask for the decided block of the present height. */
 export interface Behind {
   readonly peer: PeerId
-  /** where the peer says that it is; nobody has checked that */
+  /** the height that the peer claims to be at; it was not checked */
   readonly height: number
   /**
    * The height that validators with more than a third of the power claim to have reached: one of them is honest. When the peers have
@@ -84,17 +84,17 @@ interface PeerRecord {
   failures: number
   /** the peer is not asked before */
   retryTick: number
-  /** order in which peers were chosen */
+  /** number of the choice in which the peer was last chosen */
   chosen: number
 }
 
-/** Chooses among the peers that are ahead, in turns. A peer that did not help is left out, longer after each failure. */
+/** Chooses among the peers that are ahead, in turns. A peer that failed is not chosen for a while, longer after each failure. */
 export class CatchUpPeerSelector {
   readonly #records = new Map<PeerId, PeerRecord>()
   #choice: { readonly peer: PeerId; readonly height: number; readonly sinceTick: number } | undefined
   #choices = 0
 
-  /** The peer did not have the block of `height`, or what it sent was wrong. */
+  /** The peer did not have the block of `height`, or sent a wrong one. */
   failed(peer: PeerId, height: number, tick: number): void {
     const record = this.#records.get(peer)
     if (record === undefined) return
@@ -108,7 +108,7 @@ export class CatchUpPeerSelector {
     if (this.#choice?.peer === peer) this.#choice = undefined
   }
 
-  /** The height that a peer was asked for is decided, most likely with its help. */
+  /** The height for which a peer was asked is decided, probably with the peer's block. */
   entered(height: number): void {
     const choice = this.#choice
     if (choice === undefined || choice.height >= height) return
@@ -156,7 +156,7 @@ function isBefore(a: PeerRecord, b: PeerRecord): boolean {
   return a.failures !== b.failures ? a.failures < b.failures : a.chosen < b.chosen
 }
 
-/** Whether no peer is needed: the block is decided and all its parts are here. */
+/** Whether no peer is needed, because the block is decided and complete. */
 function isDecided({ step, parts }: RoundStateView): boolean {
   if (step !== STEPS.commit || parts === undefined) return false
   for (let index = 0; index < parts.header.total; index++) if (!parts.has(index)) return false

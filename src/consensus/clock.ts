@@ -1,17 +1,17 @@
-/** Time as consensus sees it. It has no other source of time. */
+/** The only source of time of consensus. */
 export interface Clock {
   /** wall clock: whole milliseconds since the epoch; may jump */
   nowMs(): number
-  /** for durations: milliseconds since some moment; never goes back */
+  /** milliseconds, monotonic, for durations */
   monotonicMs(): number
   /**
    * Calls `run` once after `delayMs`, never at once.
-   * @returns how to cancel it
+   * @returns a function that cancels it
    */
   setTimer(delayMs: number, run: () => void): () => void
 }
 
-/** Longer delays are cut: Node.js timers overflow at 2^31 ms. */
+/** Longer delays are shortened to this: Node.js timers overflow at 2^31 ms. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {

@@ -23,11 +23,11 @@ export interface DecidedEvent {
   readonly result: FinalizeResult
   /** `log`: taken from the write-ahead log at the start; `sync`: from peers, while consensus was off */
   readonly source: 'consensus' | 'log' | 'sync'
-  /** durations in milliseconds; of a block that consensus did not decide here only the execution's */
+  /** durations in milliseconds; for a block that was not decided by this node's engine, only that of the execution is set */
   readonly timings: {
     /** 0 when another node built the block */
     readonly buildMs: number
-    /** until the decision was on stable storage */
+    /** time until the decision was on stable storage */
     readonly logMs: number
     readonly finalizeMs: number
   }
@@ -42,29 +42,29 @@ interface ConsensusServiceOptions {
   readonly transport: Omit<Transport, 'listen'>
   readonly evidenceStore: EvidenceStore
   readonly onDecided: (event: DecidedEvent) => void
-  /** Called once when consensus cannot go on: a failing application or disk, or a rule broken. */
+  /** Called once when consensus cannot go on: the application or the disk failed, or a rule of consensus was broken. */
   readonly onHalt: (error: Error) => void
-  /** Peers are too far ahead to be followed block by block. */
+  /** Called when peers are too far ahead to follow them block by block. */
   readonly onBehind: (height: number, peerHeight: number) => void
-  /** Another process signs with this key; called for each of its votes that comes, or that a block reports. */
+  /** Another process signs with this key; called for each of its votes that a peer sends or a block reports. */
   readonly onUnknownSignature: (vote: Vote) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
-/** Consensus of this node: the engine, which is off while blocks are synced, and what it needs: log, signer, evidence pool. */
+/** Consensus of this node: the engine, which is off during block sync, and its log, signer and evidence pool. */
 export interface ConsensusService {
   /** after the last finalized block */
   readonly state: ConsensusState
   readonly engine: ConsensusEngine | undefined
-  /** to be called with what happens in the network; peers are remembered while the engine is off */
+  /** to be called with the events of the network; peers are remembered while the engine is off */
   readonly events: TransportEvents
-  /** Begins consensus at the height after `state`; the log's entries of that height are replayed. */
+  /** Starts consensus at the height after `state`, with a replay of the log's entries of that height. */
   startEngine(): void
-  /** Resolves when nothing is under way: a block that is decided already is executed first. */
+  /** Resolves when nothing is in progress: a block that is already decided is executed first. */
   stopEngine(): Promise<void>
-  /** Evidence from this node's operator that the application found valid: it waits for a block and goes to the peers. */
+  /** Adds evidence from this node's operator that the application found valid: it waits for a block and is sent to the peers. */
   addEvidence(evidence: Evidence): void
-  /** Executes a block that peers have decided and the caller has checked. Only while the engine is off, in order of heights. */
+  /** Executes a decided block from peers that the caller has checked. Only while the engine is off, in order of heights. */
   applyDecided(decided: DecidedBlock): Promise<FinalizeResult>
   /** Stops the engine and closes the log. */
   close(): Promise<void>
@@ -72,13 +72,14 @@ export interface ConsensusService {
 
 /**
  * Starts consensus up to the point where its engine can be started. The caller holds the lock of the data directory. The order:
- * 1. Ask the application where it stands: the log is read from that height on.
- * 2. Open the log and read it whole, before anything is signed: it is the signer's memory.
+ * 1. Ask the application for its last block: the log's entries from that height on are kept.
+ * 2. Open the log and read all of it, before anything is signed: it is the signer's memory.
  * 3. Check that log and database belong together, before a block is executed.
- * 4. Guard and evidence pool begin at the application's last block, before the replay, which reports each block to the pool.
+ * 4. Create the guard and the evidence pool at the application's last block, before the replay, which reports each block to the pool.
  * 5. Replay: execute the decided blocks that the log has and the application lacks.
- * 6. Drop the evidence that one of those blocks reported.
- * 7. Create the signer, with the log's last signature and the height after the replay. The engine is off: block sync may come first.
+ * 6. Drop pending evidence that one of those blocks has reported.
+ * 7. Create the signer, with the log's last signature and the height after the replay. The engine stays off: block sync may come
+ *    first.
  * @throws WalError, RecoveryError, or what the application throws
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
@@ -137,7 +138,7 @@ class Service implements ConsensusService {
   #engine: ConsensusEngine | undefined
   #whenIdle: PromiseWithResolvers<void> | undefined
   #hasHalted = false
-  /** the first height that this process took part in */
+  /** the first height at which this process took part in consensus */
   #firstHeight: number | undefined
   #timings = { buildMs: 0, logMs: 0 }
 
@@ -270,7 +271,7 @@ class Service implements ConsensusService {
 
   /**
    * Asks the application about an open height, one question at a time. When a decision or a stop makes the answer useless, the
-   * question is not asked, and a failure does not count.
+   * question is not asked, and a failure is ignored.
    */
   #ask(height: number, work: (engine: ConsensusEngine) => Promise<void>): void {
     const engine = this.#engine!
@@ -351,11 +352,11 @@ class Service implements ConsensusService {
 
   /**
    * The application has executed the block. The order:
-   * 1. Log and signer learn of the height, so that nothing is signed for it any more.
-   * 2. The owner learns of the block.
-   * 3. The engine begins the next height, or stops: if the log already has own messages of the next height (the database was an older
-   *    copy), only a start with a replay of the log may sign there.
-   * 4. A caller that waits in `stopEngine` goes on, before a new engine is started.
+   * 1. Report the height to log and signer, so that nothing is signed for it any more.
+   * 2. Report the block to the owner.
+   * 3. Let the engine begin the next height, or stop it: if the log already has own messages of the next height (the database was an
+   *    older copy), this node may sign there only after a start with a replay of the log.
+   * 4. Resolve the promise of a caller that waits in `stopEngine`, before a new engine is started.
    */
   #finalized(engine: ConsensusEngine, decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
     const { height } = decided.block.header
@@ -395,14 +396,15 @@ class Service implements ConsensusService {
 
   #onUnknownSignature(vote: Vote): void {
     if (this.#signer.knows(vote)) return
-    // A signer that abstains learns from its old votes. Otherwise it goes on signing: nobody knows which process is the wrong one.
+    // A signer that abstains uses it to learn what it has signed. Otherwise signing goes on, because this process cannot know whether
+    // it or the other one is the right one.
     if (this.#monitor.isObserving) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
   }
 
   /**
-   * Evidence against this node's own key. A block may be the first to show it, because a peer that has one vote of a validator does
-   * not pass on a second one. This process signs a step once, so one of the two votes is from another process.
+   * Reports evidence against this node's own key. A block may be the first to show it, because a peer that has one vote of a validator
+   * does not relay a second one. This process signs each step only once, so one of the two votes is from another process.
    */
   #reportOwnFaults(evidence: readonly Evidence[]): void {
     for (const { voteA, voteB } of evidence) {
@@ -427,7 +429,7 @@ async function executeDecided(
   return result
 }
 
-/** A block is executed: votes of its height that contradict each other become evidence now. */
+/** A block was executed: conflicting votes of its height become evidence now. */
 function reportToEvidencePool(
   pool: Pick<EvidencePool, 'decided'>,
   { block }: DecidedBlock,
@@ -437,7 +439,7 @@ function reportToEvidencePool(
   for (const evidence of pool.decided({ height, timeMs }, block.evidence)) publish(evidence)
 }
 
-/** Removes evidence that a block has reported: a crash right after that block may have left it in the pool. */
+/** Removes evidence that a block has reported. A crash right after that block may have left it in the pool. */
 async function dropCommittedEvidence(
   pool: Pick<EvidencePool, 'pending' | 'remove'>,
   application: Pick<Application, 'checkEvidence'>,
@@ -459,7 +461,7 @@ export class CallQueue {
     return result
   }
 
-  /** Resolves when no call is under way or waits. */
+  /** Resolves when no call is running or waiting. */
   async whenIdle(): Promise<void> {
     for (let last: unknown; last !== this.#last; ) {
       last = this.#last

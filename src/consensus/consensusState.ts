@@ -27,7 +27,7 @@ import {
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 
-/** What blocks of one chain have in common. */
+/** Values that are the same for all blocks of one chain. */
 export interface ConsensusChain {
   readonly chainId: string
   readonly appVersion: number
@@ -38,9 +38,9 @@ export interface ConsensusChain {
 /** What the genesis fixes for consensus. */
 export interface EngineChain extends ConsensusChain {
   readonly genesisHash: Uint8Array
-  /** milliseconds since the epoch: no block is earlier */
+  /** milliseconds since the epoch; no block has an earlier time */
   readonly genesisTimeMs: number
-  /** average distance between blocks */
+  /** average time between blocks */
   readonly intervalMs: number
   readonly timing: ConsensusTiming
   readonly evidence: EvidenceParams
@@ -61,7 +61,7 @@ export function engineChainOf(config: ChainConfig, appVersion: number, maxGas: n
   }
 }
 
-/** What the next block builds on. */
+/** The state after a decided block, on which the next block builds. */
 export interface ConsensusState extends ConsensusChain {
   /** height of the last decided block; 0 at genesis */
   readonly lastHeight: number
@@ -82,7 +82,7 @@ export interface ConsensusState extends ConsensusChain {
 
 /**
  * The state after the application's last block.
- * @throws Error when a block is there but not its ID or commit
+ * @throws Error when the ID or commit of the last block is missing
  */
 export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): ConsensusState {
   const { chainId, appVersion, evidence } = chain
@@ -107,9 +107,9 @@ export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): Con
 }
 
 /**
- * The state after a decided block of the next height H, whose execution gave `result`. Its changes of validators act at
- * H + 2, since header H has named the set of H + 1 already (CometBFT state/execution.go, updateState).
- * @throws TypeError when the changes cannot be made, which the application has to prevent
+ * The state after a decided block of the next height H, whose execution gave `result`. Its changes of validators take effect at H + 2,
+ * because header H has already named the set of H + 1 (CometBFT state/execution.go, updateState).
+ * @throws TypeError when the changes are invalid, which the application has to prevent
  */
 export function advanceState(state: ConsensusState, decided: DecidedBlock, result: FinalizeResult): ConsensusState {
   const { header } = decided.block
@@ -128,7 +128,7 @@ export function advanceState(state: ConsensusState, decided: DecidedBlock, resul
   }
 }
 
-/** The same object where nothing changes, as in nearly all blocks. */
+/** Returns the same object when nothing changes, as in nearly all blocks. */
 function withMaxGas(params: BlockParams, maxGas = params.maxGas): BlockParams {
   return maxGas === params.maxGas ? params : { ...params, maxGas }
 }
@@ -138,7 +138,7 @@ interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number
   readonly proposerAddress: Uint8Array
-  /** for the last block, as a `build` effect gives it: it may hold more signatures than the commit seen first */
+  /** for the last block, from the `build` effect; it may have more signatures than the commit that was seen first */
   readonly lastCommit: Commit
 }
 
@@ -169,8 +169,8 @@ export function makeBlock(state: ConsensusState, content: BlockContent): Consens
 }
 
 /**
- * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). Whether its proposer had the turn
- * and its time was timely depends on the round, and what its transactions and evidence may be is the application's to say.
+ * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). It does not check the proposer's turn and
+ * the timeliness, which depend on the round, nor transactions and evidence, which the application checks.
  */
 export function checkBlock(
   state: ConsensusState,

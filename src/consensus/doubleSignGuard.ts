@@ -16,17 +16,17 @@ import type { WalOptions } from './wal.ts'
 interface Abstention {
   readonly throughHeight: number
   /**
-   * true: it ends when nothing is decided for a minute, because the network may be waiting for this validator; false: it ends when
-   * consensus begins at that height, with a replay of the log's entries
+   * true: it also ends when nothing is decided for a minute, because the network may be waiting for this validator; false: it ends
+   * when consensus begins at that height, with a replay of the log's entries
    */
   readonly endsByTimeout: boolean
   readonly why: string
 }
 
 /**
- * Looks for signatures of this node's key that its log does not know. Then the directory is an old copy, or the log was deleted, and
- * the key may have signed for the open height already. It cannot have signed for the height after that one before this
- * height was decided, so after the decision it is safe to sign again.
+ * Looks for signatures of this node's key that are missing in its log. If there is one, the directory is an old copy, or the log was
+ * deleted, and the key may already have signed for the open height. It cannot have signed for the next height before the open one was
+ * decided, so after that decision it is safe to sign again.
  */
 export class DoubleSignGuard {
   readonly #address: Uint8Array
@@ -42,7 +42,7 @@ export class DoubleSignGuard {
     this.#isLogNew = isLogNew
   }
 
-  /** A commit of the chain; its signatures were verified. */
+  /** Looks for this key's signature in a commit of the chain; the commit was verified. */
   inspect(commit: Commit): void {
     const last = this.#recovery.lastSigned
     const { height, round } = commit
@@ -50,11 +50,11 @@ export class DoubleSignGuard {
     if (!isKnown && hasSigned(commit, this.#address)) this.#foundUnknown = true
   }
 
-  /** Whether to abstain, when consensus begins after `state`; undefined: the signer may sign. */
+  /** Whether to abstain when consensus begins after `state`; undefined: the signer may sign. */
   check(state: ConsensusState): Abstention | undefined {
     const height = state.lastHeight + 1
     const last = this.#recovery.lastSigned
-    // At the height of the last signature, the replay of the log's entries says what may be signed, if the log has them.
+    // At the height of the last signature, the replay of the log's entries shows what may be signed, if the log has them.
     if (
       last !== undefined &&
       (last.height > height || (last.height === height && !hasOwnEntry(this.#recovery, height)))
@@ -64,7 +64,7 @@ export class DoubleSignGuard {
     }
     const isUnknown = this.#foundUnknown
     const isLogNew = this.#isLogNew && last === undefined && isValidator(state.validators, this.#address)
-    // Asked once: this process remembers what it signs from now on.
+    // Only once: from now on this process knows what it has signed.
     this.#isLogNew = false
     this.#foundUnknown = false
     if (isUnknown) {
@@ -95,17 +95,17 @@ const OBSERVE_MS = 60_000
 
 interface Observation {
   readonly abstention: Abstention
-  /** of the time that the engine is on; 0: over */
+  /** remaining time, which counts only while the engine is on; 0: over */
   leftMs: number
 }
 
-/** Lets the signer abstain where the guard says so, and sign again when the height is decided or the time is over. */
+/** Makes the signer abstain when the guard requires it, and sign again when the height is decided or the time is over. */
 export class DoubleSignMonitor {
   readonly #guard: DoubleSignGuard
   readonly #signer: Pick<Signer, 'abstainThrough'>
   readonly #clock: Pick<Clock, 'setTimer' | 'monotonicMs'>
   readonly #warn: WalOptions['warn']
-  /** lasts until its height is decided, also when the engine is stopped and started meanwhile */
+  /** kept until its height is decided, also when the engine is stopped and started meanwhile */
   #observation: Observation | undefined
   #timer: { readonly cancel: () => void; readonly sinceMs: number } | undefined
 
@@ -121,14 +121,14 @@ export class DoubleSignMonitor {
     this.#warn = warn
   }
 
-  /** The signer abstains, and learns from its own old votes that peers send back. */
+  /** Whether the signer abstains and learns from its own old votes, which peers send to it. */
   get isObserving(): boolean {
     return this.#observation !== undefined && this.#observation.leftMs > 0
   }
 
   /**
    * The engine is about to begin the height after `state`.
-   * @param resume called when the signer may sign again: it can sign what it left out in the present round
+   * @param resume called when the signer may sign again; then it can sign the messages of the present round that it did not sign
    */
   begin(state: ConsensusState, resume: () => void): void {
     // An abstention that waits for the replay of a height is examined again at each start.
@@ -146,7 +146,7 @@ export class DoubleSignMonitor {
     this.#timer = { cancel, sinceMs: this.#clock.monotonicMs() }
   }
 
-  /** The engine is off: the time does not count, because the node hears no votes. */
+  /** The engine is off: the time does not count, because the node receives no votes. */
   pause(): void {
     if (this.#timer === undefined) return
     const passedMs = this.#clock.monotonicMs() - this.#timer.sinceMs
@@ -182,7 +182,7 @@ function fieldsOf({ throughHeight, why }: Abstention): Readonly<Record<string, u
   return { height: throughHeight, why }
 }
 
-/** The error is not logged again within this time. */
+/** Minimum time between two such log lines. */
 const REPEAT_MS = 60_000
 
 /**

@@ -3,7 +3,7 @@ import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/con
 import { createProposerLookup } from '../chain/consensus/validatorSet.ts'
 import type { MessageInput } from './inputsAndEffects.ts'
 
-/** Rounds of the next height whose votes are kept. Later ones have not begun while this node is only a little behind. */
+/** How many rounds of the next height have their votes kept. While this node is only a little behind, later rounds have not begun. */
 const EARLY_ROUNDS = 2
 
 type ProposalInput = Extract<MessageInput, { readonly kind: 'proposal' }>
@@ -11,8 +11,8 @@ type PartInput = Extract<MessageInput, { readonly kind: 'part' }>
 type VoteInput = Extract<MessageInput, { readonly kind: 'vote' }>
 
 /**
- * Messages of the next height that came early; its validators are known already. Kept are only votes and the proposal with a valid
- * signature, and the parts of that proposal's block: at most 4 votes a validator, one proposal and one block.
+ * Messages of the next height that came early; its validators are known already. Only votes and the proposal with a valid signature
+ * are kept, and the parts of that proposal's block: at most 4 votes per validator, one proposal and one block.
  */
 export class EarlyMessages {
   readonly height: number

@@ -24,10 +24,10 @@ export interface EngineOptions {
   readonly chain: EngineChain
   /** after the last finalized block */
   readonly state: ConsensusState
-  /** undefined: follows without voting */
+  /** undefined: the node follows without voting */
   readonly signer: ConsensusSigner | undefined
   readonly verify: VerifySignature
-  /** of the open height, oldest first, from the log */
+  /** the log's entries of the open height, oldest first */
   readonly replay: readonly WalEntry[]
   readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'decided'>
   readonly environment: ConsensusEnvironment
@@ -36,9 +36,9 @@ export interface EngineOptions {
 type EffectOf<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>
 
 /**
- * One node's part in consensus: gives inputs to the log and the reducer and carries out the reducer's effects in their order.
- * Synchronous, without a clock, disk or network of its own. Its functions may be called at any time, also by the functions of the
- * environment while the engine calls them. What is synced before a message leaves the node: see {@link Outbox}.
+ * One node's part in consensus: passes inputs to the log and the reducer, and carries out the reducer's effects in their order.
+ * Synchronous, without a clock, disk or network of its own. Its functions may be called at any time, also by the environment's
+ * functions while the engine is calling them. What must be synced before a message is sent: see {@link Outbox}.
  */
 export class ConsensusEngine {
   readonly #options: EngineOptions
@@ -71,7 +71,7 @@ export class ConsensusEngine {
     this.#catchUp = new CatchUp(environment)
   }
 
-  /** The present height, for gossip and RPC. The object is live: it changes with each input. */
+  /** The present height, for gossip and RPC. The returned object changes with each input. */
   get roundState(): RoundStateView {
     return this.#rounds
   }
@@ -81,7 +81,7 @@ export class ConsensusEngine {
     return this.#state
   }
 
-  /** A decision is in the log and not yet answered by `finalized`. */
+  /** A decision is in the log, and `finalized` was not called yet. */
   get isDeciding(): boolean {
     return this.#decision.isPending && this.#phase !== 'halted'
   }
@@ -90,24 +90,24 @@ export class ConsensusEngine {
     return this.#phase === 'running'
   }
 
-  /** Whether an answer of the application about this height is still of use. */
+  /** Whether an answer of the application about this height is still needed. */
   isOpen(height: number): boolean {
     return this.#phase === 'running' && this.#rounds.height === height && !this.#decision.isPending
   }
 
-  /** Replays the log's entries of the open height, then carries out what they leave undone. */
+  /** Replays the log's entries of the open height, then carries out the effects that are not done yet. */
   start(): void {
     if (this.#phase !== 'new') throw new Error('the engine was started already')
     this.#phase = 'running'
     this.#guarded(() => {
-      // An earlier engine of this process may have appended signatures whose sync is not over.
+      // An earlier engine of this process may have appended signatures that are not synced yet.
       if (this.#options.replay.length > 0) this.#outbox.hold()
       for (const effect of replayHeight(this.#rounds, this.#options.replay)) this.#carryOut(effect)
     })
     this.#scheduleSweep()
   }
 
-  /** Nothing is signed or sent afterwards. A decision that is in the log already is still executed. */
+  /** Nothing is signed or sent afterwards. A decision that is already in the log is still executed. */
   stop(): void {
     if (this.#phase !== 'running') return
     this.#phase = 'stopped'
@@ -181,11 +181,11 @@ export class ConsensusEngine {
 
   /**
    * The answer to `environment.finalize`: the block is executed. The order:
-   * 1. The new state: all that follows belongs to the next height.
-   * 2. The evidence pool learns the block's time: votes that contradict each other become evidence, which goes to the peers.
+   * 1. Set the new state: everything after this belongs to the next height.
+   * 2. Report the block's time to the evidence pool: conflicting votes become evidence, which is sent to the peers.
    * 3. The owner learns of the block.
-   * 4. The log may drop blocks that the database has on stable storage.
-   * 5. The reducer begins the next height. Last, because it may propose a block at once, with that state and evidence.
+   * 4. Let the log drop blocks that the database has on stable storage.
+   * 5. Let the reducer begin the next height. Last, because it may propose a block at once, with that state and evidence.
    */
   finalized(height: number, result: FinalizeResult): void {
     if (this.#phase === 'halted') return
@@ -201,7 +201,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** The signer does not abstain any more: it signs what it left out in the present round. */
+  /** The signer does not abstain any more: it now signs the messages of the present round that it did not sign. */
   resumeSigning(): void {
     if (this.#phase !== 'running') return
     this.#guarded(() => {
@@ -209,7 +209,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** Something that the engine needs has failed: nothing is signed or sent any more. */
+  /** Something that the engine needs has failed: nothing more is signed or sent. */
   fail(error: unknown): void {
     this.#halt(error)
   }
@@ -226,7 +226,7 @@ export class ConsensusEngine {
     this.#input({ kind: 'timeout', timeout })
   }
 
-  /** Runs `work` and then all inputs that wait; an error halts the engine. */
+  /** Runs `work` and then handles all waiting inputs; an error halts the engine. */
   #guarded(work: () => void): void {
     if (this.#phase === 'halted' || this.#phase === 'new') return
     try {
@@ -241,7 +241,7 @@ export class ConsensusEngine {
     try {
       this.#inbox.drain(
         (input) => this.#apply(input),
-        // One sync of the log for all of them. It may cause new inputs, which are worked off too.
+        // One sync of the log for all of them. It may cause new inputs, which are handled too.
         () => this.#outbox.flush(),
       )
     } catch (cause) {
@@ -309,13 +309,13 @@ export class ConsensusEngine {
 
   #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
     if (timeout.step === 'newHeight') {
-      // `networkHeight`, and not one peer's claim: a single liar could make this node propose without any pause.
+      // Uses `networkHeight` and not one peer's claim: otherwise a single lying peer could make this node propose without any pause.
       const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > timeout.height
       this.#timers.scheduleHeight(timeout, delayMs, this.#rounds, isBehind)
       this.#checkBehind(false)
       return
     }
-    // The only validator: with a timeout, a block that takes longer to build would be begun again and again.
+    // No timeout for the only validator: otherwise a block that takes longer to build would be started again and again.
     if (timeout.step === 'propose' && this.#rounds.isAlone) return
     this.#timers.schedule(timeout, delayMs)
   }
@@ -334,11 +334,11 @@ export class ConsensusEngine {
 
   /**
    * A block is decided. The order:
-   * 1. Nothing more is done for the height's rounds.
-   * 2. The decision goes to the log: after a crash the node comes back to the same block.
-   * 3. The outbox waits for the log's next sync, which also covers this node's own precommit for the block.
-   * 4. Then the application executes the block, so the database never has a block whose decision the log may forget.
-   * {@link finalized} goes on from there.
+   * 1. Stop the timers: the height's rounds are over.
+   * 2. Append the decision to the log: after a crash the node decides the same block.
+   * 3. Let the outbox wait for the log's next sync, which also covers this node's own precommit for the block.
+   * 4. After the sync, let the application execute the block, so the database never has a block whose decision the log could lose.
+   *    {@link finalized} goes on from there.
    */
   #finalize(effect: EffectOf<'finalize'>): void {
     // 1.
@@ -353,10 +353,10 @@ export class ConsensusEngine {
     this.#outbox.push(() => this.#environment.finalize(effect.decided), true)
   }
 
-  /** A peer's message is logged only now that it was new and valid, so that a flood of other messages never reaches the disk. */
+  /** A peer's message is logged only after it was found new and valid, so that a flood of other messages never reaches the disk. */
   #accepted(input: EffectOf<'accepted'>['input']): void {
     if (input.from !== undefined) {
-      // A node without a vote needs no votes after a restart, only the parts of the block that it has to execute.
+      // A node that does not vote needs no votes after a restart, only the parts of the block that it has to execute.
       if (input.kind === 'part' || this.#rounds.isValidator) this.#environment.wal.append(entryOf(input))
       if (input.kind === 'vote' && this.#isOwn(input.vote.validatorAddress)) {
         this.#environment.onUnknownSignature(input.vote)
@@ -414,7 +414,7 @@ export class ConsensusEngine {
   }
 }
 
-/** The decision of the present height: writes it to the log and keeps it until the application has executed the block. */
+/** The decision of the present height. It is written to the log and kept until the application has executed the block. */
 class Decision {
   readonly #wal: Pick<ConsensusWal, 'append'>
   /** header hashes of the decided blocks that peers gave for the present height */
@@ -430,14 +430,14 @@ class Decision {
     return this.#pending !== undefined
   }
 
-  /** A peer sent this block as a whole, as decided: then its parts are not in the log yet. */
+  /** A peer sent this whole block as decided, so its parts are not in the log yet. */
   fetched(block: ConsensusBlock): void {
     this.#fetched.add(bytesKey(headerHash(block.header)))
   }
 
   /**
-   * Appends what a restart needs to execute the block. The mark `endHeight` is last: it says that the rest is complete.
-   * @returns whether a peer sent the block as a whole
+   * Appends everything that a restart needs to execute the block. The mark `endHeight` comes last: it shows that the rest is complete.
+   * @returns whether a peer sent the whole block
    */
   log({ decided, parts }: Extract<Effect, { readonly kind: 'finalize' }>): boolean {
     const { height } = decided.block.header
@@ -451,7 +451,7 @@ class Decision {
     return isFetched
   }
 
-  /** Ends the wait. @returns the block that waited; undefined when it was of another height, or none waited */
+  /** Removes the pending decision. @returns its block; undefined when it was of another height, or there was none */
   take(height: number): DecidedBlock | undefined {
     const decided = this.#pending
     if (decided?.block.header.height !== height) return undefined
@@ -471,7 +471,7 @@ class Inbox {
     this.#waiting.push(input)
   }
 
-  /** This node's own messages: they come before all others, because they are in the log before them. */
+  /** Adds this node's own messages before all others, because they are in the log before them. */
   pushOwn(inputs: readonly Input[]): void {
     this.#own.push(...inputs)
   }
@@ -482,8 +482,8 @@ class Inbox {
   }
 
   /**
-   * Gives every input to `apply`. A call from within `apply` or `done` does nothing: the drain under way takes the new inputs.
-   * @param done called when no input is left; if it causes further inputs, they are worked off too
+   * Calls `apply` for every input. A call from within `apply` or `done` does nothing: the running drain handles the new inputs.
+   * @param done called when no input is left; if it causes further inputs, they are handled too
    */
   drain(apply: (input: Input) => void, done: () => void): void {
     if (this.#isDraining) return

@@ -6,7 +6,7 @@ import type { ConsensusMessage } from './messages.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
 
-/** The validator's signer; see signer.ts. What it signs must not leave the process before the log's next sync (outbox.ts). */
+/** The validator's signer; see signer.ts. Signed messages must not leave the process before the log's next sync (outbox.ts). */
 export interface ConsensusSigner {
   /** 20 bytes */
   readonly address: Uint8Array
@@ -15,7 +15,7 @@ export interface ConsensusSigner {
    * @throws DoubleSignError
    */
   stageProposal(proposal: UnsignedProposal): Proposal | undefined
-  /** As {@link stageProposal}, for a vote. */
+  /** Like {@link stageProposal}, for a vote. */
   stageVote(vote: UnsignedVote): Vote | undefined
 }
 
@@ -29,8 +29,8 @@ export interface ConsensusWal {
 }
 
 /**
- * What the engine uses of the world outside. No function blocks; answers come back through the engine's functions. In production
- * these are threads, files and sockets (consensusService.ts), in the simulator a simulated network and disk.
+ * The engine's interface to everything outside of it. No function blocks; answers come back through the engine's functions. In
+ * production these are threads, files and sockets (consensusService.ts), in the simulator a simulated network and disk.
  */
 export interface ConsensusEnvironment extends Clock {
   readonly wal: ConsensusWal
@@ -45,13 +45,13 @@ export interface ConsensusEnvironment extends Clock {
   validate(block: ConsensusBlock): void
   /** answered by `engine.finalized` */
   finalize(decided: DecidedBlock): void
-  /** New evidence is pending: it goes to all peers. */
+  /** New evidence is pending and has to be sent to all peers. */
   publishEvidence(evidence: Evidence): void
-  /** A valid vote with this node's key came that its log does not know: another process signs with the key. */
+  /** A valid vote with this node's key came that is not in its log: another process signs with the key. */
   onUnknownSignature(vote: Vote): void
   /** A block was decided and executed. */
   onDecided(decided: DecidedBlock, result: FinalizeResult): void
-  /** Peers are many heights ahead: the owner should stop the engine and sync blocks. Repeated while that lasts. */
+  /** Peers are many heights ahead: the owner should stop the engine and sync blocks. Repeated as long as that is so. */
   onBehind(height: number, peerHeight: number): void
   /** The engine has stopped for good and will sign nothing more. */
   onHalt(error: Error): void

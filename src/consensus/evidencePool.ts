@@ -23,25 +23,28 @@ interface DecidedHeight {
   readonly timeMs: number
 }
 
-/** Kind `pair`: two votes of an undecided height, which become evidence with the time of their block. Then it waits for a block. */
+/**
+ * An entry of kind `pair` is two votes of an undecided height. When that height is decided, they become evidence with its block's
+ * time, which then waits to be put into a block.
+ */
 interface Entry extends EvidenceRecord {
   readonly key: string
   isSaved: boolean
 }
 
-/** A validator is jailed for the first piece; more pieces only take room. */
+/** The most pieces for one validator. It is jailed for the first one; more pieces only take room. */
 const MAX_PER_VALIDATOR = 16
 const MAX_TOTAL = 512
 
-/** Committed pieces that are remembered: one that was being checked when its block came must not come back. */
+/** How many committed pieces are remembered: a piece that was being checked when a block reported it must not be added again. */
 const MAX_COMMITTED = 1024
 
-/** The last decided heights, whose late votes may still come. */
+/** How many decided heights are remembered, because late votes may still come. */
 const MAX_HEIGHTS = 4
 
 /**
- * Evidence of votes that contradict each other, until a block reports it: one piece for each validator and height. What this node saw
- * is on disk when `addEquivocation` returns, so a crash before the height is decided does not lose it.
+ * Evidence of conflicting votes, until a block reports it: one piece for each validator and height. Votes that this node saw are on
+ * disk when `addEquivocation` returns, so a crash before the height is decided does not lose them.
  */
 export class EvidencePool {
   readonly #options: EvidencePoolOptions
@@ -67,13 +70,13 @@ export class EvidencePool {
     this.#update()
   }
 
-  /** Entries, pairs of undecided heights included. */
+  /** Number of entries, pairs of undecided heights included. */
   get size(): number {
     return this.#entries.size
   }
 
   /**
-   * Two different votes of one validator, for the same height, round and type, with valid signatures.
+   * Adds two different votes of one validator, for the same height, round and type, with valid signatures.
    * @param validators of the votes' height
    * @returns the evidence for the peers, if that height is decided; otherwise `decided` will return it
    */
@@ -97,13 +100,13 @@ export class EvidencePool {
     return this.#add({ kind: isPair ? 'pair' : 'evidence', evidence }) && !isPair ? evidence : undefined
   }
 
-  /** Evidence of a peer that the application found valid. @returns whether it is new */
+  /** Adds evidence from a peer that the application found valid. @returns whether it is new */
   addFromPeer(evidence: Evidence): boolean {
     return !this.#isExpired(evidence) && this.#add({ kind: 'evidence', evidence })
   }
 
   /**
-   * A block is decided. To be called for each height in order, synced and replayed ones too; a second call changes nothing.
+   * A block is decided. To be called for each height in order, also for synced and replayed ones; a second call changes nothing.
    * @param evidence that the block reports
    * @returns new evidence of that height, for the peers
    */
@@ -121,7 +124,7 @@ export class EvidencePool {
     this.#drop(entryKey(evidence))
   }
 
-  /** For a block, oldest first; as many as fit `maxBytes`. */
+  /** The evidence for a proposal, oldest first; as many pieces as fit `maxBytes`. */
   pending(maxBytes: number): readonly Evidence[] {
     const ready = [...this.#entries.values()].filter(({ kind }) => kind === 'evidence')
     ready.sort((a, b) => (a.key < b.key ? -1 : 1))
@@ -167,7 +170,10 @@ export class EvidencePool {
     this.#drop(key)
   }
 
-  /** After a decision: pairs of decided heights become evidence, old entries go, and entries that could not be saved are saved. */
+  /**
+   * After a decision: turns pairs of decided heights into evidence, removes old entries, and saves entries that could not be saved
+   * before.
+   */
   #update(): Evidence[] {
     const made: Evidence[] = []
     for (const entry of [...this.#entries.values()]) {

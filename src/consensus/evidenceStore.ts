@@ -8,8 +8,8 @@ import { sha256 } from '../primitives/hash.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
 /**
- * Where the evidence pool keeps its entries: texts by name. When `write` returns, the text is on stable storage and has replaced an
- * older one of that name. A crash leaves it whole or not at all.
+ * The evidence pool's storage: texts by name. When `write` returns, the text is on stable storage and has replaced an older one of
+ * that name. After a crash the whole new text exists or nothing of it.
  */
 export interface EvidenceStore {
   read(): readonly { readonly name: string; readonly text: string }[]
@@ -22,13 +22,13 @@ export interface EvidenceStore {
 const SUFFIX = '.evidence'
 
 /**
- * Keeps evidence in files of `directory`, which is made when absent.
- * @throws Error when it cannot be made or read
+ * Stores evidence in files of `directory`, which is created when it is missing.
+ * @throws Error when the directory cannot be created or read
  */
 export function openEvidenceFiles(directory: string): EvidenceStore {
   const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (made !== undefined) syncDirectory(dirname(made))
-  // Left over by a process that died while it wrote.
+  // Left over from a process that died while it was writing.
   for (const name of readdirSync(directory)) if (name.endsWith('.new')) rmSync(join(directory, name))
   return {
     read: () =>
@@ -40,12 +40,12 @@ export function openEvidenceFiles(directory: string): EvidenceStore {
           text: readFileSync(join(directory, name), 'latin1'),
         })),
     write: (name, text) => writeFileDurably(join(directory, `${name}${SUFFIX}`), text, 0o600),
-    // Not synced: a file that comes back after power loss holds committed evidence, which the application refuses.
+    // Not synced: a file that reappears after a power failure has committed evidence, which the application refuses.
     remove: (name) => rmSync(join(directory, `${name}${SUFFIX}`), { force: true }),
   }
 }
 
-/** What the evidence pool keeps on disk; the time of a `pair` is 0, since its block is not decided yet. */
+/** An entry of the evidence pool on disk. The time of a `pair` is 0, because its block is not decided yet. */
 export interface EvidenceRecord {
   readonly kind: 'pair' | 'evidence'
   readonly evidence: Evidence

@@ -13,7 +13,7 @@ import type { PeerId } from './transport.ts'
 /** How often `sweep` is to be called. Gossip counts time in these ticks. */
 export const SWEEP_MS = 300
 
-/** While a height lasts, a status is sent in each sweep in which something changed, and in every second one otherwise. */
+/** Within a height, a status is sent in each sweep after a change, and otherwise in every second sweep. */
 const STATUS_TICKS = 2
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
@@ -27,10 +27,10 @@ export interface Send {
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
 /**
- * Decides who is sent what. Own messages go to all peers. New messages of others go to the peers that do not get them from their
- * author, so that in a full mesh no message travels twice. The rest is anti-entropy: nodes announce what they have (a status), and
- * are sent what they have lacked for a while, again and again until their status shows it. Deterministic; its only clock is the
- * argument of `sweep`.
+ * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages of others are relayed to the peers
+ * that do not get them from their author, so that in a full mesh no message is sent twice. The rest is anti-entropy: nodes announce
+ * what they have (a status). A message that a peer has lacked for a while is sent to it, repeatedly until its status shows the
+ * message. Deterministic; its only clock is the argument of `sweep`.
  */
 export class Gossip {
   readonly #ownAddress: Uint8Array | undefined
@@ -43,14 +43,14 @@ export class Gossip {
   /** when the height was entered */
   #heightTick = 0
   #validators: readonly Validator[] = []
-  /** from this height on they have been the same */
+  /** the height since which they have not changed */
   #validatorsSince = 0
   #proposer: (round: number) => Validator = noProposer
-  /** which of `#validators` this node exchanges messages with directly */
+  /** the members of `#validators` with which this node exchanges messages directly */
   #direct: BitSet = createBitSet(0)
-  /** of the block whose parts' arrivals are recorded */
+  /** hash of the block whose parts' arrivals are recorded */
   #partsHash: Uint8Array | undefined
-  /** of the last status sent to all peers */
+  /** position in the last status that was sent to all peers */
   #announced: { readonly height: number; readonly round: number; readonly step: number } | undefined
   #statusBytes: Uint8Array | undefined
   #statusTick = 0
@@ -61,7 +61,7 @@ export class Gossip {
     this.#ownAddress = ownAddress
   }
 
-  /** @param validatorAddress of the validator that the peer has proved to be */
+  /** @param validatorAddress the validator that the peer has proved to be */
   peerJoined(peer: PeerId, validatorAddress: Uint8Array | undefined, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     this.#catchUp.left(peer)
@@ -80,7 +80,7 @@ export class Gossip {
     this.#updateDirect()
   }
 
-  /** Remembers where a peer stands. @returns what the peer lacks although it should have it by now */
+  /** Records a peer's status. @returns messages that the peer lacks although it should have them by now */
   onStatus(from: PeerId, status: StatusMessage, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     const peer = this.#peers.get(from)
@@ -91,7 +91,7 @@ export class Gossip {
     return this.#serve(peer, view)
   }
 
-  /** Passes a new message on. Own messages have to come in the order in which peers need them. */
+  /** Relays a new message. Own messages must be given in the order in which peers need them. */
   onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     this.#recordArrival(input, view)
@@ -103,8 +103,8 @@ export class Gossip {
   }
 
   /**
-   * Announces a new height or round to all peers, and a step that waits for a quorum. Other steps are announced in the next sweep if
-   * they last: among 50 validators those messages would be most of the traffic.
+   * Announces a new height or round to all peers at once, and also a step that waits for a quorum. Other steps are announced in the
+   * next sweep, if they are not over by then: among 50 validators these announcements would be most of the traffic.
    */
   onEntered(view: RoundStateView): readonly Send[] {
     this.#enter(view)
@@ -115,7 +115,7 @@ export class Gossip {
     return this.#announce(view, true)
   }
 
-  /** Remembers that a peer has the message that it sent. Status messages go to `onStatus`. */
+  /** Records that a peer has the message that it sent. For status messages call `onStatus`. */
   onMessage(from: PeerId, message: ConsensusMessage, view: RoundStateView): void {
     this.#enter(view)
     this.#peers.get(from)?.remember(message, view, this.#tick)
@@ -123,7 +123,7 @@ export class Gossip {
 
   /**
    * Messages that are due because time has passed. To be called every {@link SWEEP_MS}.
-   * @param nowMs of a clock that does not go back
+   * @param nowMs milliseconds, monotonic
    */
   sweep(nowMs: number, view: RoundStateView): readonly Send[] {
     this.#enter(view)
@@ -145,7 +145,7 @@ export class Gossip {
   }
 
   /**
-   * The peer to ask for the block of the present height; undefined when no peer has decided it, or all that have are left out after
+   * The peer to ask for the block of the present height; undefined when no peer has decided it, or all that have are excluded after
    * failures. The answer stays the same until the height is decided, or the peer fails, leaves or takes too long.
    */
   behind(view: RoundStateView): Behind | undefined {
@@ -156,7 +156,7 @@ export class Gossip {
     return { peer: id, height: status.height, networkHeight: networkHeight(this.#peers.values(), view) }
   }
 
-  /** A peer did not send the decided block of `height`, or sent a wrong one: for a while, others are asked. */
+  /** A peer did not send the decided block of `height`, or sent a wrong one: for a while, other peers are asked. */
   fetchFailed(peer: PeerId, height: number): void {
     this.#catchUp.failed(peer, height, this.#tick)
   }
@@ -199,13 +199,13 @@ export class Gossip {
     }
   }
 
-  /** Index of the validator that made a message, among the present ones; −1: none of them. */
+  /** Index of the present validator that is the author of a message; −1: none of them. */
   #authorOf(input: AcceptedInput, view: RoundStateView): number {
     if (input.kind === 'vote') {
       const { height, validatorIndex, validatorAddress } = input.vote
       return height === view.height ? validatorIndex : validatorIndexOf(view.validators, validatorAddress)
     }
-    // The round in a part is only the peer's claim. The parts that come now are those of our round's proposer.
+    // The round in a part is only the peer's claim. Parts that come now are from the proposer of this node's round.
     return validatorIndexOf(view.validators, this.#proposer(view.round).address)
   }
 
@@ -241,7 +241,7 @@ export class Gossip {
     }
   }
 
-  /** Goes to the height in `view` if it is a new one. */
+  /** Enters the height in `view` if it is new. */
   #enter(view: RoundStateView): void {
     if (view.height === this.#height) return
     const isNext = view.height === this.#height + 1
@@ -258,7 +258,7 @@ export class Gossip {
     }
   }
 
-  /** With another validator set the indices change: those in the peers' sets of direct validators follow. */
+  /** A new validator set has other indices: converts the peers' sets of direct validators to them. */
   #changeValidators(view: RoundStateView): void {
     const before = this.#validators
     const { validators } = view.validators
@@ -342,7 +342,7 @@ function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage
   }
 }
 
-/** Only the prevotes for the block of the proof of lock: a faulty validator may have sent another one to other nodes. */
+/** Only the prevotes for the block of the proof of lock, because a faulty validator may have sent another prevote to other nodes. */
 function prevotesFor(view: RoundStateView, round: number, blockId: BlockId): BitSet {
   const votes = view.votes(round, prevote)
   return votes === undefined ? createBitSet(view.validators.validators.length) : copyBitSet(votes.bitsFor(blockId))

@@ -18,26 +18,26 @@ export function setKey(round: number, kind: number): number {
   return round * 4 + kind
 }
 
-/** At most three rounds matter at a time (the peer's, ours and that of a proof of lock); the rest is room for past ones. */
+/** At most three rounds matter at a time (the peer's, this node's and that of a proof of lock); the rest is room for past rounds. */
 const MAX_DELIVERIES = 24
 
-/** The most that is sent to one peer again within one tick. New messages do not count. */
+/** The most messages that are sent to one peer again within one tick. New messages do not count. */
 const MESSAGES_PER_TICK = 256
 const BYTES_PER_TICK = 512 * 1024
 
-/** A peer that sent nothing for this long is taken as dead. */
+/** A peer that sent nothing for this long is considered dead. */
 const DEAD_TICKS = 5
 
-/** A peer that is one height ahead counts as ahead after this time only: usually the votes come a moment later. */
+/** A peer that is one height ahead counts as ahead only after this time, because usually the votes come a moment later. */
 const LEAD_TICKS = 2
 
 /** A peer without a status for this long may have been unreachable. */
 const SILENCE_TICKS = 8
 
-/** What gossip knows of one peer. Its memory is bounded, whatever the peer sends. */
+/** What gossip knows about one peer. Its memory is bounded, whatever the peer sends. */
 export class GossipPeer {
   readonly id: PeerId
-  /** of the validator that the peer has proved to be */
+  /** the validator that the peer has proved to be */
   readonly validatorAddress: Uint8Array | undefined
   status: StatusMessage | undefined
   /** when its last status came */
@@ -46,7 +46,7 @@ export class GossipPeer {
   heardTick = 0
   /** since when it has been ahead of us; undefined: it is not ahead */
   #aheadTick: number | undefined
-  /** validators of the present set that it exchanges messages with directly */
+  /** validators of the present set with which the peer exchanges messages directly */
   direct: BitSet = createBitSet(0)
   readonly #deliveries = new Map<number, Delivery>()
   #parts: { readonly hash: Uint8Array; readonly delivery: Delivery } | undefined
@@ -60,7 +60,7 @@ export class GossipPeer {
     this.validatorAddress = validatorAddress
   }
 
-  /** A new height begins. `lastRound`: the round of the last height's commit; undefined when heights were skipped. */
+  /** A new height begins. `lastRound`: the round of the previous height's commit; undefined when heights were skipped. */
   enterHeight(height: number, lastRound: number | undefined): void {
     this.#last = lastRound === undefined ? undefined : this.#deliveries.get(setKey(lastRound, 2))
     this.#deliveries.clear()
@@ -80,7 +80,7 @@ export class GossipPeer {
     return delivery
   }
 
-  /** Whether it is known to have one of those messages. Opens no delivery. */
+  /** Whether the peer is known to have this message. Does not create a delivery. */
   has(round: number, kind: DeliveryKind, index: number): boolean {
     return this.#deliveries.get(setKey(round, kind))?.has(index) ?? false
   }
@@ -107,7 +107,7 @@ export class GossipPeer {
     return this.#last
   }
 
-  /** Whether messages come from it: it may take long until a dead connection is closed. */
+  /** Whether messages still come from the peer: it may take long until a dead connection is closed. */
   isHeard(tick: number): boolean {
     return tick - this.heardTick < DEAD_TICKS
   }
@@ -119,21 +119,21 @@ export class GossipPeer {
     this.statusTick = tick
   }
 
-  /** @param heights by which it is ahead of us; 0 or less: it is not */
+  /** @param heights by which the peer is ahead of this node; 0 or less: it is not ahead */
   recordLead(heights: number, tick: number): void {
     if (heights < 1) this.#aheadTick = undefined
     else if (heights === 1) this.#aheadTick ??= tick
     else this.#aheadTick = Number.NEGATIVE_INFINITY
   }
 
-  /** Whether it is really ahead: since some ticks, or by two heights at some time. Otherwise the votes may be on their way. */
+  /** Whether the peer is really ahead: for some ticks, or by two heights at some time. Otherwise the votes may still arrive. */
   isAhead(tick: number): boolean {
     return this.#aheadTick !== undefined && tick - this.#aheadTick >= LEAD_TICKS
   }
 
   /**
-   * Uses what its status says about the height in `view` or the one before.
-   * @param sameValidatorsSince from this height on the validators have been those of `view`
+   * Applies the parts of its status about the height in `view` or the previous one.
+   * @param sameValidatorsSince the height since which the validators are those of `view`
    */
   absorb(view: RoundStateView, tick: number, sameValidatorsSince: number): void {
     const { status } = this
@@ -186,7 +186,7 @@ export class GossipPeer {
     }
   }
 
-  /** Whether it gets the messages of the validator with this index from that validator itself. */
+  /** Whether the peer gets the messages of this validator from the validator itself. */
   isDirect(index: number): boolean {
     return hasBit(this.direct, index)
   }
@@ -196,7 +196,7 @@ export class GossipPeer {
     this.#bytesLeft = BYTES_PER_TICK
   }
 
-  /** Counts a message to the peer. @returns false when it would exceed the limit of this tick */
+  /** Counts a message to the peer. @returns false when it exceeds the limit of this tick */
   spend(bytes: number): boolean {
     if (this.#messagesLeft < 1 || this.#bytesLeft < bytes) return false
     this.#messagesLeft--
@@ -205,19 +205,19 @@ export class GossipPeer {
   }
 }
 
-/** A peer's status shows within these ticks that a message arrived. */
+/** Within this time a peer's status shows that a message has arrived. */
 const RESEND_TICKS = 2
 
 /** The longest wait before a message is sent again. */
 const MAX_RETRY_TICKS = 16
 
 /**
- * Which messages of a numbered set (the votes of a round and type, the parts of a block) one peer has, and which were sent to it.
- * What was sent is sent again, after longer and longer waits, until the peer shows that it has it.
+ * Records which messages of a numbered set (the votes of a round and type, the parts of a block) one peer has, and which were sent to
+ * it. A sent message is sent again, after longer and longer waits, until the peer shows that it has it.
  */
 export class Delivery {
   readonly size: number
-  /** since when they could be sent to the peer */
+  /** the tick since which they could be sent to the peer */
   #sinceTick: number
   #have: BitSet
   readonly #sent: BitSet
@@ -238,12 +238,12 @@ export class Delivery {
     return hasBit(this.#have, index)
   }
 
-  /** The peer sent it, so it has it. */
+  /** The peer sent this message, so it has it. */
   add(index: number): void {
     if (index >= 0 && index < this.size) addBit(this.#have, index)
   }
 
-  /** The peer says which it has. A set of another size is about other messages, and ignored. */
+  /** The peer announces which it has. A set of another size is about other messages and ignored. */
   replace(have: BitSet): void {
     if (have.size !== this.size) return
     this.#have = copyBitSet(have)
@@ -258,7 +258,7 @@ export class Delivery {
     return this.#sinceTick
   }
 
-  /** Begins anew with short waits: the peer was unreachable until now. */
+  /** Starts again with short waits, because the peer was unreachable until now. */
   resetWaits(tick: number): void {
     this.#sinceTick = tick
     this.#failures = 0
@@ -267,7 +267,7 @@ export class Delivery {
 
   /**
    * Which of `ours` to send now, ascending: those that the peer lacks and that were not sent yet, if `isMine` accepts them (several
-   * nodes share the work); and, when their wait is over, those that were sent before without effect.
+   * nodes share the work); and those that were sent before without effect, when their wait is over.
    */
   due(ours: BitSet, tick: number, isMine: (index: number) => boolean): number[] {
     const retries = tick >= this.#retryTick

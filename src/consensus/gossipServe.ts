@@ -7,10 +7,10 @@ import { type PartsView, type RoundStateView, STEPS } from './roundStateView.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 
-/** A message counts as missing at a peer when others had this many ticks to deliver it. */
+/** A message counts as missing at a peer when other nodes have had this many ticks to deliver it. */
 const PATIENCE_TICKS = 2
 
-/** A status that is older than this may be out of date: newer ones may have been lost. */
+/** A status that is older than this may be out of date, because newer ones may have been lost. */
 const STALE_TICKS = 3
 
 /** About this many nodes send a missing message to a validator that is connected to all of them. */
@@ -26,13 +26,13 @@ interface ServeContext {
   /** when this node entered the height */
   readonly heightTick: number
   readonly arrivals: Arrivals
-  /** of this node; undefined when it is no validator */
+  /** index of this node's validator; undefined when it is not a validator */
   readonly ownIndex: number | undefined
 }
 
 /**
- * Messages that a peer lacks although this node has had them for a while: the usual way did not work. They count as sent. Limited
- * by what the peer may still be sent in this tick.
+ * Messages that a peer lacks although this node has had them for a while, so the usual relaying did not work. They are recorded as
+ * sent. Limited by the peer's remaining budget of this tick.
  */
 export function missingMessages(context: ServeContext): ConsensusMessage[] {
   const { view, peer, tick, heightTick } = context
@@ -71,12 +71,16 @@ function serveHeight(server: Server, status: StatusMessage, view: RoundStateView
     if (view.round !== view.commitRound) server.votes(view.round, precommit)
     server.votes(view.round, prevote)
   } else if (view.round > round) {
-    // Our round may have no votes yet, while it waits for its proposal. The precommits that ended the round before lead to it too.
+    // This node's round may have no votes yet, while it waits for its proposal. The precommits that ended the previous round lead the
+    // peer to it too.
     server.votes(view.round - 1, precommit)
   }
 }
 
-/** Whether our votes of the present round have more than a third of the power: a node that sees them enters the round [L55]. */
+/**
+ * Whether the votes that this node has of the present round have more than a third of the power: a node that sees them enters the
+ * round [L55].
+ */
 function isRoundCertificate(view: RoundStateView): boolean {
   const { validators } = view.validators
   const voted = new Set<number>()
@@ -95,7 +99,7 @@ const ONE: BitSet = createBitSet(1, [0])
 class Server {
   readonly messages: ConsensusMessage[] = []
   readonly #context: ServeContext
-  /** messages that came after this tick are left out */
+  /** messages that came after this tick are not sent */
   readonly #until: number
   readonly #share: { readonly rank: number; readonly count: number }
 
@@ -113,7 +117,7 @@ class Server {
     this.#send(delivery, ONE, setKey(proposal.round, PROPOSAL), MESSAGE_BYTES, () => ({ kind: 'proposal', proposal }))
   }
 
-  /** @param round that the peer is in */
+  /** @param round the peer's round */
   parts(round: number): void {
     const { view, peer, tick } = this.#context
     const { height, parts } = view
@@ -138,7 +142,7 @@ class Server {
     )
   }
 
-  /** Prevotes of a proof of lock: only those for its block, because a faulty validator may have sent another one to the peer. */
+  /** Prevotes of a proof of lock: only those for its block, because a faulty validator may have sent another prevote to the peer. */
   proofOfLock(round: number, blockId: BlockId): void {
     const { view, peer, tick } = this.#context
     const set = view.votes(round, prevote)
@@ -188,8 +192,8 @@ function voteMessage(vote: Vote | undefined): ConsensusMessage | undefined {
 }
 
 /**
- * All validators connected to a peer see what it lacks. They share the work: each message is sent by a few of them at a time, and by
- * more of them the longer it is missing. Nodes that are no validators do not know of one another and always send.
+ * All validators that are connected to a peer see what it lacks. They share the work: each message is sent by a few of them, and by
+ * more of them the longer it is missing. Nodes that are not validators do not know of one another and always send.
  */
 function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; readonly count: number } {
   const direct = bitIndices(peer.direct)
@@ -197,14 +201,14 @@ function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; rea
   return rank < 0 ? { rank: 0, count: 1 } : { rank, count: direct.length }
 }
 
-/** A limit on memory; nobody is interested in so many sets of one height. */
+/** A limit on memory; no peer needs so many sets of one height. */
 const MAX_SETS = 64
 
-/** Keys of sets that belong to no round. */
+/** Keys of sets that do not belong to a round. */
 export const PARTS = -1
 export const LAST_PRECOMMITS = -2
 
-/** When the messages of the present height came, in ticks. One that is not remembered counts as very old. */
+/** The ticks at which the messages of the present height came. A message that is not recorded counts as very old. */
 export class Arrivals {
   readonly #sets = new Map<number, Uint32Array>()
 
@@ -232,7 +236,7 @@ export class Arrivals {
   }
 }
 
-/** By index: the parts of the block that are here. */
+/** Which parts of the block this node has, by index. */
 export function partBits(parts: PartsView): BitSet {
   const indices: number[] = []
   for (let index = 0; index < parts.header.total; index++) if (parts.has(index)) indices.push(index)

@@ -4,16 +4,19 @@ import { exceedsThird } from './quorum.ts'
 import type { PeerId } from './transport.ts'
 import { type AddedVote, VoteSet } from './voteSet.ts'
 
-/** Rounds after the next one that votes of one peer may open: a limit on memory, since a peer can invent rounds. */
+/** How many rounds after the next one the votes of one peer may open: a limit on memory, because a peer can invent rounds. */
 export const CATCH_UP_ROUNDS_PER_PEER = 2
 
-/** Such rounds of all peers together. When there are more, the one with the least voting power is dropped. */
+/** The limit for all peers together. When there are more such rounds, the one with the least voting power is dropped. */
 export const MAX_CATCH_UP_ROUNDS = 64
 
-/** No height of a real chain gets so far. A limit, because finding a round's proposer takes a step for each round before it. */
+/**
+ * The highest valid round; no height of a real chain reaches it. It is limited because finding a round's proposer takes a step for
+ * each earlier round.
+ */
 export const MAX_ROUND = 1_000_000
 
-/** When a round begins, rounds before the last 64 are forgotten, unless they may still prove a lock or decide a block. */
+/** When a round begins, rounds before the last 64 are dropped, unless they may still prove a lock or decide a block. */
 const ROUNDS_KEPT = 64
 
 interface Round {
@@ -23,7 +26,7 @@ interface Round {
   senderPower: bigint
 }
 
-/** The votes of a height: of every round up to the one after the present, and of a few later ones. */
+/** The votes of a height: of every round up to the one after the present round, and of a few later ones. */
 export class HeightVotes {
   readonly #height: number
   readonly #validators: ValidatorSet
@@ -48,7 +51,7 @@ export class HeightVotes {
     this.#forget(round)
   }
 
-  /** Undefined for a round of which nothing is known. */
+  /** Undefined for a round without known votes. */
   votes(round: number, type: VoteType): VoteSet | undefined {
     const votes = this.#rounds.get(round)
     return type === SIGNED_MESSAGE_TYPES.prevote ? votes?.prevotes : votes?.precommits
@@ -68,8 +71,8 @@ export class HeightVotes {
   }
 
   /**
-   * Whether a vote of a peer is for a round that is followed, or that the peer may open. Past and skipped rounds always are, because
-   * they may prove a lock or decide.
+   * Whether a peer's vote is accepted: its round is known, or the peer may open it. Past and skipped rounds are always accepted,
+   * because they may prove a lock or decide a block.
    */
   follows({ round }: Vote, from: PeerId | undefined): boolean {
     if (round < 0 || round > MAX_ROUND) return false
@@ -83,7 +86,7 @@ export class HeightVotes {
     return this.votes(vote.round, vote.type)?.isNew(vote) ?? true
   }
 
-  /** Adds a vote that was checked, signature included. Without `from` (an own vote, a commit) any round is opened. */
+  /** Adds a vote that was checked, signature included. Without `from` (an own vote, a commit) it may open any round. */
   add(vote: Vote, from: PeerId | undefined): AddedVote {
     const { round, validatorIndex: index } = vote
     if (round > this.#round + 1 && !this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)
@@ -94,7 +97,7 @@ export class HeightVotes {
     return (vote.type === SIGNED_MESSAGE_TYPES.prevote ? votes.prevotes : votes.precommits).add(vote)
   }
 
-  /** The highest round above `round` in which f + 1 have voted, prevotes and precommits together [L55]. */
+  /** The highest round above `round` with votes of f + 1, prevotes and precommits together [L55]. */
   roundOfThird(round: number): number | undefined {
     let highest: number | undefined
     for (const [candidate, { senderPower }] of this.#rounds) {

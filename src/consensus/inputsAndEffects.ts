@@ -5,10 +5,10 @@ import type { DecidedBlock, FinalizeResult } from './application.ts'
 import type { Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 
-/** `from` of a peer's message that comes back out of the write-ahead log: it is checked again, but nobody is punished for it. */
+/** `from` of a peer's message that is replayed from the write-ahead log: it is checked again, but no peer is punished for it. */
 export const REPLAY: PeerId = 'replay'
 
-/** A timer of a step: asked for by the effect `schedule`, an input when it expires. `newHeight` ends the wait before round 0. */
+/** A timer of a step: started by the effect `schedule`, an input when it expires. `newHeight` ends the wait before round 0. */
 export interface Timeout {
   readonly height: number
   readonly round: number
@@ -23,7 +23,7 @@ export type Input =
   | {
       readonly kind: 'proposal'
       readonly proposal: Proposal
-      /** wall clock at its arrival, ms since the epoch: PBTS judges by it */
+      /** wall clock at its arrival, ms since the epoch, for PBTS */
       readonly receivedMs: number
       readonly from: PeerId | undefined
     }
@@ -58,17 +58,17 @@ export type Input =
 /** The messages of other nodes. */
 export type MessageInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
-/** What the reducer wants done. The engine carries effects out in the order given; answers come back as inputs. */
+/** What the engine has to do for the reducer, in the given order; answers come back as inputs. */
 export type Effect =
   /** replaces a timer of the same step; for `newHeight` the engine adds the pace of blocks to `delayMs` */
   | { readonly kind: 'schedule'; readonly timeout: Timeout; readonly delayMs: number }
-  /** make a block of the present height; answered by `built` */
+  /** build a block of the present height; answered by `built` */
   | { readonly kind: 'build'; readonly height: number; readonly round: number; readonly lastCommit: Commit }
   /** ask the application about a block; answered by `validated` */
   | { readonly kind: 'validate'; readonly block: ConsensusBlock; readonly blockId: BlockId }
   /** log the parts, sign, log the proposal; it and the parts come back as inputs without `from` */
   | { readonly kind: 'signProposal'; readonly proposal: UnsignedProposal; readonly parts: readonly Part[] }
-  /** sign and log; the vote comes back as an input. Its time is the clock's, but not before `earliestMs`. */
+  /** sign and log; the vote comes back as an input. Its time is that of the clock, but at least `earliestMs`. */
   | {
       readonly kind: 'signVote'
       readonly vote: Omit<UnsignedVote, 'timestampMs'>
@@ -76,13 +76,13 @@ export type Effect =
     }
   /** log commit and end of height, sync, then hand over to the application; answered by `finalized` */
   | { readonly kind: 'finalize'; readonly decided: DecidedBlock; readonly parts: readonly Part[] }
-  /** two votes of one validator that no honest one signs; both verified */
+  /** two conflicting votes of one validator, both verified */
   | { readonly kind: 'equivocation'; readonly first: Vote; readonly second: Vote }
-  /** a proposal, part or vote was new and valid: it goes to the log and to peers */
+  /** a proposal, part or vote was new and valid: log it and relay it to peers */
   | { readonly kind: 'accepted'; readonly input: Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }> }
-  /** height, round or step changed: gossip announces it */
+  /** height, round or step changed: announce it to peers */
   | { readonly kind: 'entered'; readonly height: number; readonly round: number; readonly step: Step }
-  /** a peer sent what no honest peer sends: the transport punishes it */
+  /** a peer sent a message that no honest peer sends: punish it */
   | { readonly kind: 'misbehaviour'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
   /** consensus cannot go on: more than two thirds voted for an invalid block, or decided two */
   | { readonly kind: 'halt'; readonly reason: string }

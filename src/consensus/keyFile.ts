@@ -28,9 +28,9 @@ export function privateKeyFromJSON(json: z.infer<typeof privateKeySchema>, path:
 }
 
 /**
- * Reads a file with a private key. Its content never gets into a message.
+ * Reads a file with a private key. Error messages never contain its content.
  * @returns undefined when there is no such file
- * @throws ConfigError when it cannot be read, others may read it, or it is not of this shape
+ * @throws ConfigError when it cannot be read, other users may read it, or it does not match the schema
  */
 export function readKeyFile<T>(path: string, schema: z.ZodType<T>): T | undefined {
   let text: string
@@ -62,7 +62,7 @@ export function readKeyFile<T>(path: string, schema: z.ZodType<T>): T | undefine
 }
 
 /**
- * Writes a key file that only its owner may read, so that after a crash it is there whole or not at all.
+ * Writes a key file that only its owner may read. After a crash the whole file exists or none of it.
  * @throws ConfigError when there is one already
  */
 export function writeKeyFile(path: string, text: string): void {

@@ -13,7 +13,7 @@ export type ConsensusMessage =
   | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
   | { readonly kind: 'vote'; readonly vote: Vote }
 
-/** Where a node stands and what it has, so that its peers send what it lacks. */
+/** A node's position and the messages that it has, so that its peers can send those that it lacks. */
 export interface StatusMessage {
   readonly kind: 'status'
   readonly height: number
@@ -21,16 +21,16 @@ export interface StatusMessage {
   readonly step: Step
   /** whether it has the proposal of that round */
   readonly hasProposal: boolean
-  /** the block whose parts it collects, and which it has; undefined: no block */
+  /** the block whose parts it collects, and the parts that it has; undefined: no block */
   readonly parts: { readonly total: number; readonly hash: Uint8Array; readonly have: BitSet } | undefined
-  /** by validator index, of that round */
+  /** of that round, by validator index */
   readonly prevotes: BitSet
   readonly precommits: BitSet
-  /** round of the proof of lock that its proposal names, and which of its prevotes for the block it has; undefined: none */
+  /** round of the proof of lock that its proposal names, and which of that round's prevotes for the block it has; undefined: none */
   readonly pol: { readonly round: number; readonly prevotes: BitSet } | undefined
-  /** precommits of the height before, in the round of its commit; undefined at the first height */
+  /** precommits of the previous height, in the round of its commit; undefined at the first height */
   readonly lastCommit: { readonly round: number; readonly precommits: BitSet } | undefined
-  /** indices of this height's validators that this node exchanges messages with directly, itself included */
+  /** indices of this height's validators with which this node exchanges messages directly, itself included */
   readonly directValidators: BitSet
 }
 
@@ -49,21 +49,21 @@ const MAX_PARTS = 1601
 const MAX_ROUND = 0x7fff_ffff
 const HASH_LENGTH = 32
 
-/** The first is a value, the others say which optional groups follow. */
+/** Bits of the flags: the first is a value, the others show which optional groups follow. */
 const FLAGS = { hasProposal: 1, parts: 2, pol: 4, lastCommit: 8 } as const
 const ALL_FLAGS = 15
 
-/** Bytes before the bit sets of a status, and before the set of each optional group. */
+/** Number of bytes before the bit sets of a status, and before the set of each optional group. */
 const FIXED = { status: 8, parts: 2 + HASH_LENGTH, pol: 4, lastCommit: 6 } as const
 
-/** Of an encoded status. */
+/** The longest encoded status. */
 const MAX_STATUS_LENGTH =
   FIXED.status + FIXED.parts + Math.ceil(MAX_PARTS / 8) + FIXED.pol + FIXED.lastCommit + 5 * MAX_SET_LENGTH
 
-/** The kinds' numbers on the wire, and the longest body of each, which is checked before decoding. */
+/** The number of each kind on the wire, and its longest body, which is checked before decoding. */
 const KINDS = {
   status: { number: 1, maxBody: MAX_STATUS_LENGTH },
-  // All fields at their longest are some 210 bytes.
+  // With all fields at their longest it has about 210 bytes.
   proposal: { number: 2, maxBody: 256 },
   // round (4), part, and a Merkle proof: 2 + 34 bytes for each of at most 20 aunts
   part: { number: 3, maxBody: 4 + PART_SIZE + 1024 },
@@ -72,12 +72,12 @@ const KINDS = {
 
 export type MessageKind = keyof typeof KINDS
 
-/** Of an encoded message; no frame of the consensus stream is longer. */
+/** The longest encoded message; no frame of the consensus streams is longer. */
 export const MAX_MESSAGE_LENGTH = HEADER_LENGTH + Math.max(...Object.values(KINDS).map(({ maxBody }) => maxBody))
 
 /**
  * The bytes of a message on the consensus stream.
- * @throws RangeError when it holds something that the decoder would refuse for its size
+ * @throws RangeError when the decoder would refuse a part for its size
  */
 export function encodeConsensusMessage(message: ConsensusMessage): Uint8Array {
   const { number, maxBody } = KINDS[message.kind]
@@ -92,8 +92,8 @@ export function encodeConsensusMessage(message: ConsensusMessage): Uint8Array {
 }
 
 /**
- * Decodes what {@link encodeConsensusMessage} encoded; a message has one encoding. Its byte strings are views of `bytes`. Nothing is
- * verified.
+ * Decodes a message of {@link encodeConsensusMessage}; each message has only one encoding. Its byte strings are views of `bytes`.
+ * Nothing is verified.
  * @throws ConsensusDecodingError
  */
 export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
@@ -104,8 +104,8 @@ export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
 }
 
 /**
- * Kind and height of an encoded message, to decide what to do with it before it is decoded.
- * @throws ConsensusDecodingError when it is of no kind, or longer than its kind can be
+ * Kind and height of an encoded message, so that it can be dropped before it is decoded.
+ * @throws ConsensusDecodingError when the kind is unknown, or the message is longer than its kind allows
  */
 export function peekMessage(bytes: Uint8Array): { readonly kind: MessageKind; readonly height: number } {
   if (bytes.length < HEADER_LENGTH) throw new ConsensusDecodingError(`${bytes.length} bytes are no message`)
@@ -195,10 +195,10 @@ function readHeight(bytes: Uint8Array): number {
 }
 
 /**
- * A status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes | precommits | direct validators
- * | parts: total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits.
- * Integers are big-endian; a set takes as many bytes as its size needs. The flags say which of the last three are there.
- * @throws RangeError when sets of the same validators, or number and set of parts, differ in size
+ * A status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes | precommits | direct validators | parts:
+ * total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits. Integers are
+ * big-endian; a set takes as many bytes as its size needs. The flags show which of the last three groups are present.
+ * @throws RangeError when the sets of the same validators, or the number and set of parts, differ in size
  */
 export function encodeStatus(status: StatusMessage): Uint8Array {
   const { prevotes, precommits, directValidators, parts, pol, lastCommit } = status
@@ -252,8 +252,8 @@ function encodedLength({ prevotes, parts, pol, lastCommit }: StatusMessage): num
 }
 
 /**
- * Decodes what {@link encodeStatus} encoded; sets and hash are views of `bytes`.
- * @throws ConsensusDecodingError when it is anything else
+ * Decodes a status of {@link encodeStatus}; sets and hash are views of `bytes`.
+ * @throws ConsensusDecodingError when the bytes are not a valid status
  */
 function decodeStatus(height: number, bytes: Uint8Array): StatusMessage {
   const reader = new StatusReader(bytes)
@@ -321,7 +321,7 @@ class StatusReader {
     return round <= MAX_ROUND ? round : fail(`round ${round} is out of range`)
   }
 
-  /** How many of something there are: at least one. */
+  /** Reads a count of at least one. */
   count(maximum: number, what: string): number {
     const count = this.uint(2)
     return count >= 1 && count <= maximum ? count : fail(`a status has ${count} ${what}`)

@@ -2,17 +2,17 @@ import type { ConsensusWal } from './environment.ts'
 
 interface Outgoing {
   readonly run: () => void
-  /** done even after a stop: the log says that it happened */
+  /** done also after a stop, because the log has it already */
   readonly essential: boolean
 }
 
 /**
- * What is synced before a vote leaves: everything in the write-ahead log. A node that sent a vote and forgot it in a crash could
- * sign the opposite vote afterwards. The way of a vote, proposal or decision:
+ * Delays messages until everything in the write-ahead log is synced. Otherwise a node could send a vote, lose it in a crash, and sign
+ * a conflicting vote afterwards. The steps for a vote, proposal or decision:
  * 1. The signer appends it to the log, in memory (signer.ts, `Decision` in engine.ts), and the engine calls `hold`.
- * 2. `push`: from now on, messages and the execution of a decided block wait in their order; otherwise they leave at once.
- * 3. `flush`, when the engine has worked off all its inputs: one sync (fdatasync) for all that piled up.
- * 4. When the disk has answered, `#release` sends what waited. If it fails, nothing leaves any more.
+ * 2. `push`: after `hold`, messages and the execution of a decided block wait in their order; otherwise they are done at once.
+ * 3. `flush`, when the engine has handled all its inputs: one sync (fdatasync) for everything that waits.
+ * 4. When the sync is complete, `#release` sends the waiting messages. If it fails, nothing is sent any more.
  */
 export class Outbox {
   readonly #wal: Pick<ConsensusWal, 'sync'>
@@ -30,19 +30,19 @@ export class Outbox {
     this.#failed = failed
   }
 
-  /** 1. Something was appended to the log that must be on stable storage before anything leaves. */
+  /** 1. Something was appended to the log that must be on stable storage before anything is sent. */
   hold(): void {
     this.#needsSync = true
   }
 
-  /** 2. Does `run` at once, or after the log's next sync. */
+  /** 2. Calls `run` at once, or after the log's next sync. */
   push(run: () => void, essential = false): void {
     if (this.#state !== 'open' && !(essential && this.#state === 'stopped')) return
     this.#waiting.push({ run, essential })
     if (!this.#needsSync && this.#syncs === 0) this.#release(this.#take())
   }
 
-  /** 3. Starts the sync if one is needed. To be called when all inputs are worked off. */
+  /** 3. Starts the sync if one is needed. To be called when all inputs are handled. */
   flush(): void {
     if (!this.#needsSync || this.#state === 'dead') return
     this.#needsSync = false
@@ -57,12 +57,12 @@ export class Outbox {
     })
   }
 
-  /** Messages are dropped from here on; a decision in the log is still handed over. */
+  /** From now on messages are dropped; a decision in the log is still executed. */
   stop(): void {
     if (this.#state === 'open') this.#state = 'stopped'
   }
 
-  /** Nothing leaves from here on. */
+  /** From now on nothing is sent or executed. */
   kill(): void {
     this.#state = 'dead'
   }
@@ -73,7 +73,7 @@ export class Outbox {
     return all
   }
 
-  /** 4. Sends a batch. What its functions push meanwhile goes behind the batches that are ready already. */
+  /** 4. Sends a batch. Messages that its functions push meanwhile come after the batches that are ready already. */
   #release(batch: readonly Outgoing[]): void {
     this.#ready.push(...batch)
     if (this.#releasing) return

@@ -9,8 +9,8 @@ import { type RoundStateView, STEPS } from './roundStateView.ts'
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
 
 /**
- * This node's own proposals and votes: has the reducer's requests signed, which also puts them into the log. What is signed here
- * leaves the node after the log's next sync (outbox.ts).
+ * This node's own proposals and votes: the signer signs what the reducer requests and appends it to the log. Signed messages are sent
+ * after the log's next sync (outbox.ts).
  */
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
@@ -35,7 +35,7 @@ export class OwnMessages {
     return inputs
   }
 
-  /** The parts go to the log first: so a log that has the proposal has its block too, wherever a crash cut it. */
+  /** The parts are logged first, so that a log with the proposal also has its block, wherever a crash has cut it off. */
   #propose(signer: ConsensusSigner, { proposal, parts }: Extract<SignEffect, { kind: 'signProposal' }>): Input[] {
     const { height, round } = proposal
     const environment = this.#environment
@@ -54,7 +54,7 @@ export class OwnMessages {
     return signed === undefined ? [] : [{ kind: 'vote', vote: signed, from: undefined }]
   }
 
-  /** Requests of the present round that were not signed. The caller may sign them now; they are given once. */
+  /** Returns and forgets the requests of the present round that were not signed. The caller may sign them now. */
   takeAbstained(): readonly SignEffect[] {
     return this.#abstained.splice(0)
   }
@@ -76,7 +76,7 @@ interface Proposing {
   readonly state: ConsensusState
 }
 
-/** Has the application make the blocks that this node proposes. */
+/** Asks the application to build the blocks that this node proposes. */
 export class BlockProposer {
   readonly #environment: Pick<ConsensusEnvironment, 'nowMs' | 'setTimer' | 'build'>
   readonly #genesisHash: Uint8Array
@@ -95,8 +95,9 @@ export class BlockProposer {
   }
 
   /**
-   * PBTS: a block's time is its proposer's clock and later than the time of the block before, so a proposer whose clock is behind
-   * waits. The only validator does not wait, since nobody judges its time: its block is one millisecond later than the last one.
+   * PBTS: a block's time is that of its proposer's clock, and it must be later than the previous block's time. So a proposer whose
+   * clock is slow waits. The only validator does not wait, because no other one checks its time: its block is one millisecond later
+   * than the last one.
    */
   build(effect: Build, view: RoundStateView, state: ConsensusState, evidence: () => readonly Evidence[]): void {
     this.reset()
@@ -124,7 +125,7 @@ export class BlockProposer {
     this.#environment.build(request, round)
   }
 
-  /** @returns undefined when this is not the answer that is waited for */
+  /** @returns undefined when this is not the expected answer */
   built(height: number, round: number, data: ProposedData): ConsensusBlock | undefined {
     const proposing = this.#proposing
     if (proposing?.request.height !== height || proposing.round !== round) return undefined
@@ -134,7 +135,7 @@ export class BlockProposer {
     return makeBlock(state, { ...data, timeMs, proposerAddress, lastCommit })
   }
 
-  /** Drops the request and the wait. */
+  /** Drops the request and its timer. */
   reset(): void {
     this.#cancelWait?.()
     this.#cancelWait = undefined

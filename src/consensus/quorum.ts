@@ -8,7 +8,7 @@ export function isQuorum(power: bigint, { totalPower }: PowerTotal): boolean {
   return power * 3n > totalPower * 2n
 }
 
-/** Whether some of this power must be honest: f + 1. */
+/** Whether this power must include an honest validator: f + 1. */
 export function exceedsThird(power: bigint, { totalPower }: PowerTotal): boolean {
   return power * 3n > totalPower
 }

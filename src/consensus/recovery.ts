@@ -12,7 +12,7 @@ import { type LastSigned, lastSignedOf } from './signer.ts'
 import type { WalOptions } from './wal.ts'
 import { entryHeight, type WalEntry } from './walEntry.ts'
 
-/** The write-ahead log and the database do not belong together. The message says why, for an operator. */
+/** The write-ahead log and the database do not belong together. The message tells the operator why. */
 export class RecoveryError extends Error {
   override readonly name = 'RecoveryError'
 }
@@ -24,21 +24,21 @@ interface LoggedEntry {
 }
 
 /**
- * What a restart needs of the write-ahead log: the last signature, the decided blocks that the application may lack, and the entries
- * of the open height. It gets every entry in the log's order, at the start and while consensus runs. A restart goes on with
- * {@link checkRecovery}, then {@link replayDecided}, and then with the entries of the open height (replay.ts).
+ * The parts of the write-ahead log that a restart needs: the last signature, the decided blocks that the application may lack, and the
+ * entries of the open height. It gets every entry in the log's order, at the start and while consensus runs. A restart then calls
+ * {@link checkRecovery} and {@link replayDecided}, and then replays the entries of the open height (replay.ts).
  */
 export class Recovery {
   readonly #chainId: string
   #appHeight: number
-  /** of heights above the application's, and late precommits of its last one */
+  /** entries of heights above the application's, and late precommits of its last height */
   #entries: LoggedEntry[] = []
   readonly #commits = new Map<number, Commit>()
   #ended = 0
   #lastSigned: LastSigned | undefined
   #highest = 0
 
-  /** @param appHeight of the application's last block: entries of the heights before are not kept */
+  /** @param appHeight of the application's last block: entries of earlier heights are not kept */
   constructor(chainId: string, appHeight: number) {
     this.#chainId = chainId
     this.#appHeight = appHeight
@@ -48,7 +48,7 @@ export class Recovery {
     return this.#lastSigned
   }
 
-  /** The log has no signature and no end of a height. */
+  /** Whether the log has neither a signature nor an end of a height. */
   get isBlank(): boolean {
     return this.#lastSigned === undefined && this.#ended === 0
   }
@@ -87,14 +87,13 @@ export class Recovery {
     return height <= this.#ended
   }
 
-  /** The block ID that the log has a commit for at this height. */
+  /** The block ID of the log's commit for this height. */
   decidedBlockId(height: number): BlockId | undefined {
     return this.#commits.get(height)?.blockId
   }
 
   /**
-   * The decided block of a height above the application's; undefined when the log has no commit for it, or not all of its
-   * parts.
+   * The decided block of a height above the application's; undefined when the log does not have its commit or all of its parts.
    * @throws RecoveryError when the block's hash is not the one that was decided
    */
   decided(height: number, maxBytes: number): DecidedBlock | undefined {
@@ -117,7 +116,7 @@ export class Recovery {
   }
 
   /**
-   * The log's entries of a height that is not decided, oldest first: those of the height itself, and precommits of the height before
+   * The log's entries of a height that is not decided, oldest first: those of the height itself, and precommits of the previous height
    * that came after its end.
    */
   openEntries(height: number): readonly WalEntry[] {
@@ -141,7 +140,7 @@ interface RecoveryContext {
 
 /**
  * Refuses a log that cannot belong to the application's state. A log that ends before the application's last block is allowed: the
- * blocks may have come by block sync, or the log was lost.
+ * blocks may have come from block sync, or the log was lost.
  * @throws RecoveryError
  */
 export function checkRecovery({ recovery, warn }: RecoveryContext, state: ConsensusState): void {
@@ -159,12 +158,12 @@ export function checkRecovery({ recovery, warn }: RecoveryContext, state: Consen
 
 /**
  * Executes the decided blocks that the log has and the application lacks. For each height, in this order:
- * 1. Take the block only if the log has the height's end mark. Without it something may be missing: the height goes through consensus
- *    once more, which completes the log.
- * 2. Check block and commit as if a peer had sent them: the disk may have changed them, or the files may be of different copies.
+ * 1. Take the block only if the log has the height's end mark. Without it something may be missing: then consensus decides the height
+ *    again, which completes the log.
+ * 2. Check block and commit as if a peer had sent them: the disk may have corrupted them, or log and database may be from different
+ *    copies.
  * 3. Execute the block. The next one is checked with the state after it.
- * 4. Forget the log's entries of the height.
- * In the end, check that the open height can be continued with what the log has of it.
+ * 4. Drop the log's entries of the height. At the end, check that the open height can be continued with the log's entries.
  * @throws RecoveryError
  */
 export async function replayDecided(
@@ -195,15 +194,15 @@ export async function replayDecided(
   return state
 }
 
-/** Whether this validator alone decides the blocks: then no peer can have one that is missing here. */
+/** Whether this validator alone decides the blocks: then no peer can have a block that this node lacks. */
 function decidesAlone(set: ValidatorSet, publicKey: Uint8Array): boolean {
   const own = set.validators.find((validator) => equalBytes(validator.publicKey, publicKey))
   return own !== undefined && isQuorum(own.power, set)
 }
 
 /**
- * The log's entries of the open height must be signed with this node's key. When blocks are missing between database and log, they
- * have to come from peers; where no peer can have them, the node must not start.
+ * The log's own entries of the open height must be signed with this node's key. When blocks are missing between database and log, they
+ * have to come from peers; if no peer can have them, the node must not start.
  */
 function checkOpenHeight(context: RecoveryContext, state: ConsensusState): void {
   const { recovery, publicKey, warn } = context

@@ -23,11 +23,11 @@ import type { RoundState } from './roundState.ts'
 type Rule = (rs: RoundState) => boolean
 
 /**
- * Tried in this order; after each rule that acted, from the first one again. The order and its reasons:
- * 1. Is the block valid? The other rules ask for its status.
+ * The rules are tried in this order; after each rule that acted, again from the first one. The reasons for the order:
+ * 1. Is the block valid? The other rules need its status.
  * 2. Is a block decided? Then no other rule of the round matters.
- * 3. What do the proposal and the votes demand of this node: prevote, lock, precommit?
- * 4. Is the step or the round over? Last, so that a vote that can still be given is given first.
+ * 3. Do the proposal and the votes require this node to prevote, lock or precommit?
+ * 4. Is the step or the round over? Last, so that a vote that is still possible is cast first.
  */
 const RULES: readonly Rule[] = [
   // 1.
@@ -54,9 +54,9 @@ export function beginHeight(rs: RoundState): readonly Effect[] {
 }
 
 /**
- * Consensus as a reducer: takes one input, changes `rs`, and returns the effects that the engine has to carry out in their order.
- * It has no clock, disk or network. The same inputs give the same effects; the replay of the log relies on that. Nothing that a
- * peer sends makes it throw.
+ * Consensus as a reducer: takes one input, changes `rs`, and returns the effects that the engine has to carry out in their order. It
+ * has no clock, disk or network. The same inputs give the same effects; the replay of the log relies on that. No message of a peer can
+ * make it throw.
  */
 export function step(rs: RoundState, input: Input): readonly Effect[] {
   if (rs.halted) return []

@@ -20,9 +20,9 @@ import { STEPS } from './roundStateView.ts'
 import type { AddedVote } from './voteSet.ts'
 
 /*
- * What nodes send, and the application's answers: each message is checked before the round state takes it. A message that no
- * honest peer sends (malformed, wrong signature, a block that is not the decided one) is dropped, and the effect `misbehaviour`
- * reports its sender: the engine asks the transport to punish the peer.
+ * Handles the messages of nodes and the application's answers. Each message is checked before it changes the round state. A message
+ * that no honest peer sends (malformed, wrong signature, a block that is not the decided one) is dropped, and the effect
+ * `misbehaviour` reports its sender: the engine asks the transport to punish the peer.
  */
 
 type ProposalInput = Extract<MessageInput, { readonly kind: 'proposal' }>
@@ -30,8 +30,8 @@ type PartInput = Extract<MessageInput, { readonly kind: 'part' }>
 type VoteInput = Extract<MessageInput, { readonly kind: 'vote' }>
 
 /**
- * PROPOSAL(h_p, r, id(v), vr) of this round or the next. The first one with its proposer's signature is taken. A second one for the
- * same round is dropped unseen, because there is no punishment for it.
+ * PROPOSAL(h_p, r, id(v), vr) of this round or the next. The first one with its proposer's signature is used. A second one for the
+ * same round is dropped without a check, because there is no punishment for it.
  */
 export function onProposal(rs: RoundState, input: ProposalInput): void {
   const { proposal } = input
@@ -52,7 +52,7 @@ export function onProposal(rs: RoundState, input: ProposalInput): void {
   if (isNext) rs.upcoming = { received, candidate }
   else {
     rs.received = received
-    // A block that has this round's prevotes is collected already.
+    // A candidate exists already if a block has this round's prevotes.
     rs.candidate ??= candidate
   }
   rs.emit({ kind: 'accepted', input })
@@ -71,7 +71,7 @@ function ownAddress(rs: RoundState): Uint8Array {
   return rs.validators.validators[rs.ownIndex]!.address
 }
 
-/** Every honest node checks this before it passes a proposal on, so a failure is the sender's fault. */
+/** Every honest node checks this before it relays a proposal, so a failure is the sender's fault. */
 function isSoundProposal(rs: RoundState, { proposal, from }: ProposalInput, { publicKey }: Validator): boolean {
   const reason = malformation(proposal, rs.state.params.maxBytes)
   if (reason !== undefined) {
@@ -89,7 +89,10 @@ function malformation({ round, polRound, blockId }: Proposal, maxBytes: number):
   return undefined
 }
 
-/** A part of the block that the round, or the decision, is about. A part of another block may be honest, so nobody is blamed. */
+/**
+ * A part of the candidate block of this round or the next, or of the decided block. An honest peer may send a part of another block,
+ * so it is not reported.
+ */
 export function onPart(rs: RoundState, input: PartInput): void {
   const { height, round, part, from } = input
   if (height !== rs.height && height !== rs.early.height) return
@@ -103,7 +106,7 @@ export function onPart(rs: RoundState, input: PartInput): void {
   }
   const candidate = round === rs.round || rs.step === STEPS.commit ? rs.candidate : upcomingCandidate(rs, round)
   if (candidate === undefined) return
-  // Parts of the block that this node built are there before they are its proposal's.
+  // Parts of a block that this node built are in the candidate before the proposal is made.
   const isBuiltHere = from === undefined && candidate.part(part.index) === part
   if (isBuiltHere || candidate.add(part)) rs.emit({ kind: 'accepted', input })
 }
@@ -131,7 +134,10 @@ function onPresentVote(rs: RoundState, input: VoteInput): void {
   if (isOwnVote(rs, input)) restoreStep(rs, vote)
 }
 
-/** For the last commit of the next block; this node may propose it as soon as the wait ends (CometBFT consensus/state.go, addVote). */
+/**
+ * A late precommit is for the last commit of the next block, which this node may propose as soon as the wait ends (CometBFT
+ * consensus/state.go, addVote).
+ */
 function onLateVote(rs: RoundState, input: VoteInput): void {
   const { vote } = input
   const { lastPrecommits, state, step } = rs
@@ -152,7 +158,7 @@ function takeVote(rs: RoundState, input: VoteInput, { counted, contradicts }: Ad
   if (contradicts !== undefined) rs.emit({ kind: 'equivocation', first: contradicts, second: input.vote })
 }
 
-/** The cheap checks, before the signature: index and address belong together, and the block ID is one that a block can have. */
+/** The cheap checks before the signature: index and address belong together, and a block can have this block ID. */
 function isSoundVote(rs: RoundState, { vote, from }: VoteInput, { validators }: ValidatorSet): boolean {
   const { validatorIndex, validatorAddress, blockId, height } = vote
   const validator = validators[validatorIndex]
@@ -180,8 +186,8 @@ function isOwnVote({ address }: RoundState, { vote, from }: VoteInput): boolean 
 }
 
 /**
- * A precommit with this node's signature is a lock, even when a peer brings it and the log does not know it. Another process with
- * the same key made it, or this one did before its data was restored from a copy.
+ * A precommit with this node's signature is a lock, even when a peer sends it and it is not in the log. Another process with the same
+ * key made it, or this node did before its data was restored from a copy.
  */
 function restoreLock(rs: RoundState, { type, round, blockId }: Vote): void {
   if (type !== SIGNED_MESSAGE_TYPES.precommit || isNilBlockId(blockId) || round <= rs.lockedRound) return
@@ -190,8 +196,8 @@ function restoreLock(rs: RoundState, { type, round, blockId }: Vote): void {
 }
 
 /**
- * A vote in the log ends its step, also when the messages that led to it are missing from the log. Right after signing this changes
- * nothing: the step has ended already.
+ * A replayed own vote ends its step, also when the messages that led to it are not in the log. For a vote that was just signed this
+ * changes nothing: its step has ended already.
  */
 function restoreStep(rs: RoundState, { type, round }: Vote): void {
   if (rs.step === STEPS.commit || round < rs.round) return
@@ -200,7 +206,7 @@ function restoreStep(rs: RoundState, { type, round }: Vote): void {
   if (rs.step < step) rs.enter(round, step)
 }
 
-/** A block with the commit that decided it, from a peer that is ahead. Its precommits count like any others. */
+/** A block with the commit that decided it, from a peer that is ahead. Its precommits count like all others. */
 export function onDecision(
   rs: RoundState,
   { block, commit, from }: Extract<Input, { readonly kind: 'decision' }>,
@@ -226,8 +232,8 @@ export function onDecision(
 }
 
 /**
- * Adds the commit's precommits. Validators whose precommit is not known yet come first: so the block has a tally when a vote that
- * contradicts an earlier one is added.
+ * Adds the commit's precommits. Validators whose precommit is not known yet come first, so that the block has a tally when a vote that
+ * conflicts with an earlier one is added.
  */
 function addCommit(rs: RoundState, commit: Commit): void {
   const votes = commit.signatures.flatMap((_, index) => commitVote(commit, index) ?? [])
@@ -247,7 +253,7 @@ export function onValidated(
   rs: RoundState,
   { height, blockHash, reason }: Extract<Input, { readonly kind: 'validated' }>,
 ): void {
-  // What more than two thirds have decided is executed, whatever it says.
+  // A block that more than two thirds have decided is executed, whatever the answer is.
   if (height !== rs.height || rs.decided !== undefined) return
   for (const candidate of rs.candidates()) {
     if (!candidate.isAwaited(blockHash)) continue

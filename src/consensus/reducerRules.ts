@@ -17,13 +17,13 @@ import { isTimely, timeoutMs } from './timing.ts'
 /*
  * Algorithm 1 of "The latest gossip on BFT consensus" (Tendermint, arXiv 1807.04938), in the paper's order. A mark like [L22] names
  * its line; 2f + 1 is more than two thirds of the voting power, f + 1 more than a third. An exported function that returns a boolean
- * is a rule: it acts if its condition holds and says whether it did. reducer.ts applies the rules until none acts.
+ * is a rule: it acts if its condition holds, and returns whether it did. reducer.ts applies the rules until none acts.
  *
- * Deviations from the paper, each explained where it is made: votes name a block by its hash, and its parts travel apart from the
- * proposal; a new block must be timely (PBTS); a round ends early when no majority is possible any more.
+ * Deviations from the paper, each explained where it is made: votes name a block by its hash, and its parts are sent separately from
+ * the proposal; a new block must be timely (PBTS); a round ends early when no majority is possible any more.
  */
 
-/** Begins a height. Its round 0 starts when the pace of blocks allows it (the timer `newHeight`). */
+/** Begins a height. Its round 0 starts when the wait for the block interval is over (the timer `newHeight`). */
 export function enterNewHeight(rs: RoundState): void {
   rs.enter(0, STEPS.newHeight)
   rs.emit({ kind: 'schedule', timeout: { height: rs.height, round: 0, step: 'newHeight' }, delayMs: 0 })
@@ -34,12 +34,12 @@ export function startRound(rs: RoundState, round: number): void {
   if (round !== rs.round) leaveRound(rs, round)
   rs.heightVotes.setRound(round)
   rs.enter(round, STEPS.propose) // [L12, L13]
-  // The proposer too: building may take too long, or its signer may refuse.
+  // Also for the proposer: building may take too long, or its signer may refuse.
   schedule(rs, 'propose') // [L21]
   if (rs.isProposer && rs.received === undefined) propose(rs) // [L14]
 }
 
-/** The lock and the valid block stay. A proposal for the new round that came early is used now. */
+/** Resets the state of the round, but keeps the lock and the valid block. A proposal for the new round that came early is used now. */
 function leaveRound(rs: RoundState, round: number): void {
   if (rs.candidate?.isComplete) rs.remember(rs.candidate)
   const { upcoming } = rs
@@ -93,8 +93,8 @@ export function examineCandidate(rs: RoundState): boolean {
 }
 
 /**
- * Asks the application about the block, which also starts its execution; votes travel meanwhile. A new block that this node
- * built itself needs no question.
+ * Asks the application about the block, which also starts its execution while votes are exchanged. A new block that this node built
+ * itself is not asked about.
  */
 export function validateCandidate(rs: RoundState): boolean {
   const { candidate, received, step } = rs
@@ -113,8 +113,8 @@ export function validateCandidate(rs: RoundState): boolean {
  * upon PROPOSAL(h_p, round_p, v, -1) while step_p = propose [L22-L27], and
  * upon PROPOSAL(h_p, round_p, v, vr) and 2f + 1 PREVOTE(h_p, vr, id(v)) while step_p = propose and 0 <= vr < round_p [L28-L33].
  *
- * The rule waits until all parts of the block are here and the application has judged it. If that takes longer than
- * timeoutPropose, the timeout prevotes nil.
+ * The rule waits until the block is complete and the application has checked it. If that takes longer than timeoutPropose, the timeout
+ * prevotes nil.
  */
 export function prevoteProposal(rs: RoundState): boolean {
   const { received, candidate } = rs
@@ -134,7 +134,7 @@ export function prevoteProposal(rs: RoundState): boolean {
   return true
 }
 
-/** Why the proposal's block must not be prevoted, whatever the application says; undefined: nothing is against it. */
+/** Why the proposal's block must not be prevoted, whatever the application says; undefined: there is no reason. */
 function reasonAgainst(rs: RoundState, received: ReceivedProposal, candidate: CandidateBlock): string | undefined {
   if (candidate.status === 'invalid') return candidate.reason
   return timeIsWrong(rs, received, candidate) ?? turnIsWrong(rs, received, candidate) ?? lockForbids(rs, received)
@@ -184,7 +184,7 @@ function castPrecommit(rs: RoundState, candidate: CandidateBlock | undefined): v
   castVote(rs, SIGNED_MESSAGE_TYPES.precommit, candidate)
 }
 
-/** The step has changed already, so the signer is asked once for each round and step, whatever it answers. */
+/** The step has changed already, so the signer is asked only once for each round and step, whatever it answers. */
 function castVote(rs: RoundState, type: VoteType, candidate: CandidateBlock | undefined): void {
   if (!rs.isValidator) return
   rs.emit({
@@ -202,8 +202,8 @@ function castVote(rs: RoundState, type: VoteType, candidate: CandidateBlock | un
 }
 
 /**
- * upon 2f + 1 PREVOTE(h_p, round_p, *) while step_p = prevote for the first time [L34, L35]. When the missing votes cannot make a
- * majority any more, this node does not wait for the timeout. The model allows that: a timeout may come early.
+ * upon 2f + 1 PREVOTE(h_p, round_p, *) while step_p = prevote for the first time [L34, L35]. When a majority is no longer possible
+ * with the missing votes, this node does not wait for the timeout. The paper's model allows that: a timeout may come early.
  */
 export function awaitPrevotes(rs: RoundState): boolean {
   const prevotes = rs.heightVotes.prevotes(rs.round)
@@ -220,8 +220,8 @@ export function awaitPrevotes(rs: RoundState): boolean {
 }
 
 /**
- * 2f + 1 prevotes of this round are for one block: collect its parts, even if another block was proposed here. The paper needs no
- * such rule, since its proposals carry the value itself.
+ * 2f + 1 prevotes of this round are for one block: collect its parts, even if this node received a proposal for another block. The
+ * paper needs no such rule, because its proposals contain the value itself.
  */
 export function collectPrevoted(rs: RoundState): boolean {
   if (!isInRound(rs)) return false
@@ -263,8 +263,8 @@ function isInRound({ step }: RoundState): boolean {
 }
 
 /**
- * upon 2f + 1 PRECOMMIT(h_p, round_p, *) for the first time [L47, L48]. When 2f + 1 are for nil, or the missing votes cannot make a
- * majority any more, the next round starts without waiting for the timeout.
+ * upon 2f + 1 PRECOMMIT(h_p, round_p, *) for the first time [L47, L48]. When 2f + 1 are for nil, or a majority is no longer possible
+ * with the missing votes, the next round starts without waiting for the timeout.
  */
 export function awaitPrecommits(rs: RoundState): boolean {
   const precommits = rs.heightVotes.precommits(rs.round)
@@ -287,7 +287,7 @@ export function awaitPrecommits(rs: RoundState): boolean {
  * upon PROPOSAL(h_p, r, v, *) and 2f + 1 PRECOMMIT(h_p, r, id(v)) while decision_p[h_p] = nil [L49-L54], in two steps:
  * 1. The precommits end all rounds: the step is `commit`, and this node collects the block's parts. 2f + 1 precommits show that
  *    the block was proposed.
- * 2. When the block is complete and follows the rules, it is handed over to be logged and executed.
+ * 2. When the block is complete and follows the rules, the effect `finalize` has it logged and executed.
  */
 export function decide(rs: RoundState): boolean {
   const [precommits, ...others] = rs.heightVotes.decisions()
@@ -346,7 +346,7 @@ export function onFinalized(
 
 /**
  * upon f + 1 <*, h_p, round, *, *> with round > round_p [L55, L56]. A node that still waits before round 0 joins any round in this
- * way, so that a node with a slow pace follows the others.
+ * way, so that a node with a longer wait follows the others.
  */
 export function skipRounds(rs: RoundState): boolean {
   if (rs.step >= STEPS.commit) return false
@@ -367,7 +367,7 @@ function schedule(rs: RoundState, step: Exclude<Timeout['step'], 'newHeight'>): 
   })
 }
 
-/** A timer has expired. One of another height or round, or of a step that is over, changes nothing. */
+/** A timer has expired. A timer of another height or round, or of a step that is over, changes nothing. */
 export function onTimeout(rs: RoundState, { height, round, step }: Timeout): void {
   if (height !== rs.height || rs.step === STEPS.commit) return
   if (step === 'newHeight') {
@@ -400,7 +400,7 @@ function onTimeoutPrecommit(rs: RoundState): void {
   startRound(rs, rs.round + 1)
 }
 
-/** For the log: why this round's proposal had no prevote when its time was over. */
+/** For the log: why this node had not prevoted this round's proposal when the timeout expired. */
 function whatIsMissing({ received, candidate, isProposer }: RoundState): string {
   if (received === undefined) return isProposer ? 'no own proposal in time' : 'no proposal in time'
   if (candidate === undefined || !candidate.isComplete) return 'parts of the block are missing'

@@ -19,8 +19,8 @@ export function entryOf(input: MessageInput): WalEntry {
 }
 
 /**
- * Replays the log's entries of the open height: the round state comes back to where it was when the process ended, locks included.
- * @returns the effects that are left to carry out
+ * Replays the log's entries of the open height: this restores the round state of the moment when the process ended, locks included.
+ * @returns the effects that still have to be carried out
  */
 export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): readonly Effect[] {
   const unanswered = new Unanswered()
@@ -33,8 +33,8 @@ export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): 
 }
 
 /**
- * The log's entries as the inputs that they were, in their order. The parts of an own block are in the log before its proposal, but
- * the reducer takes them only after it: they are given again then.
+ * Turns the log's entries back into inputs, in their order. The parts of an own block are in the log before its proposal, but the
+ * reducer accepts them only after it, so they are repeated then.
  */
 function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
   const parts: Extract<Input, { kind: 'part' }>[] = []
@@ -70,15 +70,15 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
 }
 
 /**
- * Effects of the replay that the log has no answer to. They are carried out when the replay is over, in their order. Messages to peers
- * are not repeated: gossip finds out what they lack.
+ * Effects of the replay whose answer is not in the log. They are carried out after the replay, in their order. Messages to peers are
+ * not repeated: gossip finds out what they lack.
  */
 class Unanswered {
   readonly #effects = new Map<string, Effect>()
-  /** of the newest own message in the log */
+  /** position of the newest own message in the log */
   #signed = { round: -1, step: 0 }
 
-  /** An input of the log, before the reducer gets it. */
+  /** Records an input of the log, before the reducer gets it. */
   answer(input: Input): void {
     switch (input.kind) {
       case 'proposal':
@@ -100,7 +100,7 @@ class Unanswered {
     }
   }
 
-  /** What the reducer answered to that input. */
+  /** Adds the effects of that input. */
   add(effects: readonly Effect[]): void {
     for (const effect of effects) {
       const key = keyOf(effect)
@@ -116,7 +116,7 @@ class Unanswered {
     }
   }
 
-  /** @param round in which the replay ended: nothing is built or signed for earlier rounds */
+  /** @param round the round at the end of the replay: nothing is built or signed for earlier rounds */
   remaining(round: number): readonly Effect[] {
     return [...this.#effects.values()].filter((effect) => {
       switch (effect.kind) {
@@ -137,7 +137,10 @@ class Unanswered {
   }
 }
 
-/** Of two effects with the same key the later one counts. Undefined: an effect that is not carried out after a replay. */
+/**
+ * The key of an effect: of two effects with the same key the later one counts. Undefined: the effect is not carried out after a
+ * replay.
+ */
 function keyOf(effect: Effect): string | undefined {
   switch (effect.kind) {
     case 'schedule':

@@ -24,7 +24,7 @@ interface RoundStateOptions {
   readonly chain: EngineChain
   /** after the last decided block */
   readonly state: ConsensusState
-  /** of this node's validator, 20 bytes; undefined: it follows without voting */
+  /** of this node's validator, 20 bytes; undefined: the node follows without voting */
   readonly address: Uint8Array | undefined
   readonly verify: VerifySignature
 }
@@ -38,10 +38,10 @@ export interface ReceivedProposal {
   readonly own: boolean
 }
 
-/** Blocks of failed rounds that are kept. */
+/** How many blocks of failed rounds are kept. */
 const RECENT_BLOCKS = 2
 
-/** About two heights of 50 validators with a few rounds each. */
+/** Enough for about two heights of 50 validators with a few rounds each. */
 const CACHED_SIGNATURES = 1024
 
 /**
@@ -63,11 +63,11 @@ export class RoundState implements RoundStateView {
   step: Step = STEPS.newHeight
   /** of round `round`: the first one that came from its proposer */
   received: ReceivedProposal | undefined
-  /** the block that this round is about: the proposal's, or another one that has its prevotes; in step commit the decided one */
+  /** the block of this round: the proposed one, or another one that has the round's prevotes; in step commit the decided one */
   candidate: CandidateBlock | undefined
-  /** of round `round` + 1, when it comes early */
+  /** proposal of round `round` + 1, if it came early */
   upcoming: { readonly received: ReceivedProposal; readonly candidate: CandidateBlock } | undefined
-  /** that this node built for the round, while its proposal is signed */
+  /** the block that this node built for the round, while its proposal is being signed */
   built: CandidateBlock | undefined
   lockedRound = -1
   lockedBlockId: BlockId | undefined
@@ -82,9 +82,9 @@ export class RoundState implements RoundStateView {
   lastPrecommits: VoteSet | undefined
   early: EarlyMessages
 
-  /** this round's timeoutPrevote was scheduled [L34] */
+  /** whether this round's timeoutPrevote was scheduled [L34] */
   prevoteTimeoutScheduled = false
-  /** this round's timeoutPrecommit was scheduled [L47] */
+  /** whether this round's timeoutPrecommit was scheduled [L47] */
   precommitTimeoutScheduled = false
   halted = false
 
@@ -157,7 +157,7 @@ export class RoundState implements RoundStateView {
     return checkBlock(this.state, block, this.verify)
   }
 
-  /** Keeps a complete block for a round to come. */
+  /** Keeps a complete block, which a later round may propose again. */
   remember(candidate: CandidateBlock): void {
     const others = this.recent.filter(({ blockId }) => !equalBlockId(blockId, candidate.blockId))
     this.recent = [...others, candidate].slice(-RECENT_BLOCKS)
@@ -167,7 +167,7 @@ export class RoundState implements RoundStateView {
     this.#effects.push(effect)
   }
 
-  /** What was emitted since the last call. */
+  /** The effects since the last call. */
   takeEffects(): readonly Effect[] {
     const effects = this.#effects
     this.#effects = []
@@ -182,8 +182,8 @@ export class RoundState implements RoundStateView {
   }
 
   /**
-   * A peer sent what no honest peer sends: the engine has the transport punish it. This node's own messages and those of its log
-   * are not reported.
+   * A peer sent a message that no honest peer sends: the engine asks the transport to punish it. This node's own messages and those of
+   * its log are not reported.
    */
   reportMisbehaviour(peer: PeerId | undefined, what: Misbehaviour, reason: string): void {
     if (peer !== undefined && peer !== REPLAY) this.emit({ kind: 'misbehaviour', peer, what, reason })
@@ -240,8 +240,8 @@ interface Verified {
 }
 
 /**
- * A verifier that remembers the last `capacity` to 2 × `capacity` valid signatures. Each precommit comes twice, as a vote and in the
- * next block's last commit, and verifying is the most expensive part of consensus.
+ * A verifier that caches the last `capacity` to 2 × `capacity` valid signatures. Each precommit comes twice, as a vote and in the next
+ * block's last commit, and verification is the most expensive part of consensus.
  */
 export function cacheSignatures(verify: VerifySignature, capacity: number): VerifySignature {
   let recent = new Map<string, Verified>()

@@ -20,14 +20,14 @@ export type Step = (typeof STEPS)[keyof typeof STEPS]
 export interface VoteSetView {
   readonly round: number
   readonly type: VoteType
-  /** by validator index: whose vote is known */
+  /** the validators whose vote is known, by index */
   bits(): BitSet
-  /** whose vote for this block is known: a validator that voted for several counts for each */
+  /** the validators whose vote for this block is known; one that voted for several blocks counts for each */
   bitsFor(blockId: BlockId): BitSet
-  /** the vote to pass on: that for the majority's block where there is one, else the first */
+  /** the vote of this validator to relay: that for the majority's block if there is one, else the first */
   vote(index: number): Vote | undefined
   voteFor(index: number, blockId: BlockId): Vote | undefined
-  /** for what more than two thirds of the power voted (nil included); undefined while nothing has */
+  /** the block (or nil) with votes of more than two thirds of the power; undefined: none yet */
   majority(): BlockId | undefined
   /** voting power of all known votes */
   power(): bigint
@@ -40,7 +40,7 @@ export interface PartsView {
   part(index: number): Part | undefined
 }
 
-/** The present height as gossip and RPC read it; the reducer alone changes it. */
+/** The present height as gossip and RPC see it; only the reducer changes it. */
 export interface RoundStateView {
   readonly height: number
   readonly round: number
@@ -49,12 +49,12 @@ export interface RoundStateView {
   readonly proposal: Proposal | undefined
   readonly parts: PartsView | undefined
   votes(round: number, type: VoteType): VoteSetView | undefined
-  /** round of the precommits that decided; -1 before */
+  /** round of the precommits that decided the block; -1 before the decision */
   readonly commitRound: number
   readonly lockedRound: number
   readonly lockedBlockId: BlockId | undefined
   readonly validRound: number
   readonly validBlockId: BlockId | undefined
-  /** precommits of the height before; undefined at the first height */
+  /** precommits of the previous height; undefined at the first height */
   readonly lastPrecommits: VoteSetView | undefined
 }

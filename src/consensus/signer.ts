@@ -10,7 +10,7 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { SignedEntry } from './walEntry.ts'
 
-/** The signer was asked to sign what could be punished as double signing: the caller has a bug, or the log is wrong. */
+/** The signer was asked to sign a message that could be punished as double signing: the caller has a bug, or the log is wrong. */
 export class DoubleSignError extends Error {
   override readonly name = 'DoubleSignError'
 }
@@ -36,13 +36,13 @@ interface SignerOptions {
   }
   readonly chainId: string
   readonly wal: Pick<ConsensusWal, 'append'>
-  /** from the log's replay; undefined when this key never signed */
+  /** from the log's replay; undefined when this key has never signed */
   readonly lastSigned: LastSigned | undefined
-  /** blocks up to this height are decided: nothing is signed for them, whatever the log remembers */
+  /** blocks up to this height are decided: nothing is signed for them, whatever the log contains */
   readonly decidedHeight: number
 }
 
-/** What the signer remembers of an entry that it wrote. */
+/** The part of a log entry that the signer has to remember. */
 export function lastSignedOf(chainId: string, entry: SignedEntry): LastSigned {
   if (entry.kind === 'proposal') {
     const { proposal } = entry
@@ -59,15 +59,15 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
 }
 
 /**
- * Signs proposals and votes: each (height, round, step) at most once, and never one before the last (CometBFT privval/file.go). Its
- * memory is the write-ahead log. A signature is appended there at once and must not leave the process, in a message or in a
- * decided block, before the log's next sync (outbox.ts).
+ * Signs proposals and votes: each (height, round, step) at most once, and never an earlier one than the last (CometBFT
+ * privval/file.go). The write-ahead log is its memory. A signature is appended to it at once, and must not leave the process, in a
+ * message or in a decided block, before the log's next sync (outbox.ts).
  */
 export class Signer implements ConsensusSigner {
   readonly #options: SignerOptions
   #decidedHeight: number
   #last: LastSigned | undefined
-  /** the newest vote that another process signed with this key, as far as this one knows */
+  /** the newest known vote that another process signed with this key */
   #foreign: Position | undefined
   #abstainsThrough = 0
 
@@ -88,7 +88,7 @@ export class Signer implements ConsensusSigner {
     return this.#last !== undefined && comparePositions({ height, round, step: voteStep(vote) }, this.#last) <= 0
   }
 
-  /** Nothing more is signed for heights up to this one. */
+  /** From now on nothing is signed for heights up to this one. */
   decided(height: number): void {
     this.#decidedHeight = Math.max(this.#decidedHeight, height)
   }
@@ -132,7 +132,7 @@ export class Signer implements ConsensusSigner {
     }
     if (request.height <= this.#abstainsThrough) return undefined
     if (this.#foreign !== undefined && comparePositions(request, this.#foreign) <= 0) return undefined
-    // The database is older than the log: these heights are decided, and their blocks come from peers.
+    // The database is older than the log: these heights are decided already, and their blocks come from peers.
     if (last !== undefined && request.height < last.height) return undefined
     const order = last === undefined ? 1 : comparePositions(request, last)
     if (last !== undefined && order <= 0) {

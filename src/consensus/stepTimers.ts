@@ -3,7 +3,7 @@ import type { ConsensusEnvironment } from './environment.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 import type { RoundStateView } from './roundStateView.ts'
 
-/** The timers of the steps, one for each step: a new one replaces the old one, and a new height replaces all. */
+/** One timer for each step: a new one replaces the old one, and a new height replaces all. */
 export class StepTimers {
   readonly #environment: Pick<ConsensusEnvironment, 'setTimer' | 'nowMs' | 'monotonicMs'>
   readonly #expired: (timeout: Timeout) => void
@@ -21,7 +21,7 @@ export class StepTimers {
   }
 
   /**
-   * The wait before round 0: it keeps the pace of blocks ({@link BlockPacer}).
+   * Starts the wait before round 0, by which blocks keep their average interval ({@link BlockPacer}).
    * @param isBehind others have decided this height already
    */
   scheduleHeight(timeout: Timeout, delayMs: number, view: RoundStateView, isBehind: boolean): void {
@@ -33,7 +33,7 @@ export class StepTimers {
     const { step, height } = timeout
     this.#cancel.get(step)?.()
     const cancel = this.#environment.setTimer(delayMs, () => {
-      // The clock may call a timer that was cancelled: it must not end the timer that replaced it.
+      // The clock may still call a cancelled timer: this must not end the timer that replaced it.
       if (this.#cancel.get(step) !== cancel) return
       this.#cancel.delete(step)
       const untilGenesisMs = this.#pace.untilGenesisMs(height)
@@ -49,16 +49,16 @@ export class StepTimers {
   }
 }
 
-/** A schedule that is late by more than this begins anew (the machine slept, the disk stalled, validators were away). */
+/** A schedule that is late by more than this starts again (the machine slept, the disk stalled, validators were offline). */
 const MAX_LAG_MS = 10_000
 
 /** Leaves time for late precommits: a validator is rewarded for a block only if its precommit is in the next block. */
 const MIN_GAP_MS = 10
 
-/** A long wait for the genesis time is cut into pieces of this length, because somebody may set the clock meanwhile. */
+/** A long wait for the genesis time is split into waits of this length, because the clock may be set meanwhile. */
 const MAX_WAIT_MS = 60_000
 
-/** How long a height waits before its first round, so that blocks come at the chain's interval on average. */
+/** Computes how long a height waits before its first round, so that blocks come at the chain's interval on average. */
 class BlockPacer {
   readonly #chain: EngineChain
   readonly #environment: Pick<ConsensusEnvironment, 'nowMs' | 'monotonicMs'>
@@ -69,7 +69,10 @@ class BlockPacer {
     this.#environment = environment
   }
 
-  /** Milliseconds to wait for the genesis time, at most {@link MAX_WAIT_MS}; 0 when it is past. No block's time may be before it. */
+  /**
+   * Milliseconds to wait for the genesis time, at most {@link MAX_WAIT_MS}; 0 after it. No block's time may be before the genesis
+   * time.
+   */
   untilGenesisMs(height: number): number {
     if (height > 1) return 0
     const waitMs = this.#chain.genesisTimeMs + 1 - this.#environment.nowMs()
@@ -90,7 +93,7 @@ class BlockPacer {
   }
 }
 
-/** The moment from which the schedule of blocks counts. */
+/** The start of the schedule of blocks. */
 export interface PaceAnchor {
   readonly height: number
   /** monotonic milliseconds at which that height began */
@@ -100,20 +103,20 @@ export interface PaceAnchor {
 interface PaceRules {
   /** wanted average time between blocks */
   readonly intervalMs: number
-  /** a chain that is late by more than this does not catch up: the schedule begins anew */
+  /** a chain that is late by more than this does not catch up: the schedule starts again */
   readonly maxLagMs: number
   /** there are other proposers: their schedules and this one adapt to each other */
   readonly followsOthers: boolean
 }
 
-/** Share of its lag that a schedule gives up at each height, so that it comes closer to those of other validators. */
+/** A late schedule is shifted by this share of its lag at each height, so that it approaches those of other validators. */
 const FOLLOWED_SHARE = 1 / 8
 
 /**
- * When to begin `height`. The schedule is anchor + interval × number of heights since, so a late block is followed by shorter waits
- * and the average is the interval. Each validator has its own schedule, and they adapt to each other: one whose schedule is later
- * than the blocks come waits no longer than one interval, and one whose schedule is earlier shifts it. Otherwise some
- * validators would always propose at once and others always late.
+ * When to begin `height`. The schedule is anchor + interval × number of heights since then, so a late block is followed by shorter
+ * waits and the average is the interval. Each validator has its own schedule, and they adapt to each other: a validator whose schedule
+ * is later than the blocks waits no longer than one interval, and one whose schedule is earlier shifts it. Otherwise some validators
+ * would always propose at once and others always late.
  * @returns milliseconds to wait from `nowMs` on, and the anchor for the next call
  */
 export function paceHeight(

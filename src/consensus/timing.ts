@@ -1,7 +1,7 @@
 import type { ConsensusTiming } from '../chain/chainConfig.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
-/** The longest timeout, however many rounds fail. */
+/** The longest timeout, after any number of failed rounds. */
 export const MAX_TIMEOUT_MS = 10_000
 
 /** Timeouts grow only from the fourth round on, so that one or two absent proposers do not slow down the next rounds. */
@@ -16,10 +16,13 @@ export function timeoutMs(step: Exclude<Timeout['step'], 'newHeight'>, round: nu
   return Math.min(MAX_TIMEOUT_MS, base + delta * Math.max(0, round - CONSTANT_ROUNDS))
 }
 
-/** The longest time that a proposal may travel, however many rounds fail. */
+/** The longest message delay, after any number of failed rounds. */
 export const MAX_MESSAGE_DELAY_MS = 3_600_000
 
-/** How long a round's proposal may travel: a tenth longer each round, so that parameters that are too tight halt no chain. */
+/**
+ * The message delay that PBTS allows for a round's proposal. It grows by a tenth with each round, so that parameters that are too
+ * small do not halt the chain.
+ */
 export function messageDelayMs(
   round: number,
   { messageDelayMs: first }: Pick<ConsensusTiming, 'messageDelayMs'>,
@@ -33,9 +36,9 @@ export function messageDelayMs(
 }
 
 /**
- * Whether a proposal of a new block came when its time says (proposer-based timestamps, CometBFT v1
- * spec/consensus/proposer-based-timestamp): not before it, nor longer after it than messages take, by clocks that are at most
- * `precisionMs` apart. All times are milliseconds since the epoch.
+ * Whether the proposal of a new block is timely (proposer-based timestamps, CometBFT v1 spec/consensus/proposer-based-timestamp): it
+ * came not before its own time, and not later after it than the message delay, with clocks that differ by at most `precisionMs`. All
+ * times are milliseconds since the epoch.
  */
 export function isTimely(timestampMs: number, receivedMs: number, round: number, timing: ConsensusTiming): boolean {
   const { precisionMs } = timing

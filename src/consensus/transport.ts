@@ -1,29 +1,29 @@
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { ConsensusMessage } from './messages.ts'
 
-/** A peer as consensus knows it: an opaque name (the node ID in production). */
+/** A peer's identifier, which consensus does not interpret (the node ID in production). */
 export type PeerId = string
 
 /**
- * What a peer did that no honest peer does. Found by the reducer (reducerMessages.ts: messages of consensus) and by block sync
- * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), reported to {@link Transport.punish}. What follows for the peer:
- * p2p/misbehaviour.ts.
+ * What a peer did that no honest peer does. Detected by the reducer (reducerMessages.ts: consensus messages) and by block sync
+ * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), and reported to {@link Transport.punish}. The consequences for the
+ * peer are in p2p/misbehaviour.ts.
  * - `bad signature`: a proposal, vote or commit that its validator did not sign
- * - `malformed`: a message or answer that cannot be right, whatever the chain holds
+ * - `malformed`: a message or answer that cannot be correct for any chain
  * - `invalid block`: a block that is not the decided one, in place of a decided block
- * - `false height`: it does not have the blocks that it claimed to have
- * - `unresponsive`: several requests for blocks in a row ran out
+ * - `false height`: the peer does not have the blocks that it claimed to have
+ * - `unresponsive`: several requests for blocks in a row timed out
  */
 export type Misbehaviour = 'bad signature' | 'malformed' | 'invalid block' | 'false height' | 'unresponsive'
 
-/** A connected peer that has shown the same genesis. */
+/** A connected peer with the same genesis. */
 export interface PeerDescription {
   readonly id: PeerId
-  /** consensus address of the validator that the peer has proved to be; undefined: it is none */
+  /** consensus address of the validator that the peer has proved to be; undefined: it is not a validator */
   readonly validatorAddress: Uint8Array | undefined
-  /** lowest block that it says it serves */
+  /** lowest block that it claims to serve */
   readonly base: number
-  /** of its newest block when it connected, as it says */
+  /** height of its newest block when it connected, as it claims */
   readonly height: number
 }
 
@@ -35,25 +35,25 @@ export interface FetchedBlock {
   readonly commit: Uint8Array
 }
 
-/** A peer's answer to a request for blocks, and where it stands now. */
+/** A peer's answer to a request for blocks, and the range of blocks that it has now. */
 export interface FetchedBlocks {
   /** lowest block that it serves */
   readonly base: number
   /** of its newest block; 0 before the first */
   readonly height: number
-  /** from the first one asked for, in order, without gaps; empty when it does not have that one */
+  /** in order from the first requested one, without gaps; empty when the peer does not have that one */
   readonly blocks: readonly FetchedBlock[]
 }
 
 export interface BlockRequest {
   readonly from: number
-  /** 0 asks where the peer stands and for nothing else */
+  /** 0 asks only for the range of blocks that the peer has */
   readonly count: number
-  /** the answer ends with the block that goes over it */
+  /** the answer ends with the first block that exceeds it */
   readonly maxBytes: number
 }
 
-/** What peers cause. */
+/** Events from peers. */
 export interface TransportEvents {
   peerJoined(peer: PeerDescription): void
   peerLeft(peer: PeerId): void
@@ -67,8 +67,10 @@ export interface Transport {
   listen(events: TransportEvents): void
   send(to: readonly PeerId[], message: ConsensusMessage): void
   publishEvidence(evidence: Evidence): void
-  /** @throws Error (rejects) when the peer is gone or does not answer in time; a block it does not have is an answer */
+  /** Rejects when the peer is gone or does not answer in time. That it does not have the block is an answer, not an error. */
   fetchBlocks(peer: PeerId, request: BlockRequest): Promise<FetchedBlocks>
-  /** A peer misbehaved: it is disconnected and banned for a while. An `unresponsive` one is disconnected when that happens often. */
+  /**
+   * A peer misbehaved: it is disconnected and banned for a while. An `unresponsive` peer is only disconnected, if that happens often.
+   */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }

@@ -40,8 +40,8 @@ export function loadValidatorKey(path: string): ValidatorKey | undefined {
 }
 
 /**
- * Makes the key with this seed (32 random bytes) and its file, mode 0600.
- * @throws ConfigError when there is a file already
+ * Creates the key with this seed (32 random bytes) and its file, mode 0600.
+ * @throws ConfigError when the file exists already
  */
 export function createValidatorKey(path: string, seed: Uint8Array): ValidatorKey {
   const key = validatorKey(seed)

@@ -24,16 +24,16 @@ interface Tally {
 
 /** What adding a vote changed. */
 export interface AddedVote {
-  /** it counts for its block */
+  /** whether it counts for its block */
   readonly counted: boolean
-  /** an earlier vote of this validator for something else; reported once a validator */
+  /** an earlier vote of this validator for another block or nil; reported once per validator */
   readonly contradicts: Vote | undefined
 }
 
 /**
- * Votes of one height, round and type. A validator's first vote always counts. A further vote, for another block, counts for that
- * block only if it is the first vote of some other validator: so a validator that votes twice can neither prevent a majority nor
- * fill the memory. (CometBFT types/vote_set.go; there a peer has to claim a majority for the block instead.)
+ * Votes of one height, round and type. A validator's first vote always counts. A second vote of a validator, for another block, counts
+ * for that block only if some other validator's first vote was for it. So a validator that votes twice can neither prevent a majority
+ * nor fill the memory. (CometBFT types/vote_set.go; there a peer has to claim a majority for the block instead.)
  */
 export class VoteSet implements VoteSetView {
   readonly height: number
@@ -72,7 +72,7 @@ export class VoteSet implements VoteSetView {
     return !this.#equivocators.has(index)
   }
 
-  /** Takes a vote in that was checked, signature included, and {@link isNew}. */
+  /** Adds a vote that was checked, signature included, and that {@link isNew}. */
   add(vote: Vote): AddedVote {
     const { validatorIndex: index, blockId } = vote
     const { power } = this.#validators.validators[index]!
@@ -144,12 +144,12 @@ export class VoteSet implements VoteSetView {
     return this.#power
   }
 
-  /** 2f + 1 have voted, for the same or for different blocks. */
+  /** Whether 2f + 1 have voted, for the same or for different blocks. */
   hasQuorumOfAny(): boolean {
     return isQuorum(this.#power, this.#validators)
   }
 
-  /** False when the votes differ so much that the missing ones cannot make a majority for any block or nil. */
+  /** False when no block, nor nil, can reach a majority with the missing votes. */
   majorityIsPossible(): boolean {
     const outstanding = this.#validators.totalPower - this.#power
     if (isQuorum(outstanding, this.#validators)) return true
@@ -157,14 +157,14 @@ export class VoteSet implements VoteSetView {
     return false
   }
 
-  /** Whether anybody has voted for a block, not nil. */
+  /** Whether any vote is for a block, not nil. */
   namesBlock(): boolean {
     for (const { blockId } of this.#tallies.values()) if (!isNilBlockId(blockId)) return true
     return false
   }
 
   /**
-   * The commit that these precommits make. A validator that precommitted another block counts as absent.
+   * The commit of these precommits. A validator that precommitted another block counts as absent.
    * @throws Error when they decide no block
    */
   commit(): Commit {

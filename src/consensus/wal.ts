@@ -17,9 +17,9 @@ export interface WalOptions {
   readonly directory: string
   /** 32 bytes, named in each segment: a log of another genesis is refused */
   readonly genesisHash: Uint8Array
-  /** gives unpredictable bytes */
+  /** returns unpredictable bytes */
   readonly randomBytes: (length: number) => Uint8Array
-  /** a segment that has reached this size is followed by a new one; default 16 MB */
+  /** size at which a new segment is begun; default 16 MB */
   readonly segmentBytes?: number
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
   /** default: the file system of this machine */
@@ -30,7 +30,7 @@ export interface WalOptions {
 interface Pending {
   readonly payload: Uint8Array
   readonly height: number
-  /** the entry itself, if it is the signer's memory */
+  /** the entry itself, if it is a signed message */
   readonly signed: SignedEntry | undefined
 }
 
@@ -47,11 +47,11 @@ function segmentName(number: number): string {
 }
 
 /**
- * Opens the log in `directory` (made when absent). The order:
- * 1. Read all segments and give every entry to `replay`, oldest first. Damage before the end of the log is an error.
- * 2. Cut off a torn end, the trace of a crash, after a copy of it is on the disk.
- * 3. Go on in the newest segment, or begin the first. It is synced before this resolves: a restart must not act on entries that were
- *    written but never synced, and that another crash could take away.
+ * Opens the log in `directory`, which is created when it is missing. The order:
+ * 1. Read all segments and pass every entry to `replay`, oldest first. Damage before the end of the log is an error.
+ * 2. Cut off a torn end, which a crash may leave, after a copy of it is on disk.
+ * 3. Continue the newest segment, or begin the first. It is synced before this resolves: a restart must not act on entries that were
+ *    written but never synced, because another crash could lose them.
  * @throws WalError when the log cannot be used: damage, another genesis, a newer format
  */
 export async function openWal(options: WalOptions, replay: (entry: WalEntry) => void): Promise<Wal> {
@@ -136,8 +136,8 @@ async function keepTornEnd(
 }
 
 /**
- * The write-ahead log of one validator: what it signed, what it received, the blocks it decided. One writer. After a failed
- * operation every further one fails too: nobody knows what is on the disk then, so the caller has to halt.
+ * The write-ahead log of one validator: what it signed and received, and the blocks it decided. It has only one writer. After a failed
+ * operation all further ones fail too: it is unknown what is on disk then, so the caller has to halt.
  */
 export class Wal {
   readonly #options: WalOptions
@@ -180,8 +180,8 @@ export class Wal {
   }
 
   /**
-   * Resolves when everything appended so far is on stable storage. Calls made meanwhile share the next fdatasync.
-   * Rejects when the disk fails (ENOSPC, EIO); nothing signed since the last success may then be used.
+   * Resolves when everything appended so far is on stable storage. Calls made meanwhile share the next fdatasync. Rejects when the
+   * disk fails (ENOSPC, EIO); then nothing that was signed since the last success may be used.
    */
   sync(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
@@ -192,7 +192,9 @@ export class Wal {
     return this.#next
   }
 
-  /** Drops the segments with entries of `height` or lower only. The newest segment stays: it has the signer's last signature. */
+  /**
+   * Drops the segments that only have entries of `height` or lower. The newest segment is kept: it has the signer's last signature.
+   */
   prune(height: number): Promise<void> {
     const has = () => this.#segments.length > 1 && this.#segments[0]!.height <= height
     if (this.#failure !== undefined || !has()) return Promise.resolve()
@@ -212,7 +214,7 @@ export class Wal {
     }
   }
 
-  /** Goes on in a segment that was read, after a sync of what is in it. For {@link openWal}. */
+  /** Continues a segment that was read, after syncing its content. For {@link openWal}. */
   async continueSegment(segment: Segment, { salt, length }: { salt: Uint8Array; length: number }): Promise<void> {
     this.#salt = salt
     this.#file = await this.#disk.open(join(this.#options.directory, segmentName(segment.number)), 'r+')
@@ -249,7 +251,7 @@ export class Wal {
     this.#segments.push({ number, height: 0 })
   }
 
-  /** Runs after the operations that wait already. The first failure is final. */
+  /** Runs `work` after the operations that are already waiting. The first failure is final. */
   #enqueue(work: () => Promise<void>): Promise<void> {
     const result = this.#running.then(async () => {
       if (this.#failure !== undefined) throw this.#failure
@@ -309,7 +311,7 @@ async function writeAll(file: WalFile, bytes: Uint8Array, position: number): Pro
   }
 }
 
-/** An open file, as `node:fs/promises` has it. */
+/** An open file, as in `node:fs/promises`. */
 export interface WalFile {
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesWritten: number }>
   datasync(): Promise<void>
@@ -318,16 +320,16 @@ export interface WalFile {
 }
 
 /**
- * The file system as the write-ahead log uses it. What was written to a file is on stable storage after its `sync` or
- * `datasync`, a name in a directory after `syncDirectory`; a simulator's disk loses everything else in a crash.
+ * The file system as the write-ahead log uses it. Written data is on stable storage after the file's `sync` or `datasync`, a name in a
+ * directory after `syncDirectory`. The simulator's disk loses everything else in a crash.
  */
 export interface WalDisk {
-  /** Makes the directory if it is absent. It is on stable storage afterwards. */
+  /** Creates the directory if it is missing. It is on stable storage afterwards. */
   makeDirectory(path: string): Promise<void>
   /** names, in any order */
   list(directory: string): Promise<readonly string[]>
   read(path: string): Promise<Uint8Array>
-  /** @param flags `wx`: a new file; `w`: a new or emptied one; `r+`: one that is there */
+  /** @param flags `wx`: a new file; `w`: a new or emptied one; `r+`: an existing one */
   open(path: string, flags: 'wx' | 'w' | 'r+'): Promise<WalFile>
   rename(from: string, to: string): Promise<void>
   /** does nothing when there is no such file */
@@ -336,14 +338,14 @@ export interface WalDisk {
   syncDirectory(path: string): Promise<void>
 }
 
-/** Only the owner may read what the log holds. */
+/** Only the owner may read the log. */
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
 
 export const nodeDisk: WalDisk = {
   makeDirectory: async (path) => {
     const made = await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
-    // If power loss removed the directory, the signer would forget what it signed.
+    // If a power failure removed the directory, the signer would forget what it signed.
     if (made !== undefined) syncDirectory(dirname(made))
   },
   list: (directory) => readdir(directory),

@@ -5,14 +5,14 @@ import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
-/** A message that this node's validator signed: the signer's memory. */
+/** A message that this node's validator signed. These entries are the signer's memory. */
 export type SignedEntry =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   | { readonly kind: 'vote'; readonly vote: Vote }
 
-/** Messages of others, expired timers and answers: with them a restart comes back to the same state, locks included. */
+/** Messages of others, expired timers and answers. With them a restart restores the same state, locks included. */
 type ObservedEntry =
-  /** a peer's; `receivedMs`: wall clock at its arrival, which PBTS judges by */
+  /** from a peer; `receivedMs`: wall clock at its arrival, for PBTS */
   | { readonly kind: 'receivedProposal'; readonly proposal: Proposal; readonly receivedMs: number }
   | { readonly kind: 'receivedVote'; readonly vote: Vote }
   | { readonly kind: 'timeout'; readonly timeout: Timeout }
@@ -28,13 +28,13 @@ type ObservedEntry =
 export type WalEntry =
   | SignedEntry
   | ObservedEntry
-  /** the last signed message before this segment began, so that earlier segments can be dropped */
+  /** the last signed message before this segment, so that earlier segments can be dropped */
   | { readonly kind: 'lastSigned'; readonly entry: SignedEntry }
   /** of an own or a peer's block */
   | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
   /** the precommits that decided a block */
   | { readonly kind: 'commit'; readonly commit: Commit }
-  /** everything needed to execute the block of this height is above */
+  /** everything needed to execute the block of this height is before this entry */
   | { readonly kind: 'endHeight'; readonly height: number }
 
 /** First byte of a payload. 0 and 1 are the log's own (segment header, sync mark). */
@@ -51,7 +51,7 @@ const KINDS = {
   validated: 11,
 } as const
 
-/** Positions are the codes. */
+/** The indexes are the codes of the steps. */
 const TIMEOUT_STEPS: readonly Timeout['step'][] = ['newHeight', 'propose', 'prevote', 'precommit']
 
 const HASH_LENGTH = 32

@@ -2,19 +2,21 @@ import { createCRC32 } from 'hash-wasm'
 import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { decodeWalEntry, type WalEntry } from './walEntry.ts'
 
-/** The write-ahead log cannot be used. The message says what an operator can do. */
+/** The write-ahead log cannot be used. The message tells the operator what to do. */
 export class WalError extends Error {
   override readonly name = 'WalError'
 }
 
 /**
- * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) | payload. The checksum
- * covers the segment's salt, length and payload. The salt is a secret of this file: so data of another file in a reused disk block
- * cannot pass as a record, nor can bytes that somebody put into a transaction.
+ * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) | payload. The checksum covers the
+ * segment's salt, length and payload. The salt is a secret of this file, so that neither data of another file in a reused disk block
+ * nor bytes that somebody put into a transaction can look like a valid record.
  */
 const RECORD_OVERHEAD = 8
 
-/** Longer records are not written; a greater length in a file is damage. The longest one is a block part: 64 KiB and its proof. */
+/**
+ * Longer records are not written; a greater length in a file means damage. The longest record is a block part: 64 KiB and its proof.
+ */
 const MAX_RECORD_LENGTH = 1 << 20
 
 /** First byte of a payload that is no entry; entries use other values (walEntry.ts). */
@@ -25,20 +27,20 @@ const FORMAT_VERSION = 1
 export const SALT_LENGTH = 8
 const HASH_LENGTH = 32
 
-/** The header's own checksum has no salt: it holds the salt. */
+/** The header's own checksum uses no salt, because the salt is in the header. */
 const NO_SALT = new Uint8Array()
 
-/** Record with kind, version, genesis hash, salt. */
+/** Length of the header: a record with kind, version, genesis hash, salt. */
 export const HEADER_LENGTH = RECORD_OVERHEAD + 2 + HASH_LENGTH + SALT_LENGTH
 
-/** Record with kind and offset. */
+/** Length of a sync mark: a record with kind and offset. */
 const SYNC_MARK_LENGTH = RECORD_OVERHEAD + 5
 
 export function encodeSegmentHeader(genesisHash: Uint8Array, salt: Uint8Array): Uint8Array {
   return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION), genesisHash, salt))
 }
 
-/** Says that this segment was on stable storage up to `offset` when the mark was written. */
+/** A mark which says that this segment was on stable storage up to `offset` when the mark was written. */
 export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
   const payload = new Uint8Array(5)
   payload[0] = SYNC_MARK_KIND
@@ -48,15 +50,15 @@ export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
 
 interface SegmentContent {
   readonly salt: Uint8Array
-  /** where the undamaged records end; less than the file's length when the end is torn */
+  /** end of the undamaged records; less than the file's length when the end is torn */
   readonly length: number
 }
 
 /**
- * Goes through a segment's records and gives each entry to `visit`.
- * @param name for messages
+ * Reads a segment's records and passes each entry to `visit`.
+ * @param name for error messages
  * @returns undefined when the file ends within its header
- * @throws WalError when it belongs to another genesis, or records are damaged that once were on stable storage
+ * @throws WalError when the segment belongs to another genesis, or records that were on stable storage are damaged
  */
 export function readSegment(
   name: string,
@@ -117,7 +119,7 @@ function decodeEntry(name: string, offset: number, payload: Uint8Array): WalEntr
 }
 
 /**
- * Whether `offset` was on stable storage once: a sync mark after it says so. Whole records after a damaged one do not prove that,
+ * Whether `offset` was on stable storage, which a later sync mark proves. Undamaged records after a damaged one do not prove it,
  * because a disk may write the blocks of an unfinished batch in any order.
  */
 function wasSynced(bytes: Uint8Array, offset: number, salt: Uint8Array): boolean {
@@ -150,7 +152,7 @@ export function frameRecord(salt: Uint8Array, payload: Uint8Array): Uint8Array {
   return concatBytes(checksum(salt, covered), covered)
 }
 
-/** The payload of the record at `offset`, a view; undefined when there is no whole, undamaged one. */
+/** The payload of the record at `offset` (a view); undefined when there is no complete, undamaged record. */
 function readRecord(bytes: Uint8Array, offset: number, salt: Uint8Array): Uint8Array | undefined {
   if (offset + RECORD_OVERHEAD > bytes.length) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, RECORD_OVERHEAD)
