@@ -33,7 +33,7 @@ describe('scripts/test.ts', () => {
   /** A vitest that reports `passed` and `failed` tests for each suite; `exit` codes by suite. */
   function stubTools(tools: { biome?: number; report?: string; vitest?: number }): void {
     write('bin/biome', `#!/bin/sh\nexit ${tools.biome ?? 0}\n`)
-    write('bin/tsc', '#!/bin/sh\nexit 0\n')
+    for (const tool of ['tsc', 'knip']) write(`bin/${tool}`, '#!/bin/sh\nexit 0\n')
     write('scripts/checkImports.ts', '')
     const report = tools.report ?? '{"numPassedTests": 10, "numFailedTests": 0, "testResults": []}'
     write(
@@ -47,7 +47,7 @@ describe('scripts/test.ts', () => {
   it('adds static checks and suites up', () => {
     stubTools({})
     const { status, stdout } = runTests()
-    expect([status, lastLine(stdout)]).toEqual([0, '63 passed, 0 failed'])
+    expect([status, lastLine(stdout)]).toEqual([0, '64 passed, 0 failed'])
   })
 
   it('names the slowest files before its last line', () => {
@@ -65,7 +65,7 @@ describe('scripts/test.ts', () => {
         .reverse()
         .map(({ endTime }, index) => `${(endTime / 1_000).toFixed(1).padStart(7)} s  test/${11 - index}.test.ts`),
       '',
-      '13 passed, 0 failed',
+      '14 passed, 0 failed',
     ])
   })
 
@@ -78,17 +78,17 @@ describe('scripts/test.ts', () => {
 
   it('runs only the suites that are named', () => {
     stubTools({})
-    expect(lastLine(runTests('unit').stdout)).toBe('13 passed, 0 failed')
+    expect(lastLine(runTests('unit').stdout)).toBe('14 passed, 0 failed')
   })
 
   it.each<[string, Parameters<typeof stubTools>[0], string]>([
-    ['a static check', { biome: 1 }, '12 passed, 1 failed'],
+    ['a static check', { biome: 1 }, '13 passed, 1 failed'],
     [
       'tests',
       { report: '{"numPassedTests": 8, "numFailedTests": 2, "testResults": []}', vitest: 1 },
-      '11 passed, 2 failed',
+      '12 passed, 2 failed',
     ],
-    ['a suite without a report', { report: '', vitest: 1 }, '3 passed, 1 failed'],
+    ['a suite without a report', { report: '', vitest: 1 }, '4 passed, 1 failed'],
   ])('fails with %s', (_, tools, summary) => {
     stubTools(tools)
     const { status, stdout } = runTests('unit')
