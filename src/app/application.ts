@@ -8,7 +8,7 @@ import { Journal } from '../state/journal.ts'
 import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
-import { checkBlockEvidence, chooseEvidence, type EvidenceChain, judgeEvidence } from './evidenceCheck.ts'
+import { checkBlockEvidence, chooseEvidence, type EvidenceChain, verifyEvidence } from './evidenceCheck.ts'
 import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
 import { type CandidateSource, checkEntries, fillBlock, PostponedTransactions } from './proposal.ts'
 
@@ -119,7 +119,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async checkEvidence(evidence) {
-      return judgeEvidence(evidence, evidenceChain())
+      return verifyEvidence(evidence, evidenceChain())
     },
 
     async processProposal(block) {

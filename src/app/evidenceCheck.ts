@@ -22,7 +22,7 @@ export interface EvidenceChain {
  * both maximum ages (CometBFT evidence/verify.go). Votes from before the genesis belong to another network where the validator's key
  * was used: no fault here.
  */
-export function judgeEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
+export function verifyEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
   const { voteA, voteB } = evidence
   const { height } = voteA
   if (height > head.height) return { verdict: 'early' }
@@ -46,7 +46,7 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
   if (bytes > maxBytes) return `evidence takes ${bytes} bytes, at most ${maxBytes} may`
   const seen = new Set<string>()
   for (const [position, item] of evidence.entries()) {
-    const found = judgeEvidence(item, from)
+    const found = verifyEvidence(item, from)
     if (found.verdict !== 'valid') {
       return `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}`
     }
@@ -63,7 +63,7 @@ export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain
   for (const item of pending) {
     const size = evidenceSize([item])
     const key = misbehaviourKey(item)
-    if (size > room || seen.has(key) || judgeEvidence(item, from).verdict !== 'valid') continue
+    if (size > room || seen.has(key) || verifyEvidence(item, from).verdict !== 'valid') continue
     seen.add(key)
     room -= size
     chosen.push(item)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { writeFileDurably } from '../storage/writeFileDurably.ts'
 import { isPlausible, type KnownPeer, parsePeerAddress } from './peerAddress.ts'
 
-/** Entries in all, and entries that this node has not reached yet. */
+/** The most entries, and the most of them that this node has not reached yet. */
 const MAX_ENTRIES = 1_000
 const MAX_UNTRIED = 500
 /** Failed attempts in a row after which an address is removed. */
@@ -26,8 +26,8 @@ interface Entry extends KnownPeer {
 }
 
 /**
- * Addresses of peers, one a node, in a file that outlives the process. An address that other peers name goes in only when nothing better
- * is known, and is not passed on before this node has reached it.
+ * Addresses of peers, one per node, stored in a file. An address that other peers name is added only when no better one is known, and
+ * it is not given to other peers before this node has reached it.
  */
 export class AddressBook {
   readonly #path: string
@@ -35,7 +35,7 @@ export class AddressBook {
   readonly #entries = new Map<string, Entry>()
   #isChanged = false
 
-  /** Reads the file. A damaged file counts as empty: the node learns addresses anew. */
+  /** Reads the file. A damaged file counts as empty: then the node learns the addresses again. */
   constructor(path: string, ownId: string) {
     this.#path = path
     this.#ownId = ownId
@@ -46,25 +46,25 @@ export class AddressBook {
     return this.#entries.size
   }
 
-  /** Adds peers that a peer at the address `source` has named. */
+  /** Adds peers that the peer at the address `source` has named. */
   learn(peers: readonly KnownPeer[], source: string): void {
     for (const peer of peers) {
       const { id, address, isValidator } = peer
       if (id === this.#ownId || !isPlausible(parsePeerAddress(address)!.host, source)) continue
       const known = this.#entries.get(id)
-      // An address where this node has reached the peer is better than any that others name.
+      // An address at which this node has reached the peer is better than one that others name.
       if (known !== undefined && (known.reachedMs > 0 || known.address === address)) continue
       if (known === undefined && !this.#makeRoom()) return
       this.#put({ id, address, isValidator, reachedMs: 0, failures: 0 })
     }
   }
 
-  /** A dial led to the node. */
+  /** A dial reached the node. */
   reached(peer: KnownPeer, nowMs: number): void {
     this.#put({ ...peer, reachedMs: nowMs, failures: 0 })
   }
 
-  /** The node is connected and names this address itself. */
+  /** The node is connected and announces this address itself. */
   announced(peer: KnownPeer, source: string): void {
     const known = this.#entries.get(peer.id)
     if (known?.address === peer.address && known.isValidator === peer.isValidator) return

@@ -9,11 +9,11 @@ import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
 import type { Session } from './session.ts'
 
-/** Blocks that are read in a row before other work of the thread has its turn. */
+/** How many blocks are read before other work of the thread gets its turn. */
 const BLOCKS_PER_TURN = 16
 
 /**
- * Serves blocks with their commits to peers that sync, a few answers at a time. {@link fetchBlocks} asks for them.
+ * Serves blocks with their commits to peers that sync, a few answers at a time. Peers request them by {@link fetchBlocks}.
  * @param isReserved whether a session is a persistent peer's or a validator's
  */
 export function blockHandler(source: BlockSource, isReserved: (session: Session) => boolean): RequestHandler {
@@ -58,8 +58,8 @@ async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond
 }
 
 /**
- * Asks a peer for blocks. The answer is complete, but nothing in it has been decoded or verified.
- * @throws Error when it does not answer in time or as it should
+ * Requests blocks from a peer. The answer is complete, but its blocks are not decoded or verified.
+ * @throws Error when it does not answer in time or gives a wrong answer
  */
 export async function fetchBlocks(
   context: { readonly metrics: NetworkMetrics },
@@ -89,7 +89,7 @@ interface BlockView {
   readonly base: number
   /** of its newest block; 0 before the first */
   readonly height: number
-  /** The block with the commit of the block after it, or the one that this node saw when it is the newest. */
+  /** The block with its commit: the one in the next block, or for the newest block the one that this node saw. */
   read(height: number): FetchedBlock | undefined
   close(): Promise<void>
 }
@@ -109,7 +109,7 @@ export function databaseBlocks(database: Database): BlockSource {
       height: chain.headHeight,
       read: (height) => {
         if (height < base || height > chain.headHeight) return undefined
-        // The bytes as they were written: nothing needs to be decoded here.
+        // The stored bytes are sent as they are, without decoding.
         const block = snapshot.get(columnKey(Column.consensusBlock, heightBytes(height)))
         const commit = chain.seenCommit(height)
         return block === undefined || commit === undefined ? undefined : { block, commit: encodeCommit(commit) }
@@ -125,8 +125,8 @@ interface Waiting {
 }
 
 /**
- * Slots for answers with blocks, which take long and hold much memory. They are few: a peer waits when it has its share of them, and
- * some are kept for persistent peers and validators (see {@link BLOCK_ANSWERS}).
+ * Slots for answers with blocks, which take long and need much memory. There are few: a peer that already has its share of them has to
+ * wait, and some are reserved for persistent peers and validators (see {@link BLOCK_ANSWERS}).
  */
 export class AnswerSlots {
   readonly #isReserved: (session: Session) => boolean
@@ -140,7 +140,7 @@ export class AnswerSlots {
   /**
    * Waits for a slot.
    * @returns a function that releases it
-   * @throws Error when none is free within the time that a peer waits for an answer
+   * @throws Error when no slot is free within the time that a peer waits for an answer
    */
   async take(session: Session): Promise<() => void> {
     if (this.#hasSlot(session)) this.#running.push(session)
@@ -185,7 +185,7 @@ export class AnswerSlots {
   }
 }
 
-/** A frame of an answer: first which blocks the node has (`standing`), then blocks, then the end. */
+/** A frame of an answer: first the range of blocks that the node has (`standing`), then blocks, then the end. */
 type BlockFrame =
   | { readonly kind: 'standing'; readonly base: number; readonly height: number }
   | { readonly kind: 'block'; readonly block: FetchedBlock }
@@ -196,7 +196,7 @@ const KINDS = { standing: 0, block: 1, end: 2 } as const
 const BLOCK_HEADER = 5
 
 export function encodeBlockRequest({ from, count, maxBytes }: BlockRequest): Uint8Array {
-  // The last field keeps a request of zeros from being empty: a frame must not be.
+  // The last field is for a request of zeros, which would be empty otherwise; a frame must not be empty.
   return new ProtobufWriter().varint(1, from).varint(2, count).varint(3, maxBytes).varint(4, 1).finish()
 }
 
@@ -225,7 +225,7 @@ function encodeBlockFrame(frame: BlockFrame): Uint8Array {
 }
 
 /**
- * What {@link encodeBlockFrame} made; block and commit are views on the frame.
+ * Decodes a frame of {@link encodeBlockFrame}; block and commit are views on the frame.
  * @throws ProtobufError
  */
 function decodeBlockFrame(bytes: Uint8Array): BlockFrame {

@@ -4,7 +4,14 @@ import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { sendFrame } from './frames.ts'
-import { differenceOf, encodeGreeting, type Greeting, type Hello, provenValidator, readGreeting } from './hello.ts'
+import {
+  differenceOf,
+  encodeHandshakeMessage,
+  type HandshakeMessage,
+  type Hello,
+  provenValidator,
+  readHandshakeMessage,
+} from './hello.ts'
 import { createHost, type Host } from './host.ts'
 import { LIMITS } from './limits.ts'
 import { meterOf } from './meteredMuxer.ts'
@@ -20,15 +27,15 @@ import {
 import { PROTOCOLS } from './protocols.ts'
 import { createBudgets, type Session } from './session.ts'
 
-/** Two nodes that dial each other do so within this time. A peer that dials later although it is connected has lost the connection. */
+/** Two dials within this time are simultaneous. A connected peer that dials later has lost its connection. */
 const SIMULTANEOUS_MS = 15_000
-/** How long a node waits for its own dial to a peer before it accepts the connection that this peer has dialled. */
+/** How long a node waits for its own dial to a peer before it accepts the connection that this peer has opened. */
 const OWN_DIAL_MS = 2_000
 /** Time for a last message to be sent before a connection is closed. */
 const FAREWELL_MS = 1_000
 
 interface ConnectionsOptions {
-  /** seed of the node key, and what it gives */
+  /** seed of the node key, and the public key and ID that follow from it */
   readonly seed: Uint8Array
   readonly id: string
   readonly listen: PeerAddress
@@ -37,17 +44,17 @@ interface ConnectionsOptions {
   readonly log: Logger
   readonly metrics: NetworkMetrics
   readonly now: () => number
-  /** what this node says about itself now */
+  /** this node's present hello */
   readonly hello: () => Hello
   readonly isPersistent: (id: string) => boolean
-  /** Why there is no place for a peer that connects; undefined: there is a place. */
+  /** Why there is no slot for a peer that connects; undefined: there is one. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress'>) => string | undefined
-  /** for a peer that is refused: others to try */
+  /** other peers to name to a refused peer */
   readonly others: () => readonly KnownPeer[]
-  /** opens the streams to a new session's peer; the connection is closed when this fails */
+  /** opens the streams to the peer of a new session; the connection is closed when this fails */
   readonly onEstablished: (session: Session) => Promise<void>
   readonly onLeft: (session: Session) => void
-  /** peers named in the refusal of a node that has no place for this one */
+  /** called with the peers that a node names when it has no slot for this one */
   readonly onPeersNamed: (source: string, peers: readonly KnownPeer[]) => void
 }
 
@@ -63,32 +70,32 @@ export class DialError extends Error {
 }
 
 /**
- * The connections of this node, and the sessions that they become. A connection becomes a {@link Session} by the greeting below; there is
- * one session a peer. Sessions end by {@link disconnect} or {@link ban}; misbehaviour.ts says when.
+ * The connections of this node and their sessions. A connection becomes a {@link Session} by the handshake below; there is one session
+ * per peer. Sessions end by {@link disconnect} or {@link ban}, as described in misbehaviour.ts.
  *
- * The greeting:
+ * The handshake:
  *
- * 1. libp2p connects and proves the node key of each end. The gater has turned away banned peers and addresses with too many pending
- *    connections. The dialling node checks that the node with the expected ID has answered.
- * 2. The dialling node sends its hello. Until it has arrived, the dialled node takes few bytes and waits for `LIMITS.helloMs` only.
- * 3. The dialled node compares the hellos: same chain, not this node itself, a valid proof if the peer claims to be a validator. If not,
- *    it answers with its own hello all the same: then the other end logs the difference too.
- * 4. If it is dialling the peer itself, it waits for that dial, so that both ends keep the same one of two connections.
- * 5. It refuses a connection that it has no use or no place for, and names other peers to try. This comes after the comparison, which
- *    tells validators and persistent peers from others.
- * 6. It sends its hello, then establishes its session and opens its streams: the other end accepts streams only on a connection with a
- *    session, which it makes from that hello.
+ * 1. libp2p connects and proves the node key of each side. The connection gater has refused banned peers and addresses with too many
+ *    pending connections. The dialling node checks that the node has the expected ID.
+ * 2. The dialling node sends its hello. Until it has arrived, the dialled node accepts only few bytes and waits only `LIMITS.helloMs`.
+ * 3. The dialled node compares the hellos: same chain, not this node itself, a valid proof if the peer claims to be a validator. If
+ *    they do not match, it still answers with its own hello, so that the other side logs the difference too.
+ * 4. If it is dialling the peer itself, it waits for that dial, so that both sides keep the same one of two connections.
+ * 5. It refuses a duplicate connection, or one for which it has no slot, and names other peers to try. This comes after the
+ *    comparison, which identifies validators and persistent peers.
+ * 6. It sends its hello, then establishes its session and opens its streams: the other side accepts streams only on a connection with
+ *    a session, for which it needs that hello.
  * 7. The dialling node makes the same comparison and establishes its session.
  */
 export class Connections {
   readonly bans: Bans
   readonly #options: ConnectionsOptions
   readonly #sessions = new Map<string, Session>()
-  /** inbound connections that have not said hello, each with the timer that ends it */
+  /** inbound connections without a hello yet, each with the timer that closes it */
   readonly #pending = new Map<Connection, NodeJS.Timeout>()
-  /** resolves at the end of the greeting: to the session, or to undefined */
-  readonly #greeted = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
-  /** peers that are being dialled, each with a promise of the end of the dial */
+  /** resolves at the end of the handshake: to the session, or to undefined */
+  readonly #handshakes = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
+  /** peers that are being dialled, each with a promise for the end of the dial */
   readonly #dialling = new Map<string, Promise<void>>()
   readonly #ending = new WeakSet<Connection>()
   #host: Host | undefined
@@ -112,12 +119,12 @@ export class Connections {
     return connections
   }
 
-  /** @throws Error when the port can not be listened on */
+  /** @throws Error when it is not possible to listen on the port */
   async listen(): Promise<void> {
     await this.host.start()
   }
 
-  /** Where this node listens, with the port that the system chose when none was asked for. */
+  /** Where this node listens, with the port that the system chose if none was configured. */
   get listenAddress(): PeerAddress {
     const { host, port } = this.#options.listen
     const address = this.host.getMultiaddrs()[0]
@@ -132,10 +139,10 @@ export class Connections {
     return this.#sessions
   }
 
-  /** The session of a connection, once both ends have said hello; undefined when they do not. */
+  /** The session of a connection, after the handshake; undefined when the handshake fails. */
   async sessionOf(connection: Connection): Promise<Session | undefined> {
     const session = this.#find(connection)
-    return session ?? this.#greeted.get(connection)?.promise
+    return session ?? this.#handshakes.get(connection)?.promise
   }
 
   /** Whether a peer is connected, or about to be. */
@@ -146,8 +153,8 @@ export class Connections {
   }
 
   /**
-   * Dials a peer and says hello.
-   * @returns whether the address leads to the peer; undefined: the peer was faster and has dialled this node
+   * Dials a peer and makes the handshake.
+   * @returns true: the peer was reached at this address; undefined: the peer was faster and has dialled this node
    * @throws DialError
    */
   async dial(id: string, address: PeerAddress): Promise<true | undefined> {
@@ -187,7 +194,7 @@ export class Connections {
     this.#end(session.connection, reason)
   }
 
-  /** Ends a session and bans its peer for a while ({@link BAN_MS}), for what no honest node sends. */
+  /** Ends a session and bans its peer for a while ({@link BAN_MS}), because it sent what no honest node sends. */
   ban(session: Session, reason: string): void {
     this.#ban(session.connection, reason)
   }
@@ -206,7 +213,7 @@ export class Connections {
     this.#end(connection, reason)
   }
 
-  /** Closes a connection at once. The reason is final: when its streams end because of this, their reasons no longer count. */
+  /** Closes a connection at once. The reason is final: errors of its streams that follow from this do not replace it. */
   #end(connection: Connection, reason: string): void {
     if (this.#ending.has(connection)) return
     this.#ending.add(connection)
@@ -244,7 +251,7 @@ export class Connections {
   }
 
   #opened(connection: Connection): void {
-    this.#greeted.set(connection, Promise.withResolvers())
+    this.#handshakes.set(connection, Promise.withResolvers())
     connection.addEventListener('close', ({ error }) => this.#closed(connection, error))
     if (connection.direction === 'outbound') return
     const timer = setTimeout(() => connection.abort(new Error('no hello in time')), LIMITS.helloMs)
@@ -252,7 +259,7 @@ export class Connections {
   }
 
   #closed(connection: Connection, error: Error | undefined): void {
-    this.#endGreeting(connection, undefined)
+    this.#endHandshake(connection, undefined)
     const session = this.#find(connection)
     if (session === undefined) return
     const reason = error === undefined ? 'the peer has closed the connection' : error.message
@@ -261,44 +268,44 @@ export class Connections {
     this.#options.onLeft(session)
   }
 
-  #endGreeting(connection: Connection, session: Session | undefined): void {
+  #endHandshake(connection: Connection, session: Session | undefined): void {
     clearTimeout(this.#pending.get(connection))
     this.#pending.delete(connection)
-    this.#greeted.get(connection)?.resolve(session)
+    this.#handshakes.get(connection)?.resolve(session)
   }
 
-  /** The dialling node's part of the greeting. */
+  /** The dialling node's part of the handshake. */
   async #sayHello(connection: Connection, id: string): Promise<void> {
     // 2.
     const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
     const own = this.#options.hello()
-    const [greeting] = await Promise.all([
-      readGreeting(stream),
-      sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), AbortSignal.timeout(LIMITS.helloMs)),
+    const [message] = await Promise.all([
+      readHandshakeMessage(stream),
+      sendFrame(stream, encodeHandshakeMessage({ kind: 'hello', hello: own }), AbortSignal.timeout(LIMITS.helloMs)),
     ])
     void stream.close().catch(() => stream.abort(new Error('not closed in time')))
-    // 5. of the other end.
-    if (greeting.kind === 'refusal') {
-      this.#options.onPeersNamed(addressOf(connection).host, greeting.refusal.peers)
-      throw new DialError(`${id} refused: ${greeting.refusal.reason}`, false)
+    // 5. of the other side.
+    if (message.kind === 'refusal') {
+      this.#options.onPeersNamed(addressOf(connection).host, message.refusal.peers)
+      throw new DialError(`${id} refused: ${message.refusal.reason}`, false)
     }
     // 7.
-    const session = this.#compareHellos(connection, greeting.hello, own)
+    const session = this.#compareHellos(connection, message.hello, own)
     if (typeof session === 'string') throw new DialError(`${id} is not a peer: ${session}`, true)
     await this.#establish(session)
   }
 
-  /** The dialled node's part of the greeting. */
+  /** The dialled node's part of the handshake. */
   async #answerHello(stream: Stream, connection: Connection): Promise<void> {
     const id = nodeIdOfPeer(connection.remotePeer)!
     const address = formatPeerAddress(addressOf(connection))
     try {
       // 2.
-      const greeting = await readGreeting(stream)
-      if (greeting.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
+      const message = await readHandshakeMessage(stream)
+      if (message.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
       // 3.
       const own = this.#options.hello()
-      const session = this.#compareHellos(connection, greeting.hello, own)
+      const session = this.#compareHellos(connection, message.hello, own)
       if (typeof session === 'string') {
         this.#options.log.warn({ peer: id, address, reason: session }, 'peer turned away')
         await this.#sendAndClose(stream, connection, { kind: 'hello', hello: own }, session)
@@ -316,7 +323,7 @@ export class Connections {
       }
       // 6.
       const signal = AbortSignal.timeout(LIMITS.helloMs)
-      await sendFrame(stream, encodeGreeting({ kind: 'hello', hello: own }), signal)
+      await sendFrame(stream, encodeHandshakeMessage({ kind: 'hello', hello: own }), signal)
       await this.#establish(session)
       await stream.close({ signal })
     } catch (error) {
@@ -339,9 +346,9 @@ export class Connections {
   }
 
   /**
-   * Whether the peer has another connection, which is the one to keep. Both ends decide the same: a connection of a former process, or
-   * one that the peer has lost, is replaced; of two that were dialled at the same time the one that the node with the higher ID has
-   * dialled goes.
+   * Whether the peer has another connection, which is the one to keep. Both sides decide the same: a connection of a former process,
+   * or one that the peer has lost, is replaced; of two simultaneous connections, the one that the node with the higher ID has dialled
+   * is closed.
    */
   #isDuplicate(session: Session): boolean {
     const other = this.#sessions.get(session.id)
@@ -352,16 +359,21 @@ export class Connections {
     return session.isOutbound !== this.#options.id < session.id
   }
 
-  /** Sends the other end the answer that says why, then closes. */
-  async #sendAndClose(stream: Stream, connection: Connection, greeting: Greeting, reason: string): Promise<void> {
+  /** Sends a last answer with the reason, then closes the connection. */
+  async #sendAndClose(
+    stream: Stream,
+    connection: Connection,
+    message: HandshakeMessage,
+    reason: string,
+  ): Promise<void> {
     const signal = AbortSignal.timeout(FAREWELL_MS)
-    await sendFrame(stream, encodeGreeting(greeting), signal)
+    await sendFrame(stream, encodeHandshakeMessage(message), signal)
     await stream.close({ signal })
-    // The other end closes the connection when it has read the answer; this is for one that does not.
+    // Usually the other side closes the connection after it has read the answer; this is for one that does not.
     setTimeout(() => connection.abort(new Error(reason)), FAREWELL_MS)
   }
 
-  /** Compares the hellos and checks the proof: the session that the connection may become, or why it may not. */
+  /** Compares the hellos and checks the proof. Returns the session that the connection may become, or why it may not. */
   #compareHellos(connection: Connection, hello: Hello, own: Hello): Session | string {
     const difference = differenceOf(own, hello)
     if (difference !== undefined) return difference
@@ -399,7 +411,7 @@ export class Connections {
       this.#options.onLeft(former)
       this.#end(former.connection, 'replaced by another connection')
     }
-    this.#endGreeting(connection, session)
+    this.#endHandshake(connection, session)
     this.#options.log.info(
       {
         peer: id,

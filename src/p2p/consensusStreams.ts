@@ -9,13 +9,15 @@ import { PROTOCOLS } from './protocols.ts'
 import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
 import type { Session } from './session.ts'
 
-/** Messages of heights around the present one are normal: late precommits of the height before, early votes of the next ones. */
+/**
+ * Messages of these heights around the present one are normal: late precommits of the previous height, early votes of the next ones.
+ */
 const NEARBY = { below: 1, above: 3 } as const
 
 /** How long a peer waits when the main thread does not handle its messages as fast as they come. */
 const UNHANDLED_MS = 10
 
-/** The two kinds of streams: the longest frame, and how much waits for a slow peer. */
+/** The two kinds of streams: the longest frame, and how many bytes may wait for a slow peer. */
 const STREAMS = {
   consensus: { frameBytes: LIMITS.messageBytes, queueBytes: LIMITS.queuedMessages },
   parts: { frameBytes: LIMITS.partBytes, queueBytes: LIMITS.queuedParts },
@@ -28,18 +30,18 @@ interface ConsensusStreamsOptions {
   readonly metrics: NetworkMetrics
   /** height of the newest block of this node */
   readonly height: () => number
-  /** how many messages of a session the main thread has not handled yet */
+  /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
-  /** a peer that is not disconnected when it sends too much */
+  /** whether the peer is not disconnected when it sends too much */
   readonly isReserved: (session: Session) => boolean
   readonly now: () => number
-  /** a message that is within its sender's budget; not decoded */
+  /** called with a message within its sender's budget; it is not decoded */
   readonly onMessage: (session: Session, body: Uint8Array) => void
 }
 
 /**
- * The persistent streams that carry votes, proposals, statuses and parts. Each node opens two to each peer and writes to them;
- * what arrives on the peer's two is measured against the peer's budget before it is decoded.
+ * The persistent streams that carry votes, proposals, statuses and parts. Each node opens two to each peer and only writes to them.
+ * Messages on the peer's two streams are counted against the peer's budget before they are decoded.
  */
 export class ConsensusStreams {
   readonly #options: ConsensusStreamsOptions
@@ -68,7 +70,7 @@ export class ConsensusStreams {
 
   /**
    * Opens this node's streams to a peer.
-   * @throws Error when the peer does not take them
+   * @throws Error when the peer does not accept them
    */
   async open(session: Session): Promise<void> {
     const [consensus, parts] = await Promise.all([
@@ -129,7 +131,7 @@ export class ConsensusStreams {
     })
   }
 
-  /** Whether to handle a message of this height. A status says at which height a peer is, so it may have any. */
+  /** Whether to handle a message of this height. A status may have any height, because it announces the peer's. */
   #isWanted(session: Session, kind: MessageKind, height: number): boolean {
     if (kind === 'status') return true
     const distance = height - (this.#options.height() + 1)

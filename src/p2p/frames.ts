@@ -2,14 +2,14 @@ import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/inter
 import { ReadingPause } from './readingPause.ts'
 
 /*
- * Every stream of this node's protocols carries frames: a body behind its length. Here they are cut out of a stream and read under limits,
- * and sent.
+ * Every stream of this node's protocols carries frames: the length of a body, then the body. The functions here read frames under
+ * limits and send them.
  */
 
 /** Bytes before each frame: its length, big-endian. */
 const PREFIX = 4
 
-/** A frame that is longer than its stream allows, or empty. */
+/** A frame was longer than its stream allows, or empty. */
 export class FrameError extends Error {
   override readonly name = 'FrameError'
 }
@@ -23,8 +23,8 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
 }
 
 /**
- * Cuts a byte stream into frames. Memory for a frame is allocated when its length is known and allowed, so a peer that announces a long
- * frame and sends nothing costs one frame at most.
+ * Splits a byte stream into frames. Memory for a frame is allocated after its length was checked, so a peer that announces a long
+ * frame and sends nothing takes the memory of one frame at most.
  */
 export class FrameReader {
   readonly #maxBytes: number
@@ -32,7 +32,7 @@ export class FrameReader {
   #prefixLength = 0
   #body: Uint8Array | undefined
   #bodyLength = 0
-  /** chunks that arrived and are not cut yet */
+  /** chunks that arrived and are not read yet */
   #waiting: Uint8Array[] = []
 
   constructor(maxBytes: number) {
@@ -49,7 +49,7 @@ export class FrameReader {
   }
 
   /**
-   * The next whole frame, in memory of its own; undefined until more arrives.
+   * The next complete frame, in a new array; undefined until more bytes arrive.
    * @throws FrameError
    */
   next(): Uint8Array | undefined {
@@ -89,21 +89,21 @@ export class FrameReader {
   }
 }
 
-/** A peer that answered too late, too much, or not at all. */
+/** A peer answered too late, too much, or not at all. */
 export class PeerTimeout extends Error {
   override readonly name = 'PeerTimeout'
 }
 
 interface FrameListener {
-  /** Takes a frame and gives the milliseconds to wait before the next one: 0 for none. What it throws ends the stream. */
+  /** Handles a frame and returns how many milliseconds to wait before the next one. An error ends the stream. */
   frame(body: Uint8Array): number
   /** the stream has ended; no more frames come */
   ended(error: Error | undefined): void
 }
 
 /**
- * Reads a stream until it ends. While the listener wants to wait nothing is read, so that the sender has to wait too: at most a window
- * of bytes is buffered.
+ * Reads a stream until it ends. While the listener waits nothing is read, so the sender has to wait too: at most a window of bytes is
+ * buffered.
  */
 export function listenToFrames(stream: Stream, maxFrameBytes: number, listener: FrameListener): void {
   const reader = new FrameReader(maxFrameBytes)
@@ -150,7 +150,7 @@ export interface AnswerBounds {
 }
 
 /**
- * Reads frames until `take` returns true: the answer is complete.
+ * Reads frames until `take` returns true, when the answer is complete.
  * @throws PeerTimeout, FrameError, or the stream's error
  */
 export function readAnswer(stream: Stream, bounds: AnswerBounds, take: (body: Uint8Array) => boolean): Promise<void> {
@@ -188,7 +188,7 @@ export function readAnswer(stream: Stream, bounds: AnswerBounds, take: (body: Ui
 }
 
 /**
- * Reads one frame, which is all that the other end may send.
+ * Reads one frame; the other side may not send more.
  * @throws PeerTimeout, FrameError, or the stream's error
  */
 export async function readFrame(stream: Stream, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
@@ -202,7 +202,7 @@ export async function readFrame(stream: Stream, maxBytes: number, timeoutMs: num
 }
 
 /**
- * Sends one frame and waits until the stream takes more.
+ * Sends one frame and waits until the stream accepts more.
  * @throws the stream's error
  */
 export async function sendFrame(stream: Stream, body: Uint8Array, signal?: AbortSignal): Promise<void> {

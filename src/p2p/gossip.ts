@@ -21,15 +21,17 @@ interface GossipOptions {
   readonly genesisHash: Uint8Array
   readonly metrics: NetworkMetrics
   readonly now: () => number
-  readonly judge: Readonly<Record<Topic, (session: Session, data: Uint8Array) => Promise<Verdict>>>
+  readonly validate: Readonly<Record<Topic, (session: Session, data: Uint8Array) => Promise<Verdict>>>
 }
 
-/** The part of gossipsub's message that counts for a peer's budget. */
+/** The part of gossipsub's messages that counts against a peer's budget. */
 interface GossipRpc {
   readonly messages?: readonly unknown[]
 }
 
-/** What gossipsub's types hide: the function that takes all that peers send, its streams to them, and the messages it has seen. */
+/**
+ * Private parts of gossipsub: the function that handles everything that peers send, its streams to them, and the messages it has seen.
+ */
 interface GossipInternals {
   handleReceivedRpc(from: PeerId, rpc: GossipRpc): Promise<void>
   readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
@@ -39,12 +41,12 @@ interface GossipInternals {
   readonly seenCache: { readonly entries: Map<string, unknown> }
 }
 
-/** Age of a session without a gossip stream at which it is given one. */
+/** Age at which a session without a gossip stream gets one. */
 const REPAIR_MS = 3_000
 
 /**
- * Gossip of transactions and evidence, which every node of the chain should get. What peers send is measured against their budget, judged,
- * and only then passed on.
+ * Gossip of transactions and evidence, which every node of the chain should get. Messages of peers are counted against their budget
+ * and validated before they are relayed.
  */
 export class Gossip {
   readonly #options: GossipOptions
@@ -53,17 +55,17 @@ export class Gossip {
     this.#options = options
   }
 
-  /** Installs the judges; called before the host listens, so that nothing gets past them. */
+  /** Installs the validation; called before the host listens, so that no message bypasses it. */
   prepare(): void {
-    const { connections, judge } = this.#options
+    const { connections, validate } = this.#options
     const { pubsub } = connections.host.services
     this.#measure(pubsub as unknown as GossipInternals)
     for (const topic of TOPICS) {
       const name = topicName(topic, this.#options.genesisHash)
-      // libp2p gives a Buffer, whose `slice` shares memory; the code behind this expects a plain array, whose `slice` copies.
+      // libp2p passes a Buffer, whose `slice` shares memory; the rest of the code expects a plain Uint8Array, whose `slice` copies.
       const plain = (data: Uint8Array): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
       pubsub.topicValidators.set(name, async (peer, message) => {
-        const verdict = await this.#judge(topic, peer, plain(message.data), judge[topic])
+        const verdict = await this.#validate(topic, peer, plain(message.data), validate[topic])
         if (verdict === 'accept') return TopicValidatorResult.Accept
         if (verdict === 'ban') return TopicValidatorResult.Reject
         if (verdict === 'unread') forget(pubsub as unknown as GossipInternals, message)
@@ -78,22 +80,22 @@ export class Gossip {
     for (const topic of TOPICS) connections.host.services.pubsub.subscribe(topicName(topic, genesisHash))
   }
 
-  /** Sends to the neighbours in the topic's mesh. That there are none is no error. */
+  /** Sends to the neighbours in the topic's mesh. It is not an error that there are none. */
   async publish(topic: Topic, data: Uint8Array): Promise<void> {
     const { connections, metrics, genesisHash } = this.#options
     const { recipients } = await connections.host.services.pubsub.publish(topicName(topic, genesisHash), data)
     metrics.sentBytesTotal.inc({ protocol: topic }, data.length * recipients.length)
   }
 
-  /** How many neighbours a topic has. */
+  /** The number of neighbours in a topic. */
   neighbours(topic: Topic): number {
     const { connections, genesisHash } = this.#options
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).length
   }
 
   /**
-   * Opens streams that gossipsub wrongly counts as open: it keeps a stream for ever that it opened on a connection just as this was
-   * replaced by another.
+   * Reopens streams that gossipsub wrongly considers open: if a connection is replaced just when gossipsub opens a stream on it,
+   * gossipsub keeps that dead stream forever.
    */
   repair(): void {
     const { connections, now } = this.#options
@@ -113,7 +115,7 @@ export class Gossip {
     const handle = receiver.handleReceivedRpc.bind(receiver)
     receiver.handleReceivedRpc = async (from, rpc) => {
       const session = this.#sessionOf(from)
-      // Subscriptions may arrive before the end of the greeting; messages are dropped until then.
+      // Subscriptions may arrive before the end of the handshake; messages are dropped until then.
       if (session === undefined) return handle(from, { ...rpc, messages: [] })
       const nowMs = now()
       const count = Math.max(1, rpc.messages?.length ?? 0)
@@ -123,18 +125,18 @@ export class Gossip {
     }
   }
 
-  async #judge(
+  async #validate(
     topic: Topic,
     peer: PeerId,
     data: Uint8Array,
-    judge: (session: Session, data: Uint8Array) => Promise<Verdict>,
+    validate: (session: Session, data: Uint8Array) => Promise<Verdict>,
   ): Promise<'accept' | 'ignore' | 'unread' | 'ban'> {
     const { connections, metrics } = this.#options
     const session = this.#sessionOf(peer)
     if (session === undefined) return 'unread'
     metrics.receivedMessagesTotal.inc({ protocol: topic })
     metrics.receivedBytesTotal.inc({ protocol: topic }, data.length)
-    const verdict = await judge(session, data)
+    const verdict = await validate(session, data)
     if (typeof verdict === 'string') return verdict
     connections.ban(session, verdict.ban)
     return 'ban'
@@ -147,8 +149,8 @@ export class Gossip {
 }
 
 /**
- * Lets a message in again when another peer sends it. Otherwise a peer over its budget could keep messages from this node by sending them
- * first.
+ * Makes gossipsub accept the message again from another peer. Otherwise a peer above its budget could suppress messages by sending
+ * them first.
  */
 function forget({ msgIdFn, msgIdToStrFn, seenCache }: GossipInternals, message: Message): void {
   seenCache.entries.delete(msgIdToStrFn(msgIdFn(message)))

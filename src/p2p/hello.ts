@@ -6,15 +6,15 @@ import { readFrame } from './frames.ts'
 import { LIMITS } from './limits.ts'
 import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 
-/** What a node says about itself when a connection opens. `connections.ts` has the order of the greeting. */
+/** What a node announces about itself on a new connection. The order of the handshake is in `connections.ts`. */
 export interface Hello {
   readonly protocolVersion: number
   readonly genesisHash: Uint8Array
   readonly chainId: string
-  /** of the software */
+  /** version of the software */
   readonly version: string
   readonly moniker: string
-  /** host:port that others should dial; empty: where it was seen, at `listenPort` */
+  /** host:port that others should dial; empty: the address of the connection, with `listenPort` */
   readonly externalAddress: string
   readonly listenPort: number
   /** PUBLIC_RPC_URL; empty: none */
@@ -24,50 +24,50 @@ export interface Hello {
   /** height of its newest block */
   readonly height: number
   readonly validator: ValidatorProof | undefined
-  /** 16 random bytes, drawn when the process starts: tell a restarted node from the former process */
+  /** 16 random bytes of this process, which distinguish a restarted node from its former process */
   readonly instance: Uint8Array
 }
 
-/** The answer to a hello from a node that has no place for the other one. */
+/** The answer of a node that has no slot for the other one. */
 interface Refusal {
   readonly reason: string
   /** other peers to try */
   readonly peers: readonly KnownPeer[]
 }
 
-export type Greeting =
+export type HandshakeMessage =
   | { readonly kind: 'hello'; readonly hello: Hello }
   | { readonly kind: 'refusal'; readonly refusal: Refusal }
 
 const MAX_TEXT = 256
 const INSTANCE_BYTES = 16
-/** Printable characters only: such a text can go into logs and JSON as it is. */
+/** Printable characters only, so that the text can be used in logs and JSON unchanged. */
 const TEXT = /^[^\p{C}]*$/u
 
 /**
- * Reads the other end's greeting.
- * @throws PeerTimeout, FrameError, ProtobufError, or what ended the stream
+ * Reads the other side's hello or refusal.
+ * @throws PeerTimeout, FrameError, ProtobufError, or the stream's error
  */
-export async function readGreeting(stream: Stream): Promise<Greeting> {
-  return decodeGreeting(await readFrame(stream, LIMITS.helloBytes, LIMITS.helloMs))
+export async function readHandshakeMessage(stream: Stream): Promise<HandshakeMessage> {
+  return decodeHandshakeMessage(await readFrame(stream, LIMITS.helloBytes, LIMITS.helloMs))
 }
 
-export function encodeGreeting(greeting: Greeting): Uint8Array {
+export function encodeHandshakeMessage(message: HandshakeMessage): Uint8Array {
   const writer = new ProtobufWriter()
-  if (greeting.kind === 'hello') writer.message(1, writeHello, greeting.hello)
-  else writer.message(2, writeRefusal, greeting.refusal)
+  if (message.kind === 'hello') writer.message(1, writeHello, message.hello)
+  else writer.message(2, writeRefusal, message.refusal)
   return writer.finish()
 }
 
 /** @throws ProtobufError */
-export function decodeGreeting(bytes: Uint8Array): Greeting {
+export function decodeHandshakeMessage(bytes: Uint8Array): HandshakeMessage {
   const fields = new ProtobufFields(bytes)
   if (fields.repeatedBytes(1).length > 0) return { kind: 'hello', hello: fields.message(1, readHello) }
   return { kind: 'refusal', refusal: fields.message(2, readRefusal) }
 }
 
 /**
- * Compares what two nodes must have in common to be peers.
+ * Compares the values that two nodes must have in common to be peers.
  * @returns the difference, for the operator's log; undefined when there is none
  */
 export function differenceOf(own: Hello, other: Hello): string | undefined {
@@ -133,7 +133,7 @@ function readText(fields: ProtobufFields, field: number): string {
 function readBytes(fields: ProtobufFields, field: number, length: number): Uint8Array {
   const bytes = fields.bytes(field)
   if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
-  // A copy: the session keeps it, and a view would keep the whole frame.
+  // A copy: the session keeps it, and a view would keep the whole frame in memory.
   return bytes.slice()
 }
 
@@ -144,8 +144,8 @@ function readNumber(fields: ProtobufFields, field: number, max = Number.MAX_SAFE
 }
 
 /**
- * Start of the bytes that the proof signs. Nothing else that a validator signs starts with them: sign bytes of votes and proposals are
- * protobuf behind its length, and their second byte is 0x08.
+ * Start of the bytes that the proof signs. No other message that a validator signs starts with them: sign bytes of votes and proposals
+ * are length-prefixed protobuf, and their second byte is 0x08.
  */
 const DOMAIN = new TextEncoder().encode('coind/validator-proof/1')
 
@@ -157,7 +157,7 @@ export interface ValidatorProof {
   readonly signature: Uint8Array
 }
 
-/** What the consensus key signs: the node's public key (32 bytes), on the chain with this genesis (32 bytes). */
+/** The bytes that the consensus key signs: the node's public key (32 bytes) and the genesis hash of the chain (32 bytes). */
 function boundBytes(nodePublicKey: Uint8Array, genesisHash: Uint8Array): Uint8Array {
   return concatBytes(DOMAIN, Uint8Array.of(nodePublicKey.length), nodePublicKey, genesisHash)
 }

@@ -14,20 +14,20 @@ interface HostOptions {
   /** 32 bytes, the seed of the node key */
   readonly seed: Uint8Array
   readonly listen: PeerAddress
-  /** in all, including those that have not said hello yet */
+  /** in all, including those before their hello */
   readonly maxConnections: number
-  /** the only topics of gossip */
+  /** the only allowed topics of gossip */
   readonly topics: readonly string[]
   readonly gater: ConnectionGater
-  /** milliseconds that never go back */
+  /** milliseconds, monotonic */
   readonly now: () => number
 }
 
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
 /**
- * libp2p as this node uses it: TCP, noise, yamux, gossip. It dials no peer by itself. Many honest nodes may be behind one address, so
- * libp2p's limits by address are turned off or set high.
+ * libp2p as this node uses it: TCP, noise, yamux, gossip. It does not dial peers by itself. Many honest nodes may share one address,
+ * so libp2p's limits per address are turned off or set high.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   return createLibp2p({
@@ -37,7 +37,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     addresses: { listen: [toListenAddress(options.listen)] },
     transports: [
       tcp({
-        // Streams may be silent for long; on a living connection yamux pings arrive.
+        // Streams may be silent for a long time, but on a live connection yamux pings arrive.
         inboundSocketInactivityTimeout: LIMITS.silentMs,
         outboundSocketInactivityTimeout: LIMITS.silentMs,
       }),
@@ -57,7 +57,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       maxParallelDials: 16,
       reconnectRetries: 0,
     },
-    // Off: it opens a stream for each ping, and a late answer would cost a validator its connection.
+    // Off: it opens a stream for each ping, and after a late answer it would close a validator's connection.
     connectionMonitor: { enabled: false },
     services: {
       identify: identify({ maxInboundStreams: 2, maxOutboundStreams: 2, runOnConnectionOpen: true }),
@@ -77,7 +77,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         allowPublishToZeroTopicPeers: true,
         ignoreDuplicatePublishError: true,
         tagMeshPeers: false,
-        // For smaller messages, telling every neighbour not to send them would cost more messages than it saves.
+        // For smaller messages, an IDONTWANT to every neighbour would take more traffic than it saves.
         idontwantMinDataSize: LIMITS.batchBytes / 4,
         seenTTL: 60_000,
         mcacheLength: 6,

@@ -1,4 +1,4 @@
-/** A budget: tokens that come back every second, and how many can be saved up. {@link TokenBucket} keeps the account. */
+/** The rate of a budget: tokens per second, and the most that can be saved up. See {@link TokenBucket}. */
 interface Rate {
   readonly perSecond: number
   readonly burst: number
@@ -8,11 +8,11 @@ const KIB = 1 << 10
 const MIB = 1 << 20
 
 /**
- * Everything that bounds what peers can make this node do. An honest node stays below all of them: 50 validators cast 98 votes a
- * block, a block of 2 MB has 32 parts, and transactions come in batches.
+ * All limits on the resources of this node that peers can use. An honest node stays below them: 50 validators cast 98 votes per block,
+ * a block of 2 MB has 32 parts, and transactions come in batches.
  */
 export const LIMITS = {
-  /** bytes of a hello, or of the refusal in its place */
+  /** bytes of a hello or a refusal */
   helloBytes: 8 * KIB,
   /** bytes of a message on the consensus stream; the largest is a status with bit sets of 50 validators */
   messageBytes: 4 * KIB,
@@ -25,7 +25,7 @@ export const LIMITS = {
   /** blocks and bytes of one answer of the blocks protocol */
   blocksPerAnswer: 512,
   bytesPerAnswer: 4 * MIB,
-  /** bytes of a gossiped batch of transactions, and of a transaction that takes more and travels alone */
+  /** bytes of a gossiped batch of transactions, and of a larger transaction, which is sent alone */
   batchBytes: 64 * KIB,
   transactionBytes: 128 * KIB,
   transactionsPerBatch: 2_048,
@@ -35,7 +35,7 @@ export const LIMITS = {
   messages: { perSecond: 400, burst: 800 },
   /** bytes of a peer on the parts stream; more have to wait */
   parts: { perSecond: 8 * MIB, burst: 16 * MIB },
-  /** milliseconds that a peer has to wait for its budgets; a peer that is always above them is disconnected */
+  /** milliseconds that a peer has to wait because of its budgets; a peer that is always above them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
   /** votes, proposals and parts of heights other than the present one; more are dropped */
   offHeightMessages: { perSecond: 50, burst: 200 },
@@ -48,19 +48,19 @@ export const LIMITS = {
   refusedTransactions: { perSecond: 200, burst: 5_000 },
   /** pieces of evidence of a peer */
   evidence: { perSecond: 2, burst: 20 },
-  /** requests that a peer does not answer in time before it is disconnected */
+  /** unanswered requests; a peer with more is disconnected */
   failures: { perSecond: 0.02, burst: 5 },
-  /** batches that repeat known transactions and are passed on, from all peers together */
+  /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
-  /** bytes on a connection before its hello; more end it */
+  /** bytes on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
   /** bytes of a peer on all its streams; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
-  /** streams that a peer opens, one for each request; one that opens more is disconnected */
+  /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },
   /** inbound connections a second from one address: a whole test network may share one */
   connectionsPerSecond: 64,
-  /** connections that have not said hello yet, from one address and in all */
+  /** connections before their hello, from one address and in all */
   pendingPerAddress: 64,
   pending: 256,
 
@@ -69,14 +69,14 @@ export const LIMITS = {
   queuedParts: 8 * MIB,
   /** bytes of gossiped transactions that wait for their senders to be recovered */
   queuedTransactions: 16 * MIB,
-  /** bytes that a stream may send before the receiver must have taken some */
+  /** bytes that a stream may send before the receiver has read some */
   streamWindow: MIB,
 
-  /** time for a connection to say hello */
+  /** time until a connection's hello must have arrived */
   helloMs: 10_000,
-  /** a peer that takes none of the messages that wait for it for so long is disconnected */
+  /** a peer that reads none of its waiting messages for this time is disconnected */
   stalledMs: 15_000,
-  /** a connection on which nothing arrives for so long, not even an answer to a ping, is dead */
+  /** a connection on which nothing arrives for this time, not even an answer to a ping, is dead */
   silentMs: 20_000,
   keepAliveMs: 5_000,
   requestMs: 10_000,
@@ -99,26 +99,26 @@ export const REQUEST_LIMITS = {
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
-/** Answers with blocks that are sent at the same time: in all, to peers without a reserved place, and to one peer. */
+/** Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. */
 export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
 
-/** How many peers the node wants and accepts. Persistent peers and validators of the present set come on top. */
+/** How many peers the node wants and accepts, in addition to persistent peers and validators of the present set. */
 export interface PeerCounts {
-  /** the node dials peers that it knows until so many are connected */
+  /** the node dials known peers until this many are connected */
   readonly wanted: number
   readonly inbound: number
   readonly outbound: number
 }
 
-/** Counts for a node with so many places for peers (MAX_PEERS). */
+/** Counts for a node with this many slots for peers (MAX_PEERS). */
 export function peerCounts(maxPeers: number): PeerCounts {
   const outbound = Math.ceil((maxPeers * 3) / 8)
   return { wanted: Math.min(16, outbound), inbound: maxPeers - outbound, outbound }
 }
 
 /**
- * A budget that fills up steadily: `burst` tokens at most, `perSecond` more each second. Clocks are the caller's, in milliseconds
- * that never go back.
+ * A budget that refills steadily: at most `burst` tokens, `perSecond` more each second. The caller passes the time in monotonic
+ * milliseconds.
  */
 export class TokenBucket {
   readonly #rate: Rate
@@ -131,7 +131,7 @@ export class TokenBucket {
     this.#atMs = nowMs
   }
 
-  /** Takes `count` tokens when they are there. */
+  /** Takes `count` tokens if the bucket has them. */
   take(count: number, nowMs: number): boolean {
     this.#fill(nowMs)
     if (this.#tokens < count) return false
@@ -140,8 +140,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes `count` tokens in any case and gives how many milliseconds the caller should wait before it takes more: 0 while the
-   * budget is not overdrawn.
+   * Takes `count` tokens in any case. Returns how many milliseconds the caller should wait before it takes more: 0 if the budget is
+   * not overdrawn.
    */
   draw(count: number, nowMs: number): number {
     this.#fill(nowMs)

@@ -3,14 +3,14 @@ import { yamux } from '@libp2p/yamux'
 import { LIMITS, TokenBucket } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 
-/** What went over a connection. */
+/** Counts the traffic of a connection. */
 export interface ConnectionMeter {
   readonly openedMs: number
   received: number
   sent: number
   /** when anything last arrived, answers to pings included */
   lastReceivedMs: number
-  /** set when a session has been established: before that the other end may send little */
+  /** set when a session is established: before that the other side may send only little */
   isKnown: boolean
 }
 
@@ -26,8 +26,8 @@ export function meterOf(connection: Connection): ConnectionMeter {
 }
 
 /**
- * Yamux that counts what a connection carries and bounds what its other end can cause: bytes above the budget wait in the other
- * end's socket, and one that opens streams without end is disconnected, whatever protocols it names.
+ * Yamux that counts and limits the traffic of a connection: bytes above the budget wait in the other side's socket, and a peer that
+ * opens too many streams is disconnected, whatever their protocols are.
  */
 export function meteredYamux(now: () => number): () => StreamMuxerFactory {
   const create = yamux({
@@ -39,7 +39,7 @@ export function meteredYamux(now: () => number): () => StreamMuxerFactory {
     streamOptions: {
       maxStreamWindowSize: LIMITS.streamWindow,
       maxReadBufferLength: 2 * LIMITS.streamWindow,
-      // Streams of a halted chain may be silent for any time; dead connections are found in another way (LIMITS.silentMs).
+      // Streams of a halted chain may be silent for any time; dead connections are detected by LIMITS.silentMs.
       inactivityTimeout: Number.MAX_SAFE_INTEGER,
     },
   })
@@ -80,13 +80,13 @@ function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number)
 
   const send = connection.send.bind(connection)
   connection.send = (data) => {
-    // Yamux sends its last frame on closed connections too; the error would come where libp2p does not expect one.
+    // Yamux sends its last frame also on closed connections, and libp2p would not handle the error.
     if (connection.status !== 'open') return false
     counted.sent += data.byteLength
     return send(data)
   }
 
-  // Streams that come before libp2p listens for them are few (maxEarlyStreams); they are counted when libp2p gets them.
+  // Only few streams can come before libp2p listens for them (maxEarlyStreams); they are counted when libp2p gets them.
   const dispatch = muxer.dispatchEvent.bind(muxer)
   muxer.dispatchEvent = (event) => {
     if (event.type === 'stream' && !streams.take(1, now())) {

@@ -5,30 +5,33 @@ import { reachOf } from './peerAddress.ts'
 /*
  * What happens to a peer that breaks the rules, from mild to severe:
  *
- * 1. It waits. Above its budget this node stops reading its streams, so that its sends block: messages and parts (consensusStreams.ts),
- *    all bytes of the connection (meteredMuxer.ts), requests (requests.ts), messages that the main thread has not handled yet.
- * 2. What it sends is dropped: votes and proposals of other heights (consensusStreams.ts), gossip above its budget (gossip.ts), batches
- *    after too many transactions that the pool refused (transactionGossip.ts).
- * 3. It is disconnected and may come back: it stays above its budgets, opens too many streams, takes no messages, is silent, or does not
- *    answer requests. A new connection above the number of pending ones, or without a hello in time, ends the same way.
- * 4. It is banned (`Connections.ban`): it sent what no honest node sends, that is, bytes that do not decode, wrong signatures, wrong
- *    evidence, an invalid block or a false height. The main thread reports what it finds through `Network.punish`.
+ * 1. It has to wait. When it is above its budget, this node stops reading its streams, so that its sends block: messages and parts
+ *    (consensusStreams.ts), all bytes of the connection (meteredMuxer.ts), requests (requests.ts), messages that the main thread has
+ *    not handled yet.
+ * 2. Its messages are dropped: votes and proposals of other heights (consensusStreams.ts), gossip above its budget (gossip.ts),
+ *    batches of transactions after the pool has refused too many (transactionGossip.ts).
+ * 3. It is disconnected and may connect again: it stays above its budgets, opens too many streams, reads no messages, is silent, or
+ *    does not answer requests. A new connection is closed in the same way if there are too many pending ones or its hello does not
+ *    come in time.
+ * 4. It is banned (`Connections.ban`): it sent something that no honest node sends: bytes that cannot be decoded, wrong signatures,
+ *    wrong evidence, an invalid block or a false height. The main thread reports this through `Network.punish`.
  *
- * All bounds are in limits.ts. A persistent peer or a validator of the present set only waits when it sends too many messages or parts.
+ * All limits are in limits.ts. A persistent peer or a validator of the present set only has to wait when it sends too many messages or
+ * parts.
  */
 
 const MINUTE_MS = 60_000
 
-/** How long a ban lasts. The operator's own peers come back soon: the mistake may be ours. */
+/** Durations of bans. Persistent peers, which the operator has chosen, may return soon, because the mistake may be this node's. */
 export const BAN_MS = { stranger: 60 * MINUTE_MS, persistent: MINUTE_MS, address: 10 * MINUTE_MS } as const
 
-/** So many bans of nodes behind one public address, each within `BAN_MS.address` of the one before, ban the address. */
+/** After this many bans of nodes with one public address, each within `BAN_MS.address` of the previous one, the address is banned. */
 const BANS_PER_ADDRESS = 4
 const MAX_ENTRIES = 4_096
 
 /**
- * Node IDs and addresses that are banned for a while. A new node ID costs nothing, so an address with many bad nodes is banned too; but
- * not a private address, behind which a whole network of honest nodes may be.
+ * Node IDs and addresses that are banned for a while. A new node ID costs nothing, so an address with many bad nodes is banned too. A
+ * private address is not, because a whole network of honest nodes may share it.
  */
 export class Bans {
   readonly #now: () => number

@@ -1,7 +1,7 @@
 import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
 import type { Session } from './session.ts'
 
-/** A node as CometBFT's RPC shows it (p2p/node_info.go). */
+/** Data of a node for CometBFT's RPC (p2p/node_info.go). */
 interface NodeFacts {
   readonly id: string
   /** host:port */
@@ -14,11 +14,11 @@ interface NodeFacts {
   readonly rpcAddress: string
 }
 
-/** A connected peer as CometBFT's /net_info shows it. */
+/** Data of a connected peer for CometBFT's /net_info. */
 export interface PeerFacts {
   readonly node: NodeFacts
   readonly isOutbound: boolean
-  /** IP address of the connection's other end */
+  /** IP address of the connection's other side */
   readonly remoteIp: string
   readonly connectedMs: number
   readonly receivedBytes: number

@@ -25,7 +25,7 @@ import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from 
 /** How often gossip streams are checked, see {@link Gossip.repair}. */
 const REPAIR_MS = 2_000
 
-/** Peers that a refusal names. */
+/** How many peers a refusal names. */
 const PEERS_IN_REFUSAL = 10
 
 export interface NetworkOptions {
@@ -37,7 +37,7 @@ export interface NetworkOptions {
   /** of this software */
   readonly version: string
   readonly listen: PeerAddress
-  /** host:port to announce; undefined: where peers see this node, at its port */
+  /** host:port to announce; undefined: peers use the address of the connection, with this node's port */
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
@@ -48,31 +48,31 @@ export interface NetworkOptions {
   /** file of the address book */
   readonly addressBookPath: string
   readonly blocks: BlockSource
-  /** height of the newest block, which may be newer than those in `blocks` */
+  /** height of the newest block, which may not be in `blocks` yet */
   readonly height: () => number
-  /** how many messages of a session the main thread has not handled yet */
+  /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
   readonly metrics: NetworkMetrics
   readonly log: Logger
-  /** milliseconds that never go back */
+  /** milliseconds, monotonic */
   readonly now: () => number
 }
 
-/** What the network reports. Nothing of a session comes before its `joined` or after its `left`. */
+/** Events of the network. No event of a session comes before its `joined` or after its `left`. */
 export interface NetworkEvents {
   joined(session: Session): void
   left(session: Session): void
-  /** an encoded consensus message within its sender's budget, in memory of its own */
+  /** an encoded consensus message within its sender's budget, in a separate array */
   message(session: Session, body: Uint8Array): void
   /** protobuf of evidence, not decoded yet */
   evidence(session: Session, bytes: Uint8Array): Promise<'accept' | 'ignore' | 'reject'>
-  /** encoded transactions from peers; resolves to what the pool did with them */
+  /** encoded transactions from peers; resolves to the pool's results */
   transactions(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts>
 }
 
 /**
- * The node's side of the peer-to-peer network. It joins the parts: connections and their greeting, the streams of consensus messages, gossip
- * of transactions and evidence, requests for blocks and peers, and the manager that decides whom to dial and who gets a place.
+ * The peer-to-peer network of this node. It combines the parts: connections and their handshake, the streams of consensus messages,
+ * gossip of transactions and evidence, requests for blocks and peers, and the manager that decides which peers to dial and to accept.
  */
 export class Network {
   readonly id: string
@@ -113,8 +113,8 @@ export class Network {
       genesisHash,
       metrics,
       now,
-      judge: {
-        transactions: (session, data) => this.#transactions.judge(session, data),
+      validate: {
+        transactions: (session, data) => this.#transactions.validate(session, data),
         evidence: async (session, data) => {
           if (data.length > LIMITS.evidenceBytes) return { ban: `evidence of ${data.length} bytes` }
           if (!session.budgets.evidence.take(1, now())) return 'unread'
@@ -141,11 +141,11 @@ export class Network {
    * Starts to listen and to dial, in this order:
    *
    * 1. Creates the host without listening, and all parts on top of it.
-   * 2. Installs what answers peers: gossip's judges, consensus streams, requests. A peer that connects finds all of it.
+   * 2. Installs all handlers before a peer can connect: validation of gossip, consensus streams, requests.
    * 3. Listens.
    * 4. Subscribes to gossip, which libp2p allows once the host runs.
    * 5. Starts to dial known peers.
-   * @throws Error when the port can not be listened on
+   * @throws Error when it is not possible to listen on the port
    */
   static async start(options: NetworkOptions, events: NetworkEvents): Promise<Network> {
     // 1.
@@ -194,7 +194,7 @@ export class Network {
     return this.#gossip.neighbours(topic)
   }
 
-  /** where peers can connect, with the port that the system chose when 0 was asked for */
+  /** where peers can connect, with the port that the system chose if 0 was configured */
   get listenAddress(): PeerAddress {
     return this.#connections.listenAddress
   }
@@ -209,7 +209,7 @@ export class Network {
     if (sessions.length > 0) this.#streams.send(sessions, body, priority)
   }
 
-  /** @throws Error when the peer is gone, or does not answer in time or as it should */
+  /** @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
   async fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) throw new Error(`${id} is not connected`)
@@ -224,8 +224,8 @@ export class Network {
   }
 
   /**
-   * Consensus or block sync reports that a peer broke the rules: it is banned. An `unresponsive` one is disconnected when that happens
-   * too often. See misbehaviour.ts.
+   * Called by consensus and block sync when a peer broke the rules: it is banned. An `unresponsive` peer is only disconnected, if that
+   * happens too often. See misbehaviour.ts.
    */
   punish(id: string, what: Misbehaviour, reason: string): void {
     const session = this.#connections.sessions.get(id)
@@ -323,7 +323,7 @@ export class Network {
   }
 
   #left(session: Session): void {
-    // A stream that waits for `joined` goes on and finds itself closed.
+    // A stream that waits for `joined` continues and finds that it is closed.
     session.joined.resolve()
     if (!this.#byHandle.delete(session.handle)) return
     this.#peers.left(session)

@@ -9,7 +9,7 @@ import {
 } from '../consensus/keyFile.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 
-/** Identity of a node towards its peers. */
+/** The key that identifies a node in the network. */
 export interface NodeKey extends Ed25519Key {
   /** CometBFT's node ID: lower-case hex of sha256(public key)[:20] */
   readonly id: string
@@ -29,8 +29,8 @@ export function loadNodeKey(path: string): NodeKey | undefined {
 }
 
 /**
- * Makes the key with this seed (32 random bytes) and its file, mode 0600.
- * @throws ConfigError when there is a file already
+ * Creates the key with this seed (32 random bytes) and its file, mode 0600.
+ * @throws ConfigError when the file exists already
  */
 export function createNodeKey(path: string, seed: Uint8Array): NodeKey {
   const key = withId(ed25519Key(seed))

@@ -13,7 +13,7 @@ export interface PeerAddress {
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** Reads host:port; an IPv6 address stands in brackets. Undefined for anything else. */
+/** Reads host:port, with an IPv6 address in brackets; undefined for anything else. */
 export function parsePeerAddress(text: string): PeerAddress | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})$/.exec(text)
   if (match === null) return undefined
@@ -27,13 +27,13 @@ export function formatPeerAddress({ host, port }: PeerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Without a peer ID: the caller compares who answers with who should. */
+/** Without a peer ID: the caller checks the ID of the node that answers. */
 export function toMultiaddr({ host, port }: PeerAddress): Multiaddr {
   const kind = isIP(host) === 0 ? 'dns' : isIPv4(host) ? 'ip4' : 'ip6'
   return multiaddr(`/${kind}/${host}/tcp/${port}`)
 }
 
-/** The IP address and port of a connection's other end. */
+/** The IP address and port of a connection's other side. */
 export function fromMultiaddr(address: Multiaddr): PeerAddress | undefined {
   const [host, port] = address.getComponents()
   if (host?.value === undefined || port?.name !== 'tcp') return undefined
@@ -41,7 +41,7 @@ export function fromMultiaddr(address: Multiaddr): PeerAddress | undefined {
   return { host: host.value.replace(/^::ffff:(?=\d+\.)/i, ''), port: Number(port.value) }
 }
 
-/** From where an address can be reached. A host name counts as public, as it may lead anywhere. */
+/** From where an address can be reached. A host name counts as public, because it may resolve to any address. */
 type Reach = 'loopback' | 'private' | 'public'
 
 export function reachOf(host: string): Reach {
@@ -52,7 +52,10 @@ export function reachOf(host: string): Reach {
   return /^(f[cd]|fe[89ab])[0-9a-f]{0,2}:/i.test(host) ? 'private' : 'public'
 }
 
-/** Whether to dial `host` because a peer at `source` names it: a peer from outside must not make us dial into our own network. */
+/**
+ * Whether to dial `host` because a peer at `source` names it: a peer from outside must not make this node dial addresses in its own
+ * network.
+ */
 export function isPlausible(host: string, source: string): boolean {
   if (host === '0.0.0.0' || host === '::') return false
   const reach = reachOf(host)
@@ -70,7 +73,7 @@ export function nodeIdOfPeer(peer: PeerId): string | undefined {
 }
 
 /**
- * The node ID in a text that holds one or a libp2p peer ID (`12D3KooW…`).
+ * Parses a node ID, or a libp2p peer ID (`12D3KooW…`) into the node ID.
  * @throws TypeError for anything else
  */
 export function parseNodeId(text: string): string {
@@ -85,12 +88,12 @@ export function parseNodeId(text: string): string {
   return id
 }
 
-/** A peer as nodes name it to each other. */
+/** A peer that nodes name to each other. */
 export interface KnownPeer {
   readonly id: string
   /** host:port */
   readonly address: string
-  /** it has proved to the naming node that it is a validator: dial such peers first */
+  /** it has proved to the naming node that it is a validator; such peers are dialled first */
   readonly isValidator: boolean
 }
 

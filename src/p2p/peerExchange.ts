@@ -5,10 +5,10 @@ import { type KnownPeer, readKnownPeer, writeKnownPeer } from './peerAddress.ts'
 import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
 
-/** Peers in one answer. */
+/** The most peers in one answer. */
 export const PEERS_PER_ANSWER = 64
 
-/** An empty request still has a byte: a frame must not be empty. */
+/** An empty request has one byte, because a frame must not be empty. */
 const NO_REQUEST = Uint8Array.of(0)
 
 /** Answers with good peers: those that this node has reached, or is connected to. */
@@ -18,14 +18,14 @@ export function peersHandler(known: () => readonly KnownPeer[]): RequestHandler 
     limits: REQUEST_LIMITS.peers,
     answer: async (session, _, respond) => {
       const peers = known().filter(({ id }) => id !== session.id)
-      // The first field keeps an answer without peers from being empty.
+      // The first field is for an answer without peers, which would be empty otherwise.
       const writer = new ProtobufWriter().varint(1, 1)
       await respond(writer.repeatedMessage(2, writeKnownPeer, peers.slice(0, PEERS_PER_ANSWER)).finish())
     },
   }
 }
 
-/** @throws Error when the peer does not answer in time or as it should */
+/** @throws Error when the peer does not answer in time or gives a wrong answer */
 export async function fetchPeers(
   context: { readonly metrics: NetworkMetrics },
   session: Session,

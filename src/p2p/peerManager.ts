@@ -15,16 +15,16 @@ const DIALS_AT_ONCE = 8
 const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
 const BACK_OFF = {
-  // Peers that consensus needs are found again soon after a broken line is back.
+  // Peers that consensus needs are dialled again soon after a network failure is over.
   needed: { firstMs: 500, factor: 1.5, maxMs: 5_000 },
   other: { firstMs: 5_000, factor: 2, maxMs: 600_000 },
 } as const
-/** Places for validators, more than a chain has. */
+/** Slots for validators, more than a chain has. */
 const MAX_VALIDATORS = 64
 /** A node that has too few peers asks more often. */
 const ASK_FOR_PEERS_MS = { few: 6_000, enough: 60_000 } as const
 const SAVE_MS = 60_000
-/** Peers whose failures are remembered: more than the address book holds. */
+/** How many peers have their failures recorded: more than the address book has entries. */
 const MAX_ATTEMPTS = 2_000
 
 export interface PersistentPeer {
@@ -51,7 +51,7 @@ interface Attempt {
   readonly nextMs: number
 }
 
-/** Decides which peers to dial, which get a place, and which are disconnected because they are silent or take no messages. */
+/** Decides which peers to dial, which get a slot, and which are disconnected because they are silent or read no messages. */
 export class PeerManager {
   readonly #options: PeerManagerOptions
   readonly #persistentIds: ReadonlySet<string>
@@ -74,26 +74,26 @@ export class PeerManager {
     this.#tick()
   }
 
-  /** Saves the address book. Dials under way end when the connections are closed. */
+  /** Saves the address book. Running dials end when the connections are closed. */
   close(): void {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#options.book.save()
   }
 
-  /** Consensus addresses of the present validators: they have places reserved, as persistent peers do, and connect with each other. */
+  /** Consensus addresses of the present validators: they have reserved slots, as persistent peers do, and connect to each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
     this.#validators = new Set(addresses.map(bytesKey))
     for (const session of this.#sessions()) this.#announce(session)
   }
 
-  /** Why there is no place for a peer that connects; undefined: there is a place. */
+  /** Why there is no slot for a peer that connects; undefined: there is one. */
   refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
     if (this.#persistentIds.has(id)) return undefined
-    // Its own former session, whose end may not have been noticed yet, does not count.
+    // A former session of the same peer, whose end may not have been noticed yet, does not count.
     const inbound = this.#sessions().filter((session) => !session.isOutbound && session.id !== id)
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
-      // One place is reserved for a validator's key: further nodes with a proof of the same key compete with other peers.
+      // One slot is reserved for each validator key: further nodes with a proof of the same key compete with other peers.
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
       if (!isTaken && inbound.filter((session) => this.isReserved(session)).length < MAX_VALIDATORS) return undefined
     }
@@ -101,7 +101,7 @@ export class PeerManager {
     return taken < this.#options.counts.inbound ? undefined : 'it has no free place'
   }
 
-  /** Whether the peer has a place reserved: a persistent peer or a validator of the present set. */
+  /** Whether the peer has a reserved slot: a persistent peer or a validator of the present set. */
   isReserved(session: Session): boolean {
     return session.isPersistent || this.#isValidator(session.validatorAddress)
   }
@@ -144,7 +144,7 @@ export class PeerManager {
     if (peer !== undefined) this.#options.book.announced(peer, session.remote.host)
   }
 
-  /** Where a connected peer can be dialled: what it announces, else where it was seen. */
+  /** Where a connected peer can be dialled: the address that it announces, else that of the connection. */
   #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
     const address = parsePeerAddress(hello.externalAddress) ?? { host: remote.host, port: hello.listenPort }
     if (address.port === 0) return undefined
@@ -205,7 +205,7 @@ export class PeerManager {
     return attempt.nextMs <= nowMs
   }
 
-  /** Two nodes that learn of each other should not both dial: the one with the higher ID gives the other time to dial first. */
+  /** Two nodes that learn of each other should not both dial: the one with the higher ID gives the other one time to dial first. */
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
@@ -226,7 +226,7 @@ export class PeerManager {
         const session = connections.sessions.get(id)
         const isProven = this.#isValidator(session?.validatorAddress)
         book.reached({ id, address: formatPeerAddress(address), isValidator: isProven }, Date.now())
-        // It was dialled above the wanted number because another peer named it as a validator; it has not proved that.
+        // It was dialled although there are enough peers, because another peer named it as a validator; it has not proved that.
         if (
           isValidator &&
           !isProven &&
@@ -246,7 +246,7 @@ export class PeerManager {
           id,
           isPersistent || (isValidator && this.#isValidator(this.#options.ownAddress)),
         )
-        // The operator configured this peer and should hear of the failure, but not every few seconds.
+        // The operator configured this peer and should be informed of the failure, but not every few seconds.
         const isWarned = isPersistent && (error.isPermanent || failures === 3 || failures % 60 === 0)
         const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
         if (isWarned) log.warn(fields, 'peer cannot be reached')
@@ -255,14 +255,14 @@ export class PeerManager {
       .finally(() => this.#dialling.delete(id))
   }
 
-  /** Sets when the peer is dialled again, with jitter, so that nodes that lost one another do not all return at once. */
+  /** Sets when the peer is dialled again, with jitter, so that after a network failure not all nodes dial at once. */
   #postpone(id: string, isNeeded: boolean): number {
     const { firstMs, factor, maxMs } = isNeeded ? BACK_OFF.needed : BACK_OFF.other
     const failures = (this.#attempts.get(id)?.failures ?? 0) + 1
     const yieldMs = this.#options.id > id ? YIELD_MS : 0
     const waitMs = yieldMs + Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
     this.#attempts.set(id, { failures, nextMs: this.#options.now() + waitMs })
-    // Peers that have left the address book need not be remembered for ever.
+    // Peers that are not in the address book any more are dropped here as well.
     for (const oldest of this.#attempts.keys()) {
       if (this.#attempts.size <= MAX_ATTEMPTS) break
       if (!this.#persistentIds.has(oldest)) this.#attempts.delete(oldest)

@@ -1,10 +1,10 @@
-/** Names of the stream protocols. A change that an older node would misread gets a new number. */
+/** Names of the stream protocols. An incompatible change gets a new number. */
 export const PROTOCOLS = {
-  /** the greeting of a connection: who is at each end, and of which chain (connections.ts) */
+  /** the handshake of a connection: identity and chain of each side (connections.ts) */
   hello: '/coind/hello/1',
-  /** votes, proposals and statuses; each side opens one and only writes to it */
+  /** votes, proposals and statuses; each side opens one stream and only writes to it */
   consensus: '/coind/consensus/1',
-  /** parts of blocks, so that votes need not wait behind them */
+  /** parts of blocks; separate, so that votes need not wait for them */
   parts: '/coind/parts/1',
   blocks: '/coind/blocks/1',
   peers: '/coind/peers/1',

@@ -1,10 +1,10 @@
 import type { MessageStream } from '@libp2p/interface'
 
 /**
- * Stops the reading of a stream for a while, so that its other end has to wait.
+ * Pauses the reading of a stream, so that its other side has to wait.
  *
- * While libp2p resumes a stream it first hands out the bytes that it has kept. A pause at that moment would be undone when the resuming
- * ends: the other end would go on, and the kept bytes would overflow. So such a pause is applied after the resuming.
+ * When libp2p resumes a stream, it first delivers the bytes that it has buffered. A pause during this delivery would be undone at its
+ * end: the other side would go on sending, and the buffer would overflow. So such a pause is applied after the delivery.
  */
 export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>
@@ -44,7 +44,9 @@ export class ReadingPause {
   }
 }
 
-/** libp2p throws for a stream that cannot be read any more. That needs no handling: the end of the stream is an event. */
+/**
+ * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
+ */
 function whileReadable(change: () => void): void {
   try {
     change()

@@ -8,7 +8,7 @@ import { isMalformed } from './misbehaviour.ts'
 import { PROTOCOLS, type ProtocolName } from './protocols.ts'
 import type { Session } from './session.ts'
 
-/** Sends a frame of the answer; resolves when the peer takes more. */
+/** Sends a frame of the answer; resolves when the peer can receive more. */
 export type Respond = (body: Uint8Array) => Promise<void>
 
 export interface RequestHandler {
@@ -40,7 +40,7 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
   const respondOn = (stream: Stream): Respond => {
     const startMs = now()
     return async (body) => {
-      // A peer that reads only a little now and then would keep the answer's memory for ever.
+      // Otherwise a peer that reads very slowly would keep the answer in memory forever.
       if (now() - startMs > LIMITS.answerMs) throw new PeerTimeout('the answer is not taken in time')
       metrics.sentBytesTotal.inc({ protocol }, body.length)
       await sendFrame(stream, body, AbortSignal.timeout(LIMITS.requestMs))
@@ -53,12 +53,12 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
       try {
         if (session === undefined) throw new Error('no hello on this connection')
         const waitMs = budgetOf(session).draw(1, now())
-        // The peer itself waits no longer for an answer.
+        // The peer does not wait longer than this for an answer.
         if (waitMs > LIMITS.requestMs) {
           metrics.droppedTotal.inc({ reason: `too many ${protocol} requests` })
           throw new Error('too many requests')
         }
-        // A node that syncs fast does nothing wrong: its requests wait. There are never more of them than it may have in flight.
+        // A node that syncs fast does nothing wrong, so its requests wait. The limit of requests in flight bounds their number.
         if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
         const request = await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs)
         metrics.receivedMessagesTotal.inc({ protocol })
@@ -77,8 +77,8 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
 }
 
 /**
- * Sends a request to a peer and reads the answer: `take` gets its frames and returns true when it is complete.
- * @throws PeerTimeout, FrameError, ProtobufError, or what ended the stream
+ * Sends a request to a peer and reads the answer: `take` is called with its frames and returns true when it is complete.
+ * @throws PeerTimeout, FrameError, ProtobufError, or the stream's error
  */
 export async function request(
   { metrics }: Pick<RequestContext, 'metrics'>,

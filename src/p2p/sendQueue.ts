@@ -6,18 +6,21 @@ export const PRIORITIES = { proposal: 0, ownVote: 1, relayedVote: 2, status: 3 }
 export type Priority = (typeof PRIORITIES)[keyof typeof PRIORITIES]
 
 const LEVELS = 4
-/** Bytes that go to the stream at once: more would only wait there, where nothing can overtake or drop them. */
+/**
+ * Bytes that are given to the stream at once: more would only wait there, where more important messages cannot overtake them and they
+ * cannot be dropped.
+ */
 const BATCH_BYTES = 64 << 10
 
 interface SendQueueEvents {
-  /** a message was dropped because the peer is slow */
+  /** called when a message was dropped because the peer is slow */
   dropped(priority: Priority): void
   sent(bytes: number): void
 }
 
 /**
- * The messages that wait for one peer on one stream. Those of one turn of the event loop are sent together. When the peer is slow the
- * least important, oldest messages are dropped; of statuses only the newest is kept.
+ * The messages that wait for one peer on one stream. Those of one turn of the event loop are sent together. When the peer is slow, the
+ * least important messages are dropped, the oldest of them first; of statuses only the newest is kept.
  */
 export class SendQueue {
   readonly #stream: Stream
@@ -48,7 +51,7 @@ export class SendQueue {
     return this.#bytes
   }
 
-  /** milliseconds for which the peer has taken nothing of what waits for it */
+  /** milliseconds since the peer last accepted waiting messages */
   stalledMs(nowMs: number): number {
     return this.#isBlocked ? nowMs - this.#movedMs : 0
   }

@@ -5,7 +5,7 @@ import type { ConnectionMeter } from './meteredMuxer.ts'
 import type { PeerAddress } from './peerAddress.ts'
 import type { SendQueue } from './sendQueue.ts'
 
-/** A connected peer of this chain, after the greeting (connections.ts). */
+/** A connected peer of this chain, after the handshake (connections.ts). */
 export interface Session {
   /** node ID */
   readonly id: string
@@ -13,7 +13,7 @@ export interface Session {
   readonly handle: number
   readonly connection: Connection
   readonly isOutbound: boolean
-  /** address of the connection's other end */
+  /** address of the connection's other side */
   readonly remote: PeerAddress
   readonly hello: Hello
   /** consensus address of the validator that it has proved to be */
@@ -27,7 +27,7 @@ export interface Session {
   queues: { readonly consensus: SendQueue; readonly parts: SendQueue } | undefined
 }
 
-/** Budgets of what the peer may still send; {@link LIMITS} has their rates and misbehaviour.ts what happens above them. */
+/** Budgets of the peer. Their rates are in {@link LIMITS}, the consequences of exceeding them in misbehaviour.ts. */
 interface SessionBudgets {
   readonly messages: TokenBucket
   readonly parts: TokenBucket

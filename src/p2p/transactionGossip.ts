@@ -6,8 +6,9 @@ import { LIMITS, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
 
 /**
- * What happens to a gossiped message. `accept` passes it on; `ignore` does not; `unread`: neither, and it was not looked at because its
- * sender or this node has too much to do, so that the same message from another peer counts as new; `ban`: no honest node sends it.
+ * What happens to a gossiped message. `accept`: it is relayed; `ignore`: it is not; `unread`: it was not examined, because its sender
+ * is above its budget or this node is overloaded, and the same message from another peer counts as new; `ban`: no honest node sends
+ * it.
  */
 export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
@@ -17,10 +18,10 @@ export interface HashedTransaction {
   readonly hash: Hash
 }
 
-/** What the pool did with gossiped transactions. */
+/** The pool's results for gossiped transactions. */
 export interface AdmissionCounts {
   readonly admitted: number
-  /** refused for reasons that may differ between honest nodes: nonce or sequence, funds, fee, a full pool, known already */
+  /** refused for reasons that may differ between honest nodes: nonce or sequence, funds, fee, a full pool, already known */
   readonly refused: number
   /** those that are malformed, of another chain, or with a wrong signature */
   readonly invalid: readonly HashedTransaction[]
@@ -30,7 +31,7 @@ export interface AdmissionCounts {
 const HEADER = 5
 /** Before each transaction of a batch: its length, big-endian. */
 export const BATCH_PREFIX_BYTES = 4
-/** Bytes of a batch beside its transaction. */
+/** Bytes of a batch with one transaction, without the transaction itself. */
 const BATCH_OVERHEAD = batchLength([new Uint8Array(0)])
 
 const SEEN = { maxSize: 200_000, lifetimeMs: 60_000 }
@@ -44,22 +45,24 @@ interface TransactionGossipOptions {
 }
 
 /**
- * Judges batches of transactions that peers send, in this order, so that cheap checks save expensive ones:
+ * Validates batches of transactions from peers, in this order, so that cheap checks avoid expensive ones:
  *
- * 1. The batch decodes and keeps the limits of its size; else its sender is banned.
- * 2. The sender is within its budget of refused transactions; else the batch is not looked at.
- * 3. It holds no transaction that is known to be invalid. Other nodes would ban this one for passing it on.
- * 4. It holds new transactions, or is a repetition that peers which came later may need.
- * 5. View threads recover the senders of new transactions and the pool takes or refuses them; an invalid one bans the sender.
- * 6. It is passed on when the pool took any and all others are known to be valid, in this batch or in another that is being judged.
+ * 1. The batch can be decoded and is within the size limits; otherwise its sender is banned.
+ * 2. The sender is within its budget of refused transactions; otherwise the batch is not examined.
+ * 3. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
+ * 4. It contains new transactions, or it is a repetition, which peers that connected later may need.
+ * 5. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
+ *    banned.
+ * 6. It is relayed when the pool accepted any of them and all others are known to be valid, from this batch or from another one that
+ *    is being validated.
  */
 export class TransactionGossip {
   readonly #options: TransactionGossipOptions
   /** valid transactions, in the pool or refused by it */
   readonly #seen: SeenHashes
   readonly #invalid: SeenHashes
-  /** transactions that are being judged, each with a promise of the end of it */
-  readonly #judging = new Map<string, Promise<void>>()
+  /** transactions that are being validated, each with a promise for the end of that */
+  readonly #validating = new Map<string, Promise<void>>()
   readonly #repeated: TokenBucket
   #queuedBytes = 0
 
@@ -70,13 +73,13 @@ export class TransactionGossip {
     this.#repeated = new TokenBucket(LIMITS.repeatedBatches, options.now())
   }
 
-  /** Marks what this node publishes itself, so that a peer's repetition of it does not come back to the pool. */
+  /** Records transactions that this node publishes itself, so that they are not given to the pool again when a peer repeats them. */
   published(data: Uint8Array): void {
     const nowMs = this.#options.now()
     for (const transaction of decodeBatch(data).transactions) this.#seen.add(bytesKey(entryHash(transaction)), nowMs)
   }
 
-  async judge(session: Session, data: Uint8Array): Promise<Verdict> {
+  async validate(session: Session, data: Uint8Array): Promise<Verdict> {
     // 1.
     let batch: ReturnType<typeof decodeBatch>
     try {
@@ -94,13 +97,13 @@ export class TransactionGossip {
     const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: entryHash(raw) })))
     const invalid = this.#countInvalid(batched.keys())
     if (invalid > 0) {
-      // Its author has been banned; this peer may have passed it on before it knew.
+      // The peer that sent it first was banned; this peer may have relayed it before it was known to be invalid.
       session.budgets.refusedTransactions.draw(invalid, nowMs)
       return this.#drop('invalid transactions', 'ignore')
     }
     // 4.
-    const fresh = new Map([...batched].filter(([key]) => !this.#seen.has(key) && !this.#judging.has(key)))
-    const others = [...batched.keys()].flatMap((key) => this.#judging.get(key) ?? [])
+    const fresh = new Map([...batched].filter(([key]) => !this.#seen.has(key) && !this.#validating.has(key)))
+    const others = [...batched.keys()].flatMap((key) => this.#validating.get(key) ?? [])
     if (fresh.size === 0) {
       return batch.isRepeated && others.length === 0 && this.#repeated.take(1, nowMs) ? 'accept' : 'ignore'
     }
@@ -120,7 +123,7 @@ export class TransactionGossip {
     return count
   }
 
-  /** Whether all are known to be valid: one that was judged in another batch may have turned out invalid, or was dropped there. */
+  /** Whether all are known to be valid: a transaction that was validated in another batch may have been invalid or dropped there. */
   #areSeen(keys: Iterable<string>): boolean {
     for (const key of keys) if (!this.#seen.has(key)) return false
     return true
@@ -131,11 +134,11 @@ export class TransactionGossip {
     return verdict
   }
 
-  /** Offers the transactions to the pool and remembers which are valid; when the call fails, none is remembered. */
+  /** Offers the transactions to the pool and records which are valid; none if the call fails. */
   async #admit(fresh: ReadonlyMap<string, HashedTransaction>, length: number): Promise<AdmissionCounts> {
     const { metrics, admit, now } = this.#options
-    const judged = Promise.withResolvers<void>()
-    for (const key of fresh.keys()) this.#judging.set(key, judged.promise)
+    const validated = Promise.withResolvers<void>()
+    for (const key of fresh.keys()) this.#validating.set(key, validated.promise)
     this.#queuedBytes += length
     metrics.queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
     try {
@@ -144,8 +147,8 @@ export class TransactionGossip {
       for (const key of fresh.keys()) (invalid.has(key) ? this.#invalid : this.#seen).add(key, now())
       return counts
     } finally {
-      for (const key of fresh.keys()) this.#judging.delete(key)
-      judged.resolve()
+      for (const key of fresh.keys()) this.#validating.delete(key)
+      validated.resolve()
       this.#queuedBytes -= length
       metrics.queuedBytes.set({ queue: 'transactions' }, this.#queuedBytes)
     }
@@ -153,8 +156,9 @@ export class TransactionGossip {
 }
 
 /**
- * What refused transactions of a batch cost its sender: one for each, and one for each KiB of them (the batch's average size counts). A
- * native transaction may have a hundred signatures that were verified before it was refused; its size grows with them.
+ * How many tokens the refused transactions of a batch cost its sender: one for each, and one for each KiB of them (by the batch's
+ * average size). A native transaction may have a hundred signatures, which were verified before it was refused, and its size grows
+ * with them.
  */
 function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransaction>): number {
   if (refused === 0) return 0
@@ -167,11 +171,13 @@ function withKey(transaction: HashedTransaction): readonly [string, HashedTransa
   return [bytesKey(transaction.hash), transaction]
 }
 
-/** Encoded transactions that travel as one gossip message. */
+/** Encoded transactions in one gossip message. */
 interface TransactionBatch {
-  /** sent before, and still waiting for a block: nodes that know them pass them on to nodes that connected since */
+  /**
+   * the transactions were sent before and still wait for a block: nodes that know them relay them to nodes that connected since then
+   */
   readonly isRepeated: boolean
-  /** uint32; gossip takes messages with the same bytes for one, so this number tells repeated batches apart */
+  /** uint32; gossip treats messages with the same bytes as one, so this number makes repeated batches different */
   readonly number: number
   readonly transactions: readonly Uint8Array[]
 }

@@ -24,13 +24,13 @@ interface PendingCheck {
   readonly what: 'commit' | 'lastCommit'
 }
 
-/** What the buffer asks of block sync. */
+/** What the buffer reports to block sync. */
 interface BlockBufferEvents {
-  /** Have these commits checked; answered by `verified` with this number. */
+  /** These commits have to be checked; answered by `verified` with this number. */
   readonly verify: (id: number, checks: readonly CommitCheck[]) => void
   /** The block's commit is valid: it was decided, and will be applied when its turn comes. */
   readonly decided: (peer: PeerId, block: DecidedBlock) => void
-  /** The peer sent a block that no honest peer sends. */
+  /** The peer sent a block that no honest peer sends and has to be banned. */
   readonly ban: (peer: PeerId, what: Misbehaviour, reason: string) => void
   readonly nextId: () => number
 }
@@ -40,14 +40,14 @@ const LEAST_BLOCK_BYTES = 256
 
 /**
  * Fetched blocks that wait for their turn, and the checks of their commits. A commit is checked as soon as the validators that its
- * block's header names are known. The last commit in a block is checked when the block before is known to be decided;
- * signatures that are in that block's commit too are not verified again.
+ * block's header names are known. The last commit in a block is checked when the previous block is known to be decided; signatures
+ * that are also in that block's commit are not verified again.
  */
 export class BlockBuffer {
   readonly #events: BlockBufferEvents
   readonly #slots = new Map<number, Slot>()
   readonly #checks = new Map<number, readonly PendingCheck[]>()
-  /** heights of slots with a commit or last commit that waits for its check */
+  /** heights of slots whose commit or last commit is not checked yet */
   readonly #unchecked = new Set<number>()
   /** validator sets that the node knows from its own state, by hash */
   readonly #sets = new Map<string, ValidatorSet>()
@@ -61,12 +61,12 @@ export class BlockBuffer {
     this.#updateSets()
   }
 
-  /** of all blocks in the buffer */
+  /** size of all blocks in the buffer */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** of recent blocks on average */
+  /** average size of recent blocks */
   get blockBytes(): number {
     return this.#blockBytes
   }
@@ -115,13 +115,13 @@ export class BlockBuffer {
     for (const [index, check] of (pending ?? []).entries()) this.#applyVerdict(check, reasons[index])
   }
 
-  /** The next block, when it is known to be decided and its last commit is checked, valid or not. */
+  /** The next block, if it is known to be decided and its last commit was checked, valid or not. */
   ready(): Slot | undefined {
     const height = this.#state.lastHeight + 1
     const slot = this.#slots.get(height)
     if (slot === undefined || slot.commit !== 'valid') return undefined
     if (slot.lastCommit !== 'checking' && slot.lastSet !== setKey(this.#state.lastValidators)) {
-      // It was checked with another block before it.
+      // It was checked with another previous block.
       slot.lastCommit = 'unchecked'
       this.#unchecked.add(height)
       this.check()
@@ -135,7 +135,7 @@ export class BlockBuffer {
     for (const set of [lastValidators, validators, nextValidators]) this.#sets.set(setKey(set), set)
   }
 
-  /** Has the commits checked whose validators are known. */
+  /** Requests the check of all commits whose validators are known. */
   check(): void {
     const pending: PendingCheck[] = []
     const checks: CommitCheck[] = []
@@ -159,7 +159,7 @@ export class BlockBuffer {
     this.#events.verify(id, checks)
   }
 
-  /** The validators of the next two blocks are certain: a peer that sends a block with others made it up. */
+  /** The validators of the next two blocks are known for certain: a peer that sends a block with other validators has invented it. */
   #banWrongValidators(): void {
     const { validators, nextValidators } = this.#state
     for (const [ahead, set] of [validators, nextValidators].entries()) {
@@ -178,7 +178,7 @@ export class BlockBuffer {
     return { chainId, height, blockId: read.blockId, validators, commit: read.commit, known: undefined }
   }
 
-  /** Checks a block's last commit if the block before is known to be decided. Most of its signatures are in that block's commit. */
+  /** Checks a block's last commit if the previous block is known to be decided. Most of its signatures are in that block's commit. */
   #checkLast(height: number, slot: Slot, pending: PendingCheck[], checks: CommitCheck[]): void {
     const { header, lastCommit } = slot.read.block
     const before = this.#slots.get(height - 1)
@@ -237,7 +237,7 @@ export class BlockBuffer {
   }
 }
 
-/** Hashes of validator sets. Sets are few and live long, so the hash is not computed for each block. */
+/** Cached hashes of validator sets. There are few sets and each is used for many blocks. */
 const setKeys = new WeakMap<ValidatorSet['validators'], string>()
 
 function setKey(set: ValidatorSet): string {

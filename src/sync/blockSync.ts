@@ -7,16 +7,19 @@ import { readBlock } from './readBlock.ts'
 import type { SyncLimits } from './syncLimits.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
 
-/** A peer's answer may name a height lower by this than before: a block is readable a moment after it is announced, and answers overtake. */
+/**
+ * The height in a peer's answer may be lower by this than an earlier one: a block is readable a moment after it is announced, and
+ * answers may overtake each other.
+ */
 const HEIGHT_SLACK = 2
 /** Open requests to all peers together: a limit on memory. */
 const MAX_OPEN_REQUESTS = 16
-/** Peers that are asked for the same block at a time. */
+/** The most peers that are asked for the same block at the same time. */
 const MAX_ASKED = 3
 /** A second peer is asked when the first one takes this many times as long as the second one probably would. */
 const HEDGE_FACTOR = 4
 
-/** What block sync wants done. Answers come back through its functions. */
+/** What has to be done for block sync. Answers come back through its functions. */
 export type SyncEffect =
   /** answered by `answered` or `failed` */
   | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
@@ -27,17 +30,17 @@ export type SyncEffect =
   /** answered by `applied` */
   | { readonly kind: 'apply'; readonly decided: DecidedBlock }
   | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
-  /** the network decided a block that cannot follow on this node's chain */
+  /** the network decided a block that cannot follow this node's chain */
   | { readonly kind: 'halt'; readonly reason: string }
 
 /**
- * Fetches decided blocks from several peers at once, checks them and hands them over in order. A pure state machine: each call
- * gives it the time, and it returns effects to carry out. It fetches blocks and has their commits checked ({@link BlockBuffer})
- * while earlier blocks execute.
+ * Fetches decided blocks from several peers at once, checks them and has them executed in order. A pure state machine: each call
+ * passes the time and returns effects to carry out. While earlier blocks are executed, it fetches further ones and has their commits
+ * checked ({@link BlockBuffer}).
  *
- * A peer that lies is banned for this sync and reported with the effect `punish`: about its height (`misbehaviourIn`), with a block that
- * cannot be decoded (`#take`), or with a wrong block or commit (BlockBuffer). One that does not answer is asked less and less
- * (SyncPeers), and its claims are not believed after some failures.
+ * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
+ * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
+ * and less often (SyncPeers), and after some failures its claimed height is not believed.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
@@ -55,7 +58,7 @@ export class BlockSync {
 
   /**
    * @param state after the newest executed block
-   * @param nextId numbers that no other request or check has
+   * @param nextId returns a number that no other request or check has
    */
   constructor(state: ConsensusState, limits: SyncLimits, nowMs: number, nextId: () => number) {
     this.#nextId = nextId
@@ -84,17 +87,17 @@ export class BlockSync {
     return this.#applying
   }
 
-  /** Whether a request to the peer is open; its answer will say where it stands. */
+  /** Whether a request to the peer is open; the answer will show its height. */
   isAsked(peer: PeerId): boolean {
     return (this.#peers.get(peer)?.requests.size ?? 0) > 0
   }
 
-  /** The greatest height that a believed peer has. */
+  /** The greatest height that a believed peer claims. */
   get bestHeight(): number {
     return this.#peers.bestHeight(this.height + 1)
   }
 
-  /** A peer joined, or says where it stands. */
+  /** A peer joined, or announces which blocks it has. */
   onPeer(id: PeerId, base: number, height: number, nowMs: number): readonly SyncEffect[] {
     if (!this.#banned.has(id)) {
       this.#peers.update(id, base, height)
@@ -156,7 +159,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** To be called about every 100 ms: ends requests that take too long, and asks others where a peer is slow. */
+  /** To be called about every 100 ms: ends requests that take too long, and asks a second peer when one is slow. */
   tick(nowMs: number): readonly SyncEffect[] {
     for (const request of [...this.#requests.values()]) {
       if (nowMs - request.sentMs < this.#limits.requestMs) continue
@@ -170,9 +173,9 @@ export class BlockSync {
   }
 
   /**
-   * Whether consensus can take over: this node is at most one block behind the best peer that is believed. A false claim of a great
-   * height delays this only for a while. Sync ends all the same
-   * - when the peer has let its requests run out, and so is not believed any more,
+   * Whether consensus can take over: this node is at most one block behind the best believed peer. A peer with a false claim can delay
+   * this only for a while. Sync also ends
+   * - when that peer has let requests time out and so is not believed any more,
    * - when no block came for `stallMs`,
    * - when the node has been near the height of a peer that delivered blocks for `stallMs`.
    */
@@ -182,8 +185,8 @@ export class BlockSync {
     if (this.isStalled(nowMs)) return !this.isStranded()
     if (this.#nearHeadMs !== undefined && nowMs - this.#nearHeadMs >= stallMs) return true
     if (this.bestHeight > this.height + 1) return false
-    // A peer that is ahead but does not answer, or has pruned the next block, may be right about its height. Then only a peer near
-    // this node shows that it is not behind.
+    // A peer that is ahead but does not answer, or has pruned the next block, may have told the truth about its height. Then only a
+    // peer near this node's height shows that this node is not behind.
     const { hasPeers, isAnyAhead, isAnyNear } = this.#survey()
     return isAnyAhead ? isAnyNear : hasPeers
   }
@@ -193,7 +196,7 @@ export class BlockSync {
     return nowMs - this.#progressMs >= this.#limits.stallMs
   }
 
-  /** Whether every peer that is ahead has pruned the next block, and no peer is near: the node can only wait for other peers. */
+  /** Whether every peer that is ahead has pruned the next block, and no peer is near. Then the node can only wait for other peers. */
   isStranded(): boolean {
     const next = this.height + 1
     const ahead = [...this.#peers.all()].filter(({ height }) => height > next)
@@ -213,7 +216,7 @@ export class BlockSync {
     this.#nearHeadMs = this.#survey().hasDeliveredNear ? (this.#nearHeadMs ?? nowMs) : undefined
   }
 
-  /** Where the peers are. Near: at most one block ahead or behind, and believed. */
+  /** Compares the peers' heights with this node's. Near: at most one block ahead or behind, and believed. */
   #survey(): { hasPeers: boolean; isAnyAhead: boolean; isAnyNear: boolean; hasDeliveredNear: boolean } {
     const survey = { hasPeers: false, isAnyAhead: false, isAnyNear: false, hasDeliveredNear: false }
     for (const peer of this.#peers.all()) {
@@ -247,7 +250,7 @@ export class BlockSync {
       if (this.#buffer.has(height)) continue
       if (this.#isRequested(height)) continue
       const room = Math.floor((bufferBytes - reserved) / this.#buffer.blockBytes)
-      // The next block is fetched even when the buffer is full: without it the buffer never gets empty.
+      // The next block is fetched even when the buffer is full, because without it no buffered block can be applied.
       if (room < 1 && height > next) return
       const peer = this.#peers.choose(height, nowMs)
       if (peer === undefined) continue
@@ -282,7 +285,7 @@ export class BlockSync {
     this.#effects.push({ kind: 'request', id, peer: peer.id, request })
   }
 
-  /** Asks a second peer for the first block that is missing, when the peer that was asked takes long. */
+  /** Asks a second peer for the first missing block when the first peer takes long. */
   #hedge(nowMs: number): void {
     let height = this.height + 1
     while (this.#buffer.has(height)) height++
@@ -324,7 +327,7 @@ export class BlockSync {
   #take(request: OpenRequest, peer: SyncPeer, answer: FetchedBlocks, nowMs: number): void {
     this.#peers.succeeded(peer, request, answer.blocks.length, nowMs)
     peer.base = Math.max(peer.base, answer.base)
-    // It may have announced a greater height since it was asked.
+    // The peer may have announced a greater height since it was asked.
     peer.height = peer.height > request.claimedHeight ? Math.max(peer.height, answer.height) : answer.height
     for (const [index, fetched] of answer.blocks.entries()) {
       const height = request.from + index
@@ -369,13 +372,16 @@ export class BlockSync {
       return
     }
     this.#applying = true
-    // The next block can follow at once: the application may write both together.
+    // If the next block can follow at once, the application may write both together.
     const catchingUp = this.#buffer.get(height + 1)?.commit === 'valid'
     this.#effects.push({ kind: 'apply', decided: { block, blockId, seenCommit: commit, catchingUp } })
   }
 }
 
-/** What no honest peer answers: too many blocks, a height below the one that it claimed, or no block that it says it has. */
+/**
+ * What is wrong with an answer that no honest peer gives: too many blocks, a height below the claimed one, or no block although the
+ * peer claims to have it.
+ */
 function misbehaviourIn(
   { from, count, claimedHeight }: OpenRequest,
   answer: FetchedBlocks,

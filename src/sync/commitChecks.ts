@@ -10,7 +10,7 @@ import {
 } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 
-/** A commit to check, with everything that the check needs, so that any thread can do it. */
+/** A commit to check, with all data for the check, so that any thread can do it. */
 export interface CommitCheck {
   readonly chainId: string
   readonly height: number
@@ -18,7 +18,7 @@ export interface CommitCheck {
   /** of that height */
   readonly validators: ValidatorSet
   readonly commit: Commit
-  /** A commit for the same block that was checked before: signatures that are in it too are not checked again. */
+  /** A commit for the same block that was checked before: signatures that are also in it are not checked again. */
   readonly known: Commit | undefined
 }
 
@@ -40,13 +40,13 @@ export function checkCommits(
   })
 }
 
-/** Whether the check would verify no signature at all. */
+/** Whether the check needs to verify no signature. */
 export function isCovered(check: CommitCheck): boolean {
   const known = knownSignatures(check)
   return check.commit.signatures.every(({ signature }) => signature.length === 0 || known.has(signature))
 }
 
-/** The signatures of `commit`, by identity, that `known` holds at the same place for the same message. */
+/** The signatures of `commit` (the array objects) that `known` has at the same index for the same message. */
 function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array> {
   const same = new Set<Uint8Array>()
   if (known === undefined || known.height !== commit.height || known.round !== commit.round) return same
@@ -66,8 +66,8 @@ function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array
 }
 
 /**
- * Voting power of the validators of `trusted` that signed this commit for its block, whatever the commit's own
- * validator set is (as CometBFT VerifyCommitLightTrusting): if it is more than a third of theirs, an honest one of them did.
+ * Voting power of the validators of `trusted` that signed this commit for its block, whatever the commit's own validator set is (like
+ * CometBFT VerifyCommitLightTrusting). If it is more than a third of `trusted`, an honest one of them signed it.
  */
 export function trustedPower(
   chainId: string,
@@ -89,14 +89,14 @@ export function trustedPower(
   return power
 }
 
-/** A thread that checks commits: `checkPackedCommits` at its other end. */
+/** Sends packed checks to a thread, which calls `checkPackedCommits`. */
 type CommitWorker = (packed: PackedCommitChecks) => Promise<readonly (string | undefined)[]>
 
-/** Signatures that are worth a message to another thread. */
+/** About how many signatures to check with one message to another thread. */
 const SIGNATURES_PER_MESSAGE = 64
 
 /**
- * Checks commits in several threads at once, in turn.
+ * Checks commits in several threads, which get messages in turn.
  * @param workers at least one
  * @returns for each check, why it is invalid; rejects when a thread fails
  */
@@ -128,7 +128,7 @@ function portions(checks: readonly CommitCheck[]): readonly (readonly CommitChec
   return all
 }
 
-/** Checks of commits as they travel to another thread: a clone of the objects would take longer than the checks. */
+/** Commit checks in the form that is sent to another thread: cloning the objects would take longer than the checks. */
 export interface PackedCommitChecks {
   readonly chainId: string
   /** each set once */
@@ -142,9 +142,8 @@ export interface PackedCommitChecks {
 const FIELDS = 4
 
 /**
- * Packs checks; those that need no other thread are answered at once.
- * @returns `reasons`, one for each check: why it is invalid, where no other thread is needed to know; `positions`: the index of each
- * packed check
+ * Packs checks. Those that need no other thread are answered at once.
+ * @returns `reasons`: for each check that was answered at once, why the commit is invalid; `positions`: the index of each packed check
  */
 function packCommitChecks(checks: readonly CommitCheck[]): {
   readonly packed: PackedCommitChecks
@@ -184,7 +183,7 @@ function packCommitChecks(checks: readonly CommitCheck[]): {
   return { packed, reasons, positions }
 }
 
-/** What a thread does with packed checks. @returns for each, why it is invalid */
+/** Checks packed commits; called in the other thread. @returns for each, why it is invalid */
 export function checkPackedCommits(
   { chainId, sets, items, bytes }: PackedCommitChecks,
   verify?: VerifySignature,

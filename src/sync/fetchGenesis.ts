@@ -6,7 +6,7 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 interface ExpectedGenesis {
   readonly chainId: string
   readonly evmChainId: bigint
-  /** undefined: that of the seed node, whatever it is */
+  /** undefined: any genesis of the seed node is accepted */
   readonly hash: Uint8Array | undefined
 }
 
@@ -14,9 +14,9 @@ interface FetchGenesisOptions {
   /** RPC address of the seed node */
   readonly url: string
   readonly expected: ExpectedGenesis
-  /** Resolves after the time; rejects with anything when `signal` is aborted. */
+  /** Resolves after this time; rejects when `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>
-  /** ends the attempts */
+  /** stops the attempts */
   readonly signal: AbortSignal
   /** The seed node did not answer; it will be asked again. */
   readonly onRetry: (reason: string, delayMs: number) => void
@@ -25,14 +25,14 @@ interface FetchGenesisOptions {
 
 interface FetchGenesisLimits {
   readonly maxBytes: number
-  /** for one whole answer */
+  /** time for one complete answer */
   readonly timeoutMs: number
   readonly firstDelayMs: number
   readonly maxDelayMs: number
   readonly attempts: number
 }
 
-/** About ten minutes in all: a seed node that is started at the same time, or restarted, comes back in less. */
+/** About ten minutes in all: a seed node that is started at the same time, or restarted, is ready in less. */
 const LIMITS: FetchGenesisLimits = {
   maxBytes: 32 << 20,
   timeoutMs: 30_000,
@@ -41,29 +41,26 @@ const LIMITS: FetchGenesisLimits = {
   attempts: 24,
 }
 
-/** The seed node cannot be reached, which may be different later. One line for the operator. */
+/** The seed node cannot be reached at present. The message is one line for the operator. */
 class SeedUnavailableError extends Error {
   override readonly name = 'SeedUnavailableError'
 }
 
-/** What answers at the seed node's address is not a node of the wanted network. One line for the operator. */
+/** The server at the seed node's address is not a node of the expected network. The message is one line for the operator. */
 class SeedRefusedError extends Error {
   override readonly name = 'SeedRefusedError'
 }
 
-/**
- * Failures of a connection that the passing of time does not cure: certificates, servers that do not speak HTTP, ports that fetch
- * refuses.
- */
+/** Connection errors that do not go away with time: certificates, servers that do not speak HTTP, ports that fetch refuses. */
 const HOPELESS =
   /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HPE_|ERR_SSL_|EPROTO$|bad port$|Response does not match the HTTP)/
-/** Statuses that say "not now". */
+/** HTTP statuses after which a later attempt may succeed. */
 const BUSY: readonly number[] = [408, 425, 429]
 
 /**
- * The genesis of the network that the seed node belongs to, checked against what the operator expects. Asks again, with growing
- * delays, where waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
- * @throws SeedUnavailableError after the last attempt; SeedRefusedError for an answer that no later one would better; the reason of
+ * The genesis of the network that the seed node belongs to, checked against what the operator expects. Retries with growing delays
+ * when waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
+ * @throws SeedUnavailableError after the last attempt; SeedRefusedError for an answer for which a retry would not help; the reason of
  * `signal` when that is aborted
  */
 export async function fetchGenesis(options: FetchGenesisOptions): Promise<Genesis> {
@@ -89,7 +86,7 @@ export async function fetchGenesis(options: FetchGenesisOptions): Promise<Genesi
   }
 }
 
-/** Where a node shows its genesis. An address that ends in /rpc already is taken as the place of the CometBFT methods. */
+/** The URL of a node's genesis. An address that already ends in /rpc is used as that of the CometBFT methods. */
 export function genesisEndpoint(url: string): URL {
   const endpoint = new URL(url)
   const path = endpoint.pathname.replace(/\/+$/, '')
@@ -98,7 +95,7 @@ export function genesisEndpoint(url: string): URL {
   return endpoint
 }
 
-/** Without the query, which may hold a token. */
+/** The URL for messages, without the query, which may contain a token. */
 function shown({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
@@ -109,7 +106,7 @@ async function request(endpoint: URL, limits: FetchGenesisLimits, stop: AbortSig
   try {
     const response = await fetch(endpoint, {
       headers: { accept: 'application/json' },
-      // Whoever may send the node elsewhere could send it to another network.
+      // A redirect could lead to a node of another network.
       redirect: 'manual',
       signal: AbortSignal.any([stop, timeout]),
     })
@@ -147,7 +144,7 @@ async function readText(response: Response, maxBytes: number, seed: string): Pro
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** A code where there is one: `fetch failed` keeps its cause apart, and that may hold several. */
+/** The error's code if there is one. The error `fetch failed` has its reason in `cause`, which may contain several errors. */
 function reasonOf(error: unknown): string {
   let cause = error
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause

@@ -6,47 +6,47 @@ import type { CommitCheck } from './commitChecks.ts'
 import { Follower, type FollowerEnvironment } from './follower.ts'
 import type { SyncStatus } from './syncStatus.ts'
 
-/** What the follower needs of the node's consensus. */
+/** The part of the node's consensus that the follower uses. */
 export interface FollowedConsensus {
   /** after the newest block */
   readonly state: ConsensusState
   startEngine(): void
-  /** Resolves when nothing is in flight. */
+  /** Resolves when no block is being decided or executed. */
   stopEngine(): Promise<void>
-  /** Hands a decided block of the next height to the application; only while the engine is stopped. */
+  /** Has the application execute a decided block of the next height; only while the engine is stopped. */
   applyDecided(decided: DecidedBlock): Promise<unknown>
 }
 
 export interface FollowNodeOptions {
   readonly consensus: FollowedConsensus
   readonly transport: Pick<Transport, 'fetchBlocks' | 'punish'>
-  /** of this node's validator key, 20 bytes; undefined where it has none */
+  /** of this node's validator key, 20 bytes; undefined when it has none */
   readonly ownAddress: Uint8Array | undefined
-  /** Checks commits, in other threads if it can: for each, why it is invalid. */
+  /** Checks commits, in other threads if possible. Returns for each why it is invalid. */
   readonly verifyCommits: (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]>
   /** Recovers senders in other threads; without it the application does. */
   readonly recoverSenders?: RecoverSenders
   readonly nowMs: () => number
   readonly setTimer: FollowerEnvironment['setTimer']
   readonly log: FollowerEnvironment['log']
-  /** Each change of the status; often while blocks are synced. */
+  /** Called for each change of the status, which is often during a sync. */
   readonly onStatus: (status: SyncStatus) => void
-  /** The node cannot go on. */
+  /** Called when the node cannot go on. */
   readonly onHalt: (error: Error) => void
 }
 
-/** The follower as a node's parts call it. */
+/** The follower's functions that other parts of the node call. */
 interface NodeFollower {
   readonly status: SyncStatus
   start(): void
   peerJoined(peer: PeerDescription): void
   peerLeft(peer: PeerId): void
-  /** Any message of consensus: only status messages say something here. */
+  /** To be called with any consensus message; only status messages are used. */
   message(from: PeerId, message: ConsensusMessage): void
   /** The engine decided a block. */
   decided(): void
   onBehind(peerHeight: number): void
-  /** Ends syncing. Resolves when no block is being applied any more. */
+  /** Stops the sync. Resolves when no block is being applied any more. */
   stop(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export class SyncError extends Error {
   override readonly name = 'SyncError'
 }
 
-/** Binds a {@link Follower} to consensus and network. */
+/** Connects a {@link Follower} with consensus and network. */
 export function followNode(options: FollowNodeOptions): NodeFollower {
   const { consensus, transport } = options
   const prepared = new SenderPreparation(options.recoverSenders)
@@ -78,7 +78,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     request: (id, peer, request) => {
       transport.fetchBlocks(peer, request).then(
         (answer) => follower.answered(id, answer),
-        // The network logs why a peer did not answer.
+        // The network has logged why the peer did not answer.
         () => follower.failed(id),
       )
     },
@@ -113,7 +113,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     start: () => follower.start(),
     peerJoined: (peer) => follower.peerJoined(peer),
     peerLeft: (peer) => follower.peerLeft(peer),
-    // A node that works on a height has decided the one before.
+    // A node at a height has decided the previous one.
     message: (from, message) => {
       if (message.kind === 'status') follower.peerAt(from, message.height - 1)
     },
@@ -129,10 +129,12 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
 /** Recovers the senders of a block's transactions, in another thread; by position, undefined where there is none. */
 type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
-/** Blocks that are prepared at a time: enough to use the other threads, and few enough to leave them time for clients. */
+/**
+ * How many blocks are prepared at a time: enough to use the other threads, but few enough to leave them time for requests of clients.
+ */
 const AHEAD = 16
 
-/** Has the senders of decided blocks recovered a little before the blocks are executed, so that execution takes less time. */
+/** Starts to recover the senders of decided blocks a little before the blocks are executed, so that execution takes less time. */
 class SenderPreparation {
   readonly #recover: RecoverSenders | undefined
   readonly #waiting = new Map<number, DecidedBlock>()
@@ -150,7 +152,7 @@ class SenderPreparation {
     this.#waiting.set(header.height, decided)
   }
 
-  /** @returns the block, which is executed now, with its senders. Begins with the senders of the blocks that follow. */
+  /** Starts to recover the senders of the following blocks. @returns the block with its senders, to be executed now */
   async take(decided: DecidedBlock): Promise<DecidedBlock> {
     const { height } = decided.block.header
     for (let next = height; next < height + AHEAD; next++) {
@@ -158,7 +160,7 @@ class SenderPreparation {
       if (waiting === undefined || this.#recover === undefined) continue
       this.#waiting.delete(next)
       const begun = this.#recover(waiting.block.txs)
-      // The error is thrown below, when the block's turn comes.
+      // The error is thrown when the block's turn comes.
       begun.catch(() => undefined)
       this.#begun.set(next, begun)
     }

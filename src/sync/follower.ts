@@ -10,11 +10,11 @@ import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
-/** What the follower uses of the world outside. Answers come back through its functions, at once or later. */
+/** The follower's interface to everything outside of it. Answers come back through its functions, at once or later. */
 export interface FollowerEnvironment {
-  /** milliseconds, never going back */
+  /** milliseconds, monotonic */
   nowMs(): number
-  /** @returns how to cancel it */
+  /** @returns a function that cancels it */
   setTimer(delayMs: number, run: () => void): () => void
   /** answered by `answered` or `failed` */
   request(id: number, peer: PeerId, request: BlockRequest): void
@@ -56,21 +56,21 @@ interface KnownPeer {
 const TICK_MS = 100
 /** Peers that are not in consensus send no status, so they are asked for their height. */
 const POLL_MS = 2_000
-/** Time after the first peer for others to join, which may be further. */
+/** How long to wait after the first peer for others, which may be further ahead. */
 const MORE_PEERS_MS = 500
-/** A node without any peer starts consensus after this time, so that it can serve peers that come later. */
+/** A node without any peer starts consensus after this time, so that it can serve peers that connect later. */
 const NO_PEER_MS = 30_000
-/** Between attempts to prove that the node is behind. It doubles after each sync that brought no block. */
+/** Time between attempts to prove that the node is behind. It doubles after each sync that got no block. */
 const RETRY_MS = 2_000
 const MAX_RETRY_MS = 300_000
 
 /**
- * Decides whether this node takes part in consensus or syncs blocks, and does the syncing ({@link BlockSync}).
- * - At the start it waits for a first peer, and syncs if that is ahead. A validator with more than two thirds of the power does not
- *   wait: nobody can have decided a block without it.
- * - A node in consensus leaves it only with a proof that it is behind, which no peer can make up (lagSearch.ts): otherwise liars could
+ * Decides whether this node takes part in consensus or syncs blocks, and runs the sync ({@link BlockSync}).
+ * - At the start it waits for a first peer, and syncs if that peer is ahead. A validator with more than two thirds of the power does
+ *   not wait, because no block can have been decided without it.
+ * - A node leaves consensus only with a proof that it is behind, which no peer can invent (lagSearch.ts): otherwise lying peers could
  *   keep validators from voting.
- * - It goes back to consensus when {@link BlockSync.isDone}. Peers that lied are ignored until they connect again.
+ * - It returns to consensus when {@link BlockSync.isDone}. Peers that lied are ignored until they connect again.
  */
 export class Follower {
   readonly #environment: FollowerEnvironment
@@ -118,21 +118,21 @@ export class Follower {
       stopped: 'waiting',
     }
     let highestHeight = currentHeight
-    // In consensus, claims of peers are not checked.
+    // In consensus, the peers' claims are not checked.
     if (this.#phase !== 'consensus') {
       highestHeight = Math.max(highestHeight, this.#sync?.bestHeight ?? this.#bestClaim())
     }
     return { mode: modes[this.#phase], startingHeight: this.#startingHeight, currentHeight, highestHeight }
   }
 
-  /** Begins. Before that, peers are only remembered. */
+  /** Starts. Before that, peers are only recorded. */
   start(): void {
     this.#phase = 'waiting'
     this.#beganMs = this.#environment.nowMs()
     const { validators } = this.#state
     const { ownAddress } = this.#options
     const own = validators.validators.find(({ address }) => ownAddress !== undefined && equalBytes(address, ownAddress))
-    // Any other validator asks first where the chain is: its directory may be an old copy.
+    // Any other validator first asks peers for their height, because its directory may be an old copy.
     if (own !== undefined && isQuorum(own.power, validators)) {
       this.#enterConsensus()
       return
@@ -143,7 +143,7 @@ export class Follower {
     else this.#tick()
   }
 
-  /** Ends. Later calls do nothing. The caller stops the engine. */
+  /** Stops. Later calls do nothing. The caller stops the engine. */
   stop(): void {
     this.#phase = 'stopped'
     this.#cancelTick?.()
@@ -202,8 +202,8 @@ export class Follower {
   }
 
   /**
-   * @param state after the block that was to be applied
-   * @param transactions in it, for the log
+   * @param state after the applied block
+   * @param transactions number of transactions in it, for the log
    */
   applied(state: ConsensusState, transactions: number): void {
     if (this.#sync === undefined) return
@@ -223,7 +223,7 @@ export class Follower {
     this.#publish()
   }
 
-  /** The engine sees peers far ahead; to be called again while it does. */
+  /** The engine reports that peers are far ahead; to be called repeatedly while that is so. */
   onBehind(peerHeight: number): void {
     const nowMs = this.#environment.nowMs()
     if (this.#phase !== 'consensus' || this.#search?.isOver === false || nowMs < this.#notBeforeMs) return
@@ -402,7 +402,7 @@ export class Follower {
         this.#environment.apply(effect.decided)
         break
       case 'punish':
-        // An unresponsive peer may only be slow: it is no liar.
+        // An unresponsive peer may only be slow; it has not lied.
         if (effect.what !== 'unresponsive') this.#liars.add(effect.peer)
         this.#environment.punish(effect.peer, effect.what, effect.reason)
         break
@@ -441,7 +441,7 @@ class SyncProgress {
     this.#transactions += transactions
   }
 
-  /** Fields of a log line every few seconds; undefined in between. */
+  /** Fields of a log line, every few seconds; undefined in between. */
   report(height: number, target: number, nowMs: number): Readonly<Record<string, number>> | undefined {
     const elapsedMs = nowMs - this.#reportedMs
     if (elapsedMs < REPORT_MS) return undefined
@@ -458,7 +458,7 @@ class SyncProgress {
     return report
   }
 
-  /** Averages of the whole sync. */
+  /** Fields with the averages of the whole sync. */
   total(height: number, nowMs: number): Readonly<Record<string, number>> {
     const elapsedMs = nowMs - this.#beganMs
     return {

@@ -19,10 +19,10 @@ interface ProofPeer {
   readonly height: number
 }
 
-/** A node asks for a block this many heights after its own newest one, as a proof that it is behind. */
+/** As a proof that it is behind, a node requests a block this many heights after its own newest one. */
 export const PROOF_DISTANCE = 10
 
-/** When this node has decided nothing for this long, a next block that it lacks proves that it is behind. */
+/** When this node has decided nothing for this long, the next block from a peer proves that it is behind. */
 const STUCK_MS = 5_000
 const MAX_PEERS = 8
 
@@ -40,7 +40,7 @@ export class LagSearch {
     this.#verify = verify
   }
 
-  /** Every request is answered or has failed. */
+  /** Whether every request was answered or has failed. */
   get isOver(): boolean {
     return this.#open.size === 0
   }
@@ -59,7 +59,7 @@ export class LagSearch {
     }
     for (const { id, base } of peers.filter(({ height }) => height >= far).slice(0, MAX_PEERS)) {
       ask(id, Math.max(base, far))
-      // While this node decides blocks itself, a next block that others have a moment earlier proves nothing.
+      // While this node decides blocks itself, the next block proves nothing, because others may have it only a moment earlier.
       if (this.#isStuck && base <= lastHeight + 1) ask(id, lastHeight + 1)
     }
     return [...this.#open.values()]
@@ -82,10 +82,10 @@ export class LagSearch {
 }
 
 /**
- * Whether a block that a peer sent proves that the network is ahead; the peer may have made the block up. The next block is a proof when
- * its validators decided it. A later block is one when validators with more than a third of the power known to this node signed
- * it: an honest one is among them, whatever validators have joined meanwhile.
- * @param height that was asked for
+ * Whether a block that a peer sent proves that the network is ahead; the peer may have invented the block. The next block is a proof
+ * when its validators decided it. A later block is a proof when validators with more than a third of the power that this node knows
+ * signed it: then an honest one is among them, whichever validators have joined meanwhile.
+ * @param height the requested height
  */
 function isLagProof(
   state: ConsensusState,

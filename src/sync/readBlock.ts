@@ -4,18 +4,18 @@ import { createPartSet } from '../chain/consensus/partSet.ts'
 import { type BlockId, type Commit, equalBlockId } from '../chain/consensus/types.ts'
 import type { FetchedBlock } from '../consensus/transport.ts'
 
-/** A block as a peer served it, decoded, with the ID that its bytes have. */
+/** A decoded block from a peer, with the block ID of its bytes. */
 export interface ReadBlock {
   readonly block: ConsensusBlock
   readonly blockId: BlockId
   readonly commit: Commit
-  /** bytes that it keeps alive */
+  /** bytes of memory that it keeps in use */
   readonly size: number
 }
 
 /**
  * Decodes a block and its commit and computes the block's ID. Signatures and the chain's rules are not checked.
- * @returns a text when no honest peer answers a request for the block at `height` with it
+ * @returns the reason when no honest peer sends this for the block at `height`
  */
 export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: number): ReadBlock | string {
   if (fetched.block.length > maxBlockBytes) return `a block of ${fetched.block.length} bytes`

@@ -1,16 +1,16 @@
 /** Bounds of block sync. Times are milliseconds. */
 export interface SyncLimits {
-  /** heights past the newest executed block that are fetched ahead */
+  /** how many heights after the newest executed block are fetched in advance */
   readonly aheadBlocks: number
-  /** bytes of fetched blocks that wait for their turn; beyond it only the next block is fetched */
+  /** bytes of fetched blocks that wait for their turn; above it only the next block is fetched */
   readonly bufferBytes: number
-  /** blocks that one request asks for at most */
+  /** most blocks of one request */
   readonly requestBlocks: number
   /** bytes after which an answer ends */
   readonly requestBytes: number
-  /** open requests to one peer; one less than peers accept, because polls and proofs need one */
+  /** open requests to one peer; one less than peers accept, because one is needed for polls of the height and for proofs */
   readonly peerRequests: number
-  /** a request that takes longer has failed, whatever the peer has sent of the answer */
+  /** a request that takes longer has failed, also when a part of the answer has arrived */
   readonly requestMs: number
   /** a second peer is asked for the next block after at least this time */
   readonly hedgeMs: number
@@ -19,7 +19,7 @@ export interface SyncLimits {
   /** first and longest pause of a peer after a failed request */
   readonly pauseMs: number
   readonly maxPauseMs: number
-  /** sync that gets no block in this time ends, whatever heights peers claim */
+  /** the sync ends when it gets no block in this time, whatever heights peers claim */
   readonly stallMs: number
 }
 

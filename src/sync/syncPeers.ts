@@ -8,13 +8,13 @@ export interface OpenRequest {
   readonly from: number
   readonly count: number
   readonly sentMs: number
-  /** height of the peer when it was asked, as it said */
+  /** height that the peer claimed when it was asked */
   readonly claimedHeight: number
-  /** another peer was asked too, because this one takes long */
+  /** another peer was asked as well, because this one takes long */
   hedged: boolean
 }
 
-/** What block sync knows of a peer. */
+/** What block sync knows about a peer. */
 export interface SyncPeer {
   readonly id: PeerId
   /** order of arrival, for ties */
@@ -24,7 +24,7 @@ export interface SyncPeer {
   readonly requests: Map<number, OpenRequest>
   /** open requests that it may have; grows with every answer */
   window: number
-  /** blocks that it is asked for at a time; shrinks when requests run out */
+  /** number of blocks in a request to it; shrinks when requests time out */
   batch: number
   /** in a row */
   failures: number
@@ -33,7 +33,7 @@ export interface SyncPeer {
   /** blocks from it that were valid */
   delivered: number
   pausedUntilMs: number
-  /** of its recent answers; undefined before the first */
+  /** average milliseconds per block in its recent answers; undefined before the first */
   blockMs: number | undefined
 }
 
@@ -57,7 +57,7 @@ export class SyncPeers {
     return this.#peers.values()
   }
 
-  /** A peer says which blocks it has. A greater height that it said before stays. */
+  /** A peer announces which blocks it has. If it announced a greater height before, that one is kept. */
   update(id: PeerId, base: number, height: number): SyncPeer {
     const known = this.#peers.get(id)
     if (known !== undefined) {
@@ -87,7 +87,7 @@ export class SyncPeers {
     this.#peers.delete(id)
   }
 
-  /** Whether the height that the peer claims counts. */
+  /** Whether the height that the peer claims is believed. */
   isBelieved(peer: SyncPeer): boolean {
     return peer.failures < this.#limits.failures
   }
@@ -101,7 +101,7 @@ export class SyncPeers {
     return best
   }
 
-  /** The peer that will probably answer first when asked for `height`; undefined while none may be asked. */
+  /** The peer that will probably answer a request for `height` first; undefined when no peer may be asked now. */
   choose(height: number, nowMs: number, except?: ReadonlySet<PeerId>): SyncPeer | undefined {
     let best: SyncPeer | undefined
     let bestScore = Number.POSITIVE_INFINITY
@@ -120,7 +120,7 @@ export class SyncPeers {
     return best
   }
 
-  /** Milliseconds for a block of the fastest peer; a new peer is taken to be as fast. */
+  /** Milliseconds per block of the fastest peer; a new peer is assumed to be as fast. */
   #fastest(): number {
     let fastest = Number.POSITIVE_INFINITY
     for (const { blockMs } of this.#peers.values()) if (blockMs !== undefined) fastest = Math.min(fastest, blockMs)
@@ -137,7 +137,7 @@ export class SyncPeers {
     peer.blockMs = peer.blockMs === undefined ? measured : (peer.blockMs * 3 + measured) / 4
   }
 
-  /** Nothing came in time. */
+  /** The peer did not answer in time. */
   failed(peer: SyncPeer, nowMs: number): void {
     peer.failures++
     peer.window = 1

@@ -13,7 +13,7 @@ import type { Vote } from '../../../src/chain/consensus/types.ts'
 import { encodeConsensusMessage } from '../../../src/consensus/messages.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { topicName } from '../../../src/p2p/gossip.ts'
-import { encodeGreeting, type Hello, readGreeting } from '../../../src/p2p/hello.ts'
+import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
 import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
@@ -106,8 +106,8 @@ async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void
     // The connection uses the node's own muxer, whose limits must not apply to an attacker.
     meterOf(connection).isKnown = true
     const stream = await connection.newStream(PROTOCOLS.hello)
-    stream.send(encodeFrame(encodeGreeting({ kind: 'hello', hello: createHello() })))
-    if ((await readGreeting(stream)).kind === 'refusal') return
+    stream.send(encodeFrame(encodeHandshakeMessage({ kind: 'hello', hello: createHello() })))
+    if ((await readHandshakeMessage(stream)).kind === 'refusal') return
     counts.identities++
     await attack({ target, host, connection })
   } catch {

@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Connection, Stream } from '@libp2p/interface'
 import type { Ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
-import { decodeGreeting, encodeGreeting, type Greeting, type Hello } from '../../../src/p2p/hello.ts'
+import {
+  decodeHandshakeMessage,
+  encodeHandshakeMessage,
+  type HandshakeMessage,
+  type Hello,
+} from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
 import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
@@ -17,8 +22,11 @@ export interface Attacker {
   readonly hello: Hello
   /** connects without sending anything */
   connect(target: TestNode): Promise<Connection>
-  /** connects and sends its greeting; undefined: no answer */
-  greet(target: TestNode, greeting?: Uint8Array): Promise<{ connection: Connection; answer: Greeting | undefined }>
+  /** connects and sends its handshake message; undefined: no answer */
+  greet(
+    target: TestNode,
+    message?: Uint8Array,
+  ): Promise<{ connection: Connection; answer: HandshakeMessage | undefined }>
   /** becomes a peer */
   join(target: TestNode): Promise<Connection>
 }
@@ -64,11 +72,11 @@ export async function startAttacker(options: { topics?: readonly string[]; key?:
       meterOf(connection).isKnown = true
       return connection
     },
-    greet: async (target, greeting = encodeGreeting({ kind: 'hello', hello })) => {
+    greet: async (target, message = encodeHandshakeMessage({ kind: 'hello', hello })) => {
       const connection = await attacker.connect(target)
       const stream = await connection.newStream(PROTOCOLS.hello)
-      stream.send(encodeFrame(greeting))
-      return { connection, answer: await readGreeting(stream) }
+      stream.send(encodeFrame(message))
+      return { connection, answer: await readHandshakeMessage(stream) }
     },
     join: async (target) => {
       const { connection } = await attacker.greet(target)
@@ -84,7 +92,7 @@ export async function closeAttackers(): Promise<void> {
   await Promise.all(running.splice(0).map((host) => host.stop()))
 }
 
-async function readGreeting(stream: Stream): Promise<Greeting | undefined> {
+async function readHandshakeMessage(stream: Stream): Promise<HandshakeMessage | undefined> {
   const chunks: Uint8Array[] = []
   try {
     for await (const chunk of stream) chunks.push(chunk.subarray())
@@ -92,5 +100,5 @@ async function readGreeting(stream: Stream): Promise<Greeting | undefined> {
     return undefined
   }
   const bytes = Buffer.concat(chunks)
-  return bytes.length <= 4 ? undefined : decodeGreeting(new Uint8Array(bytes.subarray(4)))
+  return bytes.length <= 4 ? undefined : decodeHandshakeMessage(new Uint8Array(bytes.subarray(4)))
 }

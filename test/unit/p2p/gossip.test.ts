@@ -85,7 +85,7 @@ describe('hostile gossip', () => {
       const transactions = Array.from({ length: 1_000 }, (_, k) => numbered(i * 1_000 + k))
       await attacker.host.services.pubsub.publish(TOPIC, batch(i, transactions))
     }
-    await until('all are judged', () => offered >= LIMITS.refusedTransactions.burst)
+    await until('all are validated', () => offered >= LIMITS.refusedTransactions.burst)
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(offered).toBeLessThan(12_000)
     expect(await counter(a, 'coind_p2p_dropped_total', { reason: 'refused transactions' })).toBeGreaterThan(0)

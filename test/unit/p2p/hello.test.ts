@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import {
   createValidatorProof,
-  decodeGreeting,
+  decodeHandshakeMessage,
   differenceOf,
-  encodeGreeting,
+  encodeHandshakeMessage,
   type Hello,
   provenValidator,
 } from '../../../src/p2p/hello.ts'
@@ -44,23 +44,29 @@ const anyHello: fc.Arbitrary<Hello> = fc.record({
   instance: bytes(16),
 })
 
-describe('greetings', () => {
+describe('handshake messages', () => {
   test('come back as they were', () => {
     fc.assert(
       fc.property(anyHello, (hello) => {
-        expect(decodeGreeting(encodeGreeting({ kind: 'hello', hello }))).toEqual({ kind: 'hello', hello })
+        expect(decodeHandshakeMessage(encodeHandshakeMessage({ kind: 'hello', hello }))).toEqual({
+          kind: 'hello',
+          hello,
+        })
       }),
     )
     const peers = [{ id: 'ab'.repeat(20), address: '[::1]:1', isValidator: true }]
     const refusal = { reason: 'no place', peers }
-    expect(decodeGreeting(encodeGreeting({ kind: 'refusal', refusal }))).toEqual({ kind: 'refusal', refusal })
+    expect(decodeHandshakeMessage(encodeHandshakeMessage({ kind: 'refusal', refusal }))).toEqual({
+      kind: 'refusal',
+      refusal,
+    })
   })
 
   test('no bytes do anything but decode or fail as they should', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (input) => {
         try {
-          decodeGreeting(input)
+          decodeHandshakeMessage(input)
         } catch (error) {
           expect(error).toBeInstanceOf(ProtobufError)
         }
@@ -77,8 +83,8 @@ describe('greetings', () => {
     ['half a proof', { validator: { publicKey: new Uint8Array(32).fill(1), signature: new Uint8Array(3) } }],
     ['a short instance', { instance: new Uint8Array(1) }],
   ])('refuse %s', (_, change) => {
-    const greeting = encodeGreeting({ kind: 'hello', hello: { ...HELLO, ...change } })
-    expect(() => decodeGreeting(greeting)).toThrow(ProtobufError)
+    const message = encodeHandshakeMessage({ kind: 'hello', hello: { ...HELLO, ...change } })
+    expect(() => decodeHandshakeMessage(message)).toThrow(ProtobufError)
   })
 })
 

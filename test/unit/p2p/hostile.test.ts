@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeBlockRequest } from '../../../src/p2p/blockExchange.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
-import { createValidatorProof, encodeGreeting } from '../../../src/p2p/hello.ts'
+import { createValidatorProof, encodeHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
@@ -74,7 +74,7 @@ describe('a node that is no peer is told so, and both ends know why', () => {
     const attacker = await startAttacker()
     const proofOfAnother = createValidatorProof(randomKey(), randomKey().publicKey, attacker.hello.genesisHash)
     const hello = { ...attacker.hello, validator: proofOfAnother }
-    const { connection } = await attacker.greet(a, encodeGreeting({ kind: 'hello', hello }))
+    const { connection } = await attacker.greet(a, encodeHandshakeMessage({ kind: 'hello', hello }))
     await until('it is turned away', () => isClosed(connection))
     expect(a.sessions.size).toBe(0)
     expect(a.log.find(({ msg }) => msg === 'peer turned away')!.reason).toMatch(/proof of being a validator is wrong/)
@@ -107,7 +107,7 @@ describe('a node that is no peer is told so, and both ends know why', () => {
       const validator = createValidatorProof(validatorKey, key.publicKey, process.hello.genesisHash)
       const { answer } = await process.greet(
         a,
-        encodeGreeting({ kind: 'hello', hello: { ...process.hello, validator } }),
+        encodeHandshakeMessage({ kind: 'hello', hello: { ...process.hello, validator } }),
       )
       return answer
     }
@@ -151,11 +151,14 @@ describe('malformed input is answered with a ban', () => {
   test.concurrent.each([
     ['a hello that is no protobuf', new Uint8Array(100).fill(255)],
     ['a hello that is too long', new Uint8Array(LIMITS.helloBytes + 1)],
-    ['a refusal in place of a hello', encodeGreeting({ kind: 'refusal', refusal: { reason: 'no', peers: [] } })],
-  ])('%s', async (_, greeting) => {
+    [
+      'a refusal in place of a hello',
+      encodeHandshakeMessage({ kind: 'refusal', refusal: { reason: 'no', peers: [] } }),
+    ],
+  ])('%s', async (_, message) => {
     const a = await startNode()
     const attacker = await startAttacker()
-    const { connection } = await attacker.greet(a, greeting)
+    const { connection } = await attacker.greet(a, message)
     await until('it is thrown out', () => isClosed(connection))
     expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
     await expect(attacker.greet(a)).rejects.toThrow()

@@ -48,13 +48,13 @@ function peer(): Session {
 
 let number = 0
 
-function judge(
+function validate(
   transactions: readonly Bytes[],
   options: { from?: Session; isRepeated?: boolean } = {},
 ): Promise<Verdict> {
   const { from = peer(), isRepeated = false } = options
   const raw = transactions.map((bytes) => Uint8Array.from(bytes))
-  return gossip.judge(from, encodeBatch({ isRepeated, number: number++, transactions: raw }))
+  return gossip.validate(from, encodeBatch({ isRepeated, number: number++, transactions: raw }))
 }
 
 test('native transactions are known by their sha256, EVM ones by their keccak256', async () => {
@@ -69,11 +69,11 @@ test('native transactions are known by their sha256, EVM ones by their keccak256
   })
   const [native, evm] = [Uint8Array.of(0x0a, 1), Uint8Array.of(2, 1)]
   const batch = (transactions: Uint8Array[]) => encodeBatch({ isRepeated: false, number: number++, transactions })
-  expect(await both.judge(peer(), batch([native, evm]))).toBe('accept')
+  expect(await both.validate(peer(), batch([native, evm]))).toBe('accept')
   expect(hashes).toEqual([sha256(native), keccak256(evm)].map(bytesToHex))
-  expect(await both.judge(peer(), batch([native, evm]))).toBe('ignore')
+  expect(await both.validate(peer(), batch([native, evm]))).toBe('ignore')
   both.published(batch([Uint8Array.of(0x0a, 2)]))
-  expect(await both.judge(peer(), batch([Uint8Array.of(0x0a, 2)]))).toBe('ignore')
+  expect(await both.validate(peer(), batch([Uint8Array.of(0x0a, 2)]))).toBe('ignore')
   expect(hashes.length).toBe(2)
 })
 
@@ -98,21 +98,21 @@ describe('a batch with a transaction that is known to be invalid is never passed
       true,
     ],
   ])('%s', async (_, transactions, isRepeated) => {
-    expect(await judge([[9, 1]])).toEqual(BAN)
-    expect(await judge(transactions, { isRepeated })).toBe('ignore')
+    expect(await validate([[9, 1]])).toEqual(BAN)
+    expect(await validate(transactions, { isRepeated })).toBe('ignore')
     // Whoever sends the others without it is heard.
-    expect(await judge([[1, 1]])).toBe('accept')
+    expect(await validate([[1, 1]])).toBe('accept')
   })
 
   test('nor one whose transaction is found to be invalid meanwhile, in another batch', async () => {
     const verdicts = Promise.withResolvers<void>()
     pool = verdicts.promise
-    const first = judge([[9, 1]])
-    const second = judge([
+    const first = validate([[9, 1]])
+    const second = validate([
       [1, 1],
       [9, 1],
     ])
-    const repeated = judge([[9, 1]], { isRepeated: true })
+    const repeated = validate([[9, 1]], { isRepeated: true })
     verdicts.resolve()
     expect(await Promise.all([first, second, repeated])).toEqual([BAN, 'ignore', 'ignore'])
     expect(offered).toEqual(['9.1', '1.1'])
@@ -121,27 +121,27 @@ describe('a batch with a transaction that is known to be invalid is never passed
   test('nor one of whose transactions nobody has an answer', async () => {
     const failure = Promise.withResolvers<void>()
     pool = failure.promise
-    const first = judge([[1, 1]])
+    const first = validate([[1, 1]])
     pool = Promise.resolve()
-    const second = judge([
+    const second = validate([
       [1, 1],
       [1, 2],
     ])
     failure.reject(new Error('the pool has no time'))
     await expect(first).rejects.toThrow('no time')
     expect(await second).toBe('ignore')
-    expect(await judge([[1, 1]])).toBe('accept')
+    expect(await validate([[1, 1]])).toBe('accept')
   })
 
   test('and one that has such a transaction in it does not make the others invalid', async () => {
     expect(
-      await judge([
+      await validate([
         [1, 1],
         [9, 1],
       ]),
     ).toEqual(BAN)
     expect(
-      await judge([
+      await validate([
         [1, 1],
         [1, 2],
       ]),
@@ -151,11 +151,11 @@ describe('a batch with a transaction that is known to be invalid is never passed
 
   test('and who sends many is not read any more', async () => {
     const bad = Array.from({ length: 1_000 }, (_, i): Bytes => [9, i % 250])
-    expect(await judge(bad)).toEqual(BAN)
+    expect(await validate(bad)).toEqual(BAN)
     const from = peer()
     for (let spent = 0; spent <= LIMITS.refusedTransactions.burst; spent += 250)
-      expect(await judge(bad, { from })).toBe('ignore')
-    expect(await judge([[1, 1]], { from })).toBe('unread')
+      expect(await validate(bad, { from })).toBe('ignore')
+    expect(await validate([[1, 1]], { from })).toBe('unread')
   })
 })
 
@@ -163,9 +163,9 @@ describe('what is not offered to the pool is not known', () => {
   test('of a peer that has sent too much that is refused', async () => {
     const from = peer()
     from.budgets.refusedTransactions.draw(LIMITS.refusedTransactions.burst + 1, 0)
-    expect(await judge([[1, 1]], { from })).toBe('unread')
+    expect(await validate([[1, 1]], { from })).toBe('unread')
     expect(offered).toEqual([])
-    expect(await judge([[1, 1]])).toBe('accept')
+    expect(await validate([[1, 1]])).toBe('accept')
   })
 
   test('sooner where those are large: whoever verifies a hundred signatures has more to do', async () => {
@@ -177,7 +177,7 @@ describe('what is not offered to the pool is not known', () => {
           new DataView(raw.buffer).setUint32(1, batches * 5 + i)
           return raw
         })
-        const verdict = await gossip.judge(from, encodeBatch({ isRepeated: false, number: number++, transactions }))
+        const verdict = await gossip.validate(from, encodeBatch({ isRepeated: false, number: number++, transactions }))
         if (verdict === 'unread') return batches
       }
     }
@@ -190,7 +190,7 @@ describe('what is not offered to the pool is not known', () => {
     const waiting = Promise.withResolvers<void>()
     pool = waiting.promise
     const large = (i: number) =>
-      gossip.judge(
+      gossip.validate(
         peer(),
         encodeBatch({
           isRepeated: false,
@@ -199,7 +199,7 @@ describe('what is not offered to the pool is not known', () => {
         }),
       )
     const verdicts = Array.from({ length: LIMITS.queuedTransactions / LIMITS.transactionBytes + 1 }, (_, i) => large(i))
-    const last = judge([[1, 1]])
+    const last = validate([[1, 1]])
     waiting.resolve()
     const answers = await Promise.all(verdicts)
     expect(answers.filter((answer) => answer === 'unread').length).toBeGreaterThan(0)
@@ -212,19 +212,19 @@ describe('what is not offered to the pool is not known', () => {
 
 test('what is known is passed on when it is repeated, and only then', async () => {
   expect(
-    await judge([
+    await validate([
       [1, 1],
       [8, 1],
     ]),
   ).toBe('accept')
   expect(
-    await judge([
+    await validate([
       [1, 1],
       [8, 1],
     ]),
   ).toBe('ignore')
   expect(
-    await judge(
+    await validate(
       [
         [8, 1],
         [1, 1],
@@ -234,7 +234,7 @@ test('what is known is passed on when it is repeated, and only then', async () =
   ).toBe('accept')
   // One twice is one.
   expect(
-    await judge([
+    await validate([
       [1, 2],
       [1, 2],
     ]),
