@@ -18,7 +18,7 @@ const PRECOMPILES = ACCOUNT_STANDARD_PRECOMPILE | ACCOUNT_STATEFUL_PRECOMPILE
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
 let newest: usize = 0
-/** Raised when the world may have changed and the records must be read again. */
+/** Incremented when the world may have changed and the records must be read again. */
 let epoch: u32 = 1
 
 export function forgetAccounts(): void {
@@ -99,16 +99,16 @@ export function currentAccount(record: usize): usize {
 }
 
 /**
- * The record of the account that a word names, which is warm then; or 0 when it is cold and `gas` does not pay for that: nothing
- * is read from the state before it is paid for. {@link accessCost} is the price; for a warm account the caller must still check
- * that the gas pays for it.
+ * The record of the account that a word names, which is warm afterwards. 0 when it is cold and `gas` is below the price: nothing is
+ * read from the state before it is paid for. {@link accessCost} is the price; for a warm account the caller must still check that the
+ * gas is enough.
  */
 export function accessAccount(word: usize, gas: i64): usize {
   addressOfWord(scratch, word)
   return accessAddress(scratch, gas)
 }
 
-/** As {@link accessAccount}, for an address of 20 bytes. */
+/** Like {@link accessAccount}, for an address of 20 bytes. */
 export function accessAddress(address: usize, gas: i64): usize {
   const record = recordOf(address)
   if (load<u32>(record, ACCOUNT_EPOCH) === 0 && gas < COLD_ACCOUNT && isWarmAddress(record) === 0) {

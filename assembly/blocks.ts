@@ -1,13 +1,13 @@
-// Basic blocks. A block is a run of opcodes that is entered only at its first one and left only behind its last one. Its fixed gas
-// and its demands on the stack are checked once, when it is entered. Gas stays exact: a frame that cannot pay for a whole block,
-// or whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read
-// the gas end a block, so that what they see has been charged up to themselves and no further.
+// Basic blocks. A block is a sequence of opcodes that is entered only at its first one and left only after its last one. Its fixed gas
+// and its demands on the stack are checked once, when it is entered. Gas stays exact: a frame that cannot pay for a whole block, or
+// whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read the gas
+// end a block, so that the gas is charged exactly up to them when they read it.
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { countCode } from './codes'
 import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
 import { endings, properties } from './opcodeTable'
 
-/** Set in every entry, so that an entry of a block without gas differs from one that was not made yet. */
+/** Set in every entry, so that the entry of a block without gas differs from an entry that is not computed yet. */
 const IS_KNOWN: u64 = 1 << 63
 const MAX_GROWTH: u32 = 0x7fff
 
@@ -54,7 +54,7 @@ function measureBlock(entry: usize, start: usize): u64 {
   return measured
 }
 
-/** The gas that is left when the block at `start` is paid for. Below 0: the gas does not pay for it, or the stack does not fit it. */
+/** The gas that is left after paying for the block at `start`. Below 0: too little gas, or the stack does not fit. */
 // @ts-ignore: decorator
 @inline
 export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
@@ -66,7 +66,7 @@ export function enterBlock(entry: usize, blocks: usize, start: usize, height: us
   return gas - <i64>(block & 0xffffffff)
 }
 
-/** As {@link enterBlock} for the block at `ip`, behind one that has ended. A JUMPDEST enters its block itself. */
+/** Like {@link enterBlock}, for the block at `ip`, after the previous one has ended. A JUMPDEST enters its block itself. */
 export function enterNext(entry: usize, blocks: usize, ip: usize, height: usize, gas: i64): i64 {
   if (<u32>load<u8>(ip) === OP_JUMPDEST) return gas
   return enterBlock(entry, blocks, ip - load<usize>(entry, CODE_BYTES), height, gas)

@@ -22,7 +22,7 @@ import { hasDelegations } from './opcodeTable'
 import { slotsChanged } from './slots'
 import { clearWord, copyWord, isZero, lt, saturatedU64 } from './word'
 
-/** The answers of an opcode that may push a frame: the caller goes on, the new frame runs, or the caller fails. */
+/** Results of an opcode that may push a frame: the caller continues, the new frame runs, or the caller fails. */
 export const GOES_ON: u32 = 0
 export const ENTERED: u32 = 1
 export const FAILS: u32 = 2
@@ -42,7 +42,7 @@ function failCall(reason: u32): u32 {
   return FAILS
 }
 
-/** The code that a call of the account runs, after EIP-7702; 0 when `gas` does not pay for a delegation's target. */
+/** The code that a call of the account runs, with EIP-7702; 0 when `gas` is below the price of a delegation's target. */
 export function callCode(record: usize, gas: i64): usize {
   delegationCost = 0
   if (isPrecompile(record)) return emptyCode
@@ -59,7 +59,7 @@ export function callCode(record: usize, gas: i64): usize {
 /** The price of the delegation's target in the last {@link callCode}. */
 let delegationCost: i64 = 0
 
-/** What a call that carries value costs more, by its kind and recipient. */
+/** The extra price of a call with value, by its kind and recipient. */
 // @ts-ignore: decorator
 @inline
 export function valueCost(kind: u32, record: usize): i64 {
@@ -67,7 +67,7 @@ export function valueCost(kind: u32, record: usize): i64 {
   return isNew ? VALUE_TRANSFER + NEW_ACCOUNT : VALUE_TRANSFER
 }
 
-/** Gas for the callee: what the word asks for, at most all but a 64th (EIP-150). */
+/** Gas for the callee: the requested amount, but at most all but a 64th (EIP-150). */
 // @ts-ignore: decorator
 @inline
 export function calleeGas(requested: usize, gas: i64): i64 {

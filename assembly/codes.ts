@@ -7,9 +7,9 @@ import {
   CODE_BLOCKS, CODE_BYTES, CODE_HEADER, CODE_IS_INIT, CODE_JUMPS, CODE_LENGTH, CODE_NEXT, CODE_PREVIOUS, CODE_USERS,
 } from './layout'
 
-/** Zeros in front of the code, so that a push may read the 32 bytes that end with its own. */
+/** Zeros before the code, so that a push may read the 32 bytes that end with its operand. */
 const PADDING_BEFORE: usize = 32
-/** Zeros behind the code: the longest push that is cut off, and the STOP behind it. */
+/** Zeros after the code: for the longest push that is cut off, and the STOP after it. */
 const PADDING_AFTER: usize = 64
 /** Bytes of entries above which all are freed between two runs. */
 const LIMIT: usize = 48 << 20

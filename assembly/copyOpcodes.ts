@@ -21,7 +21,7 @@ export function copyCost(length: u64): i64 {
   return COPY_WORD * <i64>((length + 31) >> 5)
 }
 
-/** Copies `length` bytes from `offset` of a source on; bytes behind its end are zero. */
+/** Copies `length` bytes from `offset` of a source on; bytes after its end are zero. */
 export function copyOut(to: usize, source: usize, sourceLength: u32, offset: u64, length: u64): void {
   const available = offset >= <u64>sourceLength ? 0 : <u64>sourceLength - offset
   const copied = <usize>min(available, length)
@@ -82,7 +82,7 @@ export function callDataLoad(frame: usize, sp: usize): void {
   }
 }
 
-/** KECCAK256: the hash goes where the length was. */
+/** KECCAK256: the hash replaces the length on the stack. */
 export function hashMemory(frame: usize, sp: usize, gas: i64): i64 {
   const length = saturatedU64(sp - WORD)
   gas = expandMemory(frame, rangeEnd(saturatedU64(sp), length), gas)

@@ -1,4 +1,4 @@
-// CREATE and CREATE2 (EIP-1014, 3860) and SELFDESTRUCT, whose EIP-6780 is done by the host.
+// CREATE and CREATE2 (EIP-1014, 3860) and SELFDESTRUCT, for which the host implements EIP-6780.
 import {
   WARM_ACCESS, accessAccount, accessCost, accountAt, accountsChanged, currentAccount, warmAccount,
 } from './accounts'
@@ -35,7 +35,9 @@ export function initCodeCost(kind: u32, length: u64): i64 {
   return (kind === OP_CREATE2 ? INIT_CODE_WORD + KECCAK_WORD : INIT_CODE_WORD) * <i64>((length + 31) >> 5)
 }
 
-/** Why init code that is too long fails (EIP-3860): geth computes the price of its memory, then checks its length, then charges. */
+/**
+ * The failure for init code that is too long (EIP-3860): geth computes the price of its memory, then checks its length, then charges.
+ */
 export function oversizeFailure(end: u64): u32 {
   if (end === OVERFLOWN) return GAS_OVERFLOW
   return end > MAX_PRICED_END ? OUT_OF_GAS : INIT_CODE_SIZE
@@ -98,7 +100,7 @@ function failCreate(reason: u32): u32 {
   return FAILS
 }
 
-/** The creation does not begin: the creator keeps its gas and goes on. */
+/** The creation does not begin: the creator keeps its gas and continues. */
 function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, given: i64, saltOrNone: usize): u32 {
   setFailure(reason)
   if ((traceFlags & TRACE_FRAMES) !== 0) {

@@ -1,5 +1,5 @@
-// The memories of all frames, one behind the other in chunks. Only the memory of the newest frame grows; when its chunk is full
-// it moves to a new one.
+// The memories of all frames, one after the other in chunks. Only the memory of the newest frame grows; when its chunk is full it is
+// moved to a new one.
 import { GAS_OVERFLOW, OUT_OF_GAS } from './constants'
 import { clearBytes } from './byteRanges'
 import { fail } from './failure'
@@ -9,7 +9,7 @@ import { CHUNK, MEMORY, MEMORY_SIZE } from './layout'
 const MAX_END: u64 = 1 << 29
 /** geth prices no memory beyond this (core/vm: memoryGasCost). */
 export const MAX_PRICED_END: u64 = 0x1fffffffe0
-/** Stands for the end of a range that 64 bits cannot count (geth: core/vm, ErrGasUintOverflow). */
+/** The end of a range that exceeds 64 bits (geth: core/vm, ErrGasUintOverflow). */
 export const OVERFLOWN: u64 = u64.MAX_VALUE
 
 /** A chunk begins with a pointer to the chunk before it and one to its own end; memories follow. The first chunk is never freed. */
@@ -34,7 +34,7 @@ export function memoryStart(): usize {
   return first + CHUNK_HEADER
 }
 
-/** Frees the memory behind that of `frame`, which is the newest frame now; with 0, all but the first chunk. */
+/** Frees the memory after that of `frame`, which is the newest frame now; with 0, all but the first chunk. */
 export function releaseMemory(frame: usize): void {
   const kept = frame === 0 ? first : load<usize>(frame, CHUNK)
   while (chunk !== kept) {
@@ -55,7 +55,7 @@ function costOfWords(words: u64): u64 {
   return words * 3 + ((words * words) >> 9)
 }
 
-/** Gas for memory up to `end` beyond what the frame has (yellow paper, C_mem); -1 for an end that no gas pays for. */
+/** Gas for growing the frame's memory up to `end` (yellow paper, C_mem); -1 for an end that is too large for any gas. */
 export function expansionCost(frame: usize, end: u64): i64 {
   const size = <u64>load<u32>(frame, MEMORY_SIZE)
   if (end <= size) return 0

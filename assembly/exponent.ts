@@ -1,6 +1,6 @@
 import { copyWord, mul, multiplyHigh, setLimbs } from './word'
 
-/** The number of bytes of a word without its leading zero bytes: what EXP is charged by. */
+/** The number of bytes of a word without its leading zero bytes, which determines the price of EXP. */
 // @ts-ignore: decorator
 @inline
 export function byteLength(a: usize): u32 {

@@ -1,4 +1,4 @@
-// Why the newest frame that failed did so.
+// The reason why the last failed frame failed.
 
 export let failure: u32 = 0
 /** of a stack failure the height, of an invalid opcode the opcode */

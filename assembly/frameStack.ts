@@ -1,5 +1,5 @@
-// The frames that run: one calls the next, the newest is last. None of them uses the stack of the host. What happens when a frame
-// ends is here too: the deposit of created code, return data, gas and answer for the caller, and the result of the run.
+// The running frames: each calls the next, the newest is last. None of them uses the stack of the host. The end of a frame is here
+// too: the deposit of created code, return data, gas and result for the caller, and the result of the run.
 import { accountsChanged } from './accounts'
 import { clearReturnData, returnData, returnLength, setReturnData } from './buffer'
 import { moveBytes } from './byteRanges'
@@ -107,7 +107,7 @@ export function openCheckpoints(): void {
   checkpoints = wanted
 }
 
-/** Gives the slots that the newest frame has written to the world. */
+/** Stores the slots that the newest frame has written in the world. */
 export function storeFrameSlots(): void {
   if (!hasDirtySlots()) return
   openCheckpoints()

@@ -68,7 +68,7 @@ export declare function setCode(address: usize, code: usize, length: u32): void
 @external('host', 'selfDestruct')
 export declare function selfDestruct(address: usize, beneficiary: usize): void
 
-/** Gas left of a success; -1 minus the gas left of a revert; the least i64 of a failure. */
+/** The gas left after a success; -1 minus the gas left after a revert; the lowest i64 after a failure. */
 @external('host', 'callPrecompile')
 export declare function callPrecompile(
   record: usize,

@@ -65,10 +65,10 @@ function isTracedLoop<Loop>(): bool {
   return isFloat<Loop>()
 }
 
-/** Jumps after which a code is worth a table of its blocks. */
+/** The number of jumps after which a code gets a table of its blocks. */
 const HOT: u32 = 32
 
-/** Whether a code has jumped often enough. */
+/** Whether a code has jumped so often that it gets a table of its blocks. */
 export function isWorthBlocks(entry: usize): bool {
   return load<u32>(entry, CODE_HEAT) >= HOT
 }
@@ -427,7 +427,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
   }
 }
 
-// How the loop leaves a frame: for good, for another frame, or for the plain loop. Each gives the gas that counts as work.
+// How the loop leaves a frame: finally, for another frame, or for the plain loop. Each returns the gas that counts as work.
 
 // @ts-ignore: decorator
 @inline
@@ -457,7 +457,7 @@ function afterCall(outcome: u32, frame: usize, gasBefore: i64, gas: i64): i64 {
   return gasBefore - (outcome === ENTERED ? left + load<i64>(frame + FRAME_SIZE, GAS) : left)
 }
 
-/** Leaves the block loop for good in this frame: the plain loop finds the opcode in the block that fails. */
+/** Leaves the block loop finally in this frame: the plain loop finds the opcode of the block that fails. */
 function leaveBlocks(frame: usize, pc: usize, sp: usize, gas: i64, work: i64): i64 {
   save(frame, pc, sp, gas)
   store<u32>(frame, 1, IS_PLAIN)

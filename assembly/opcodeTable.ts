@@ -22,7 +22,7 @@ export function setFork(fork: u32): void {
 
 /** Bits 0..15: fixed gas; 16..23: words it takes (DUP and SWAP: reaches); 24..31: words that the stack grows by, signed. */
 export const properties: usize = heap.alloc(256 * 4)
-/** 1: the opcode behind this one begins a new basic block (blocks.ts). */
+/** 1: the opcode after this one begins a new basic block (blocks.ts). */
 export const endings: usize = heap.alloc(256)
 
 function define(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
@@ -30,7 +30,7 @@ function define(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   store<u8>(endings + opcode, 0)
 }
 
-/** As {@link define}, for an opcode that ends its basic block: it jumps, ends the frame, reads the gas, or can fail by itself. */
+/** Like {@link define}, for an opcode that ends its basic block: it jumps, ends the frame, reads the gas, or can fail by itself. */
 function defineEnding(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   define(opcode, inputs, outputs, gas)
   store<u8>(endings + opcode, 1)

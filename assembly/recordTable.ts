@@ -98,7 +98,7 @@ export function seedTables(seed: u64): void {
   }
 }
 
-/** Of a word and a number. */
+/** The hash of a word and a number. */
 export function hashWord(word: usize, owner: u32): u32 {
   let sum = load<u64>(factors) + load<u64>(factors, 8) * <u64>owner
   sum += load<u64>(factors, 16) * <u64>load<u32>(word)
@@ -112,7 +112,7 @@ export function hashWord(word: usize, owner: u32): u32 {
   return <u32>(sum >> 32)
 }
 
-/** Of 20 bytes. */
+/** The hash of 20 bytes. */
 export function hashAddress(address: usize): u32 {
   let sum = load<u64>(factors)
   sum += load<u64>(factors, 16) * <u64>load<u32>(address)

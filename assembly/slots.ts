@@ -15,7 +15,7 @@ const TRANSIENT: usize = 1
 const table: usize = heap.alloc(TABLE_SIZE)
 initializeTable(table)
 let newest: usize = 0
-/** Raised when the world may have changed and the slots that are not dirty must be read again. */
+/** Incremented when the world may have changed and the slots that are not dirty must be read again. */
 let epoch: u32 = 1
 /** Where the host writes value and original value. */
 const loaded: usize = heap.alloc(64)
@@ -147,7 +147,7 @@ export function hasDirtySlots(): bool {
   return dirtyLength > 0
 }
 
-/** Gives the dirty slots to the world, in the order in which they became dirty. */
+/** Stores the dirty slots in the world, in the order in which they became dirty. */
 export function storeDirtySlots(): void {
   if (dirtyLength === 0) return
   const entries = heap.alloc((dirtyLength >> 2) * STORE_ENTRY)

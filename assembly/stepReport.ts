@@ -85,7 +85,7 @@ function priceOf(frame: usize, opcode: u32, sp: usize, gas: i64): i64 {
 
 const address: usize = heap.alloc(WORD)
 
-/** What geth counts as fixed in opcodes that look at an account: the price of a warm one. */
+/** The part that geth counts as fixed in opcodes that read an account: the price of a warm one. */
 function accessPrice(opcode: u32): i64 {
   switch (opcode) {
     case OP_BALANCE:
@@ -177,7 +177,7 @@ function rangePrice(frame: usize, end: u64): i64 {
   return 0
 }
 
-/** What a cold account costs beyond a warm one. */
+/** The extra price of a cold account. */
 function coldPrice(word: usize): i64 {
   addressOfWord(address, word)
   return peekAccessCost(address) - WARM_ACCESS

@@ -43,7 +43,7 @@ export function clearWord(word: usize): void {
   setWord(word, 0)
 }
 
-/** Turns 32 bytes around: big-endian bytes to a word, or a word to big-endian bytes. `to` may be `from`. */
+/** Reverses 32 bytes: big-endian bytes to a word, or a word to big-endian bytes. `to` may be `from`. */
 // @ts-ignore: decorator
 @inline
 export function reverseWord(to: usize, from: usize): void {

@@ -179,7 +179,7 @@ function montgomery(z: u32, x: u32, y: u32): void {
   const y1 = u64(load<u32>(y, 4))
   let rowsLeft = ROWS_TO_CARRY
   let i: u32 = 0
-  // four rows at once, as far as they go, then two
+  // four rows at once while possible, then two
   for (; i + 4 <= n; i += 4) {
     const at = x + (i << 2)
     const a0 = u64(load<u32>(at))

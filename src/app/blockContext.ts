@@ -10,7 +10,7 @@ import { concatBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
 import type { NativeStore } from '../state/world.ts'
 
-/** BLOCKHASH reaches this many blocks back. */
+/** How many blocks back BLOCKHASH can read. */
 const BLOCK_HASH_WINDOW = 256
 
 /** The rules that hold at `height`. */

@@ -62,7 +62,7 @@ const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', er
  * Checks whether an EVM transaction may be added if there is room. Changes nothing. Cheap checks come before expensive ones, so that a
  * flood of bad transactions costs little:
  * 1. Is it in the pool already?
- * 2. {@link checkTransaction}: what needs no state.
+ * 2. {@link checkTransaction}: rules that need no state.
  * 3. {@link checkNonceAndFunds}: nonce and funds, for which the sender's account is read.
  * 4. The signers of its EIP-7702 authorizations: one signature recovery each.
  * 5. The pool's content: delegations, the transaction with the same nonce, the sender's limit.

@@ -1,7 +1,7 @@
 /**
  * The list of all columns of db/. A column is the first byte of a key, and each comment says `rest of the key -> value`. ‖ joins
- * bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A column's number is never used again for
- * something else, also after the column was removed.
+ * bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A column's number is never reused, not even
+ * after the column was removed.
  */
 export const Column = {
   // The state at the head, and contract codes of all heights (src/state/flatState.ts)
