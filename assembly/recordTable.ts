@@ -80,7 +80,7 @@ export function countRecord(table: usize): bool {
   return true
 }
 
-// Their hash: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and Kaser, "Strongly universal string hashing is
+// The hash of the tables: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and Kaser, "Strongly universal string hashing is
 // fast"), so that nobody can choose keys that fall into one bucket. The factors come from a seed that differs from instance to
 // instance. They change how long a run takes, never its result.
 

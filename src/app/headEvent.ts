@@ -20,7 +20,7 @@ export interface HeadEvent {
   readonly evidenceCount: number
 }
 
-/** One headEvent for several, oldest first. */
+/** Merges several events into one, oldest first. */
 export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
   return {
     head: headEvents.at(-1)!.head,

@@ -5,10 +5,10 @@ import type { PeerId } from './transport.ts'
 import { type AddedVote, VoteSet } from './voteSet.ts'
 
 /** How many rounds after the next one the votes of one peer may open: a limit on memory, because a peer can invent rounds. */
-export const CATCH_UP_ROUNDS_PER_PEER = 2
+export const FUTURE_ROUNDS_PER_PEER = 2
 
 /** The limit for all peers together. When there are more such rounds, the one with the least voting power is dropped. */
-export const MAX_CATCH_UP_ROUNDS = 64
+export const MAX_FUTURE_ROUNDS = 64
 
 /**
  * The highest valid round; no height of a real chain reaches it. It is limited because finding a round's proposer takes a step for
@@ -31,7 +31,7 @@ export class HeightVotes {
   readonly #height: number
   readonly #validators: ValidatorSet
   readonly #rounds = new Map<number, Round>()
-  readonly #catchUp = new Map<PeerId, Set<number>>()
+  readonly #futureRounds = new Map<PeerId, Set<number>>()
   #round = 0
 
   constructor(height: number, validators: ValidatorSet) {
@@ -45,8 +45,8 @@ export class HeightVotes {
   setRound(round: number): void {
     this.#round = round
     for (let open = round; open <= round + 1; open++) this.#open(open)
-    for (const peers of this.#catchUp.values()) {
-      for (const old of peers) if (old <= round + 1) peers.delete(old)
+    for (const rounds of this.#futureRounds.values()) {
+      for (const old of rounds) if (old <= round + 1) rounds.delete(old)
     }
     this.#forget(round)
   }
@@ -78,7 +78,7 @@ export class HeightVotes {
     if (round < 0 || round > MAX_ROUND) return false
     if (round <= this.#round + 1 || this.#rounds.has(round)) return true
     if (from === undefined || from === REPLAY) return true
-    return (this.#catchUp.get(from)?.size ?? 0) < CATCH_UP_ROUNDS_PER_PEER
+    return (this.#futureRounds.get(from)?.size ?? 0) < FUTURE_ROUNDS_PER_PEER
   }
 
   /** Whether a vote would change anything. Its index and address must belong together. */
@@ -89,7 +89,7 @@ export class HeightVotes {
   /** Adds a vote that was checked, signature included. Without `from` (an own vote, a commit) it may open any round. */
   add(vote: Vote, from: PeerId | undefined): AddedVote {
     const { round, validatorIndex: index } = vote
-    if (round > this.#round + 1 && !this.#rounds.has(round) && from !== undefined) this.#openCatchUp(round, from)
+    if (round > this.#round + 1 && !this.#rounds.has(round) && from !== undefined) this.#openFutureRound(round, from)
     const votes = this.#open(round)
     if (!votes.prevotes.has(index) && !votes.precommits.has(index)) {
       votes.senderPower += this.#validators.validators[index]!.power
@@ -129,11 +129,11 @@ export class HeightVotes {
     return votes
   }
 
-  #openCatchUp(round: number, from: PeerId): void {
-    const peers = this.#catchUp.get(from) ?? new Set()
-    this.#catchUp.set(from, peers.add(round))
+  #openFutureRound(round: number, from: PeerId): void {
+    const rounds = this.#futureRounds.get(from) ?? new Set()
+    this.#futureRounds.set(from, rounds.add(round))
     const open = [...this.#rounds.keys()].filter((other) => other > this.#round + 1)
-    if (open.length < MAX_CATCH_UP_ROUNDS) return
+    if (open.length < MAX_FUTURE_ROUNDS) return
     const weakest = open.reduce((a, b) => (this.#weight(b) < this.#weight(a) ? b : a))
     this.#rounds.delete(weakest)
   }

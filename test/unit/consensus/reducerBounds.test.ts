@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BlockId, Vote } from '../../../src/chain/consensus/types.ts'
-import { CATCH_UP_ROUNDS_PER_PEER, MAX_CATCH_UP_ROUNDS, MAX_ROUND } from '../../../src/consensus/heightVotes.ts'
+import { FUTURE_ROUNDS_PER_PEER, MAX_FUTURE_ROUNDS, MAX_ROUND } from '../../../src/consensus/heightVotes.ts'
 import { step } from '../../../src/consensus/reducer.ts'
 import { RoundState } from '../../../src/consensus/roundState.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
@@ -118,7 +118,7 @@ describe('a flood', () => {
     expect(scene.rs.heightVotes.rounds()).toEqual([0, 1, 2, 9])
     scene.receive(scene.vote(1, PREVOTE, 500, undefined), 'two')
     expect(scene.rs.heightVotes.rounds()).toEqual([0, 1, 2, 9, 500])
-    expect(CATCH_UP_ROUNDS_PER_PEER).toBe(2)
+    expect(FUTURE_ROUNDS_PER_PEER).toBe(2)
   })
 
   it('of rounds does not keep out what belongs to a round that was skipped', () => {
@@ -143,7 +143,7 @@ describe('a flood', () => {
     const scene = new Scene({ me: ME })
     scene.receive(scene.vote(1, PREVOTE, 77, undefined), 'honest')
     for (let i = 0; i < 500; i++) scene.receive(scene.vote(0, PREVOTE, 100 + i, undefined), `sybil ${i}`)
-    expect(scene.rs.heightVotes.rounds().length).toBeLessThanOrEqual(MAX_CATCH_UP_ROUNDS + 2)
+    expect(scene.rs.heightVotes.rounds().length).toBeLessThanOrEqual(MAX_FUTURE_ROUNDS + 2)
     scene.receive(scene.vote(1, PREVOTE, 90, undefined), 'honest')
     scene.receive(scene.vote(2, PREVOTE, 90, undefined), 'honest too')
     expect(scene.rs.round).toBe(90)
