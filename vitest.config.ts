@@ -10,6 +10,9 @@ const NETWORK = ['test/e2e/network/*.test.ts']
 /** Files that wait for most of their time, or take long for their size: they come first, so that no worker ends long after the others. */
 const LONG = [
   'unit/p2p/hostile.test.ts',
+  'unit/p2p/peers.test.ts',
+  'unit/p2p/gossip.test.ts',
+  'unit/p2p/network.test.ts',
   'sim/scenarios.test.ts',
   'sim/failureScenarios.test.ts',
   'conformance/stateTests.wasm.test.ts',
@@ -37,8 +40,8 @@ class LongFirst extends BaseSequencer {
 }
 
 /**
- * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. Where tests wait for a node or a timer, a
- * worker more than processors (of which there are two at least) keeps those busy. With `isolate: false`, the files of a worker share
+ * One project a kind of test, so that each runs alone: `npx vitest run --project unit`. Where tests wait for a node or a timer, more
+ * workers than processors (of which there are two at least) keep those busy. With `isolate: false`, the files of a worker share
  * their imports: a file leaves no timers, environment or changed module behind.
  */
 export default defineConfig({
@@ -51,7 +54,7 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           setupFiles: ['test/propertySeed.ts'],
           isolate: false,
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 120_000 * PROPERTY_RUNS,
           sequence: { groupOrder: 0 },
         },
