@@ -14,7 +14,8 @@ import { reachOf } from './peerAddress.ts'
  *    does not answer requests. A new connection is closed in the same way if there are too many pending ones or its hello does not
  *    come in time.
  * 4. It is banned (`Connections.ban`): it sent something that no honest node sends: bytes that cannot be decoded, wrong signatures,
- *    wrong evidence, an invalid block or a false height. The main thread reports this through `Network.punish`.
+ *    wrong evidence, an invalid block or a false height. The main thread reports what consensus and block sync find through
+ *    `Network.punish`; evidence, transactions and bytes are banned where they are found.
  *
  * All limits are in limits.ts. A persistent peer or a validator of the present set only has to wait when it sends too many messages or
  * parts.
