@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import type { Connection, ConnectionGater, PeerId, Stream } from '@libp2p/interface'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
@@ -119,9 +120,13 @@ export class Connections {
     return connections
   }
 
-  /** @throws Error when it is not possible to listen on the port */
+  /** @throws Error the system's error with code, address and port when it is not possible to listen on the port */
   async listen(): Promise<void> {
-    await this.host.start()
+    try {
+      await this.host.start()
+    } catch (error) {
+      throw (await listenError(this.#options.listen)) ?? error
+    }
   }
 
   /** Where this node listens, with the port that the system chose if none was configured. */
@@ -429,4 +434,13 @@ export class Connections {
 
 function addressOf(connection: Connection): PeerAddress {
   return fromMultiaddr(connection.remoteAddr) ?? { host: 'unknown', port: 0 }
+}
+
+/** Why the system does not let this process listen; undefined when it does. libp2p keeps only the text of that error. */
+function listenError({ host, port }: PeerAddress): Promise<Error | undefined> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once('error', resolve)
+    server.listen(port, host, () => server.close(() => resolve(undefined)))
+  })
 }

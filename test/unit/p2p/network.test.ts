@@ -9,6 +9,11 @@ afterEach(closeNodes)
 const handlesOf = (node: TestNode): number[] => [...node.sessions.values()].map(({ handle }) => handle)
 
 describe('two nodes', () => {
+  test('cannot listen on one port: the error has the code and the port of the system', async () => {
+    const { port } = (await startNode()).peer.address
+    await expect(startNode({ port })).rejects.toMatchObject({ code: 'EADDRINUSE', address: '127.0.0.1', port })
+  })
+
   test('say who they are', async () => {
     const validatorKey = randomKey()
     const [a, b] = await connectedPair(
