@@ -4,7 +4,7 @@ import { type BatchCall, orderOf, runBatch } from './batch.ts'
 import {
   errorResponse,
   invalidRequest,
-  parseError,
+  RpcError,
   type RpcLog,
   responseTooLarge,
   resultResponse,
@@ -64,7 +64,7 @@ async function answerText(
   const { limits, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const deadlineMs = performance.now() + requestTimeoutMs
   const request = parseRequest(text, limits.batchItems)
-  if (request === undefined) return errorResponse('null', parseError())
+  if (request instanceof RpcError) return errorResponse('null', request)
   const { isBatch, isTooLong, messages } = request
   const answerOne = (message: Message) =>
     answerMessage(options, run, message, { session, deadlineMs, isInBatch: isBatch })

@@ -1,3 +1,6 @@
+import { invalidRequest, parseError, type RpcError } from './errors.ts'
+import { requestTextLimits, scanRequest } from './scanRequest.ts'
+
 /**
  * A message of a request, sorted as geth sorts it (rpc/json.go): a call wants an answer, a notification none, and
  * answers that a client sends are dropped.
@@ -20,28 +23,28 @@ interface Request {
   readonly messages: readonly Message[]
 }
 
-/**
- * Values nested deeper than this are not read: parsing them is slow, and they can not be handed to another thread. No method
- * takes more than a dozen levels.
- */
-const MAX_DEPTH = 256
-
 const NULL_ID = 'null'
 
-/** Reads the text of a request; undefined when it is not JSON or is nested too deeply. */
-export function parseRequest(text: string, maxMessages: number): Request | undefined {
-  const { isTooDeep, numberIds } = scanText(text, MAX_DEPTH)
-  if (isTooDeep) return undefined
+/**
+ * Reads the text of a request, which is counted before it is parsed: of a batch that is too long only the messages within the limit are
+ * parsed, and a text with too many values not at all. Gives an error for a text that is not JSON, is nested too deeply or has too
+ * many values.
+ */
+export function parseRequest(text: string, maxMessages: number): Request | RpcError {
+  const limits = requestTextLimits(maxMessages)
+  const { exceeded, end, numberIds } = scanRequest(text, limits)
+  if (exceeded === 'depth') return parseError()
+  if (exceeded === 'values') return invalidRequest(`request has more than ${limits.values} values`)
+  const isTooLong = exceeded === 'messages'
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(isTooLong ? `${text.slice(0, end)}]` : text)
   } catch {
-    return undefined
+    return parseError()
   }
   const isBatch = Array.isArray(json)
   const items: readonly unknown[] = Array.isArray(json) ? json : [json]
-  const messages = items.slice(0, maxMessages).map((item, index) => toMessage(item, numberIds[index]))
-  return { isBatch, isTooLong: items.length > maxMessages, messages }
+  return { isBatch, isTooLong, messages: items.map((item, index) => toMessage(item, numberIds[index])) }
 }
 
 interface Fields {
@@ -71,84 +74,4 @@ function idText(id: unknown, numberId: string | undefined): string | undefined {
   if (id === undefined || (typeof id === 'object' && id !== null)) return undefined
   if (typeof id === 'number') return numberId ?? JSON.stringify(id)
   return JSON.stringify(id)
-}
-
-/** What `JSON.parse` does not show of a request. */
-interface ScanResult {
-  /** arrays and objects are nested deeper than `maxDepth`; the scan ended there */
-  readonly isTooDeep: boolean
-  /** by position in the batch (0 for a single request): the `id` as it was sent, where it is a number */
-  readonly numberIds: readonly (string | undefined)[]
-}
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPENING_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSING_BRACKET = 0x5d
-const OPENING_BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-const NUMBER = /[-+.0-9eE]*/y
-
-/**
- * Reads nesting and number literals of a JSON text (of other text the result means nothing). Ids go back to the client as they came: a
- * parsed 1.0, 1e3 or 2^53 + 1 would be written differently. One pass; strings are skipped with `indexOf`.
- */
-function scanText(text: string, maxDepth: number): ScanResult {
-  const isBatch = text.trimStart().startsWith('[')
-  const messageDepth = isBatch ? 2 : 1
-  const numberIds: (string | undefined)[] = []
-  let depth = 0
-  let item = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === OPENING_BRACKET || code === OPENING_BRACE) {
-      depth++
-      if (depth > maxDepth) return { isTooDeep: true, numberIds }
-    } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) {
-      depth--
-    } else if (code === COMMA) {
-      if (isBatch && depth === 1) item++
-    } else if (code === QUOTE) {
-      const end = endOfString(text, i)
-      if (depth === messageDepth) {
-        const colon = skipSpace(text, end + 1)
-        if (text.charCodeAt(colon) === COLON && isIdKey(text.slice(i, end + 1))) {
-          numberIds[item] = numberAt(text, skipSpace(text, colon + 1))
-        }
-      }
-      i = end
-    }
-  }
-  return { isTooDeep: false, numberIds }
-}
-
-/** Index of the quote that ends the string which starts at `start`; the text's length when there is none. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let first = end
-    while (text.charCodeAt(first - 1) === BACKSLASH) first--
-    if ((end - first) % 2 === 0) return end
-  }
-  return text.length
-}
-
-function skipSpace(text: string, start: number): number {
-  let i = start
-  while (i < text.length && text.charCodeAt(i) <= 0x20) i++
-  return i
-}
-
-/** A key may be written with escapes. */
-function isIdKey(literal: string): boolean {
-  if (literal === '"id"') return true
-  // Two escapes of six characters each are the longest form; the text may turn out not to be JSON.
-  return /^"(i|\\u0069)(d|\\u0064)"$/.test(literal)
-}
-
-function numberAt(text: string, start: number): string | undefined {
-  NUMBER.lastIndex = start
-  const literal = NUMBER.exec(text)?.[0]
-  return literal === undefined || literal === '' ? undefined : literal
 }

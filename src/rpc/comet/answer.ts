@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RPC_CODES, type RpcLog } from '../errors.ts'
 import { resultText } from '../method.ts'
+import { requestTextLimits, scanRequest } from '../scanRequest.ts'
 import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
 interface CometAnswer {
@@ -20,6 +21,7 @@ const NO_ID = '-1'
 /** Values in a query that mean that the parameter is left out. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['', 'null'])
 const MAX_BATCH = 100
+const TEXT_LIMITS = requestTextLimits(MAX_BATCH)
 const METHOD_NOT_FOUND = new CometError(RPC_CODES.methodNotFound, 'Method not found', '')
 
 /** The answer to GET of a method that only WebSockets have; its status is 404. */
@@ -42,18 +44,34 @@ export async function answerCometGet(
 }
 
 /** CometBFT's answer to a JSON-RPC request or batch (rpc/jsonrpc/server/http_json_handler.go). */
-export async function answerCometPost(
+export function answerCometPost(table: CometTable, text: string, options: CometAnswerOptions): Promise<CometAnswer> {
+  return answerCometJson(table, parseCometText(text), options)
+}
+
+/** What the text of a request or a batch holds; the error when it is not JSON or exceeds a limit, which is found before it is parsed. */
+export function parseCometText(text: string): { readonly json: unknown } | CometError {
+  const { exceeded } = scanRequest(text, TEXT_LIMITS)
+  if (exceeded === 'messages')
+    return invalidRequest(`batch request exceeds maximum (${MAX_BATCH}) allowed number of requests`)
+  if (exceeded === 'values') return invalidRequest(`the request has more than ${TEXT_LIMITS.values} values`)
+  if (exceeded === 'depth') return parseError('exceeded max depth')
+  try {
+    return { json: JSON.parse(text) }
+  } catch (error) {
+    return parseError((error as SyntaxError).message)
+  }
+}
+
+/** As `answerCometPost`, for a text that `parseCometText` has read. */
+export async function answerCometJson(
   table: CometTable,
-  text: string,
+  read: { readonly json: unknown } | CometError,
   { log, responseBytes }: CometAnswerOptions,
 ): Promise<CometAnswer> {
-  let requests: readonly Request[]
-  try {
-    requests = readRequests(text)
-  } catch (error) {
-    if (!(error instanceof CometError)) throw error
-    const isUnreadable = error.code === RPC_CODES.parse
-    return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(error)}}` }
+  const requests = read instanceof CometError ? read : readRequests(read.json)
+  if (requests instanceof CometError) {
+    const isUnreadable = requests.code === RPC_CODES.parse
+    return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(requests)}}` }
   }
   const answers: string[] = []
   let bytes = 0
@@ -80,29 +98,23 @@ interface Request {
   readonly params: unknown
 }
 
-/** @throws CometError when the text as a whole cannot be answered */
-function readRequests(text: string): readonly Request[] {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw parseError((error as SyntaxError).message)
-  }
-  const requests: readonly unknown[] = Array.isArray(json) ? json : [json]
-  if (requests.length > MAX_BATCH) {
-    const reason = `batch request exceeds maximum (${MAX_BATCH}) allowed number of requests`
-    throw new CometError(RPC_CODES.invalidRequest, 'Invalid Request', reason)
-  }
-  return requests.map((request) => {
-    if (typeof request !== 'object' || Array.isArray(request)) throw parseError('a request is not an object')
+/** The requests of a batch, or the single one; the error when the text as a whole cannot be answered. */
+function readRequests(json: unknown): readonly Request[] | CometError {
+  const requests: Request[] = []
+  for (const request of (Array.isArray(json) ? json : [json]) as readonly unknown[]) {
+    if (typeof request !== 'object' || Array.isArray(request)) return parseError('a request is not an object')
     const { id, method, params } = (request ?? {}) as Readonly<Record<string, unknown>>
-    if (id === undefined || id === null) return { id: undefined, name: '', params: undefined }
-    if (typeof id !== 'string' && typeof id !== 'number') throw parseError('an ID is neither text nor a number')
+    if (id === undefined || id === null) {
+      requests.push({ id: undefined, name: '', params: undefined })
+      continue
+    }
+    if (typeof id !== 'string' && typeof id !== 'number') return parseError('an ID is neither text nor a number')
     // A missing method is answered like an unknown one.
     const name = method ?? ''
-    if (typeof name !== 'string') throw parseError('a method is not text')
-    return { id: typeof id === 'number' ? Math.trunc(id) : id, name, params }
-  })
+    if (typeof name !== 'string') return parseError('a method is not text')
+    requests.push({ id: typeof id === 'number' ? Math.trunc(id) : id, name, params })
+  }
+  return requests
 }
 
 async function answerRequest(
@@ -156,6 +168,10 @@ async function outcome(
 export function invalidParams({ message }: CometParamError, form: 'http' | 'json'): CometError {
   const reason = `error converting ${form} params to arguments: ${message}`
   return new CometError(RPC_CODES.invalidParams, 'Invalid params', reason)
+}
+
+function invalidRequest(reason: string): CometError {
+  return new CometError(RPC_CODES.invalidRequest, 'Invalid Request', reason)
 }
 
 function parseError(reason: string): CometError {

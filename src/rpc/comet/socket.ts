@@ -1,7 +1,7 @@
 import type { RpcLog } from '../errors.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import type { SocketProtocol, SocketSubscriptions } from '../websocket.ts'
-import { answerCometPost, invalidParams, readParams } from './answer.ts'
+import { answerCometJson, invalidParams, parseCometText, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
 
@@ -58,9 +58,10 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
 
   return {
     answer: async (text, subscriptions) => {
-      const request = ownRequest(text)
+      const read = parseCometText(text)
+      const request = read instanceof CometError ? undefined : ownRequest(read.json)
       if (request === undefined) {
-        const { json } = await answerCometPost(table, text, { log, responseBytes })
+        const { json } = await answerCometJson(table, read, { log, responseBytes })
         return json === '' ? undefined : json
       }
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`
@@ -77,14 +78,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
 }
 
 /** A request for one of the methods that only sockets have; undefined for all others, batches too. */
-function ownRequest(text: string): Request | undefined {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    // The answer to all other requests says what is wrong with it.
-    return undefined
-  }
+function ownRequest(json: unknown): Request | undefined {
   if (typeof json !== 'object' || json === null) return undefined
   const { id, method, params } = json as Readonly<Record<string, unknown>>
   if (typeof method !== 'string' || !SOCKET_METHODS.has(method)) return undefined
