@@ -61,11 +61,19 @@ export async function lockHome(
 ): Promise<HomeLock> {
   mkdirSync(paths.homedir, { recursive: true, mode: 0o700 })
   const database = await openLock(paths)
-  writeFileSync(paths.pid, `${processId}\n`)
+  try {
+    writeFileSync(paths.pid, `${processId}\n`)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
   return {
     release: async () => {
-      rmSync(paths.pid, { force: true })
-      await database.close()
+      try {
+        rmSync(paths.pid, { force: true })
+      } finally {
+        await database.close()
+      }
     },
   }
 }

@@ -105,8 +105,13 @@ export class Database implements WritableDatabase {
     return new Database(path, readOnly, level)
   }
 
+  /** @throws DatabaseError when a file is damaged or cannot be read */
   get(key: Uint8Array): Uint8Array | undefined {
-    return asBytes(this.#level.getSync(outsideOfHeap(key)))
+    try {
+      return asBytes(this.#level.getSync(outsideOfHeap(key)))
+    } catch (error) {
+      throw readError(this.location, error)
+    }
   }
 
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
@@ -171,9 +176,13 @@ export class DatabaseSnapshot implements DatabaseView {
     this.#options = { keyEncoding: 'view', valueEncoding: 'view', snapshot: this.#snapshot }
   }
 
-  /** @throws Error after `close` */
+  /** @throws DatabaseError when a file is damaged or cannot be read; Error after `close` */
   get(key: Uint8Array): Uint8Array | undefined {
-    return asBytes(this.#level.getSync<Uint8Array, Uint8Array>(outsideOfHeap(key), this.#options))
+    try {
+      return asBytes(this.#level.getSync<Uint8Array, Uint8Array>(outsideOfHeap(key), this.#options))
+    } catch (error) {
+      throw readError(this.#level.location, error)
+    }
   }
 
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
@@ -193,12 +202,15 @@ async function* readEntries(
 ): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
   const { start, end, reverse = false, limit = -1 } = range
   const options = { gte: start, reverse, limit, ...(end && { lt: end }), ...(snapshot && { snapshot }) }
-  for await (const [key, value] of level.iterator<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-    ...options,
-  })) {
-    yield [asBytes(key), asBytes(value)]
+  const iterator = level.iterator<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view', ...options })
+  try {
+    for (let entry = await iterator.next(); entry !== undefined; entry = await iterator.next()) {
+      yield [asBytes(entry[0]), asBytes(entry[1])]
+    }
+  } catch (error) {
+    throw readError(level.location, error)
+  } finally {
+    await iterator.close()
   }
 }
 
@@ -219,6 +231,21 @@ function asBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
+const RESTORE = 'check the disk, then restore the data directory from a backup'
+
+/** The error for a failed read: LevelDB reports a damaged file when a block of it is read. Other errors are returned as they are. */
+function readError(location: string, error: unknown): unknown {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const text = cause instanceof Error ? cause.message : String(cause)
+  // A read behind the end of a file that was cut off is an invalid argument.
+  if (/^Corruption/.test(text) || /^IO error: .*(Invalid argument|No such file)/.test(text)) {
+    return new DatabaseError('corrupt', `${location} is damaged (${text}): ${RESTORE}`, error)
+  }
+  return /^IO error/.test(text)
+    ? new DatabaseError('io', `${location} cannot be read: ${text}: check the disk`, error)
+    : error
+}
+
 function openError(path: string, error: unknown): DatabaseError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
@@ -232,8 +259,7 @@ function openError(path: string, error: unknown): DatabaseError {
   // CURRENT names a file that does not exist.
   const isCut = text.startsWith(`IO error: ${path}/`) && /No such file/.test(text) && !text.includes(`${path}/LOCK`)
   if (code === 'LEVEL_CORRUPTION' || isCut || /^Corruption|missing files|CURRENT/i.test(text)) {
-    const advice = 'check the disk, then restore the data directory from a backup'
-    return new DatabaseError('corrupt', `${path} is damaged (${text}): ${advice}`, error)
+    return new DatabaseError('corrupt', `${path} is damaged (${text}): ${RESTORE}`, error)
   }
   return new DatabaseError('io', `${path} cannot be opened: ${text}`, error)
 }

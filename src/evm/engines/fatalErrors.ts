@@ -1,6 +1,7 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { StateReadError } from '../../state/reader.ts'
+import { DatabaseError } from '../../storage/database.ts'
 import { ExecutionTimeout } from '../engine.ts'
 
 /** V8's messages where the memory or the stack of this machine run out; another machine may have enough. */
@@ -11,7 +12,8 @@ const EXHAUSTED = /allocation failed|Maximum call stack size exceeded/
  * Such an error must end the run. Taken for a failed transaction it would be an outcome that other nodes do not have.
  */
 export function isFatal(error: unknown): boolean {
-  if (error instanceof ExecutionTimeout || error instanceof StateReadError) return true
+  if (error instanceof ExecutionTimeout || error instanceof StateReadError || error instanceof DatabaseError)
+    return true
   if (error instanceof RangeError) return EXHAUSTED.test(error.message)
   if (!(error instanceof Error) || !('code' in error)) return false
   return typeof error.code === 'string' && error.code.startsWith('LEVEL_')

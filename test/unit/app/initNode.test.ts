@@ -247,4 +247,20 @@ describe('lockHome', () => {
     expect(existsSync(paths.pid)).toBe(false)
     await (await lockHome(paths, process.pid)).release()
   })
+
+  it('is released although the file with the process ID cannot be removed', async () => {
+    const lock = await lockHome(paths, process.pid)
+    rmSync(paths.pid)
+    mkdirSync(paths.pid)
+    await expect(lock.release()).rejects.toThrow()
+    rmSync(paths.pid, { recursive: true })
+    await (await lockHome(paths, process.pid)).release()
+  })
+
+  it('is not kept when that file cannot be written', async () => {
+    mkdirSync(paths.pid, { recursive: true })
+    await expect(lockHome(paths, process.pid)).rejects.toThrow('EISDIR')
+    rmSync(paths.pid, { recursive: true })
+    await (await lockHome(paths, process.pid)).release()
+  })
 })

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -89,6 +90,26 @@ describe('Database', () => {
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
     writeFileSync(join(directory, 'db', 'CURRENT'), 'MANIFEST-000099\n')
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
+  })
+
+  it('says which file is damaged when a read comes upon it', async () => {
+    const written = await Database.open(join(directory, 'db'))
+    const batch = new WriteBatch()
+    for (let i = 0; i < 2_000; i++) batch.put(bytes(1, i >> 8, i & 255), randomBytes(100))
+    await written.write(batch, { sync: true })
+    await written.compact(bytes(0), bytes(255))
+    await written.close()
+    const table = readdirSync(join(directory, 'db')).find((name) => name.endsWith('.ldb'))!
+    const path = join(directory, 'db', table)
+    truncateSync(path, statSync(path).size - 1_000)
+
+    const database = await Database.open(join(directory, 'db'))
+    const damaged = { name: 'DatabaseError', code: 'corrupt', message: expect.stringContaining(table) }
+    expect(() => database.get(bytes(1, 0, 0))).toThrow(expect.objectContaining(damaged))
+    const snapshot = database.snapshot()
+    expect(() => snapshot.get(bytes(1, 0, 0))).toThrow(expect.objectContaining(damaged))
+    await expect(Array.fromAsync(snapshot.entries({ start: bytes(1), end: undefined }))).rejects.toMatchObject(damaged)
+    await database.close()
   })
 
   it('says that another process has it open', async () => {

@@ -5,6 +5,7 @@ import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../..
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../../src/evm/transition.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { StateReadError } from '../../../../src/state/reader.ts'
+import { DatabaseError } from '../../../../src/storage/database.ts'
 import type { MemoryStateReader } from '../../state/memoryReader.ts'
 import { BLOCK, CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from '../evmFixture.ts'
 
@@ -194,7 +195,8 @@ describe.each(ENGINES)('the $name engine', (engine) => {
     })
 
     it.each<[string, Error]>([
-      ['of the database', Object.assign(new Error('disk'), { code: 'LEVEL_IO_ERROR' })],
+      ['of LevelDB', Object.assign(new Error('disk'), { code: 'LEVEL_IO_ERROR' })],
+      ['of the database', new DatabaseError('corrupt', 'a file is damaged', undefined)],
       ['of a damaged state', new StateReadError(new Error('a contract code is missing'))],
       ['of memory', new RangeError('Array buffer allocation failed')],
       ['of the stack', new RangeError('Maximum call stack size exceeded')],
