@@ -67,19 +67,41 @@ export function mergeBlooms(blooms: readonly Uint8Array[]): Uint8Array {
   return merged
 }
 
-/** Whether the filter may contain `item` (an address or a topic); false is certain. */
-export function bloomMayContain(bloom: Uint8Array, item: Uint8Array): boolean {
-  const digest = keccak256(item)
-  for (let i = 0; i < 6; i += 2) {
-    const bit = ((digest[i]! << 8) | digest[i + 1]!) & 0x7ff
-    if ((bloom[BLOOM_BYTES - 1 - (bit >> 3)]! & (1 << (bit & 7))) === 0) return false
-  }
-  return true
+/** Whether it is the filter of no logs. */
+export function isEmptyBloom(bloom: Uint8Array): boolean {
+  return bloom.every((byte) => byte === 0)
 }
 
-function setBits(bloom: Uint8Array, digest: Uint8Array): void {
+/** The three bits that each address or topic sets in a bloom filter, one after another; made once to look into many filters. */
+export function bloomBits(items: readonly Uint8Array[]): Uint16Array {
+  const bits = new Uint16Array(items.length * 3)
+  items.forEach((item, index) => {
+    const digest = keccak256(item)
+    for (let i = 0; i < 3; i++) bits[index * 3 + i] = bitAt(digest, i * 2)
+  })
+  return bits
+}
+
+/** Whether the filter may contain any of the items that `bits` were made of; false is certain. */
+export function bloomMayContainAny(bloom: Uint8Array, bits: Uint16Array): boolean {
+  for (let i = 0; i < bits.length; i += 3) {
+    if (hasBit(bloom, bits[i]!) && hasBit(bloom, bits[i + 1]!) && hasBit(bloom, bits[i + 2]!)) return true
+  }
+  return false
+}
+
+function hasBit(bloom: Uint8Array, bit: number): boolean {
+  return (bloom[BLOOM_BYTES - 1 - (bit >> 3)]! & (1 << (bit & 7))) !== 0
+}
+
+/** The bit that the two bytes at `offset` of a digest stand for. */
+function bitAt(digest: Hash, offset: number): number {
+  return ((digest[offset]! << 8) | digest[offset + 1]!) & 0x7ff
+}
+
+function setBits(bloom: Uint8Array, digest: Hash): void {
   for (let i = 0; i < 6; i += 2) {
-    const bit = ((digest[i]! << 8) | digest[i + 1]!) & 0x7ff
+    const bit = bitAt(digest, i)
     bloom[BLOOM_BYTES - 1 - (bit >> 3)]! |= 1 << (bit & 7)
   }
 }

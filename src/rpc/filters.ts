@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PooledTransaction } from '../mempool/types.ts'
+import { createMemoryBudget, type MemoryBudget } from './memoryBudget.ts'
 
 /** What a filter watches. */
 export type FilterSpec =
@@ -27,7 +28,7 @@ export type FilterPoll =
  * connection. Arguments and results are structured-clonable.
  */
 export type FilterPort = {
-  /** Adds a filter for what happens after `height`. Returns its ID; undefined when there are too many filters. */
+  /** Adds a filter for what happens after `height`. Returns its ID; undefined when there are too many filters, or their criteria take too much memory. */
   readonly add: (spec: FilterSpec, height: number) => Promise<string | undefined>
   /** What is new up to `height` since the last poll; it counts as seen from now on. undefined: there is no such filter */
   readonly poll: (id: string, height: number) => Promise<FilterPoll | undefined>
@@ -47,8 +48,6 @@ export interface FilterStore extends FilterPort {
 
 interface FilterLimits {
   readonly filters: number
-  /** characters of all log filters together */
-  readonly criteriaLength: number
   /** milliseconds without a poll after which a filter is removed (geth: eth/filters, 5 minutes) */
   readonly lifetimeMs: number
   /** blocks that one poll looks at; the next poll continues from there */
@@ -60,7 +59,6 @@ interface FilterLimits {
 
 export const DEFAULT_FILTER_LIMITS: FilterLimits = {
   filters: 10_000,
-  criteriaLength: 64 * 1_048_576,
   lifetimeMs: 5 * 60_000,
   blocksPerPoll: 5_000,
   transactions: 200_000,
@@ -69,7 +67,8 @@ export const DEFAULT_FILTER_LIMITS: FilterLimits = {
 
 interface Filter {
   readonly spec: FilterSpec
-  readonly length: number
+  /** what it takes of the memory budget */
+  readonly bytes: number
   /** first block that was not polled; for `transactions` the number of the first one in {@link RecentTransactions} */
   next: number
   polledMs: number
@@ -79,22 +78,23 @@ interface Filter {
  * A filter is a cursor: nothing is collected for it, a poll reads the blocks since the last one. Only pool transactions are kept, once
  * for all filters, as they cannot be read again later.
  * @param watchPending called for each filter of pool transactions that is added (1) or removed (-1)
+ * @param budget for the criteria of log filters
  */
 export function createFilterStore(
   limits: FilterLimits = DEFAULT_FILTER_LIMITS,
   now: () => number = Date.now,
   watchPending: (change: 1 | -1) => void = () => undefined,
+  budget: MemoryBudget = createMemoryBudget(),
 ): FilterStore {
   /** in the order of their last polls, oldest first */
   const filters = new Map<string, Filter>()
   const recent = createRecentTransactions(limits)
-  let length = 0
   let transactionFilters = 0
 
   const remove = (id: string): boolean => {
     const filter = filters.get(id)
     if (filter === undefined) return false
-    length -= filter.length
+    budget.giveBack(filter.bytes)
     if (filter.spec.kind === 'transactions') {
       watchPending(-1)
       if (--transactionFilters === 0) recent.clear()
@@ -120,12 +120,11 @@ export function createFilterStore(
   return {
     add: async (spec, height) => {
       expire()
-      const added = lengthOf(spec)
-      if (filters.size >= limits.filters || length + added > limits.criteriaLength) return undefined
+      const bytes = sizeOf(spec)
+      if (filters.size >= limits.filters || !budget.take(bytes)) return undefined
       const id = `0x${randomBytes(16).toString('hex')}`
       const next = spec.kind === 'transactions' ? recent.next() : height + 1
-      filters.set(id, { spec, length: added, next, polledMs: now() })
-      length += added
+      filters.set(id, { spec, bytes, next, polledMs: now() })
       if (spec.kind === 'transactions') {
         watchPending(1)
         transactionFilters++
@@ -166,7 +165,8 @@ function pollFilter(filter: Filter, height: number, recent: RecentTransactions, 
   return { kind: 'logs', criteria, from: Math.max(next, fromBlock), to: Math.min(to, toBlock) }
 }
 
-function lengthOf(spec: FilterSpec): number {
+/** Both texts are hex digits and JSON's own characters: a byte each. */
+function sizeOf(spec: FilterSpec): number {
   return spec.kind === 'logs' ? spec.request.length + spec.criteria.length : 0
 }
 

@@ -6,10 +6,11 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import type { NodeView } from '../state/view.ts'
 import type { Dispatcher } from './dispatch.ts'
 import { invalidParams, RPC_CODES, RpcError, type RpcLog } from './errors.ts'
-import { createBlockLogs } from './eth/logs.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
+import { createLogSubscribers } from './logSubscribers.ts'
+import type { MemoryBudget } from './memoryBudget.ts'
 import { type ParamReader, readArguments, type SyncStatus } from './method.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { readBool } from './params/values.ts'
@@ -33,7 +34,10 @@ export interface HeadFeed {
 
 /** All subscriptions of one socket thread. */
 export interface SubscriptionHub {
-  /** Starts a subscription; the returned function ends it. */
+  /**
+   * Starts a subscription; the returned function ends it.
+   * @throws RpcError when the addresses and topics of log subscriptions take too much memory
+   */
   add(topic: Topic, deliver: Deliver): () => void
 }
 
@@ -48,6 +52,8 @@ interface SubscriptionHubOptions {
   readonly syncing: () => SyncStatus | undefined
   /** called when a subscription to pending transactions starts (1) or ends (-1) */
   readonly watchPending?: (change: 1 | -1) => void
+  /** for the addresses and topics of log subscriptions */
+  readonly budget: MemoryBudget
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -56,17 +62,18 @@ interface Subscriber<K extends Topic['kind'] = Topic['kind']> {
   readonly deliver: Deliver
 }
 
-type Subscribers = { readonly [K in Topic['kind']]: Set<Subscriber<K>> }
+/** Log subscriptions are kept apart: `LogSubscribers`. */
+type Subscribers = { readonly [K in Exclude<Topic['kind'], 'logs'>]: Set<Subscriber<K>> }
 
 /**
  * Turns what the node publishes into notifications. Every height is notified once and in order, also when several blocks
  * were published at once. An event is written as JSON once for all its subscribers.
  */
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
-  const { feed, headHeight, syncing, log } = options
+  const { feed, headHeight, syncing, budget, log } = options
+  const logs = createLogSubscribers(budget)
   const subscribers: Subscribers = {
     newHeads: new Set(),
-    logs: new Set(),
     newPendingTransactions: new Set(),
     syncing: new Set(),
   }
@@ -75,7 +82,10 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
 
   feed.onHead(({ chain }) => {
     try {
-      while (notifiedHeight < chain.headHeight) notifyBlock(subscribers, chain, ++notifiedHeight)
+      while (notifiedHeight < chain.headHeight) {
+        notifyHeader(subscribers.newHeads, chain, ++notifiedHeight)
+        logs.notify(chain, notifiedHeight)
+      }
       const status = syncing()
       if ((status !== undefined) === wasSyncing) return
       wasSyncing = status !== undefined
@@ -94,6 +104,11 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
 
   return {
     add: (topic, deliver) => {
+      if (topic.kind === 'logs') {
+        const end = logs.add(topic.filter, deliver)
+        if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
+        return end
+      }
       // The set of a kind holds subscribers of topics of that kind.
       const set = subscribers[topic.kind] as Set<Subscriber>
       const subscriber = { topic, deliver }
@@ -112,16 +127,12 @@ function deliverAll(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text:
   for (const { deliver } of [...subscribers]) deliver(text)
 }
 
-function notifyBlock({ newHeads, logs }: Subscribers, chain: ChainReader, height: number): void {
-  if (newHeads.size > 0) {
-    const header = chain.header(height)
-    const hash = chain.hash(height)
-    if (header === undefined || hash === undefined) throw new Error(`block ${height} was published without its header`)
-    deliverAll(newHeads, JSON.stringify(formatHeader(header, hash)))
-  }
-  if (logs.size === 0) return
-  const blockLogs = createBlockLogs(chain, height)
-  for (const { topic, deliver } of [...logs]) for (const text of blockLogs.matching(topic.filter)) deliver(text)
+function notifyHeader(newHeads: ReadonlySet<Subscriber<'newHeads'>>, chain: ChainReader, height: number): void {
+  if (newHeads.size === 0) return
+  const header = chain.header(height)
+  const hash = chain.hash(height)
+  if (header === undefined || hash === undefined) throw new Error(`block ${height} was published without its header`)
+  deliverAll(newHeads, JSON.stringify(formatHeader(header, hash)))
 }
 
 function notifyPending(
@@ -170,8 +181,7 @@ export function createEthereumSocket(
       throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
     }
     const id = `0x${randomBytes(16).toString('hex')}`
-    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
-    subscriptions.start(id, (deliver) => hub.add(topic, (result) => deliver(`${start}${result}}}`)))
+    subscriptions.start(id, (deliver) => hub.add(topic, notifier(id, deliver)))
     return id
   }
   return {
@@ -183,6 +193,12 @@ export function createEthereumSocket(
     // Without an answer the client cannot have the ID.
     confirms: (answer, id) => answer?.includes(id) === true,
   }
+}
+
+/** Makes notifications of results. A function of its own, so that what it returns does not keep a subscription's filter in memory. */
+function notifier(id: string, deliver: (text: string) => void): Deliver {
+  const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+  return (result) => deliver(`${start}${result}}}`)
 }
 
 interface TopicReader {

@@ -207,6 +207,11 @@ export function createSocketMetrics(registry: Registry) {
       registers,
     }),
     subscriptions: new Gauge({ name: 'coind_rpc_subscriptions', help: 'Open subscriptions', registers }),
+    criteriaBytes: new Gauge({
+      name: 'coind_rpc_criteria_bytes',
+      help: 'Memory of the addresses and topics of log subscriptions and filters',
+      registers,
+    }),
   }
 }
 

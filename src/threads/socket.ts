@@ -13,6 +13,7 @@ import { createDispatcher } from '../rpc/dispatch.ts'
 import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
+import { createMemoryBudget } from '../rpc/memoryBudget.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import { createRestRouter } from '../rpc/rest/router.ts'
@@ -83,6 +84,7 @@ pending.onmessage = (event) => {
   for (const listener of pendingListeners) listener(transactions)
 }
 
+const criteriaBudget = createMemoryBudget(undefined, (bytes) => metrics.criteriaBytes.set(bytes))
 const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
 
 /** The count need not be corrected when this thread dies: the node ends with it. */
@@ -91,7 +93,7 @@ function watchPending(change: 1 | -1): void {
 }
 
 function ownFilters(): FilterStore {
-  const store = createFilterStore(DEFAULT_FILTER_LIMITS, Date.now, watchPending)
+  const store = createFilterStore(DEFAULT_FILTER_LIMITS, Date.now, watchPending, criteriaBudget)
   pendingListeners.push((transactions) => store.addTransactions(transactions))
   for (const client of data.filterClients) serve<FilterPort>(client, store)
   return store
@@ -127,6 +129,7 @@ const hub = createSubscriptionHub({
   headHeight: first.context.view.chain.headHeight,
   syncing: first.context.syncing,
   watchPending,
+  budget: criteriaBudget,
   log,
 })
 const firstHeight = first.context.view.chain.headHeight

@@ -1,4 +1,4 @@
-import { bloomMayContain, type Log } from '../../chain/receipt.ts'
+import type { Log } from '../../chain/receipt.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
@@ -103,59 +103,36 @@ function addMatches(
   })
 }
 
-/** The logs of one block for many filters, as subscriptions need them: read, and written as JSON text, at most once. */
-interface BlockLogs {
-  /** JSON texts of the logs that match, in order */
-  matching(criteria: LogCriteria): string[]
-}
-
+/** A log, and its JSON text, which is made at most once. */
 interface LogText {
   readonly log: Log
   readonly text: () => string
 }
 
-/** @throws Error (from `matching`) when the block has no receipts */
-export function createBlockLogs(
+/** The logs of a block, in order. @throws Error when the block has no receipts */
+export function readBlockLogs(
   chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>,
   height: number,
-): BlockLogs {
+): readonly LogText[] {
   const header = chain.header(height)
-  let logs: readonly LogText[] | undefined
-  const readLogs = (): readonly LogText[] => {
-    const hash = chain.hash(height)
-    const transactions = chain.transactions(height)
-    const receipts = chain.receipts(height)
-    if (header === undefined || hash === undefined || transactions === undefined || receipts === undefined) {
-      throw new Error(`block ${height} was published without its receipts`)
-    }
-    const texts: LogText[] = []
-    forEachLog({ header, hash, transactions, receipts }, (log, position) => {
-      let text: string | undefined
-      texts.push({
-        log,
-        text: () => {
-          text ??= JSON.stringify(formatLog(log, position))
-          return text
-        },
-      })
+  const hash = chain.hash(height)
+  const transactions = chain.transactions(height)
+  const receipts = chain.receipts(height)
+  if (header === undefined || hash === undefined || transactions === undefined || receipts === undefined) {
+    throw new Error(`block ${height} was published without its receipts`)
+  }
+  const logs: LogText[] = []
+  forEachLog({ header, hash, transactions, receipts }, (log, position) => {
+    let text: string | undefined
+    logs.push({
+      log,
+      text: () => {
+        text ??= JSON.stringify(formatLog(log, position))
+        return text
+      },
     })
-    return texts
-  }
-  return {
-    matching: (criteria) => {
-      if (header === undefined || !bloomMayMatch(header.logsBloom, criteria)) return []
-      logs ??= readLogs()
-      const matches = logMatcher(criteria)
-      return logs.filter(({ log }) => matches(log)).map(({ text }) => text())
-    },
-  }
-}
-
-/** Whether a block with this bloom filter can have a match; most blocks are ruled out without reading their receipts. */
-function bloomMayMatch(bloom: Uint8Array, { addresses, topics }: LogCriteria): boolean {
-  return [addresses, ...topics].every(
-    (alternatives) => alternatives.length === 0 || alternatives.some((item) => bloomMayContain(bloom, item)),
-  )
+  })
+  return logs
 }
 
 /** Calls `visit` for each log of a block, in order. */

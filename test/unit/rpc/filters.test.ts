@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterStore } from '../../../src/rpc/filters.ts'
+import { createMemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
@@ -33,7 +34,8 @@ describe('filters over two servers', () => {
         { address: CONTRACT, code: COUNTER },
       ],
     })
-    store = createFilterStore({ ...DEFAULT_FILTER_LIMITS, filters: 8, criteriaLength: 2_000 }, () => nowMs)
+    const limits = { ...DEFAULT_FILTER_LIMITS, filters: 8 }
+    store = createFilterStore(limits, () => nowMs, undefined, createMemoryBudget(2_000))
     const first = createTestThread(node, { filters: store, limits: { logResults: 3 } })
     const remote = { ...store, addTransactions: () => undefined }
     const second = createTestThread(node, { filters: remote, limits: { logResults: 3 } })

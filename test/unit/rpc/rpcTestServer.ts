@@ -4,6 +4,7 @@ import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
 import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
+import { createMemoryBudget, type MemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
@@ -55,12 +56,13 @@ interface TestThreadOptions {
   readonly requestTimeoutMs?: number
   readonly runsQuickCalls?: boolean
   readonly filters?: FilterStore
+  readonly budget?: MemoryBudget
   readonly views?: ViewPool
   readonly metrics?: DispatcherOptions['metrics']
 }
 
 export function createTestThread(node: MemoryNode, options: TestThreadOptions = {}): TestThread {
-  const { extraMethods = [], filters = createFilterStore(), requestTimeoutMs } = options
+  const { extraMethods = [], filters = createFilterStore(), budget = createMemoryBudget(), requestTimeoutMs } = options
   const limits = { ...TEST_LIMITS, ...options.limits }
   const feed = createTestFeed()
   const logged: unknown[] = []
@@ -96,7 +98,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     ...(options.runsQuickCalls === undefined ? {} : { runsQuickCalls: options.runsQuickCalls }),
   })
   const { headHeight } = node.view().chain
-  const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, log })
+  const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, budget, log })
   feed.onPendingTransactions(filters.addTransactions)
   return {
     dispatcher,

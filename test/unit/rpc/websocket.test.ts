@@ -208,7 +208,7 @@ describe('eth_subscribe', () => {
     const told = [await client.next(), await client.next(), await client.next()]
     const { result } = (await client.ask('eth_getLogs', [{}])) as { result: Record<string, unknown>[] }
     expect(result).toHaveLength(2)
-    expect(told).toEqual([notification(all, result[0]), notification(all, result[1]), notification(own, result[0])])
+    expect(told).toEqual([notification(all, result[0]), notification(own, result[0]), notification(all, result[1])])
     expect(result.map(({ logIndex }) => logIndex)).toEqual(['0x0', '0x1'])
     expect(await client.ask('eth_unsubscribe', [none])).toMatchObject({ result: true })
   })
