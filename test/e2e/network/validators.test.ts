@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -67,7 +67,7 @@ describe('four validators and a full node', () => {
     for (const node of network.nodes) {
       const counts = async () => {
         const { n_peers } = await node.comet<{ readonly n_peers: string }>('net_info')
-        const metrics = await (await fetch(`http://127.0.0.1:${node.variables.METRICS_PORT}/metrics`)).text()
+        const metrics = await metricsOf(node)
         return [
           Number(n_peers),
           Number(await rpc(`${node.rpcUrl}/`, 'net_peerCount')),
@@ -158,7 +158,45 @@ describe('four validators and a full node', () => {
     }
     expect(await differences(network.nodes)).toEqual([])
   })
+
+  it('have counted all of it: every documented metric is there, and alive where something happened', async () => {
+    const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
+    const documented = [...new Set(page.match(/\bcoind_[a-z0-9_]+/g))]
+    expect(documented.length).toBeGreaterThan(35)
+    // All nodes have been started again since the first test sent transactions.
+    const transfers = startTransfers(network.nodes, 20)
+    await waitForHeight(network.seed, (await network.seed.height()) + 5)
+    await transfers.stop()
+    const pages = await Promise.all(network.nodes.map(metricsOf))
+    const sumOf = (name: string): number =>
+      [...pages.join('\n').matchAll(new RegExp(`^${name}(?:_count)?(?:{[^}]*})? (\\S+)$`, 'gm'))].reduce(
+        (sum, [, value]) => sum + Number(value),
+        0,
+      )
+    expect(documented.filter((name) => !pages.every((text) => text.includes(`# TYPE ${name} `)))).toEqual([])
+    expect(documented.filter((name) => sumOf(name) === 0 && !QUIET_METRICS.has(name))).toEqual([])
+  })
 })
+
+/** Metrics of what does not happen in these tests, or has ended again when they are read. */
+const QUIET_METRICS: ReadonlySet<string> = new Set([
+  'coind_history_oldest_height',
+  'coind_mempool_bytes',
+  'coind_mempool_rejected_total',
+  'coind_mempool_transactions',
+  'coind_p2p_bans_total',
+  'coind_p2p_dropped_total',
+  'coind_p2p_errors_total',
+  'coind_p2p_queued_bytes',
+  'coind_block_gas_used',
+  'coind_rpc_subscriptions',
+  'coind_view_deadlines_missed_total',
+  'coind_view_waiting_tasks',
+])
+
+async function metricsOf({ variables }: NetworkNode): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${variables.METRICS_PORT}/metrics`)).text()
+}
 
 async function startCopy(node: NetworkNode, homedir: string) {
   const { startNode } = await import('../startNode.ts')
