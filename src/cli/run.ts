@@ -27,7 +27,8 @@ const terminal: Terminal = {
   exitNow: (code) => process.exit(code),
 }
 
-// A reader may close the pipe early (`| head`): the node continues without it.
+// A reader may close the pipe early (`| head`): the node continues without it. This use of `process.stdout` also makes a pipe or
+// socket non-blocking, which the log's writers need (src/telemetry/lineWriter.ts).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

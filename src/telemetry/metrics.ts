@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import { droppedLines } from './lineWriter.ts'
 
 /*
  * Every metric of the node, by thread; `createThreadMetrics` adds the delay of each thread's event loop. docs/operations.md says what
@@ -11,6 +12,15 @@ export type ConsensusMetrics = ReturnType<typeof createConsensusMetrics>
 export function createConsensusMetrics(registry: Registry) {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  new Counter({
+    name: 'coind_log_dropped_total',
+    help: 'Lines of the log that all threads dropped because its reader was too slow',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(droppedLines())
+    },
+  })
   return {
     blockHeight: new Gauge({ name: 'coind_block_height', help: 'Height of the last decided block', registers }),
     blockIntervalSeconds: new Histogram({

@@ -146,6 +146,7 @@ const service = {
     await network.close()
     for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
     await database.close()
+    log.flush()
   },
 }
 

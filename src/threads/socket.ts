@@ -214,6 +214,7 @@ const service = {
     data.node.close()
     await feed.close()
     await database.close()
+    log.flush()
   },
 }
 

@@ -148,6 +148,7 @@ const service = {
     for (const client of data.clients) client.close()
     await feed.close()
     await database.close()
+    log.flush()
   },
 }
 

@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly within?: readonly string[]
   /** how long it may take until it serves; a minute by default */
   readonly timeoutMs?: number
+  /** a descriptor in the place of the pipe whose bytes `output` gives */
+  readonly stdout?: number
   /** Called with the process before it serves. */
   readonly onSpawn?: (child: ChildProcess) => void
 }
@@ -72,15 +74,15 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
       METRICS_PORT: '0',
       ...options.environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
   })
   options.onSpawn?.(child)
   let output = ''
   const collect = (chunk: Buffer): void => {
     output += chunk.toString()
   }
-  child.stdout.on('data', collect)
-  child.stderr.on('data', collect)
+  child.stdout?.on('data', collect)
+  child.stderr?.on('data', collect)
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const url = `http://${host}:${rpcPort}/`
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../../src/telemetry/logger.ts'
 
@@ -56,8 +57,8 @@ describe('createLogger', () => {
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
-      script(`const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(worker)})))
-      const log = createLogger({ level: 'info', format: 'json' }, { thread: 'main' })
+      script(`const log = createLogger({ level: 'info', format: 'json' }, { thread: 'main' })
+      new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(worker)})))
       for (let i = 0; i < 500; i++) log.info({ i, padding: 'm'.repeat(300) }, 'line')`),
     ])
     let output = ''
@@ -72,6 +73,47 @@ describe('createLogger', () => {
     expect(threads.filter((thread) => thread === 'main')).toHaveLength(500)
     expect(threads.filter((thread) => thread === 'worker')).toHaveLength(500)
   })
+
+  it.each(['pipe', 'socket'])(
+    'goes on while nobody reads its %s, and says then how many lines are missing',
+    async (kind) => {
+      const count = 20_000
+      const body = script(`process.stdout.on('error', () => undefined)
+      const log = createLogger({ level: 'debug', format: 'json' })
+      for (let i = 0; i < ${count}; i++) log.debug({ i, padding: 'd'.repeat(100) }, 'line')
+      log.error('broken')
+      process.stderr.write('done')
+      setTimeout(() => undefined, 300)`)
+      // Node.js gives its children sockets; `cat` that does not read yet leaves a pipe full.
+      const child = spawn(
+        'sh',
+        [
+          '-c',
+          kind === 'pipe'
+            ? '"$0" --input-type=module -e "$1" | (read -r _ <&3; cat)'
+            : 'exec "$0" --input-type=module -e "$1"',
+          process.execPath,
+          body,
+        ],
+        { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+      )
+      await new Promise((resolve) => child.stderr!.once('data', resolve))
+      if (kind === 'pipe') (child.stdio[3] as Writable).end('go\n')
+      let output = ''
+      child.stdout!.on('data', (data: Buffer) => {
+        output += data.toString()
+      })
+      await new Promise((resolve) => child.on('close', resolve))
+      const lines = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { level: string; msg: string; dropped?: number })
+      const dropped = lines.at(-1)!.dropped!
+      expect(dropped).toBeGreaterThan(1_000)
+      expect(lines.filter(({ level }) => level === 'debug')).toHaveLength(count - dropped)
+      expect(lines.at(-2)).toMatchObject({ level: 'error', msg: 'broken' })
+    },
+  )
 
   it('does not stop the process when the reader goes away', async () => {
     const child = spawn(process.execPath, [

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ACCOUNTS } from './devChain.ts'
+import { rpc, until } from './rpc.ts'
+import { startNode } from './startNode.ts'
+
+/** What a pipe of Linux holds. */
+const PIPE_BYTES = 65_536
+const BLOCKS = 5
+
+describe('a standard output that nobody reads', () => {
+  let directory: string
+  let path: string
+  let reader: number
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'coind-unread-'))
+    path = join(directory, 'pipe')
+    execFileSync('mkfifo', [path])
+    reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  })
+  afterEach(() => {
+    closeSync(reader)
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  it('does not stop a validator, and its lines come when it is read again', async () => {
+    const stdout = openSync(path, constants.O_WRONLY)
+    writeSync(stdout, Buffer.alloc(PIPE_BYTES, '\n'))
+    const node = await startNode({
+      command: 'start',
+      homedir: join(directory, 'home'),
+      environment: { LOG_LEVEL: 'trace', GENESIS_WALLET: ACCOUNTS[0]!.address },
+      stdout,
+      timeoutMs: 40_000,
+    })
+    closeSync(stdout)
+    const height = async (): Promise<number> => Number(await rpc(node.url, 'eth_blockNumber'))
+    const first = await height()
+    await until('blocks', async () => (await height()) >= first + BLOCKS)
+
+    const end = node.kill('SIGTERM')
+    let output = ''
+    const chunk = Buffer.alloc(PIPE_BYTES)
+    const read = setInterval(() => {
+      try {
+        output += chunk.subarray(0, readSync(reader, chunk)).toString()
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      }
+    }, 1)
+    expect(await end).toBe(0)
+    clearInterval(read)
+    for (let bytes = readSync(reader, chunk); bytes > 0; bytes = readSync(reader, chunk)) {
+      output += chunk.subarray(0, bytes).toString()
+    }
+    const messages = output
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+    expect(messages).toContain('node is up')
+    expect(messages.filter((message) => message === 'block decided').length).toBeGreaterThanOrEqual(BLOCKS)
+    expect(messages.at(-1)).toBe('node has stopped')
+  })
+})
