@@ -189,6 +189,8 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_p2p_errors_total',
   'coind_p2p_queued_bytes',
   'coind_block_gas_used',
+  'coind_log_dropped_total',
+  'coind_rpc_criteria_bytes',
   'coind_rpc_subscriptions',
   'coind_view_deadlines_missed_total',
   'coind_view_waiting_tasks',
