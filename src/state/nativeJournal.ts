@@ -9,6 +9,13 @@ interface NativeEntry {
   /** value in the state below the journal */
   readonly base: Uint8Array | undefined
   value: Uint8Array | undefined
+  /** the journal's, so that undoing a change counts as one too */
+  readonly writes: WriteCount
+}
+
+/** How many changes were made or undone; a walk that finds another number than at its beginning can not go on. */
+interface WriteCount {
+  value: number
 }
 
 /** The native modules' part of the journal: changed entries by raw key, on top of those of a reader. */
@@ -18,6 +25,7 @@ export class NativeJournal implements NativeStore {
   readonly #entries = new Map<string, NativeEntry>()
   /** keys that the reader does not have and that were set at least once */
   readonly #added = new SortedKeys()
+  readonly #writes: WriteCount = { value: 0 }
 
   constructor(reader: Pick<StateReader, 'getNative' | 'nativeRange'>, undo: UndoLog) {
     this.#reader = reader
@@ -54,11 +62,13 @@ export class NativeJournal implements NativeStore {
     prefix: Uint8Array,
     { start, reverse = false }: { readonly start?: Uint8Array; readonly reverse?: boolean } = {},
   ): Generator<readonly [Uint8Array, Uint8Array], void, void> {
+    const writes = this.#writes.value
     for (const name of this.#merged(prefix, start, reverse)) {
       const entry = this.#entries.get(name)
       const key = keyBytes(name)
       if (entry === undefined) yield [key, this.#stored(key)]
       else if (entry.value !== undefined) yield [key, entry.value]
+      if (this.#writes.value !== writes) throw new Error('a native entry was written during a walk over entries')
     }
   }
 
@@ -105,7 +115,7 @@ export class NativeJournal implements NativeStore {
     let entry = this.#entries.get(name)
     if (entry === undefined) {
       const base = this.#reader.getNative(keyBytes(name))
-      entry = { base, value: base }
+      entry = { base, value: base, writes: this.#writes }
       this.#entries.set(name, entry)
     }
     return entry
@@ -114,11 +124,13 @@ export class NativeJournal implements NativeStore {
   #write(entry: NativeEntry, value: Uint8Array | undefined): void {
     this.#undo.record(restoreValue, entry, entry.value)
     entry.value = value
+    entry.writes.value++
   }
 }
 
 function restoreValue(entry: NativeEntry, previous: Uint8Array | undefined): void {
   entry.value = previous
+  entry.writes.value++
 }
 
 function equalOptional(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

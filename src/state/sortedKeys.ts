@@ -8,6 +8,8 @@ const CHUNK_SIZE = 256
 export class SortedKeys {
   /** none is empty, except that an empty set has one empty chunk */
   readonly #chunks: string[][] = [[]]
+  /** how many keys were added; a walk that finds another number than at its beginning may have lost its place */
+  #additions = 0
 
   /** Does nothing when the key is there. */
   add(key: string): void {
@@ -16,16 +18,18 @@ export class SortedKeys {
     const chunk = chunks[index]!
     const at = lowerBound(chunk, key)
     if (chunk[at] === key) return
+    this.#additions++
     chunk.splice(at, 0, key)
     if (chunk.length > CHUNK_SIZE) chunks.splice(index + 1, 0, chunk.splice(CHUNK_SIZE >> 1))
   }
 
   /**
-   * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`. Nothing may be added before the
-   * walk ends.
+   * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`.
+   * @throws Error (a bug) when it goes on after a key was added: it could skip or repeat keys
    */
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
     const chunks = this.#chunks
+    const additions = this.#additions
     const step = reverse ? -1 : 1
     // The first chunk that may hold a key of the walk; a walk in reverse may begin in the chunk before.
     const from = Math.min(lowerBoundOf(chunks, walkBound(prefix, start, reverse), lastOf), chunks.length - 1)
@@ -35,6 +39,7 @@ export class SortedKeys {
         const key = chunk[at]!
         if (!key.startsWith(prefix)) return
         yield key
+        if (this.#additions !== additions) throw new Error('a key was added during a walk over the keys')
       }
     }
   }

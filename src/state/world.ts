@@ -92,7 +92,8 @@ export interface NativeStore {
   iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]>
   /**
    * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order); read
-   * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends.
+   * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends, under no prefix: a walk
+   * that goes on after a write throws an error (a bug).
    * @param start a whole key, itself included; by default the first (or last) key with the prefix
    */
   range(

@@ -402,6 +402,27 @@ describe('Journal', () => {
     ])
   })
 
+  const writes: readonly (readonly [name: string, write: (journal: Journal) => void])[] = [
+    ['a new key is set', ({ native }) => native.set(Uint8Array.of(200), Uint8Array.of(1))],
+    ['a key of the walk is deleted', ({ native }) => native.delete(nativeKeys[2]!)],
+    ['the value of a key changes', ({ native }) => native.set(nativeKeys[2]!, Uint8Array.of(7))],
+    ['changes are undone', (journal) => journal.revert()],
+  ]
+  it.each(writes)('a walk over native entries does not go on when %s', (_, write) => {
+    for (const reverse of [false, true]) {
+      const journal = new Journal(baseState())
+      journal.checkpoint()
+      for (const key of nativeKeys) journal.native.set(key, Uint8Array.of(5))
+      const walk = journal.native.range(EMPTY_BYTES, { reverse })
+      expect(walk.next().done).toBe(false)
+      expect(journal.native.get(nativeKeys[1]!)).toEqual(Uint8Array.of(5))
+      expect(walk.next().done).toBe(false)
+      write(journal)
+      expect(() => walk.next()).toThrow('a native entry was written during a walk over entries')
+      expect([...journal.native.range(EMPTY_BYTES, { reverse })].length).toBeGreaterThan(0)
+    }
+  })
+
   it('counts storage below and in the journal for hasStorage', () => {
     const journal = new Journal(baseState())
     const address = addresses[1]!
