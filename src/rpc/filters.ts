@@ -82,7 +82,7 @@ interface Filter {
  */
 export function createFilterStore(
   limits: FilterLimits = DEFAULT_FILTER_LIMITS,
-  now: () => number = Date.now,
+  now: () => number = () => performance.now(),
   watchPending: (change: 1 | -1) => void = () => undefined,
   budget: MemoryBudget = createMemoryBudget(),
 ): FilterStore {

@@ -68,6 +68,8 @@ export interface RpcContext {
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number
+  /** milliseconds of a clock that nobody sets, for deadlines: a change of the system's clock ends no call and lets none run on */
+  readonly monotonicMs: () => number
   /** only in view threads */
   readonly execution?: ExecutionHost
 }
@@ -77,7 +79,7 @@ export interface ExecutionHost {
   readonly precompiles: PrecompileTable
   /** run native modules at begin and end of a block that is executed again */
   readonly hooks: BlockHooks
-  /** see `ExecutionEnvironment.yield`; called for each request with its deadline, on the clock of `RpcContext.now` */
+  /** see `ExecutionEnvironment.yield`; called for each request with its deadline, on the clock of `RpcContext.monotonicMs` */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
 

@@ -56,8 +56,8 @@ async function wholePool(context: RpcContext, write: WriteTransaction, shortest:
   return new RawJson(`{"pending":${await writer.bySender(pending)},"queued":${await writer.bySender(queued)}}`)
 }
 
-function writerFor({ limits, execution, now }: RpcContext, write: WriteTransaction): PoolWriter {
-  const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
+function writerFor({ limits, execution, monotonicMs }: RpcContext, write: WriteTransaction): PoolWriter {
+  const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
   return createPoolWriter({ write, maxBytes: limits.responseBytes, pause })
 }
 

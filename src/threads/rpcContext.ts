@@ -63,6 +63,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
         return lease.view
       },
       now: () => Date.now(),
+      monotonicMs: () => performance.now(),
       ...(execution === undefined ? {} : { execution }),
     }
     return {

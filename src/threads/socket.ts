@@ -93,7 +93,7 @@ function watchPending(change: 1 | -1): void {
 }
 
 function ownFilters(): FilterStore {
-  const store = createFilterStore(DEFAULT_FILTER_LIMITS, Date.now, watchPending, criteriaBudget)
+  const store = createFilterStore(DEFAULT_FILTER_LIMITS, () => performance.now(), watchPending, criteriaBudget)
   pendingListeners.push((transactions) => store.addTransactions(transactions))
   for (const client of data.filterClients) serve<FilterPort>(client, store)
   return store

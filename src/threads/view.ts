@@ -68,7 +68,7 @@ const contexts = createContextSource({
     precompiles: precompileTable(data.chain.registeredPrecompiles),
     hooks: moduleHooks(upgradeRules(data.skipUpgrades)),
     yieldUntil: (deadlineMs) => async () => {
-      if (Date.now() >= deadlineMs) {
+      if (performance.now() >= deadlineMs) {
         metrics.deadlinesMissedTotal.inc({ queue: 'heavy' })
         throw new ExecutionTimeout('execution timeout')
       }

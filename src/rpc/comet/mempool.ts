@@ -127,9 +127,9 @@ async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array): Promise
     const checked = await addToPool(mempool, verified)
     if (checked.code !== 0) return broadcastCommitJson(checked, undefined)
     // 4.
-    const deadlineMs = context.now() + TIMEOUT_MS
+    const deadlineMs = context.monotonicMs() + TIMEOUT_MS
     for (let height = context.view.chain.headHeight; ; ) {
-      const view = await context.nextView(Math.max(0, deadlineMs - context.now()))
+      const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
       if (view === undefined) throw cometFailure('timed out waiting for tx to be included in a block')
       const included = findIncluded(view.chain, tx, height + 1)
       if (included !== undefined) return broadcastCommitJson(checked, included)

@@ -182,7 +182,7 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
 }
 
 /** Lets other calls run between the blocks of a search; throws when the time of the call is over. */
-function pauseOf({ execution, limits, now }: RpcContext): () => Promise<void> {
+function pauseOf({ execution, limits, monotonicMs }: RpcContext): () => Promise<void> {
   if (execution === undefined) throw new Error('searches run in view threads')
-  return execution.yieldUntil(now() + limits.callTimeoutMs)
+  return execution.yieldUntil(monotonicMs() + limits.callTimeoutMs)
 }

@@ -208,11 +208,11 @@ const DEFAULT_TIMEOUT_MS = 5_000
  * @throws RpcError with geth's text when it takes too long, gets too large or cannot be done
  */
 async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run: TraceRun) => Promise<T>): Promise<T> {
-  const { limits, now } = context
+  const { limits, monotonicMs } = context
   const requested = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
   const timeoutMs = Math.max(0, Math.min(requested, limits.callTimeoutMs))
   const budget = new TraceBudget(limits.responseBytes)
-  const pause = executionOf(context).yieldUntil(now() + timeoutMs)
+  const pause = executionOf(context).yieldUntil(monotonicMs() + timeoutMs)
   let isLate = false
   try {
     return await trace({

@@ -88,7 +88,7 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
   const remaining = applyStateOverrides(world, overrides.state ?? [], precompiles, rules)
   // Overrides belong to the state before the transaction: they are no change of it.
   world.endTransaction({ clearEmpty: false })
-  const pause = yieldUntil(context.now() + timeoutMs)
+  const pause = yieldUntil(context.monotonicMs() + timeoutMs)
   const { precompileGasLimit } = context.chain
   return { world, block, rules, engine, precompiles: remaining, precompileGasLimit, pause, timeoutMs }
 }

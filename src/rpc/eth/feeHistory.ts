@@ -41,7 +41,7 @@ export const feeHistory = defineMethod({
   queue: 'heavy',
   params: [readBlockCount, readBlockNumberOrTag, readPercentiles],
   required: 2,
-  run: async ({ view, chain: config, execution, limits, now }, count, newestBlock, percentiles = []) => {
+  run: async ({ view, chain: config, execution, limits, monotonicMs }, count, newestBlock, percentiles = []) => {
     const { chain } = view
     if (count < 1) return { oldestBlock: '0x0', gasUsedRatio: null }
     checkPercentiles(percentiles)
@@ -54,7 +54,7 @@ export const feeHistory = defineMethod({
     const last = headers.at(-1)!
     const following = chain.header(newest + 1)
     const nextFee = following === undefined ? baseFeeAfterHead(view, config) : following.baseFeePerGas
-    const pause = execution?.yieldUntil(now() + limits.callTimeoutMs)
+    const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
     const reward: string[][] = []
     for (const header of percentiles.length === 0 ? [] : headers) {
       await pause?.()

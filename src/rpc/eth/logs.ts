@@ -22,7 +22,7 @@ export const getLogs = defineMethod({
   run: async (context, filter) => {
     const { view, limits } = context
     const range = rangeOf(view.chain, filter, limits.logBlockRange)
-    const pause = context.execution?.yieldUntil(context.now() + limits.callTimeoutMs)
+    const pause = context.execution?.yieldUntil(context.monotonicMs() + limits.callTimeoutMs)
     const matches = logMatcher(filter)
     const found: FoundLogs = { logs: [], bytes: 0 }
     try {

@@ -41,12 +41,12 @@ export const sendRawTransactionSync = defineMethod({
   run: async (context, raw, timeoutMs) => {
     const waitMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
     const hash = await submit(context, raw)
-    const deadlineMs = context.now() + waitMs
+    const deadlineMs = context.monotonicMs() + waitMs
     for (;;) {
-      const view = await context.nextView(Math.max(0, deadlineMs - context.now()))
+      const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
       const receipt = view === undefined ? undefined : minedReceipt(view, hash)
       if (receipt !== undefined) return receipt
-      if (view !== undefined && context.now() < deadlineMs) continue
+      if (view !== undefined && context.monotonicMs() < deadlineMs) continue
       throw new RpcError(
         RPC_CODES.syncSendTimeout,
         `The transaction was added to the transaction pool but wasn't processed in ${goDuration(waitMs)}`,

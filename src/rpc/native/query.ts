@@ -182,11 +182,14 @@ export function createQueryTable(queries: readonly NativeQuery[]): QueryTable {
  * Lets the thread's other calls have a turn; for queries whose work depends on how much there is.
  * @throws QueryError (rejects) when the query's time is over
  */
-export function pauseUntilDeadline({ now, limits }: Pick<RpcContext, 'now' | 'limits'>): () => Promise<void> {
-  const deadlineMs = now() + limits.callTimeoutMs
+export function pauseUntilDeadline({
+  monotonicMs,
+  limits,
+}: Pick<RpcContext, 'monotonicMs' | 'limits'>): () => Promise<void> {
+  const deadlineMs = monotonicMs() + limits.callTimeoutMs
   return async () => {
     await nextTurn()
-    if (now() > deadlineMs) {
+    if (monotonicMs() > deadlineMs) {
       throw new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long; ask for less, without a total')
     }
   }

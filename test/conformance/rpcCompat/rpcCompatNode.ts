@@ -42,12 +42,13 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
     syncing: () => undefined,
     nextView: async () => undefined,
     now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: {
       engine,
       precompiles: new Map(),
       hooks: { begin: () => undefined, end: () => [] },
       yieldUntil: (deadlineMs) => async () => {
-        if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },
     },
   }

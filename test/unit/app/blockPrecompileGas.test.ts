@@ -240,7 +240,8 @@ function contextOf({ chain }: TestChain, view: NodeView): RpcContext {
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,
-    now: () => performance.now(),
+    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),

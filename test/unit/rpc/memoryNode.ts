@@ -160,12 +160,13 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
           waiting.add(wake)
         }),
       now: () => Date.now(),
+      monotonicMs: () => performance.now(),
       execution: {
         engine,
         precompiles,
         hooks: { begin: () => undefined, end: () => [] },
         yieldUntil: (deadlineMs) => async () => {
-          if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+          if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
         },
       },
       ...overrides,

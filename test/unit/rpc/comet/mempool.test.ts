@@ -119,7 +119,7 @@ function createNode() {
     get view() {
       return { chain: chain() } as unknown as NodeView
     },
-    now: () => nowMs,
+    monotonicMs: () => nowMs,
     nextView: async (timeoutMs: number) => {
       const next = coming.shift()
       if (next === undefined) {

@@ -24,7 +24,7 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
     view: indexed.view(),
     chain: indexed.chain,
     limits: { responseBytes: 1_000_000, callTimeoutMs: 5_000 },
-    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: { yieldUntil: () => async () => undefined },
   } as unknown as RpcContext
   const log = { error: (fields: unknown) => expect.fail(JSON.stringify(fields)) }

@@ -69,7 +69,8 @@ function contextOn(from: NodeView): RpcContext {
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,
-    now: () => performance.now(),
+    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.chain.registeredPrecompiles),

@@ -46,7 +46,8 @@ function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,
-    now: () => performance.now(),
+    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.chain.registeredPrecompiles),

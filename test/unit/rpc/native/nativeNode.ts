@@ -95,12 +95,13 @@ function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContex
     syncing: () => undefined,
     nextView: async () => undefined,
     now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     execution: {
       engine: productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),
       hooks: MODULE_HOOKS,
       yieldUntil: (deadlineMs) => async () => {
-        if (Date.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },
     },
   } as RpcContext

@@ -5,7 +5,7 @@ import { addressWalk, listWalk, paginate, positionWalk, storeWalk } from '../../
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../state/memoryReader.ts'
 
-const RPC = { now: () => 0, limits: { callTimeoutMs: 1_000 } } as never
+const RPC = { monotonicMs: () => 0, limits: { callTimeoutMs: 1_000 } } as never
 
 /** The numbers from 1 to 250 under keys of their own. */
 const NUMBERS = Array.from({ length: 250 }, (_, index) => [Uint8Array.of(index + 1), index + 1] as const)
@@ -93,7 +93,7 @@ describe('pages', () => {
 
   it('end when the time is over', async () => {
     let now = 0
-    const rpc = { now: () => now++ * 600, limits: { callTimeoutMs: 1_000 } } as never
+    const rpc = { monotonicMs: () => now++ * 600, limits: { callTimeoutMs: 1_000 } } as never
     const endless = function* () {
       for (;;) yield [Uint8Array.of(1), 1] as const
     }
