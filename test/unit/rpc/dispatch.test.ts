@@ -11,6 +11,9 @@ import { createTestThread, type TestThread } from './rpcTestServer.ts'
 const readAny: ParamReader<unknown> = (json) => json
 let running = 0
 let mostRunning = 0
+/** Reading calls of one batch that run at a time. */
+const OVERLAPPING = 16
+const allRun = Promise.withResolvers<void>()
 const release = Promise.withResolvers<void>()
 
 const probes = [
@@ -40,6 +43,9 @@ const probes = [
     run: async (_, name) => {
       running++
       mostRunning = Math.max(mostRunning, running)
+      if (running === OVERLAPPING) allRun.resolve()
+      await allRun.promise
+      // More than these would have started by then.
       await new Promise((resolve) => setTimeout(resolve, 5))
       running--
       return name
@@ -286,7 +292,7 @@ describe('a batch', () => {
     mostRunning = 0
     const batch = Array.from({ length: 20 }, (_, id) => call(id, 'test_slow', [id]))
     expect(idsOf(await thread.ask(batch))).toEqual(batch.map(({ id }) => id))
-    expect(mostRunning).toBe(16)
+    expect(mostRunning).toBe(OVERLAPPING)
   })
 
   test('what changes something waits for what comes before it, and what comes after waits for it', async () => {
