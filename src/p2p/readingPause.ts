@@ -8,12 +8,12 @@ import type { MessageStream } from '@libp2p/interface'
  */
 export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>
-  readonly #beforeResume: () => void
+  readonly #beforeResume: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #isResuming = false
 
   /** @param beforeResume may pause again */
-  constructor(stream: Pick<MessageStream, 'pause' | 'resume'>, beforeResume: () => void = () => undefined) {
+  constructor(stream: Pick<MessageStream, 'pause' | 'resume'>, beforeResume?: () => void) {
     this.#stream = stream
     this.#beforeResume = beforeResume
   }
@@ -35,7 +35,7 @@ export class ReadingPause {
 
   #resume(): void {
     this.#timer = undefined
-    this.#beforeResume()
+    this.#beforeResume?.()
     if (this.isPaused) return
     this.#isResuming = true
     whileReadable(() => this.#stream.resume())

@@ -83,7 +83,7 @@ interface Filter {
 export function createFilterStore(
   limits: FilterLimits = DEFAULT_FILTER_LIMITS,
   now: () => number = () => performance.now(),
-  watchPending: (change: 1 | -1) => void = () => undefined,
+  watchPending?: (change: 1 | -1) => void,
   budget: MemoryBudget = createMemoryBudget(),
 ): FilterStore {
   /** in the order of their last polls, oldest first */
@@ -96,7 +96,7 @@ export function createFilterStore(
     if (filter === undefined) return false
     budget.giveBack(filter.bytes)
     if (filter.spec.kind === 'transactions') {
-      watchPending(-1)
+      watchPending?.(-1)
       if (--transactionFilters === 0) recent.clear()
     }
     return filters.delete(id)
@@ -126,7 +126,7 @@ export function createFilterStore(
       const next = spec.kind === 'transactions' ? recent.next() : height + 1
       filters.set(id, { spec, bytes, next, polledMs: now() })
       if (spec.kind === 'transactions') {
-        watchPending(1)
+        watchPending?.(1)
         transactionFilters++
       }
       return id

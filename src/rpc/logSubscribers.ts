@@ -16,7 +16,7 @@ export interface LogSubscribers {
    */
   add(criteria: LogCriteria, deliver: (log: string) => void): (() => void) | undefined
   /**
-   * Tells of the logs of a block, in order.
+   * Delivers the logs of a block to the subscriptions that they match, in order.
    * @throws Error when the block has no header or no receipts
    */
   notify(chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>, height: number): void
@@ -101,7 +101,7 @@ export function createLogSubscribers(budget: MemoryBudget): LogSubscribers {
       if (header === undefined) throw new Error(`block ${height} was published without its header`)
       if (!mayMatch(header.logsBloom)) return
       for (const { log, text } of readBlockLogs(chain, height)) {
-        // All are found before the first is told: a delivery may close a connection, which ends its subscriptions.
+        // All are found before the first delivery: a delivery may close a connection, which ends its subscriptions.
         for (const { deliver } of findSubscribers(tables, log)) deliver(text())
       }
     },

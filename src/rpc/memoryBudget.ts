@@ -12,19 +12,19 @@ const DEFAULT_LIMIT_BYTES = 64 * 1_048_576
 /** @param onChange called with the bytes that are taken now */
 export function createMemoryBudget(
   limitBytes: number = DEFAULT_LIMIT_BYTES,
-  onChange: (takenBytes: number) => void = () => undefined,
+  onChange?: (takenBytes: number) => void,
 ): MemoryBudget {
   let takenBytes = 0
   return {
     take: (bytes) => {
       if (takenBytes + bytes > limitBytes) return false
       takenBytes += bytes
-      onChange(takenBytes)
+      onChange?.(takenBytes)
       return true
     },
     giveBack: (bytes) => {
       takenBytes -= bytes
-      onChange(takenBytes)
+      onChange?.(takenBytes)
     },
   }
 }

@@ -272,9 +272,9 @@ function tryWrite(fd: number, bytes: Uint8Array): number {
   }
 }
 
-/** Never 0. */
+/** Of a clock that all threads share and that is never set; never 0. */
 function seconds(): number {
-  return Math.floor(Date.now() / 1000) | 0
+  return process.hrtime()[0] + 1
 }
 
 /** Waits a moment at the end of the thread, when its event loop does not run any more. */
