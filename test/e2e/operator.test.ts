@@ -46,6 +46,21 @@ describe('a wrong configuration', () => {
   })
 })
 
+describe('another Node.js than the pinned one', () => {
+  it('stops a validator before it signs', async () => {
+    const pretence = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '25.1.0' } })"
+    const environment = {
+      NETWORK: 'testnet',
+      GENESIS_WALLET: WALLET,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(pretence)}`,
+    }
+    const { code, output } = await refusal(freshHome(), environment)
+    expect(output.split('\n').at(-2)).toMatch(/^coind: a validator does not sign on it: this is Node\.js 25\.1\.0/)
+    expect(output).not.toContain('block decided')
+    expect(code).toBe(UNAVAILABLE)
+  })
+})
+
 describe('a data directory', () => {
   it('serves one process, ends although a client stays, and refuses another genesis', async () => {
     const homedir = freshHome()

@@ -25,10 +25,13 @@ process.on('disconnect', () => stop('disconnect'))
 setInterval(() => undefined, 1000)
 console.log('version ' + process.versions.node + ' launched ' + process.env['COIND_LAUNCHED'])
 `
-/** Makes the launcher believe that it runs on an older Node.js. */
-const OLD = `data:text/javascript,${encodeURIComponent(
-  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })",
-)}`
+/** Makes the launcher believe that it runs on another Node.js. */
+const pretending = (version: string): string =>
+  `data:text/javascript,${encodeURIComponent(
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`,
+  )}`
+const OLD = '20.1.0'
+const LATER = '26.1.0'
 
 let project: string
 let stopped: string
@@ -52,8 +55,9 @@ function bundleRuntime(): void {
   symlinkSync(process.execPath, join(directory, 'bin/node'))
 }
 
-function launch(isOld: boolean, ...args: string[]): ChildProcess {
-  return spawn(process.execPath, [...(isOld ? ['--import', OLD] : []), join(project, 'bin/coind.js'), ...args])
+function launch(version: string | undefined, ...args: string[]): ChildProcess {
+  const flags = version === undefined ? [] : ['--import', pretending(version)]
+  return spawn(process.execPath, [...flags, join(project, 'bin/coind.js'), ...args])
 }
 
 async function endOf(child: ChildProcess): Promise<{ code: number | null; errors: string }> {
@@ -73,8 +77,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('bin/coind.js', () => {
-  it('runs the node itself on a Node.js that is new enough', async () => {
-    const child = launch(false, 'run', stopped)
+  it('runs the node itself on the pinned Node.js', async () => {
+    const child = launch(undefined, 'run', stopped)
     expect(await firstLine(child)).toBe(`version ${process.versions.node} launched undefined`)
     child.kill('SIGTERM')
     expect((await endOf(child)).code).toBe(5)
@@ -85,7 +89,7 @@ describe('bin/coind.js', () => {
     'runs the bundled Node.js and passes on %s and the exit code',
     async (signal) => {
       bundleRuntime()
-      const child = launch(true, 'run', stopped)
+      const child = launch(OLD, 'run', stopped)
       expect(await firstLine(child)).toBe(`version ${process.versions.node} launched 1`)
       child.kill(signal)
       expect((await endOf(child)).code).toBe(5)
@@ -93,15 +97,27 @@ describe('bin/coind.js', () => {
     },
   )
 
+  it('prefers the bundled Node.js to a later one, and runs the node itself where there is none', async () => {
+    const alone = launch(LATER, 'run', stopped)
+    expect(await firstLine(alone)).toBe(`version ${LATER} launched undefined`)
+    alone.kill('SIGTERM')
+    await endOf(alone)
+    bundleRuntime()
+    const child = launch(LATER, 'run', stopped)
+    expect(await firstLine(child)).toBe(`version ${process.versions.node} launched 1`)
+    child.kill('SIGTERM')
+    await endOf(child)
+  })
+
   it('passes on exit codes', async () => {
     bundleRuntime()
-    expect((await endOf(launch(true, 'exit', '64'))).code).toBe(64)
-    expect((await endOf(launch(true, 'exit', '0'))).code).toBe(0)
+    expect((await endOf(launch(OLD, 'exit', '64'))).code).toBe(64)
+    expect((await endOf(launch(OLD, 'exit', '0'))).code).toBe(0)
   })
 
   it('stops the node when the launcher itself is killed', async () => {
     bundleRuntime()
-    const child = launch(true, 'run', stopped)
+    const child = launch(OLD, 'run', stopped)
     await firstLine(child)
     child.kill('SIGKILL')
     await until(() => existsSync(stopped) && readFileSync(stopped, 'utf8') !== '')
@@ -109,7 +125,7 @@ describe('bin/coind.js', () => {
   })
 
   it('says in one line what is missing where there is no bundled Node.js', async () => {
-    const { code, errors } = await endOf(launch(true, 'run', stopped))
+    const { code, errors } = await endOf(launch(OLD, 'run', stopped))
     expect(code).toBe(69)
     expect(errors).toMatch(
       /^coind: needs Node\.js 24, this is v\S+ and there is no bundled one for \S+: install [^\n]+\n$/,
