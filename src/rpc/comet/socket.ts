@@ -1,5 +1,5 @@
 import type { RpcLog } from '../errors.ts'
-import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
+import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
 import type { SocketProtocol, SocketSubscriptions } from '../websocket.ts'
 import { answerCometJson, invalidParams, parseCometText, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
@@ -41,6 +41,9 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       return
     }
     const [requested] = readParams(QUERY_METHOD, params)
+    if (method === 'subscribe' && subscriptions.count >= maxSubscriptions) {
+      throw cometFailure(`max_subscriptions_per_client ${maxSubscriptions} reached`)
+    }
     const query = parseEventQuery((requested as string | undefined) ?? '')
     // Queries that differ only in spaces are the same subscription.
     const { canonical } = query
@@ -49,9 +52,6 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       return
     }
     if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
-    if (subscriptions.count >= maxSubscriptions) {
-      throw cometFailure(`max_subscriptions_per_client ${maxSubscriptions} reached`)
-    }
     const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
     subscriptions.start(canonical, (deliver) => hub.add(query, (result) => deliver(`${start}${result}}`)))
   }
@@ -88,6 +88,7 @@ function ownRequest(json: unknown): Request | undefined {
 
 /** @throws any error that is not the client's mistake */
 function errorText(error: unknown): string {
+  if (error instanceof EventQueryLengthError) return errorText(cometFailure(error.message))
   if (error instanceof EventQueryError) {
     return errorText(cometFailure(`failed to parse query: ${error.message}`))
   }

@@ -119,6 +119,18 @@ describe('subscriptions', () => {
     expect(socket.heard).toEqual([])
   })
 
+  it('have many conditions, within the length and with the texts of CometBFT', async () => {
+    const socket = createSocket()
+    const conditions = ["tm.event='Tx'", ...Array(49).fill('a.b=5')]
+    expect(await socket.ask('subscribe', conditions.join(' AND '))).toEqual({})
+    const tooLong = conditions.map((condition) => `${condition} AND tx.height>0`).join(' AND ')
+    expect(await socket.ask('subscribe', tooLong)).toEqual({
+      code: -32603,
+      message: 'Internal error',
+      data: 'maximum query length exceeded',
+    })
+  })
+
   it('begin with the block after they began', async () => {
     const socket = createSocket()
     await socket.publish(3)
