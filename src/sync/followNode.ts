@@ -76,11 +76,14 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     nowMs: options.nowMs,
     setTimer: options.setTimer,
     request: (id, peer, request) => {
-      transport.fetchBlocks(peer, request).then(
-        (answer) => follower.answered(id, answer),
-        // The network has logged why the peer did not answer.
-        () => follower.failed(id),
-      )
+      transport
+        .fetchBlocks(peer, request)
+        .then(
+          (answer) => follower.answered(id, answer),
+          // The network has logged why the peer did not answer.
+          () => follower.failed(id),
+        )
+        .catch(fail)
     },
     verify: (id, checks) => {
       options.verifyCommits(checks).then((reasons) => follower.verified(id, reasons), fail)

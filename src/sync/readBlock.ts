@@ -2,6 +2,7 @@ import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus
 import { decodeCommit } from '../chain/consensus/commit.ts'
 import { createPartSet } from '../chain/consensus/partSet.ts'
 import { type BlockId, type Commit, equalBlockId } from '../chain/consensus/types.ts'
+import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import type { FetchedBlock } from '../consensus/transport.ts'
 
 /** A decoded block from a peer, with the block ID of its bytes. */
@@ -16,6 +17,7 @@ export interface ReadBlock {
 /**
  * Decodes a block and its commit and computes the block's ID. Signatures and the chain's rules are not checked.
  * @returns the reason when no honest peer sends this for the block at `height`
+ * @throws only errors of this node itself, such as a lack of memory, for which no peer may be punished
  */
 export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: number): ReadBlock | string {
   if (fetched.block.length > maxBlockBytes) return `a block of ${fetched.block.length} bytes`
@@ -25,7 +27,8 @@ export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: 
     block = decodeBlock(fetched.block)
     commit = decodeCommit(fetched.commit)
   } catch (error) {
-    return `block ${height} cannot be decoded: ${(error as Error).message}`
+    if (!(error instanceof ConsensusDecodingError)) throw error
+    return `block ${height} cannot be decoded: ${error.message}`
   }
   if (block.header.height !== height) return `block ${block.header.height} in place of block ${height}`
   if (commit.height !== height) return `the commit of block ${commit.height} with block ${height}`

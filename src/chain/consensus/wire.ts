@@ -1,5 +1,5 @@
 import { toBuffer, varintLength } from '../../primitives/bytes.ts'
-import { ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
+import { ProtobufError, ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
 import { type BlockId, isNilBlockId, NIL_BLOCK_ID, type PartSetHeader, ZERO_TIME_MS } from './types.ts'
 
 /** Bytes that are not the canonical encoding of the expected message, or hold a value out of range. */
@@ -30,8 +30,9 @@ export function decodeMessage<T>(codec: MessageCodec<T>, bytes: Uint8Array): T {
   try {
     value = codec.read(new ProtobufFields(bytes))
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new ConsensusDecodingError(`${codec.name}: ${why}`, { cause })
+    // Anything else is not the fault of whoever sent the bytes, who is punished for a ConsensusDecodingError.
+    if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause
+    throw new ConsensusDecodingError(`${codec.name}: ${cause.message}`, { cause })
   }
   if (!toBuffer(encodeMessage(codec, value)).equals(bytes)) {
     throw new ConsensusDecodingError(`${codec.name}: not the canonical encoding`)

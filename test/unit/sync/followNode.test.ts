@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { StatusMessage } from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
+import { ProtobufFields } from '../../../src/primitives/protobuf.ts'
 import { checkCommits } from '../../../src/sync/commitChecks.ts'
 import { type FollowedConsensus, type FollowNodeOptions, followNode, SyncError } from '../../../src/sync/followNode.ts'
 import { servedChain, verifyFake } from './servedChain.ts'
@@ -132,6 +133,30 @@ describe('followNode', () => {
     await Promise.all([follower.stop(), second.follower.stop()])
     expect(halted).toBeInstanceOf(Promise)
   })
+
+  it.each([new RangeError('Array buffer allocation failed'), new TypeError('undefined is not a function')])(
+    'halts with an error of its own while it reads a block, and punishes no peer: %s',
+    async (error) => {
+      const blamed = Promise.withResolvers<string>()
+      const { follower, halted } = node({
+        transport: {
+          fetchBlocks: async (_, request) => chain.serve(request, 40),
+          punish: (peer, what) => blamed.resolve(`${peer} ${what}`),
+        },
+      })
+      const reading = vi.spyOn(ProtobufFields.prototype, 'message').mockImplementationOnce(() => {
+        throw error
+      })
+      try {
+        follower.peerJoined(PEER)
+        follower.start()
+        expect(await Promise.race([halted, blamed.promise])).toBe(error)
+      } finally {
+        reading.mockRestore()
+        await follower.stop()
+      }
+    },
+  )
 
   it('waits at its end for the block that is being applied', async () => {
     const gate = Promise.withResolvers<void>()
