@@ -4,7 +4,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { type ChainIds, resolveChainIds } from './chainIds.ts'
 import { ConfigError } from './configError.ts'
 import { type ConfigSources, readSettings } from './settings.ts'
-import type { PeerAddress } from './valueKind.ts'
+import type { AddressRange, PeerAddress } from './valueKind.ts'
 import type { Settings } from './variables.ts'
 
 /** Everything that the operator configures, checked and frozen. */
@@ -55,6 +55,8 @@ interface RpcConfig {
   /** threads that serve sockets */
   readonly socketThreads: number
   readonly viewThreads: number
+  /** whose X-Forwarded-For is believed */
+  readonly trustedProxies: readonly AddressRange[]
   /** `*` alone allows every origin */
   readonly corsOrigins: readonly string[]
   readonly limits: RpcLimits
@@ -144,6 +146,7 @@ function rpcConfig(settings: Settings): RpcConfig {
     publicUrl: settings.publicRpcUrl,
     socketThreads: settings.rpcThreads,
     viewThreads: settings.viewThreads,
+    trustedProxies: settings.trustedProxies,
     corsOrigins: settings.rpcCorsOrigins,
     limits: {
       callGas: BigInt(settings.rpcGasCap),

@@ -126,6 +126,28 @@ export const peerList: ValueKind<readonly PeerAddress[]> = kind('id@host:port, s
   return peers.every((peer) => isNodeId(peer.id) && isHostAndPort(peer.address)) ? peers : undefined
 })
 
+/** The IP addresses whose first `prefix` bits are those of `address`. */
+export interface AddressRange {
+  readonly address: string
+  readonly prefix: number
+}
+
+/** A single address is the range that holds it alone. */
+export const addressRanges: ValueKind<readonly AddressRange[]> = kind(
+  'IP addresses, or ranges like 10.0.0.0/8, several with commas',
+  (value) => {
+    const ranges = items(value).map(addressRange)
+    return ranges.every((range) => range !== undefined) ? ranges : undefined
+  },
+)
+
+function addressRange(text: string): AddressRange | undefined {
+  const [, address = '', digits] = /^([^/%]+)(?:\/([0-9]{1,3}))?$/.exec(text) ?? []
+  const bits = isIP(address) === 4 ? 32 : 128
+  const prefix = digits === undefined ? bits : Number(digits)
+  return isIP(address) !== 0 && prefix <= bits ? { address, prefix } : undefined
+}
+
 /** `*`, or web origins; none for `none`. */
 export const origins: ValueKind<readonly string[]> = kind('*, none, or origins like https://app.example', (value) => {
   if (value === 'none') return []

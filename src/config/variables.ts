@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import {
   account,
+  addressRanges,
   choice,
   coinAmount,
   directory,
@@ -77,6 +78,7 @@ export const VARIABLES = {
   publicRpcUrl: variable('PUBLIC_RPC_URL', 'JSON-RPC', httpUrl, undefined, 'Public RPC address that the node announces, in `/rpc/status` and in the heartbeat.'),
   rpcThreads: variable('RPC_THREADS', 'JSON-RPC', integer(1, 8), '1', 'Threads that serve sockets. More than one need a platform where they can share a port (Linux).'),
   viewThreads: variable('VIEW_THREADS', 'JSON-RPC', integer(1, 8), '2', 'Threads that run calls, estimates, traces, proofs and log scans, and recover senders when socket threads are busy. With two or more, the first only does what is quick, so that no call delays a transaction.'),
+  trustedProxies: variable('TRUSTED_PROXIES', 'JSON-RPC', addressRanges, '', 'Reverse proxies in front of the RPC port. Of a connection from one of them the client is the last address in `X-Forwarded-For` that is not listed here, of any other connection its own address. List every proxy that clients come through: otherwise all of them count as one client.'),
   rpcCorsOrigins: variable('RPC_CORS_ORIGINS', 'JSON-RPC', origins, '*', 'Web origins that browsers may call from: `*` for all, `none` for none, or a list with commas.'),
   rpcGasCap: variable('RPC_GAS_CAP', 'JSON-RPC', integer(21_000, 10_000_000_000), '50000000', 'Gas that one `eth_call` or estimate may use.'),
   rpcEvmTimeoutMs: variable('RPC_EVM_TIMEOUT_MS', 'JSON-RPC', integer(10, 600_000), '5000', 'Milliseconds that one call, estimate, trace or log scan may run. A request is given up after 30 seconds in any case.'),

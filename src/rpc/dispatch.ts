@@ -30,9 +30,11 @@ export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
 export interface Dispatcher {
   /**
    * The JSON text of the answer to the text of a request; undefined when nothing is to be answered (notifications).
-   * Never rejects. `session` is the connection when it can carry notifications.
+   * Never rejects.
+   * @param client whom the request counts for
+   * @param session the connection when it can carry notifications
    */
-  answer(text: string, session?: Session): Promise<string | undefined>
+  answer(text: string, client: string, session?: Session): Promise<string | undefined>
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
@@ -44,9 +46,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const quota = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
   const run = createMethodRunner({ ...options, quota })
   return {
-    answer: async (text, session) => {
+    answer: async (text, client, session) => {
       try {
-        return await answerText(options, run, quota, text, session)
+        return await answerText(options, run, quota, text, { client, session })
       } catch (error) {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }
@@ -59,7 +61,7 @@ async function answerText(
   run: MethodRunner,
   quota: EventLoopQuota | undefined,
   text: string,
-  session: Session | undefined,
+  from: Origin,
 ): Promise<string | undefined> {
   const { limits, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const deadlineMs = performance.now() + requestTimeoutMs
@@ -67,7 +69,7 @@ async function answerText(
   if (request instanceof RpcError) return errorResponse('null', request)
   const { isBatch, isTooLong, messages } = request
   const answerOne = (message: Message) =>
-    answerMessage(options, run, message, { session, deadlineMs, isInBatch: isBatch })
+    answerMessage(options, run, message, { ...from, deadlineMs, isInBatch: isBatch })
   if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
   if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
   if (isTooLong) return batchTooLarge(messages)
@@ -83,9 +85,14 @@ async function answerText(
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
-/** What the messages of one request have in common. */
-interface RequestScope {
+/** Where a request comes from. */
+interface Origin {
+  readonly client: string
   readonly session: Session | undefined
+}
+
+/** What the messages of one request have in common. */
+interface RequestScope extends Origin {
   readonly deadlineMs: number
   readonly isInBatch: boolean
 }
@@ -94,7 +101,7 @@ async function answerMessage(
   { log, metrics, methods }: DispatcherOptions,
   run: MethodRunner,
   message: Message,
-  { session, deadlineMs, isInBatch }: RequestScope,
+  { client, session, deadlineMs, isInBatch }: RequestScope,
 ): Promise<string | undefined> {
   if (message.kind === 'answer') return undefined
   if (message.kind === 'invalid') return errorResponse(message.id, invalidRequest())
@@ -104,7 +111,7 @@ async function answerMessage(
   let outcome = 'ok'
   try {
     const params = positionalParams(message.params)
-    const result = run({ method, params, isNotification: kind === 'notification', isInBatch }, session)
+    const result = run({ method, params, client, isNotification: kind === 'notification', isInBatch }, session)
     response = resultResponse(
       id,
       typeof result === 'string' ? result : await withDeadline(deadlineMs, result, timedOut),

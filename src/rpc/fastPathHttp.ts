@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net'
+import type { ClientOf } from './clientAddress.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
-  readonly answer: (text: string) => Promise<string | undefined>
+  readonly answer: (text: string, client: string) => Promise<string | undefined>
+  readonly clientOf: ClientOf
   /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
   readonly compressed: (json: string, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
   /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
@@ -79,6 +81,8 @@ class Connection {
   #received: Buffer | undefined
   #pieces = 0
   #head: RequestHead | undefined
+  /** whom requests with this head count for */
+  #client = ''
   /** of the requests that are being answered: a client may send the next before it has the answer (RFC 9112, 9.3.2) */
   readonly #replies: Reply[] = []
   #isFlushing = false
@@ -163,7 +167,10 @@ class Connection {
       }
       if (request === 'incomplete') break
       const { head, body, length } = request
-      this.#head = head
+      if (head !== this.#head) {
+        this.#head = head
+        this.#client = this.#options.clientOf(this.#socket.remoteAddress, head.forwardedFor)
+      }
       this.#received = this.#received.length === length ? undefined : this.#received.subarray(length)
       this.#pieces = this.#received === undefined ? 0 : 1
       this.#answer(body, head)
@@ -174,7 +181,7 @@ class Connection {
   #answer(body: string, { acceptEncoding }: RequestHead): void {
     const reply: Reply = { acceptEncoding, content: undefined }
     this.#replies.push(reply)
-    void this.#options.answer(body).then((answer = '') => {
+    void this.#options.answer(body, this.#client).then((answer = '') => {
       const compressed = this.#options.compressed(answer, acceptEncoding)
       if (compressed === undefined) {
         this.#finish(reply, answer)
@@ -303,6 +310,7 @@ interface RequestHead {
   readonly text: string
   readonly contentLength: number
   readonly acceptEncoding: string | undefined
+  readonly forwardedFor: string | undefined
 }
 
 /** A whole request at the start of what a connection received. */
@@ -371,7 +379,12 @@ function readHead(text: string): RequestHead | undefined {
   if (!values.get('host')) return undefined
   if (!JSON_TYPES.has(mediaType(values.get('content-type')))) return undefined
   if ((values.get('connection') ?? 'keep-alive').toLowerCase() !== 'keep-alive') return undefined
-  return { text, contentLength: Number(length), acceptEncoding: values.get('accept-encoding') }
+  return {
+    text,
+    contentLength: Number(length),
+    acceptEncoding: values.get('accept-encoding'),
+    forwardedFor: values.get('x-forwarded-for'),
+  }
 }
 
 /** Nothing to do: the socket closes by itself after an error. */

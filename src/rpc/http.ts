@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
+import type { ClientOf } from './clientAddress.ts'
 import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
 import { addCometRoutes } from './comet/routes.ts'
@@ -17,6 +18,7 @@ import {
   bodyText,
   bodyTooLarge,
   corsHeaders,
+  forwardedFor,
   METHOD_NOT_ALLOWED,
   preflightHeaders,
   type Refusal,
@@ -27,6 +29,13 @@ import { createPendingResponses, type PendingResponses } from './pendingResponse
 import { addRestRoutes, type RestOptions } from './rest/routes.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** whom the request counts for */
+    client: string
+  }
+}
 
 export interface RpcServerOptions {
   readonly dispatcher: Dispatcher
@@ -42,6 +51,7 @@ export interface RpcServerOptions {
   readonly port: number
   /** several threads listen on the same port; only where the platform has SO_REUSEPORT */
   readonly reusePort?: boolean
+  readonly clientOf: ClientOf
   readonly allowedOrigins: AllowedOrigins
   /** of one request */
   readonly requestBytes: number
@@ -112,7 +122,7 @@ const compress = promisify(gzip)
  * @throws Error (rejects) when it can not listen
  */
 export async function createRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const { dispatcher, hub, allowedOrigins, requestBytes, metrics, host, port, reusePort = false } = options
+  const { dispatcher, hub, clientOf, allowedOrigins, requestBytes, metrics, host, port, reusePort = false } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
   const webSockets = createWebSocketEndpoint({
     protocols: new Map([
@@ -129,6 +139,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
           }),
       ],
     ]),
+    clientOf,
     allowedOrigins,
     requestBytes,
     metrics,
@@ -186,7 +197,7 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
 /** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
 function putFastPathFirst(
   server: Server,
-  { dispatcher, allowedOrigins }: RpcServerOptions,
+  { dispatcher, clientOf, allowedOrigins }: RpcServerOptions,
   limits: HttpLimits,
   pending: PendingResponses,
 ): FastPathHttp {
@@ -199,7 +210,8 @@ function putFastPathFirst(
     'content-encoding': 'gzip',
   })
   const fastPathHttp = createFastPathHttp({
-    answer: (text) => dispatcher.answer(text),
+    answer: (text, client) => dispatcher.answer(text, client),
+    clientOf,
     compressed: (json, acceptEncoding) =>
       json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
     handOver: (socket) => {
@@ -226,12 +238,14 @@ function addRoutes(
   limits: HttpLimits,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, rest, health, allowedOrigins, requestBytes, responseBytes, log } = options
+  const { dispatcher, comet, rest, health, clientOf, allowedOrigins, requestBytes, responseBytes, log } = options
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
 
+  app.decorateRequest('client', '')
   app.addHook('onRequest', async (request, reply) => {
+    request.client = clientOf(request.raw.socket.remoteAddress, forwardedFor(request.headers))
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
     if (request.method !== 'POST' || request.url.split('?', 1)[0] !== '/') return
@@ -246,7 +260,9 @@ function addRoutes(
     return body
   })
 
-  app.post('/', async (request, reply) => sendJson(reply, (await dispatcher.answer(bodyText(request))) ?? ''))
+  app.post('/', async (request, reply) =>
+    sendJson(reply, (await dispatcher.answer(bodyText(request), request.client)) ?? ''),
+  )
   app.get('/', async (_, reply) => reply.code(200).send())
   app.get('/health', async (_, reply) => {
     const report = health()

@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
+/** The hops of a request that came through proxies, all its lines of X-Forwarded-For in one. */
+export function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
+  const lines = headers['x-forwarded-for']
+  return Array.isArray(lines) ? lines.join(',') : lines
+}
+
 /** Web origins that may use the node; `*` alone allows every origin. */
 export type AllowedOrigins = readonly string[]
 

@@ -70,6 +70,8 @@ export interface RpcContext {
   readonly now: () => number
   /** milliseconds of a clock that nobody sets, for deadlines: a change of the system's clock ends no call and lets none run on */
   readonly monotonicMs: () => number
+  /** whom the call counts for; only for methods that run in a socket thread */
+  readonly client?: string | undefined
   /** only in view threads */
   readonly execution?: ExecutionHost
 }

@@ -29,6 +29,8 @@ export type MethodRunner = (call: MethodCall, session: Session | undefined) => s
 interface MethodCall {
   readonly method: string
   readonly params: readonly unknown[]
+  /** whom the call counts for */
+  readonly client: string
   readonly isNotification: boolean
   /** a batch takes the quota for its calls itself, and keeps their order */
   readonly isInBatch: boolean
@@ -36,8 +38,8 @@ interface MethodCall {
 
 export interface MethodRunnerOptions {
   readonly methods: MethodTable
-  /** a context on the newest head */
-  readonly lease: () => ContextLease
+  /** a context on the newest head, for a call of `client` */
+  readonly lease: (client: string) => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
@@ -65,7 +67,7 @@ export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 const MAX_NAME_LENGTH = 2048
 
 export function createMethodRunner({ methods, lease, views, quota }: MethodRunnerOptions): MethodRunner {
-  return ({ method: name, params, isNotification, isInBatch }, session) => {
+  return ({ method: name, params, client, isNotification, isInBatch }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
     }
@@ -77,7 +79,7 @@ export function createMethodRunner({ methods, lease, views, quota }: MethodRunne
     if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params)
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
     if (!runsHere) return views.call('cheap', name, params)
-    const { context, release } = lease()
+    const { context, release } = lease(client)
     let result: unknown
     try {
       result = method.run(context, readArguments(method, params))

@@ -185,8 +185,8 @@ export function createEthereumSocket(
     return id
   }
   return {
-    answer: (text, subscriptions) =>
-      dispatcher.answer(text, {
+    answer: (text, client, subscriptions) =>
+      dispatcher.answer(text, client, {
         subscribe: (params) => subscribe(subscriptions, params),
         unsubscribe: (id) => subscriptions.end(id),
       }),

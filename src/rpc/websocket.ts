@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
-import { type AllowedOrigins, isOriginAllowed } from './httpMessages.ts'
+import type { ClientOf } from './clientAddress.ts'
+import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 
 interface WebSocketEndpoint {
   /** Takes over a connection that asks to become a WebSocket. */
@@ -13,6 +14,7 @@ interface WebSocketEndpoint {
 interface WebSocketEndpointOptions {
   /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
+  readonly clientOf: ClientOf
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
   readonly requestBytes: number
@@ -58,7 +60,7 @@ const CHECK_INTERVAL_MS = 1_000
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { allowedOrigins, requestBytes, metrics } = options
+  const { clientOf, allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
   const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
@@ -82,11 +84,12 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
         )
         return
       }
-      server.handleUpgrade(request, socket, head, (client) => {
-        const session = new WebSocketSession(client, protocol, limits)
+      const client = clientOf(request.socket.remoteAddress, forwardedFor(request.headers))
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        const session = new WebSocketSession(webSocket, client, protocol, limits)
         sessions.add(session)
         metrics?.connections.inc({ transport: 'ws' })
-        client.once('close', () => {
+        webSocket.once('close', () => {
           sessions.delete(session)
           metrics?.connections.dec({ transport: 'ws' })
         })
@@ -121,8 +124,11 @@ function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number):
 
 /** A protocol over a WebSocket. */
 export interface SocketProtocol {
-  /** Answers a message; undefined: there is nothing to answer. */
-  answer(text: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  /**
+   * Answers a message; undefined: there is nothing to answer.
+   * @param client whom it counts for
+   */
+  answer(text: string, client: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
   /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
   confirms(answer: string | undefined, id: string): boolean
 }
@@ -156,6 +162,7 @@ interface Subscription {
 /** One WebSocket connection: its requests, its subscriptions and its health. */
 class WebSocketSession {
   readonly #socket: WebSocket
+  readonly #client: string
   readonly #protocol: SocketProtocol
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
@@ -167,8 +174,9 @@ class WebSocketSession {
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, protocol: SocketProtocol, limits: WebSocketLimits) {
+  constructor(socket: WebSocket, client: string, protocol: SocketProtocol, limits: WebSocketLimits) {
     this.#socket = socket
+    this.#client = client
     this.#protocol = protocol
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
@@ -234,7 +242,7 @@ class WebSocketSession {
     this.#inFlightLength += text.length
     if (this.#isBusy) this.#socket.pause()
     const started: string[] = []
-    const answer = await this.#protocol.answer(text, this.#subscriptionsFor(started))
+    const answer = await this.#protocol.answer(text, this.#client, this.#subscriptionsFor(started))
     this.#inFlight--
     this.#inFlightLength -= text.length
     if (answer !== undefined) this.#send(answer)

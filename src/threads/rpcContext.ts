@@ -41,11 +41,16 @@ interface ContextSourceOptions {
   readonly execution?: ExecutionHost
 }
 
+interface ContextSource {
+  /** @param client whom the call counts for, where that is known */
+  lease(client?: string): ContextLease
+}
+
 /**
  * Makes the context of each request, on this thread's newest head: what it reads stays open until the lease is released.
  */
-export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): { lease(): ContextLease } {
-  const contextOf = (first: ViewLease): ContextLease => {
+export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
+  const contextOf = (first: ViewLease, client: string | undefined): ContextLease => {
     let newest = first
     const context: RpcContext = {
       view: first.view,
@@ -64,6 +69,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       },
       now: () => Date.now(),
       monotonicMs: () => performance.now(),
+      client,
       ...(execution === undefined ? {} : { execution }),
     }
     return {
@@ -74,7 +80,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       },
     }
   }
-  return { lease: () => contextOf(feed.lease()) }
+  return { lease: (client) => contextOf(feed.lease(), client) }
 }
 
 /** What the pool thread offers to clients. */

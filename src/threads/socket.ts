@@ -3,9 +3,11 @@ import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import { genesisHash, parseGenesis } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
+import type { AddressRange } from '../config/valueKind.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
+import { createClientOf } from '../rpc/clientAddress.ts'
 import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
@@ -52,6 +54,7 @@ export interface SocketData extends RpcThreadData {
   readonly port: number
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
+  readonly trustedProxies: readonly AddressRange[]
   readonly corsOrigins: readonly string[]
   /** to the main thread's {@link NodeService} */
   readonly node: MessagePort
@@ -196,6 +199,7 @@ const server = await createRpcServer({
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,
+  clientOf: createClientOf(data.trustedProxies),
   allowedOrigins: data.corsOrigins,
   requestBytes: data.limits.requestBytes,
   responseBytes: data.limits.responseBytes,

@@ -315,6 +315,7 @@ function startSocket(
     host: config.rpc.host,
     port: config.rpc.port,
     sharesPort: wiring.sockets.length > 1,
+    trustedProxies: config.rpc.trustedProxies,
     corsOrigins: config.rpc.corsOrigins,
     identity,
     validator,

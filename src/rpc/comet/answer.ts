@@ -31,9 +31,10 @@ export const SOCKET_METHOD_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(
 export async function answerCometGet(
   method: CometMethod,
   query: Readonly<Record<string, unknown>>,
+  client: string,
   { log }: Pick<CometAnswerOptions, 'log'>,
 ): Promise<CometAnswer> {
-  const { isError, text } = await outcome(method, log, 'http', () =>
+  const { isError, text } = await outcome(method, client, log, 'http', () =>
     method.params.map(({ name, type }) => {
       const values = query[name]
       const value: unknown = Array.isArray(values) ? values[0] : values
@@ -44,8 +45,13 @@ export async function answerCometGet(
 }
 
 /** CometBFT's answer to a JSON-RPC request or batch (rpc/jsonrpc/server/http_json_handler.go). */
-export function answerCometPost(table: CometTable, text: string, options: CometAnswerOptions): Promise<CometAnswer> {
-  return answerCometJson(table, parseCometText(text), options)
+export function answerCometPost(
+  table: CometTable,
+  text: string,
+  client: string,
+  options: CometAnswerOptions,
+): Promise<CometAnswer> {
+  return answerCometJson(table, parseCometText(text), client, options)
 }
 
 /** What the text of a request or a batch holds; the error when it is not JSON or exceeds a limit, which is found before it is parsed. */
@@ -66,6 +72,7 @@ export function parseCometText(text: string): { readonly json: unknown } | Comet
 export async function answerCometJson(
   table: CometTable,
   read: { readonly json: unknown } | CometError,
+  client: string,
   { log, responseBytes }: CometAnswerOptions,
 ): Promise<CometAnswer> {
   const requests = read instanceof CometError ? read : readRequests(read.json)
@@ -82,7 +89,7 @@ export async function answerCometJson(
     const body =
       bytes > responseBytes
         ? errorText(new CometError(RPC_CODES.server, 'Server error', 'the answers to the batch are too large'))
-        : await answerRequest(table, name, params, log)
+        : await answerRequest(table, name, params, client, log)
     const answer = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`
     bytes += answer.length
     answers.push(answer)
@@ -121,11 +128,12 @@ async function answerRequest(
   table: CometTable,
   name: string,
   params: unknown,
+  client: string,
   log: CometAnswerOptions['log'],
 ): Promise<string> {
   const method = table.get(name)
   if (method === undefined) return errorText(METHOD_NOT_FOUND)
-  const { text } = await outcome(method, log, 'json', () => readParams(method, params))
+  const { text } = await outcome(method, client, log, 'json', () => readParams(method, params))
   return text
 }
 
@@ -151,12 +159,13 @@ export function readParams(method: Pick<CometMethod, 'params'>, params: unknown)
 
 async function outcome(
   method: CometMethod,
+  client: string,
   log: CometAnswerOptions['log'],
   form: 'http' | 'json',
   readArgs: () => readonly unknown[],
 ): Promise<{ readonly isError: boolean; readonly text: string }> {
   try {
-    return { isError: false, text: `"result":${resultText(await method.run(readArgs()))}` }
+    return { isError: false, text: `"result":${resultText(await method.run(readArgs(), client))}` }
   } catch (error) {
     if (error instanceof CometError) return { isError: true, text: errorText(error) }
     if (error instanceof CometParamError) return { isError: true, text: errorText(invalidParams(error, form)) }

@@ -6,9 +6,10 @@ export interface CometMethod {
   readonly params: readonly CometParam[]
   /**
    * @param args in the order of `params`; undefined: left out
+   * @param client whom the call counts for
    * @throws CometError
    */
-  run(args: readonly unknown[]): unknown
+  run(args: readonly unknown[], client: string): unknown
 }
 
 /** One parameter of a method: every one may be left out. */
@@ -23,13 +24,13 @@ type ArgsOf<P extends readonly CometParam[]> = {
   [I in keyof P]: P[I] extends CometParam<infer T> ? T | undefined : never
 }
 
-/** Declares a method with typed arguments. */
+/** Declares a method with typed arguments; the last is the client. */
 export function defineCometMethod<const P extends readonly CometParam[]>(method: {
   readonly name: string
   readonly params: P
-  readonly run: (...args: ArgsOf<P>) => unknown
+  readonly run: (...args: [...ArgsOf<P>, client: string]) => unknown
 }): CometMethod {
-  return { name: method.name, params: method.params, run: (args) => method.run(...(args as ArgsOf<P>)) }
+  return { name: method.name, params: method.params, run: (args, client) => method.run(...(args as ArgsOf<P>), client) }
 }
 
 export function createCometTable(methods: readonly CometMethod[]): CometTable {

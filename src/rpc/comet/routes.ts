@@ -16,7 +16,7 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
       const query = request.query as Record<string, unknown>
       const isForm = mediaType(request.headers['content-type']) === FORM_TYPE
       const form = isForm ? Object.fromEntries(new URLSearchParams(bodyText(request))) : {}
-      const { status, json } = await answerCometGet(method, { ...form, ...query }, options)
+      const { status, json } = await answerCometGet(method, { ...form, ...query }, request.client, options)
       return sendJson(reply.code(status), json)
     }
     app.get(`/rpc/${method.name}`, answer)
@@ -32,7 +32,7 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
     app.post(path, async (request, reply) => {
       const text = bodyText(request)
       if (text === '') return sendList(reply)
-      const { status, json } = await answerCometPost(table, text, options)
+      const { status, json } = await answerCometPost(table, text, request.client, options)
       return sendJson(reply.code(status), json)
     })
   }

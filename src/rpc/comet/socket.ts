@@ -57,11 +57,11 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
   }
 
   return {
-    answer: async (text, subscriptions) => {
+    answer: async (text, client, subscriptions) => {
       const read = parseCometText(text)
       const request = read instanceof CometError ? undefined : ownRequest(read.json)
       if (request === undefined) {
-        const { json } = await answerCometJson(table, read, { log, responseBytes })
+        const { json } = await answerCometJson(table, read, client, { log, responseBytes })
         return json === '' ? undefined : json
       }
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`

@@ -19,6 +19,7 @@ export function addRestRoutes(app: FastifyInstance, options: RestOptions): void 
       url: request.raw.url ?? '',
       height: Array.isArray(requested) ? requested[0] : requested,
       body: bodyText(request),
+      client: request.client,
     })
     if (height !== undefined) {
       // The first is how the gateway passes gRPC's headers on; some clients look for the other.
@@ -43,6 +44,8 @@ interface RestRequest {
   /** the header x-cosmos-block-height */
   readonly height: string | undefined
   readonly body: string
+  /** whom it counts for */
+  readonly client: string
 }
 
 interface RestAnswer {

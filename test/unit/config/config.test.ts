@@ -85,6 +85,7 @@ describe('loadConfig', () => {
       GENESIS_HASH: '0A'.repeat(32),
       PERSISTENT_PEERS: `${id}@example.org:26656, ${id}@[::1]:1`,
       PRUNING: 'archive',
+      TRUSTED_PROXIES: '192.0.2.1, 10.0.0.0/8,::1,2001:db8::/32',
       RPC_CORS_ORIGINS: 'https://app.example,moz-extension://1234',
       RPC_TX_FEE_CAP: '0',
       HOMEDIR: 'data',
@@ -98,6 +99,12 @@ describe('loadConfig', () => {
       { id, address: '[::1]:1' },
     ])
     expect(config.pruning).toBe('archive')
+    expect(config.rpc.trustedProxies).toEqual([
+      { address: '192.0.2.1', prefix: 32 },
+      { address: '10.0.0.0', prefix: 8 },
+      { address: '::1', prefix: 128 },
+      { address: '2001:db8::', prefix: 32 },
+    ])
     expect(config.rpc.corsOrigins).toEqual(['https://app.example', 'moz-extension://1234'])
     expect(config.rpc.limits.feeCapAcoin).toBe(0n)
     expect(config.homedir).toBe(`${process.cwd()}/data`)
@@ -164,6 +171,13 @@ describe('loadConfig', () => {
       'EVM_CHAIN_ID is 5: it may hold 7628, the number in CHAIN_ID coin_7628-1 (the default of NETWORK=mainnet)',
     ],
     ['METRICS_PORT', '8080', 'METRICS_PORT is 8080: RPC_PORT holds it too, it may hold another port'],
+    ...['proxy.example', '10.0.0.0/33', '10.0.0.0/', '10.0.0/8', '::/129', 'fe80::1%eth0'].map(
+      (value): [string, string, string] => [
+        'TRUSTED_PROXIES',
+        value,
+        `TRUSTED_PROXIES is "${value}": it may hold IP addresses, or ranges like 10.0.0.0/8, several with commas`,
+      ],
+    ),
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemOf(() => load({ [name]: value }))).toBe(problem)
   })

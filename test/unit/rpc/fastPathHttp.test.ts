@@ -227,7 +227,7 @@ describe('a request on the fast path', () => {
   test('is read whole, and what follows is left', () => {
     const text = head(...PLAIN, 'Accept-Encoding: gzip, br', 'X-Forwarded-For: 10.0.0.1', 'Connection: Keep-Alive')
     expect(read(`${text}${BODY}POST`)).toEqual({
-      head: { text: text.slice(0, -4), contentLength: LENGTH, acceptEncoding: 'gzip, br' },
+      head: { text: text.slice(0, -4), contentLength: LENGTH, acceptEncoding: 'gzip, br', forwardedFor: '10.0.0.1' },
       body: BODY,
       length: text.length + LENGTH,
     })

@@ -1,4 +1,5 @@
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { createClientOf } from '../../../src/rpc/clientAddress.ts'
 import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
@@ -83,9 +84,9 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     },
   }
   const methods = createMethodTable([...createSocketMethods({ filters, views }).values(), ...extraMethods])
-  const lease = () => {
+  const lease = (client: string) => {
     leases++
-    return { context: node.context({ limits, syncing: () => syncing }), release: () => void leases-- }
+    return { context: node.context({ limits, syncing: () => syncing, client }), release: () => void leases-- }
   }
   const dispatcher = createDispatcher({
     methods,
@@ -111,7 +112,10 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
       syncing = status
     },
     ask: async (request) => {
-      const text = await dispatcher.answer(typeof request === 'string' ? request : JSON.stringify(request))
+      const text = await dispatcher.answer(
+        typeof request === 'string' ? request : JSON.stringify(request),
+        '203.0.113.1',
+      )
       return text === undefined ? undefined : JSON.parse(text)
     },
   }
@@ -144,6 +148,7 @@ export async function startTestServer(
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',
     port: 0,
+    clientOf: createClientOf([]),
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,
     responseBytes: TEST_LIMITS.responseBytes,

@@ -127,7 +127,7 @@ describe('parsed characters', () => {
       responseBytes: 1e6,
       maxSubscriptions: 1,
     })
-    return JSON.parse((await protocol.answer(request, {} as never)) ?? '')
+    return JSON.parse((await protocol.answer(request, '203.0.113.1', {} as never)) ?? '')
   }
 
   test('of a batch that is too long: those within the limit', () => {
@@ -150,7 +150,7 @@ describe('parsed characters', () => {
     ['request', manyKeys, 'the request has more than 102000 values'],
   ])('of a %s that is too long for CometBFT: none', async (_, request, data) => {
     const parsed = spyOnParse()
-    const { status, json } = await answerCometPost(new Map(), request, { log, responseBytes: 1e6 })
+    const { status, json } = await answerCometPost(new Map(), request, '203.0.113.1', { log, responseBytes: 1e6 })
     expect(parsed()).toBe(0)
     expect(status).toBe(200)
     expect(JSON.parse(json)).toEqual({ jsonrpc: '2.0', error: { code: -32600, message: 'Invalid Request', data } })

@@ -172,7 +172,7 @@ describe('POST', () => {
   it('what is unexpected is logged and not told', async () => {
     const logged: unknown[] = []
     const fail = defineCometMethod({ name: 'fail', params: [], run: () => Promise.reject(new TypeError('secret')) })
-    const { json } = await answerCometPost(createCometTable([fail]), '{"id":1,"method":"fail"}', {
+    const { json } = await answerCometPost(createCometTable([fail]), '{"id":1,"method":"fail"}', '203.0.113.1', {
       log: { error: (fields) => void logged.push(fields) },
       responseBytes: 1,
     })

@@ -70,13 +70,13 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
       const url = new URL(`http://host/${path}`)
       const method = table.get(url.pathname.slice(1))
       if (method === undefined) throw new Error(`no method ${url.pathname}`)
-      const { json } = await answerCometGet(method, Object.fromEntries(url.searchParams), { log })
+      const { json } = await answerCometGet(method, Object.fromEntries(url.searchParams), '203.0.113.1', { log })
       const { result, error } = JSON.parse(json)
       return result === undefined ? { error } : result
     },
     post: async (request: unknown, responseBytes = 1_000_000) => {
       const text = typeof request === 'string' ? request : JSON.stringify(request)
-      return answerCometPost(table, text, { log, responseBytes })
+      return answerCometPost(table, text, '203.0.113.1', { log, responseBytes })
     },
   }
 }

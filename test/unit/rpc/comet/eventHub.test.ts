@@ -58,7 +58,7 @@ describe('subscriptions', () => {
       },
       ask: async (method: string, query?: unknown) => {
         const text = JSON.stringify({ jsonrpc: '2.0', id: `${method}-1`, method, params: { query } })
-        const { result, error } = JSON.parse((await socket.answer(text, subscriptions))!)
+        const { result, error } = JSON.parse((await socket.answer(text, '203.0.113.1', subscriptions))!)
         return error ?? result
       },
     }

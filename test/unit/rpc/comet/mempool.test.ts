@@ -177,13 +177,13 @@ const log = { error: (fields: unknown) => void errors.push(fields) }
 
 async function post(method: string, params: unknown = {}) {
   const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const { json } = await answerCometPost(table, request, { log, responseBytes: 1e6 })
+  const { json } = await answerCometPost(table, request, '203.0.113.1', { log, responseBytes: 1e6 })
   const { result, error } = JSON.parse(json)
   return result ?? { error }
 }
 
 async function get(name: string, query: Record<string, string>) {
-  const { json } = await answerCometGet(table.get(name)!, query, { log })
+  const { json } = await answerCometGet(table.get(name)!, query, '203.0.113.1', { log })
   const { result, error } = JSON.parse(json)
   return result ?? { error }
 }

@@ -34,7 +34,9 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
     }),
   )
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const { result, error } = JSON.parse((await answerCometPost(table, text, { log, responseBytes: 1e6 })).json)
+  const { result, error } = JSON.parse(
+    (await answerCometPost(table, text, '203.0.113.1', { log, responseBytes: 1e6 })).json,
+  )
   return error === undefined ? result : { error }
 }
 
@@ -217,7 +219,9 @@ describe('block_results and block_search', () => {
       (read) => read(indexed.view()),
       () => false,
     )
-    expect(await method.run([BigInt(height)])).toMatchObject({ consensus_params: { block: { max_gas: maxGas } } })
+    expect(await method.run([BigInt(height)], '203.0.113.1')).toMatchObject({
+      consensus_params: { block: { max_gas: maxGas } },
+    })
   })
 
   it('shows an EVM transfer as bank events', async () => {

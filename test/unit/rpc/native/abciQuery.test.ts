@@ -57,7 +57,7 @@ beforeAll(async () => {
   table = createCometTable(createAbciMethods(options, (read) => read(chain as never)))
   const rpc = {
     execute: async (request: unknown) => {
-      const { json } = await answerCometPost(table, JSON.stringify(request), LOG)
+      const { json } = await answerCometPost(table, JSON.stringify(request), '203.0.113.1', LOG)
       const answer = JSON.parse(json)
       if (answer.error !== undefined) throw new Error(JSON.stringify(answer.error))
       return answer
@@ -72,7 +72,7 @@ afterAll(async () => {
 })
 
 async function get(query: Record<string, string>) {
-  const { status, json } = await answerCometGet(table.get('abci_query')!, query, LOG)
+  const { status, json } = await answerCometGet(table.get('abci_query')!, query, '203.0.113.1', LOG)
   const { result, error } = JSON.parse(json)
   return { status, response: result?.response, error }
 }
@@ -247,7 +247,7 @@ describe('abci_query, by itself', () => {
   })
 
   it('goes with abci_info', async () => {
-    const { json } = await answerCometGet(table.get('abci_info')!, {}, LOG)
+    const { json } = await answerCometGet(table.get('abci_info')!, {}, '203.0.113.1', LOG)
     const hash = await node.read(({ chain }) => Buffer.from(chain.hash(4)!).toString('base64'))
     expect(JSON.parse(json).result).toEqual({
       response: { data: 'coind', version: '1.2.3', last_block_height: '4', last_block_app_hash: hash },

@@ -59,8 +59,8 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
     query: (_, call) =>
       read((view) => answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool)), call)),
   }
-  const ask = async (request: Parameters<typeof answerRest>[1]): Promise<RestAnswerOf> => {
-    const { status, json, height } = await answerRest({ router, port }, request)
+  const ask = async (request: Omit<Parameters<typeof answerRest>[1], 'client'>): Promise<RestAnswerOf> => {
+    const { status, json, height } = await answerRest({ router, port }, { ...request, client: '203.0.113.1' })
     return { status, json: JSON.parse(json) as Json, height }
   }
   return {
