@@ -6,8 +6,9 @@ import type { PrecompileTable } from '../evm/precompile.ts'
 import { dueUpgrade, UpgradeNeeded, upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
+import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Database, type WritableDatabase } from '../storage/database.ts'
+import { Database, type DatabaseReader } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
@@ -69,9 +70,9 @@ export interface Executor {
  * Opens the database as its only writer, and the application on it:
  * 1. Open the database; an empty one gets block 0. A later step that fails closes it again.
  * 2. Check that this version can execute the next block, before anything is built on it.
- * 3. Create the publisher, which stores blocks and moves the head.
- * 4. Create the pruner, which follows the publisher: a block is stored before older state is deleted.
- * 5. Create the application, which executes blocks and hands decided ones to both.
+ * 3. Create the pruner, which adds deletes of old data to the batches of blocks.
+ * 4. Create the publisher, which stores blocks and moves the head.
+ * 5. Create the application, which executes blocks and hands decided ones to the publisher.
  * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
@@ -90,8 +91,11 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     // 2.
     checkUpgrade(head)
     // 3.
+    const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
+    // 4.
     const publisher = createPublisher({
       database,
+      dropOld: pruner.drop,
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
       onPublished: (headEvent) => {
@@ -107,8 +111,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       now,
       later,
     })
-    // 4.
-    const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
+    let isClosed = false
     // 5.
     const application = createApplication({
       chain,
@@ -122,7 +125,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       publish: async (decided, executed) => {
         await publisher.publish(decided, executed)
-        await pruner.afterBlock(executed.header.number)
+        options.defer(() => {
+          if (!isClosed) pruner.prepare(executed.header.number + 1)
+        })
       },
       flush: publisher.flush,
       durableHeight: publisher.durableHeight,
@@ -136,6 +141,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {
+        isClosed = true
         await publisher.flush()
         await state.close()
         await stored.close()
@@ -147,13 +153,13 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
   }
 }
 
-/** History entries, and block bodies, deleted after one block: a few milliseconds of work. */
+/** History entries, and block bodies, deleted with one block: a few milliseconds of work. */
 const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
 
 interface PrunerOptions {
-  readonly database: WritableDatabase
-  readonly state: Pick<StateStore, 'prune'>
+  readonly database: DatabaseReader
+  readonly state: Pick<StateStore, 'dropHistory'>
   /** blocks whose state is kept, or all */
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
@@ -161,16 +167,32 @@ interface PrunerOptions {
 }
 
 interface Pruner {
-  /** Deletes a bounded part of the data that became too old with block `height`. */
-  afterBlock(height: number): Promise<void>
+  /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
+  prepare(height: number): void
+  /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
+  drop(batch: WriteBatch, height: number): void
 }
 
-/** Deletes state and blocks that are older than the operator keeps, in parts small enough to fit between two blocks. */
+/**
+ * Deletes state and blocks that are older than the operator keeps, in small parts, each in the batch of a block: it takes no sync of its
+ * own, and after a crash the deletes are on the disk with the block or not at all.
+ */
 function createPruner({ database, state, pruning, blockHistory }: PrunerOptions): Pruner {
+  let ready: { readonly height: number; readonly batch: WriteBatch } | undefined
+  const prepared = (height: number): WriteBatch => {
+    if (ready?.height !== height) {
+      const batch = new WriteBatch()
+      if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
+      if (blockHistory > 0) dropBlockBodies(database, batch, height - blockHistory, BODIES_PER_BLOCK)
+      ready = { height, batch }
+    }
+    return ready.batch
+  }
   return {
-    async afterBlock(height) {
-      if (pruning !== 'archive') await state.prune(height - pruning, ENTRIES_PER_BLOCK)
-      if (blockHistory > 0) await dropBlockBodies(database, height - blockHistory, BODIES_PER_BLOCK)
+    prepare: (height) => void prepared(height),
+    drop: (batch, height) => {
+      batch.append(prepared(height))
+      ready = undefined
     },
   }
 }

@@ -12,6 +12,8 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
+  /** Adds deletes of old data to the batch of block `height`, before its own entries. */
+  readonly dropOld: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
   /** Called when blocks are in the database: notifies the other threads. */
@@ -42,7 +44,7 @@ interface Publisher {
  * Stores decided blocks and announces them. For each block, in this order:
  * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first.
  * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole block or
- *    nothing of it.
+ *    nothing of it. Deletes of old data come first, so that an entry that the block writes stays.
  * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
  *    batch would not cover earlier ones, and a power failure could lose blocks in the middle.
  * 4. Move the state store and the head forward. Not before the write: if it fails, they must not be ahead of the disk.
@@ -71,6 +73,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       // 2.
       const validators = advanceValidators(head.validators, executed.validatorUpdates)
       const batch = new WriteBatch()
+      const height = executed.header.number
+      options.dropOld(batch, height)
       executed.state.write(batch)
       writeBlock(batch, {
         header: executed.header,
@@ -79,7 +83,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
         entries: executed.results,
         events: executed.events,
       })
-      const height = executed.header.number
       const isChanged = executed.validatorUpdates.length > 0
       writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })
       const record = { height, decided, resultsHash: executed.resultsHash }

@@ -1,8 +1,8 @@
 import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { WriteBatch } from '../storage/batch.ts'
+import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import type { DatabaseReader, WritableDatabase } from '../storage/database.ts'
+import type { DatabaseReader } from '../storage/database.ts'
 import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
@@ -258,14 +258,18 @@ function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => nu
 }
 
 /**
- * Drops the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest first. Headers,
- * commits and validator sets stay: evidence may still refer to them.
+ * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
+ * first. Headers, commits and validator sets stay: evidence may still refer to them.
  */
-export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: number, count: number): Promise<void> {
+export function dropBlockBodies(
+  database: DatabaseReader,
+  batch: WriteBatch,
+  oldestToKeep: number,
+  count: number,
+): void {
   const reader = openChainReader(database)
   const target = Math.min(oldestToKeep, reader.headHeight)
   if (reader.oldestBlock >= target) return
-  const batch = new WriteBatch()
   let height = reader.oldestBlock
   for (; height < target && height < reader.oldestBlock + count; height++) {
     const entries = reader.entryResults(height) ?? []
@@ -281,7 +285,6 @@ export async function dropBlockBodies(database: WritableDatabase, oldestToKeep: 
     }
   }
   batch.put(...oldestBlockEntry(height))
-  await database.write(batch, { sync: true })
 }
 
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))

@@ -28,8 +28,8 @@ export interface PendingState {
   /** Does most of the work of `write` beforehand, for example while consensus decides the block. */
   prepare(): void
   /**
-   * Adds the block's flat entries, trie nodes, history and head record to its batch. Not allowed while `prune` runs; from
-   * this call until `publish`, no other pending state can be written.
+   * Adds the block's flat entries, trie nodes, history and head record to its batch. From this call until `publish`, no other
+   * pending state can be written.
    */
   write(batch: WriteBatch): void
   /**
@@ -45,8 +45,8 @@ export interface PendingState {
  * 1. a journal on top of `reader()` collects the changes of the block's execution;
  * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored yet, so several blocks may be
  *    pending, of which at most one is decided;
- * 3. `pending.write(batch)` adds flat entries, trie nodes, history and head record to the batch that also takes the block: after a
- *    crash the database has all of them or none and needs no repair;
+ * 3. `dropHistory(batch)` and then `pending.write(batch)` add deletes of old history, flat entries, trie nodes, history and head record to
+ *    the batch that also takes the block: after a crash the database has all of them or none and needs no repair;
  * 4. `database.write(batch)` puts the batch on stable storage, before any reader can see something that a crash could undo;
  * 5. `pending.publish()` makes it the head of this object: caches, trie and snapshot change together.
  */
@@ -62,8 +62,8 @@ export class StateStore {
   #height: number
   #root: Hash
   #oldestHeight: number
-  /** which operation is changing the history in the database: a pending state between `write` and `publish`, or `prune` */
-  #writer: 'pending' | 'prune' | undefined
+  /** a pending state is between `write` and `publish` */
+  #isWriting = false
 
   constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
     const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000 } = options
@@ -120,13 +120,11 @@ export class StateStore {
     const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
     this.#assertHead(base)
     const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
-    let ready: { readonly batch: WriteBatch; readonly oldest: number } | undefined
+    let ready: WriteBatch | undefined
     const prepare = (): WriteBatch => {
       this.#assertHead(base)
-      // The batch extends the index of changes as it was when it was read, so it is built again when `prune` has changed the index.
-      const oldest = this.#oldestHeight
-      if (ready?.oldest !== oldest) ready = { batch: this.#batchOf(base, height, changes, prepared, commit), oldest }
-      return ready.batch
+      ready ??= this.#batchOf(base, height, changes, prepared, commit)
+      return ready
     }
     return {
       height,
@@ -134,7 +132,8 @@ export class StateStore {
       prepare,
       write: (batch) => {
         this.#assertHead(base)
-        this.#acquire('pending')
+        if (this.#isWriting) throw new Error('another state is being written')
+        this.#isWriting = true
         batch.append(prepare())
       },
       publish: () => this.#publish(base, height, changes, prepared, commit),
@@ -142,27 +141,20 @@ export class StateStore {
   }
 
   /**
-   * Drops history until `oldestHeightToKeep` is the lowest height with state, or until about `budget` entries are
-   * dropped: then `done` is false, and another call continues. Not allowed between `write` and `publish` of a pending state.
+   * Adds deletes to the batch of the next block, which drop history until `oldestHeightToKeep` is the lowest height with state, or until
+   * about `budget` entries are dropped: the next block can continue. They must come before what the block's pending state writes. That
+   * state may extend the record of an entry whose record is deleted here, and then its put counts: the changes that the put brings back
+   * are below the lowest height, where nobody looks for them, and are deleted with the entry's next change.
    */
-  async prune(oldestHeightToKeep: number, budget: number): Promise<{ readonly done: boolean }> {
+  dropHistory(batch: WriteBatch, oldestHeightToKeep: number, budget: number): void {
     const target = Math.min(oldestHeightToKeep, this.#height)
-    if (this.#oldestHeight >= target) return { done: true }
-    this.#acquire('prune')
-    try {
-      const batch = new WriteBatch()
-      let height = this.#oldestHeight
-      for (let dropped = 0; height < target && dropped < budget; ) {
-        height++
-        dropped += dropBlock(this.#database, batch, height) + 1
-      }
-      writeOldestHeight(batch, height)
-      await this.#database.write(batch, { sync: true })
-      this.#oldestHeight = height
-      return { done: height >= target }
-    } finally {
-      this.#writer = undefined
+    let height = this.#oldestHeight
+    if (height >= target) return
+    for (let dropped = 0; height < target && dropped < budget; ) {
+      height++
+      dropped += dropBlock(this.#database, batch, height) + 1
     }
+    writeOldestHeight(batch, height)
   }
 
   /** Closes the head's snapshot. The caller closes the database. */
@@ -210,8 +202,8 @@ export class StateStore {
     this.#snapshot = snapshot
     this.#height = height
     this.#root = commit.root
-    if (base < 0) this.#oldestHeight = height
-    this.#writer = undefined
+    this.#oldestHeight = written.oldestHeight
+    this.#isWriting = false
     // Not awaited: the snapshot is closed after the last range read of the former head.
     void former.close()
   }
@@ -239,11 +231,6 @@ export class StateStore {
 
   #assertHead(height: number): void {
     if (height !== this.#height) throw new Error(`the state of block ${height} is no longer the head`)
-  }
-
-  #acquire(writer: 'pending' | 'prune'): void {
-    if (this.#writer !== undefined) throw new Error(`the state is being written by ${this.#writer}`)
-    this.#writer = writer
   }
 }
 
