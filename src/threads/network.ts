@@ -7,7 +7,6 @@ import { type PackedInput, packTransactions } from '../mempool/packedMessages.ts
 import { databaseBlocks } from '../p2p/blockExchange.ts'
 import type { ValidatorProof } from '../p2p/hello.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
-import type { NetInfo } from '../p2p/netInfo.ts'
 import { Network } from '../p2p/network.ts'
 import type { PeerAddress } from '../p2p/peerAddress.ts'
 import type { PersistentPeer } from '../p2p/peerManager.ts'
@@ -17,6 +16,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectBatchAdmissions } from './admissions.ts'
+import { type NodeCopies, publishNetInfo } from './cometNode.ts'
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
 import { connect, serve } from './port.ts'
@@ -56,6 +56,8 @@ export interface NetworkData {
   readonly pool: { readonly admissions: MessagePort; readonly announcements: MessagePort }
   /** to the view threads, which recover senders */
   readonly views: readonly MessagePort[]
+  /** where socket threads read the peers */
+  readonly copies: NodeCopies
 }
 
 export type NetworkService = typeof service
@@ -127,6 +129,8 @@ function recordPeerError(error: unknown): void {
 process.on('uncaughtException', recordPeerError)
 process.on('unhandledRejection', recordPeerError)
 
+const endCopies = publishNetInfo(data.copies, () => network.netInfo())
+
 const calls: NetworkCalls = {
   fetchBlocks: async (peer, request) => {
     const { base, height, blocks } = await network.fetchBlocks(peer, request)
@@ -139,11 +143,11 @@ const calls: NetworkCalls = {
 
 const service = {
   ...calls,
-  netInfo: (): NetInfo => network.netInfo(),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     // First, so that no message of a peer makes a call to another thread any more.
     await network.close()
+    endCopies()
     for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
     await database.close()
     log.flush()

@@ -7,14 +7,15 @@ import { createValidatorProof } from '../p2p/hello.ts'
 import { peerCounts } from '../p2p/limits.ts'
 import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
+import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { executorApplication } from './executorApplication.ts'
 import { createNetworkTransport } from './networkTransport.ts'
-import { createNodeService } from './nodeService.ts'
 import type { Home } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
@@ -54,11 +55,15 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
+  const copies = createNodeCopies()
   const failure = Promise.withResolvers<never>()
   // Consensus may halt before anything awaits this promise.
   failure.promise.catch(() => undefined)
-  /** set by step 3; socket threads may ask before */
+  /** set by step 3; socket threads may ask and send evidence before */
   let consensus: RunningConsensus | undefined
+  // Before the threads, so that it ends after them: a request that waits for a copy gets one.
+  const heightTimes = (): HeightTimes => decisions.heightTimes()
+  undo.add(publishRoundState(copies, () => consensus?.service.engine?.roundState, heightTimes))
 
   // 1.
   const threads = await startThreads({
@@ -77,13 +82,8 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
     },
     validator: { address: validatorKey.address, publicKey: validatorKey.publicKey },
     nodeState,
-    node: createNodeService({
-      roundState: () => consensus?.service.engine?.roundState,
-      heightTimes: () => decisions.heightTimes(),
-      network: () => threads.network.netInfo(),
-      checkEvidence: (evidence) => application.checkEvidence(evidence),
-      addEvidence: (evidence) => consensus?.service.addEvidence(evidence),
-    }),
+    copies,
+    addEvidence: (evidence) => consensus?.service.addEvidence(evidence),
     genesisPath: paths.genesis,
     network: networkIdentity(config, home),
   })

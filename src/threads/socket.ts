@@ -26,7 +26,7 @@ import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import type { NodeService } from './nodeService.ts'
+import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { connect, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
@@ -56,8 +56,10 @@ export interface SocketData extends RpcThreadData {
   readonly sharesPort: boolean
   readonly trustedProxies: readonly AddressRange[]
   readonly corsOrigins: readonly string[]
-  /** to the main thread's {@link NodeService} */
-  readonly node: MessagePort
+  /** of consensus and of the network */
+  readonly copies: NodeCopies
+  /** to the main thread, for new evidence */
+  readonly main: MessagePort
   readonly genesisPath: string
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
@@ -123,6 +125,7 @@ const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
 const remoteViews = data.views.map((port) => connect<ViewService>(port))
 const views = createViewPool(remoteViews)
+const node = connectCometNode(data.copies, data.main)
 const first = contexts.lease()
 const hub = createSubscriptionHub({
   feed: {
@@ -162,7 +165,7 @@ const server = await createRpcServer({
     withChain: (read) => withView(({ chain }) => read(chain)),
     withView,
     isCatchingUp: () => isCatchingUp(data.nodeState),
-    node: connect<NodeService>(data.node),
+    node,
     mempool: {
       verify: createVerifier({
         chain: data.chain,
@@ -178,6 +181,7 @@ const server = await createRpcServer({
     abci: { queries: QUERIES, port: views, version: data.identity.version },
     views,
     nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
   }),
   cometHub: createCometEventHub({
     onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
@@ -215,7 +219,7 @@ const service = {
     closePool(data.pool)
     for (const port of [...data.views, ...data.filterClients]) port.close()
     data.filterOwner?.close()
-    data.node.close()
+    node.close()
     await feed.close()
     await database.close()
     log.flush()

@@ -3,17 +3,18 @@ import { setFlagsFromString } from 'node:v8'
 import type { MessagePort } from 'node:worker_threads'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { Evidence } from '../chain/consensus/types.ts'
 import type { Config } from '../config/config.ts'
 import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
+import { type NodeCopies, serveEvidence } from './cometNode.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
-import type { NodeService } from './nodeService.ts'
 import type { PoolData, PoolService } from './pool.ts'
-import { connect, type Remote, type Service, serve } from './port.ts'
+import { connect, type Remote, type Service } from './port.ts'
 import type { RpcThreadData } from './rpcContext.ts'
 import {
   createGate,
@@ -41,8 +42,10 @@ export interface ThreadsOptions {
   readonly identity: NodeIdentity
   readonly validator: OwnValidator
   readonly nodeState: NodeState
-  /** what socket threads ask of this thread */
-  readonly node: NodeService
+  /** what socket threads know of consensus and the network */
+  readonly copies: NodeCopies
+  /** takes new evidence from clients, which is valid */
+  readonly addEvidence: (evidence: Evidence) => void
   readonly genesisPath: string
   /** the node towards its peers */
   readonly network: Pick<
@@ -304,7 +307,7 @@ function startSocket(
   const { config, identity, validator, genesisPath } = options
   const { toPool, toViews, toFilters, toMain } = wiring.sockets[index]!
   const isOwner = index === 0
-  serve(toMain.right, options.node)
+  serveEvidence(toMain.right, options.addEvidence)
   const data: SocketData = {
     ...rpcData(options, wiring, toPool),
     views: toViews.map(({ left }) => left),
@@ -319,7 +322,8 @@ function startSocket(
     corsOrigins: config.rpc.corsOrigins,
     identity,
     validator,
-    node: toMain.left,
+    copies: options.copies,
+    main: toMain.left,
     genesisPath,
   }
   const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
@@ -328,12 +332,12 @@ function startSocket(
     ...data.views,
     ...data.filterClients,
     ...owner,
-    data.node,
+    data.main,
   ])
 }
 
 function startNetwork(
-  { config, location, chain, network, identity }: ThreadsOptions,
+  { config, location, chain, network, identity, copies }: ThreadsOptions,
   { databaseGate, publishedHeight, network: channels }: Wiring,
   start: StartThread,
 ): Started<NetworkService> {
@@ -351,6 +355,7 @@ function startNetwork(
     evidence: channels.evidence.left,
     pool,
     views: channels.toViews.map(({ left }) => left),
+    copies,
   }
   return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool), ...data.views])
 }

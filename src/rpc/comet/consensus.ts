@@ -1,5 +1,6 @@
 import { type CometNode, readHeight, readPage, type WithChain } from './env.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
+import type { RoundStateJson } from './json/roundState.ts'
 import { validatorJson, validatorSetJson } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, int, int64 } from './method.ts'
 
@@ -58,28 +59,22 @@ export function latestHeight(headHeight: number, isCatchingUp: boolean): number 
   return isCatchingUp ? headHeight : headHeight + 1
 }
 
-/** Milliseconds for which the state of the round is cached, so that clients do not keep consensus busy. */
-const CACHE_MS = 100
-
 /** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */
 export function createConsensusStateMethods(
   node: Pick<CometNode, 'roundState' | 'network'>,
   withChain: WithChain,
-  nowMs: () => number,
 ): readonly CometMethod[] {
-  const simple = cached(() => node.roundState('simple'), nowMs)
-  const full = cached(() => node.roundState('full'), nowMs)
   return [
     defineCometMethod({
       name: 'consensus_state',
       params: [],
-      run: async () => ({ round_state: await requireRunning(simple) }),
+      run: async () => ({ round_state: (await requireRunning(node)).simple }),
     }),
     defineCometMethod({
       name: 'dump_consensus_state',
       params: [],
       run: async () => {
-        const state = await requireRunning(full)
+        const { full: state } = await requireRunning(node)
         // Whose precommits `last_commit` shows; of the first height there are none.
         const lastValidators = withChain((chain) => chain.validatorsAt(Number(state.height) - 1))
         const round_state = {
@@ -98,17 +93,8 @@ export function createConsensusStateMethods(
   ]
 }
 
-async function requireRunning<T>(read: () => Promise<T | undefined>): Promise<T> {
-  const state = await read()
+async function requireRunning(node: Pick<CometNode, 'roundState'>): Promise<RoundStateJson> {
+  const state = await node.roundState()
   if (state === undefined) throw cometFailure('consensus does not run: the node is catching up')
   return state
-}
-
-function cached<T>(read: () => Promise<T>, nowMs: () => number): () => Promise<T> {
-  let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined
-  return () => {
-    const now = nowMs()
-    if (last === undefined || now >= last.untilMs) last = { untilMs: now + CACHE_MS, value: read() }
-    return last.value
-  }
 }

@@ -3,6 +3,7 @@ import type { MempoolPort } from '../../mempool/types.ts'
 import type { NetInfo } from '../../p2p/netInfo.ts'
 import type { ContextLease } from '../runMethod.ts'
 import type { Verifier } from '../submitTransaction.ts'
+import type { RoundStateJson } from './json/roundState.ts'
 import { cometFailure } from './method.ts'
 
 /** The blocks that the methods show. */
@@ -33,17 +34,15 @@ export interface CometMempool {
   readonly onError: (error: unknown) => void
 }
 
-/** What the methods need from the threads of consensus and of the network. */
+/** What the methods need from the threads of consensus and of the network, without keeping these busy: reads are of copies. */
 export interface CometNode {
-  /** The state of the current height as JSON (json/roundState.ts), made in the consensus thread; undefined while consensus does not run. */
-  roundState(form: 'simple' | 'full'): Promise<Readonly<Record<string, unknown>> | undefined>
+  /** The state of the current height, at most about a second old; undefined while consensus does not run. */
+  roundState(): Promise<RoundStateJson | undefined>
+  /** at most about a second old */
   network(): Promise<NetInfo>
-  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence, already checked; it may be known already */
-  submitEvidence(evidence: Uint8Array): Promise<EvidenceReport>
+  /** @param evidence protobuf of tendermint.types.DuplicateVoteEvidence that was found valid; it may be known already */
+  addEvidence(evidence: Uint8Array): void
 }
-
-/** The result of evidence that a client sent; `reason` says why it was refused. */
-export type EvidenceReport = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
 
 /** Lowest block that is kept with its transactions. */
 export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): number {

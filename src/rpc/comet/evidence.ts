@@ -1,10 +1,14 @@
-import { verifyEd25519 } from '../../chain/consensus/ed25519.ts'
-import { checkDuplicateVote, decodeEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
+import { verifyEvidence } from '../../app/evidenceCheck.ts'
+import { decodeEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
 import type { Evidence } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
-import { toBuffer } from '../../primitives/bytes.ts'
+import type { EvidenceVerdict } from '../../consensus/application.ts'
+import { LIMITS, TokenBucket } from '../../p2p/limits.ts'
+import { bytesKey, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
-import type { CometChain, CometNode, WithChain } from './env.ts'
+import type { JsonObject } from '../format/json.ts'
+import type { ViewPool } from '../runMethod.ts'
+import type { CometNode } from './env.ts'
 import { readEvidenceJson } from './json/evidence.ts'
 import {
   type CometMethod,
@@ -14,6 +18,7 @@ import {
   defineCometMethod,
   fromBase64,
 } from './method.ts'
+import { callView, viewMethod } from './viewMethod.ts'
 
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
 const evidenceType: CometType<Evidence> = {
@@ -44,39 +49,73 @@ function fromProtobuf(text: string): Evidence {
   }
 }
 
+/** New evidence that one socket thread hands on to consensus: the budget of a peer (`LIMITS.evidence`). More is refused. */
+const BUDGET = LIMITS.evidence
+/** Faults whose evidence was handed on, and is not again. */
+const MAX_REMEMBERED = 1_024
+
 /**
- * `broadcast_evidence` (rpc/core/evidence.go). The evidence is checked in this thread, so that
- * invalid evidence does not keep consensus busy. Evidence that is pending or in a block already gets the same answer as new evidence.
+ * `broadcast_evidence` (rpc/core/evidence.go). Consensus gets only evidence that a view thread found valid, once for each fault, and
+ * no more than the budget. Evidence that is pending or in a block already gets the same answer as new evidence.
  */
 export function createBroadcastEvidenceMethod(
-  chainId: string,
-  withChain: WithChain,
-  node: Pick<CometNode, 'submitEvidence'>,
+  views: ViewPool,
+  node: Pick<CometNode, 'addEvidence'>,
+  monotonicMs: () => number,
 ): CometMethod {
+  const budget = new TokenBucket(BUDGET, monotonicMs())
+  const added = new Set<string>()
+  const add = (evidence: Evidence, bytes: Uint8Array): void => {
+    const { height, validatorAddress } = evidence.voteA
+    const fault = `${height} ${bytesKey(validatorAddress)}`
+    if (added.has(fault)) return
+    if (!budget.take(1, monotonicMs())) throw cometFailure('failed to add evidence: too many pieces at once, try again')
+    added.add(fault)
+    for (const oldest of added) {
+      if (added.size <= MAX_REMEMBERED) break
+      added.delete(oldest)
+    }
+    node.addEvidence(bytes)
+  }
   return defineCometMethod({
     name: 'broadcast_evidence',
     params: [{ name: 'evidence', type: evidenceType }],
     run: async (evidence) => {
       if (evidence === undefined) throw cometFailure('no evidence was provided')
-      const problem = withChain((chain) => findProblem(chainId, chain, evidence))
-      if (problem !== undefined) throw notAdded(problem)
       const bytes = encodeEvidence(evidence)
-      const report = await node.submitEvidence(bytes)
-      if (!report.accepted) throw notAdded(report.reason)
+      const { text } = await callView(views, 'cheap', checkEvidenceMethod.name, [bytes])
+      const found = JSON.parse(text) as EvidenceVerdict
+      const reason = reasonAgainst(evidence, found)
+      if (reason !== undefined) throw cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
+      if (found.verdict === 'valid') add(evidence, bytes)
       return { hash: toBuffer(sha256(bytes)).toString('base64') }
     },
   })
 }
 
-function notAdded(reason: string): Error {
-  return cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
+function reasonAgainst({ voteA: { height } }: Evidence, found: EvidenceVerdict): string | undefined {
+  switch (found.verdict) {
+    case 'valid':
+    case 'committed':
+      return undefined
+    case 'expired':
+      return `evidence from height ${height} is too old`
+    case 'early':
+      return `don't have header #${height}`
+    case 'invalid':
+      return found.reason
+  }
 }
 
-/** Why evidence is wrong; undefined when a validator of that height has signed both votes. */
-function findProblem(chainId: string, chain: CometChain, evidence: Evidence): string | undefined {
-  const { height } = evidence.voteA
-  const block = height > chain.headHeight ? undefined : chain.consensusBlock(height)
-  const validators = chain.validatorSetAt(height)
-  if (block === undefined || validators === undefined) return `don't have header #${height}`
-  return checkDuplicateVote(evidence, { chainId, validators, timeMs: block.header.timeMs }, verifyEd25519)
-}
+/** The view threads' part of {@link createBroadcastEvidenceMethod}: the verdict on encoded evidence at the head. */
+export const checkEvidenceMethod = viewMethod('comet/check_evidence', 'cheap', ({ view, chain }, bytes: Uint8Array) => {
+  const { headHeight } = view.chain
+  const state = view.stateAt(headHeight)
+  const timeMs = view.chain.consensusBlock(headHeight)?.header.timeMs ?? chain.genesisTimeMs
+  return verifyEvidence(decodeEvidence(bytes), {
+    chain,
+    head: { height: headHeight, timeMs },
+    reader: view.chain,
+    native: { get: (key) => state.getNative(key) },
+  }) satisfies EvidenceVerdict as JsonObject
+})

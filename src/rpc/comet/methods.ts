@@ -34,11 +34,13 @@ export interface CometOptions {
   readonly views: ViewPool
   /** wall clock */
   readonly nowMs: () => number
+  readonly monotonicMs: () => number
 }
 
 /** The methods under /rpc. */
 export function createCometMethods(options: CometOptions): CometTable {
-  const { chain, readGenesis, withChain, withView, isCatchingUp, node, mempool, abci, views, nowMs } = options
+  const { chain, readGenesis, withChain, withView, isCatchingUp, node, mempool, abci, views, nowMs, monotonicMs } =
+    options
   return createCometTable([
     createStatusMethod(options),
     healthMethod,
@@ -47,11 +49,11 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createBlockMethods(withChain),
     createValidatorsMethod(withChain, isCatchingUp),
     createConsensusParamsMethod(chain, withView, isCatchingUp),
-    ...createConsensusStateMethods(node, withChain, nowMs),
+    ...createConsensusStateMethods(node, withChain),
     ...createBroadcastTxMethods(mempool),
     createCheckTxMethod(mempool),
     ...createUnconfirmedTxsMethods(mempool),
-    createBroadcastEvidenceMethod(chain.chainId, withChain, node),
+    createBroadcastEvidenceMethod(views, node, monotonicMs),
     ...createAbciMethods(abci, withChain),
     ...createResultMethods(views),
   ])

@@ -1,31 +1,14 @@
-import { RpcError } from '../errors.ts'
-import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
-import { findBlocks, findTransactions, locateTransaction, SearchError } from '../events/search.ts'
-import type { JsonObject } from '../format/json.ts'
-import {
-  createMethodTable,
-  type MethodQueue,
-  type MethodTable,
-  RawJson,
-  type RpcContext,
-  type RpcMethod,
-} from '../method.ts'
-import type { ViewPool, ViewQueue } from '../runMethod.ts'
+import { parseEventQuery } from '../events/eventQuery.ts'
+import { findBlocks, findTransactions, locateTransaction } from '../events/search.ts'
+import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
+import type { ViewPool } from '../runMethod.ts'
 import { heightUnavailable, lowestBlock, readHeight, readPage } from './env.ts'
+import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
 import { blockResultsJson, txJson } from './json/results.ts'
 import { blockIdJson } from './json/values.ts'
-import {
-  bool,
-  bytes,
-  CometError,
-  type CometMethod,
-  cometFailure,
-  defineCometMethod,
-  int,
-  int64,
-  text,
-} from './method.ts'
+import { bool, bytes, type CometMethod, cometFailure, defineCometMethod, int, int64, text } from './method.ts'
+import { callView, viewMethod } from './viewMethod.ts'
 
 const QUERY = { name: 'query', type: text } as const
 const PROVE = { name: 'prove', type: bool } as const
@@ -70,23 +53,6 @@ export function createResultMethods(views: ViewPool): readonly CometMethod[] {
   ]
 }
 
-/** @throws CometError with the view thread's reason */
-async function callView(
-  views: ViewPool,
-  queue: ViewQueue,
-  method: string,
-  params: readonly unknown[],
-): Promise<RawJson> {
-  try {
-    return new RawJson(await views.call(queue, method, params))
-  } catch (error) {
-    // Compared by name: an error from another thread has lost its class.
-    const { name, code, message, data } = error as Error & { readonly code?: number; readonly data?: unknown }
-    if (name !== 'RpcError' || code === undefined) throw error
-    throw typeof data === 'string' ? new CometError(code, message, data) : cometFailure(message)
-  }
-}
-
 /** Names of the methods in view threads; clients cannot call these. */
 const COMET_VIEW_METHODS = {
   tx: 'comet/tx',
@@ -105,8 +71,10 @@ interface SearchRequest {
   readonly prove: boolean
 }
 
-/** The view threads' side of {@link createResultMethods}. */
+/** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
+  checkEvidenceMethod,
+
   viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {
     const found = await locateTransaction(view.chain, hash)
     if (found === undefined) {
@@ -147,31 +115,6 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     return { blocks, total_count: String(count) }
   }),
 ])
-
-/** A method whose arguments the socket thread has read already. */
-function viewMethod<A extends readonly unknown[]>(
-  name: string,
-  queue: MethodQueue,
-  run: (context: RpcContext, ...args: A) => JsonObject | Promise<JsonObject>,
-): RpcMethod {
-  const given = (value: unknown): unknown => value ?? undefined
-  return {
-    name,
-    queue,
-    params: [given, given],
-    required: 0,
-    run: async (context, args) => {
-      try {
-        return await run(context, ...(args as unknown as A))
-      } catch (error) {
-        if (error instanceof CometError) throw new RpcError(error.code, error.message, error.data)
-        if (!(error instanceof SearchError) && !(error instanceof EventQueryError)) throw error
-        const { code, message, data } = cometFailure(error.message)
-        throw new RpcError(code, message, data)
-      }
-    },
-  }
-}
 
 /** @throws CometError for another order */
 function readOrder(order: string, isDescendingByDefault: boolean): boolean {

@@ -12,9 +12,12 @@ import type { PeerDescription, TransportEvents } from '../../../src/consensus/tr
 import { unpackTransactions } from '../../../src/mempool/packedMessages.ts'
 import { createValidatorProof } from '../../../src/p2p/hello.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
+import type { NetInfo } from '../../../src/p2p/netInfo.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { encodeBatch } from '../../../src/p2p/transactionGossip.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
+import { createNodeCopies } from '../../../src/threads/cometNode.ts'
+import { readCopies } from '../../../src/threads/copyOnRequest.ts'
 import type { NetworkData, NetworkService } from '../../../src/threads/network.ts'
 import { createNetworkTransport, type NetworkTransport } from '../../../src/threads/networkTransport.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
@@ -28,6 +31,8 @@ import { randomKey, until } from '../p2p/testNode.ts'
 interface ThreadedNode {
   readonly id: string
   readonly remote: Remote<NetworkService>
+  /** as socket threads read it */
+  readonly netInfo: () => Promise<NetInfo>
   readonly transport: NetworkTransport
   readonly joined: PeerDescription[]
   readonly left: string[]
@@ -62,6 +67,8 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   const databaseGate = createGate()
   openGate(databaseGate)
   const publishedHeight = createPublishedHeight()
+  const copies = createNodeCopies()
+  const peers = readCopies<NetInfo>(copies.network)
   setPublishedHeight(publishedHeight, 3)
   const data: NetworkData = {
     location: chain.location,
@@ -82,6 +89,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     evidence: evidencePort.left,
     pool: { admissions: admissions.left, announcements: announcements.left },
     views: [view.left],
+    copies,
   }
   const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements, ...data.views]
   const thread = spawnThread('network', new URL('../../../src/threads/network.ts', import.meta.url), data, ports)
@@ -103,6 +111,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   const node: ThreadedNode = {
     id: nodeId(key.publicKey),
     remote,
+    netInfo: peers.read,
     transport: createNetworkTransport({
       service: remote,
       control: thread.control,
@@ -135,6 +144,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     await remote.close()
     await thread.stop()
     node.transport.close()
+    peers.close()
     for (const { right } of [admissions, announcements, view]) right.close()
   })
   await Promise.race([remote.metrics(), thread.died])
@@ -159,7 +169,7 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   undo.push(() => chain.close())
   const decided = [await chain.produce(), await chain.produce(), await chain.produce()]
   const a = await startThreadedNode(chain)
-  const { listeners } = await a.remote.netInfo()
+  const { listeners } = await a.netInfo()
   const b = await startThreadedNode(chain, { id: a.id, port: Number(listeners[0]!.split(':')[1]) })
   await until('both have a peer', () => a.peers === 1 && b.peers === 1)
   expect(b.joined).toEqual([{ id: a.id, validatorAddress: ed25519Address(VALIDATOR.publicKey), base: 1, height: 3 }])
@@ -201,7 +211,7 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   expect(b.evidence).toEqual([evidence])
   expect(b.offered).toEqual(raws.map((raw) => ({ raw, sender: SENDER, hash: keccak256(raw) })))
 
-  const info = await b.remote.netInfo()
+  const info = await b.netInfo()
   expect(info.peers.map(({ node, isOutbound }) => [node.id, node.moniker, isOutbound])).toEqual([
     [a.id, 'threaded', true],
   ])

@@ -24,8 +24,22 @@ export interface HeightTimes {
   readonly commitMs: number
 }
 
+/** The state of the round in both forms that clients know. */
+export interface RoundStateJson {
+  readonly simple: Readonly<Record<string, unknown>>
+  readonly full: Readonly<Record<string, unknown>>
+}
+
+/** Both forms share the votes, which are most of the work. */
+export function roundStateJson(state: RoundStateView, times: HeightTimes) {
+  const votes = roundVotesJson(state)
+  return { simple: simpleJson(state, times, votes), full: fullJson(state, times, votes) } satisfies RoundStateJson
+}
+
+type RoundVotes = ReturnType<typeof roundVotesJson>
+
 /** consensus/types.RoundStateSimple, for people who look for a validator that does not vote. */
-export function simpleRoundStateJson(state: RoundStateView, { startMs }: HeightTimes) {
+function simpleJson(state: RoundStateView, { startMs }: HeightTimes, votes: RoundVotes) {
   const proposer = proposerAt(state.validators, state.round)
   return {
     'height/round/step': `${state.height}/${state.round}/${state.step}`,
@@ -33,7 +47,7 @@ export function simpleRoundStateJson(state: RoundStateView, { startMs }: HeightT
     proposal_block_hash: isComplete(state) ? upperHex(state.proposal?.blockId.hash ?? new Uint8Array(0)) : '',
     locked_block_hash: hashJson(state.lockedBlockId),
     valid_block_hash: hashJson(state.validBlockId),
-    height_vote_set: roundVotesJson(state),
+    height_vote_set: votes,
     proposer: {
       address: upperHex(proposer.address),
       index: state.validators.validators.findIndex(({ address }) => equalBytes(address, proposer.address)),
@@ -42,7 +56,7 @@ export function simpleRoundStateJson(state: RoundStateView, { startMs }: HeightT
 }
 
 /** consensus/types.RoundState. Blocks are left out: `block` shows those that are decided. */
-export function fullRoundStateJson(state: RoundStateView, { startMs, commitMs }: HeightTimes) {
+function fullJson(state: RoundStateView, { startMs, commitMs }: HeightTimes, votes: RoundVotes) {
   const { proposal, parts, lastPrecommits } = state
   return {
     height: String(state.height),
@@ -74,7 +88,7 @@ export function fullRoundStateJson(state: RoundStateView, { startMs, commitMs }:
     valid_round: state.validRound,
     valid_block: null,
     valid_block_parts: null,
-    votes: roundVotesJson(state),
+    votes,
     commit_round: state.commitRound,
     last_commit: lastPrecommits === undefined ? null : lastCommitJson(lastPrecommits),
     triggered_timeout_precommit: false,
@@ -87,12 +101,14 @@ function roundVotesJson(state: RoundStateView) {
   for (let round = Math.max(0, state.round - MAX_ROUNDS + 1); round <= state.round; round++) {
     const prevotes = state.votes(round, SIGNED_MESSAGE_TYPES.prevote)
     const precommits = state.votes(round, SIGNED_MESSAGE_TYPES.precommit)
+    const prevoteTexts = voteTexts(prevotes, state.validators)
+    const precommitTexts = voteTexts(precommits, state.validators)
     rounds.push({
       round,
-      prevotes: voteTexts(prevotes, state.validators),
-      prevotes_bit_array: voteBits(prevotes, state.validators),
-      precommits: voteTexts(precommits, state.validators),
-      precommits_bit_array: voteBits(precommits, state.validators),
+      prevotes: prevoteTexts,
+      prevotes_bit_array: voteBits(prevotes, prevoteTexts, state.validators),
+      precommits: precommitTexts,
+      precommits_bit_array: voteBits(precommits, precommitTexts, state.validators),
     })
   }
   return rounds
@@ -110,10 +126,14 @@ function voteTexts(votes: VoteSetView | undefined, { validators }: RankedValidat
 }
 
 /** types.VoteSet.BitArrayString: who voted, and how much of the power that is. */
-function voteBits(votes: VoteSetView | undefined, set: RankedValidatorSet): string {
+function voteBits(
+  votes: VoteSetView | undefined,
+  texts: readonly string[],
+  { totalPower }: RankedValidatorSet,
+): string {
   const power = votes?.power() ?? 0n
-  const share = (Number(power) / Number(set.totalPower)).toFixed(2)
-  return `BA{${set.validators.length}:${marks(voteTexts(votes, set))}} ${power}/${set.totalPower} = ${share}`
+  const share = (Number(power) / Number(totalPower)).toFixed(2)
+  return `BA{${texts.length}:${marks(texts)}} ${power}/${totalPower} = ${share}`
 }
 
 function marks(texts: readonly string[]): string {

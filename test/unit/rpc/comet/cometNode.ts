@@ -21,7 +21,7 @@ export const IDENTITY = {
 export const IDLE_NODE: CometNode = {
   roundState: async () => undefined,
   network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [] }),
-  submitEvidence: async () => ({ accepted: true }),
+  addEvidence: () => undefined,
 }
 
 const unexpected = () => Promise.reject(new Error('nothing sends transactions here'))
@@ -60,6 +60,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     abci: NO_ABCI,
     views: NO_VIEWS,
     nowMs: () => 0,
+    monotonicMs: () => 0,
     ...options,
   })
   return {

@@ -1,49 +1,35 @@
 import { describe, expect, it } from 'vitest'
-import { signEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
-import { createDuplicateVoteEvidence, encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
-import { type Evidence, SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
-import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+import { encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
+import type { Evidence } from '../../../../src/chain/consensus/types.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
-import type { EvidenceReport } from '../../../../src/rpc/comet/env.ts'
 import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/eventHub.ts'
 import { evidenceJson } from '../../../../src/rpc/comet/json/evidence.ts'
 import { createCometTest, IDLE_NODE } from './cometNode.ts'
-import { CHAIN_ID, createSignedChain, testKey } from './signedChain.ts'
+import { duplicateVote, evidenceViews } from './duplicateVote.ts'
+import { createSignedChain } from './signedChain.ts'
 
 const chain = createSignedChain([{}, {}, {}])
-
-function vote(fill: number): Vote {
-  const unsigned = {
-    type: SIGNED_MESSAGE_TYPES.prevote,
-    height: 2,
-    round: 0,
-    blockId: { hash: new Uint8Array(32).fill(fill), partSetHeader: { total: 1, hash: new Uint8Array(32).fill(fill) } },
-    timestampMs: 1_767_225_600_900,
-  }
-  return {
-    ...unsigned,
-    validatorAddress: chain.validatorsAt(2)!.validators[0]!.address,
-    validatorIndex: 0,
-    signature: signEd25519(testKey(0), voteSignBytes(CHAIN_ID, unsigned)),
-  }
-}
-
-const EVIDENCE = createDuplicateVoteEvidence(vote(9), vote(3), {
-  validators: chain.validatorsAt(2)!,
-  timeMs: chain.consensusBlock(2)!.header.timeMs,
-})
+const EVIDENCE = duplicateVote(chain, 2)
 const HASH = Buffer.from(sha256(encodeEvidence(EVIDENCE))).toString('base64')
 
-function setUp(report: EvidenceReport = { accepted: true }) {
-  const submitted: Uint8Array[] = []
-  const submitEvidence = async (bytes: Uint8Array) => {
-    submitted.push(bytes)
-    return report
-  }
-  const { get, post } = createCometTest(chain, { node: { ...IDLE_NODE, submitEvidence } })
+function setUp(reported: Evidence[] = [], shown = chain) {
+  const added: Uint8Array[] = []
+  let nowMs = 0
+  const { get, post } = createCometTest(shown, {
+    node: { ...IDLE_NODE, addEvidence: (bytes) => void added.push(bytes) },
+    views: evidenceViews(shown, reported),
+    monotonicMs: () => nowMs,
+  })
   const submit = async (evidence: unknown) =>
     JSON.parse((await post({ id: 1, method: 'broadcast_evidence', params: { evidence } })).json)
-  return { submitted, get, submit }
+  return {
+    added,
+    get,
+    submit,
+    wait: (milliseconds: number) => {
+      nowMs += milliseconds
+    },
+  }
 }
 
 describe('NewEvidence', () => {
@@ -69,9 +55,9 @@ describe('broadcast_evidence', () => {
     ['JSON', json],
     ['protobuf', base64],
   ])('takes %s and gives the hash', async (_, evidence) => {
-    const { submitted, submit } = setUp()
+    const { added, submit } = setUp()
     expect(await submit(evidence)).toEqual({ jsonrpc: '2.0', id: 1, result: { hash: HASH } })
-    expect(submitted.map((bytes) => Buffer.from(bytes).toString('base64'))).toEqual([base64])
+    expect(added.map((bytes) => Buffer.from(bytes).toString('base64'))).toEqual([base64])
   })
 
   it.each([
@@ -79,16 +65,47 @@ describe('broadcast_evidence', () => {
     ['quoted protobuf', `"${base64}"`],
     ['protobuf', base64],
   ])('takes %s in a query', async (_, text) => {
-    const { get, submitted } = setUp()
+    const { get, added } = setUp()
     expect(await get(`broadcast_evidence?evidence=${encodeURIComponent(text)}`)).toEqual({ hash: HASH })
-    expect(submitted).toHaveLength(1)
+    expect(added).toHaveLength(1)
   })
 
-  it('says why the node does not take it', async () => {
-    const { submit } = setUp({ accepted: false, reason: 'evidence from height 2 is too old' })
-    expect((await submit(json)).error.data).toBe(
+  it('too old is refused, and what a block has reported is taken without keeping consensus busy', async () => {
+    const long = createSignedChain(Array(8).fill({}))
+    const old = setUp([], long)
+    expect((await old.submit(evidenceJson(duplicateVote(long, 2)))).error.data).toBe(
       'failed to add evidence: Invalid evidence: evidence from height 2 is too old',
     )
+    const reported = setUp([EVIDENCE])
+    expect((await reported.submit(json)).result).toEqual({ hash: HASH })
+    expect([old.added, reported.added]).toEqual([[], []])
+  })
+
+  it('hands on each fault once, and no more than the budget', async () => {
+    const { added, submit } = setUp()
+    const faults = [1, 2, 3].flatMap((height) => [0, 1, 2, 3].map((index) => duplicateVote(chain, height, index)))
+    const send = () => Promise.all([...faults, ...faults].map((fault) => submit(evidenceJson(fault))))
+    expect((await send()).filter(({ result }) => result !== undefined)).toHaveLength(24)
+    expect(added).toHaveLength(12)
+    // Other votes of a known fault are nothing new.
+    await submit(evidenceJson(duplicateVote(chain, 2, 0, 7)))
+    expect(added).toHaveLength(12)
+
+    const more = createSignedChain(Array(6).fill({}))
+    const flooded = setUp([], more)
+    const answers = []
+    for (let height = 2; height <= 6; height++) {
+      for (let index = 0; index < 4; index++) {
+        for (const name of [1, 2])
+          answers.push(await flooded.submit(evidenceJson(duplicateVote(more, height, index, name))))
+      }
+    }
+    expect(flooded.added.length).toBe(20)
+    const late = evidenceJson(duplicateVote(more, 1, 3))
+    expect((await flooded.submit(late)).error.data).toBe('failed to add evidence: too many pieces at once, try again')
+    flooded.wait(500)
+    expect((await flooded.submit(late)).error).toBeUndefined()
+    expect(flooded.added.length).toBe(21)
   })
 
   it.each<[string, Partial<Evidence>, RegExp]>([
@@ -104,9 +121,9 @@ describe('broadcast_evidence', () => {
     ['another time', { timestampMs: 1 }, /time is not that of the block/],
     ['another power', { validatorPower: 41n }, /power is 41/],
   ])('does not bother consensus with %s', async (_, change, problem) => {
-    const { submit, submitted } = setUp()
+    const { submit, added } = setUp()
     expect((await submit(evidenceJson({ ...EVIDENCE, ...change }))).error.data).toMatch(problem)
-    expect(submitted).toHaveLength(0)
+    expect(added).toHaveLength(0)
   })
 
   it.each([

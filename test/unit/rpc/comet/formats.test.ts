@@ -50,9 +50,9 @@ describe("the shapes of CometBFT's answers", () => {
   }
   const { get } = createCometTest(chain, {
     node: {
-      roundState: async (form) => roundState(chain)(form),
+      roundState: async () => roundState(chain),
       network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [peer] }),
-      submitEvidence: async () => ({ accepted: true }),
+      addEvidence: () => undefined,
     },
   })
 

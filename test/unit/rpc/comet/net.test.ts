@@ -31,7 +31,7 @@ describe('net_info', () => {
       node: {
         roundState: async () => undefined,
         network: async () => ({ listening: true, listeners: ['0.0.0.0:26656'], peers: [peer, peer] }),
-        submitEvidence: async () => ({ accepted: true }),
+        addEvidence: () => undefined,
       },
       nowMs: () => 1_767_225_660_000,
     })

@@ -1,7 +1,7 @@
 import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { createBitSet } from '../../../../src/consensus/bitSet.ts'
 import { type RoundStateView, STEPS, type VoteSetView } from '../../../../src/consensus/roundStateView.ts'
-import { fullRoundStateJson, simpleRoundStateJson } from '../../../../src/rpc/comet/json/roundState.ts'
+import { roundStateJson } from '../../../../src/rpc/comet/json/roundState.ts'
 import type { SignedChain } from './signedChain.ts'
 
 /** A round in which validators 0 and 2 have prevoted for the proposal of the height after the head. */
@@ -58,9 +58,5 @@ export function roundStateView(chain: SignedChain, changes: Partial<RoundStateVi
 
 /** The JSON of {@link roundStateView} as the main thread gives it. */
 export function roundState(chain: SignedChain) {
-  const times = { startMs: 1_767_225_600_400, commitMs: 1_767_225_600_300 }
-  return (form: 'simple' | 'full') =>
-    form === 'full'
-      ? fullRoundStateJson(roundStateView(chain), times)
-      : simpleRoundStateJson(roundStateView(chain), times)
+  return roundStateJson(roundStateView(chain), { startMs: 1_767_225_600_400, commitMs: 1_767_225_600_300 })
 }

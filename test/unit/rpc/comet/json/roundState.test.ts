@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fullRoundStateJson, simpleRoundStateJson } from '../../../../../src/rpc/comet/json/roundState.ts'
+import { roundStateJson } from '../../../../../src/rpc/comet/json/roundState.ts'
 import { createCometTest, IDLE_NODE } from '../cometNode.ts'
 import { roundState, roundStateView } from '../roundState.ts'
 import { createSignedChain } from '../signedChain.ts'
@@ -14,7 +14,7 @@ describe('consensus_state', () => {
   const hash = hex(chain.blockId(2)!.hash)
 
   it('shows who has voted, in CometBFT’s words', () => {
-    const [round] = simpleRoundStateJson(roundStateView(chain), times).height_vote_set
+    const [round] = roundStateJson(roundStateView(chain), times).simple.height_vote_set
     expect(round).toEqual({
       round: 0,
       prevotes: [
@@ -30,7 +30,7 @@ describe('consensus_state', () => {
   })
 
   it('names height, round, step, proposal and proposer', () => {
-    const { height_vote_set, ...rest } = simpleRoundStateJson(roundStateView(chain), times)
+    const { height_vote_set, ...rest } = roundStateJson(roundStateView(chain), times).simple
     expect(rest).toEqual({
       'height/round/step': '3/0/4',
       start_time: '2026-01-01T00:00:00.4Z',
@@ -51,26 +51,26 @@ describe('consensus_state', () => {
       part: () => undefined,
     }
     const view = roundStateView(chain, { parts })
-    expect(simpleRoundStateJson(view, times).proposal_block_hash).toBe('')
-    expect(fullRoundStateJson(view, times).proposal_block_parts).toEqual({
+    expect(roundStateJson(view, times).simple.proposal_block_hash).toBe('')
+    expect(roundStateJson(view, times).full.proposal_block_parts).toEqual({
       'count/total': '1/2',
       parts_bit_array: '_x',
     })
   })
 
   it('the proposer is that of the round, and the newest 16 rounds are shown', () => {
-    const shown = simpleRoundStateJson(roundStateView(chain, { round: 40 }), times)
+    const shown = roundStateJson(roundStateView(chain, { round: 40 }), times).simple
     const rounds = shown.height_vote_set.map(({ round }) => round)
     expect([rounds[0], rounds.at(-1), rounds.length]).toEqual([25, 40, 16])
     const proposers = [0, 1, 2, 3].map(
-      (round) => simpleRoundStateJson(roundStateView(chain, { round }), times).proposer.index,
+      (round) => roundStateJson(roundStateView(chain, { round }), times).simple.proposer.index,
     )
     expect(new Set(proposers).size).toBeGreaterThan(1)
   })
 
   it('dump_consensus_state adds validators with priorities, the proposal and the peers', async () => {
     const { get } = createCometTest(chain, {
-      node: { ...IDLE_NODE, roundState: async (form) => roundState(chain)(form) },
+      node: { ...IDLE_NODE, roundState: async () => roundState(chain) },
     })
     const { round_state, peers } = await get('dump_consensus_state')
     expect(round_state).toMatchObject({
@@ -91,24 +91,9 @@ describe('consensus_state', () => {
     expect(peers).toEqual([])
   })
 
-  it('is not asked of consensus for every client', async () => {
-    let asked = 0
-    let now = 0
-    const node = {
-      ...IDLE_NODE,
-      roundState: async () => {
-        asked++
-        return {}
-      },
-    }
-    const { get } = createCometTest(chain, { node, nowMs: () => now })
-    await Promise.all([get('consensus_state'), get('consensus_state')])
-    now = 99
-    await get('consensus_state')
-    expect(asked).toBe(1)
-    now = 100
-    await get('consensus_state')
-    expect(asked).toBe(2)
+  it('can cross a thread, its votes once for both forms', () => {
+    const { simple, full } = structuredClone(roundState(chain))
+    expect(simple.height_vote_set).toBe(full.votes)
   })
 
   it('is an error while consensus does not run', async () => {

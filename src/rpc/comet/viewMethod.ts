@@ -1,0 +1,54 @@
+import { RpcError } from '../errors.ts'
+import { EventQueryError } from '../events/eventQuery.ts'
+import { SearchError } from '../events/search.ts'
+import type { JsonObject } from '../format/json.ts'
+import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
+import type { ViewPool, ViewQueue } from '../runMethod.ts'
+import { CometError, cometFailure } from './method.ts'
+
+/*
+ * The parts of CometBFT's methods that take too long for a socket thread: it reads the parameters and calls a method that only view
+ * threads have, by a name that clients cannot use.
+ */
+
+/** Runs a method of a view thread. @throws CometError with its reason */
+export async function callView(
+  views: ViewPool,
+  queue: ViewQueue,
+  method: string,
+  params: readonly unknown[],
+): Promise<RawJson> {
+  try {
+    return new RawJson(await views.call(queue, method, params))
+  } catch (error) {
+    // Compared by name: an error from another thread has lost its class.
+    const { name, code, message, data } = error as Error & { readonly code?: number; readonly data?: unknown }
+    if (name !== 'RpcError' || code === undefined) throw error
+    throw typeof data === 'string' ? new CometError(code, message, data) : cometFailure(message)
+  }
+}
+
+/** Declares a method of view threads, whose arguments the socket thread has read already. */
+export function viewMethod<A extends readonly unknown[]>(
+  name: string,
+  queue: MethodQueue,
+  run: (context: RpcContext, ...args: A) => JsonObject | Promise<JsonObject>,
+): RpcMethod {
+  const given = (value: unknown): unknown => value ?? undefined
+  return {
+    name,
+    queue,
+    params: [given, given],
+    required: 0,
+    run: async (context, args) => {
+      try {
+        return await run(context, ...(args as unknown as A))
+      } catch (error) {
+        if (error instanceof CometError) throw new RpcError(error.code, error.message, error.data)
+        if (!(error instanceof SearchError) && !(error instanceof EventQueryError)) throw error
+        const { code, message, data } = cometFailure(error.message)
+        throw new RpcError(code, message, data)
+      }
+    },
+  }
+}
