@@ -37,8 +37,10 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
   const { openChainReader } = await import('./chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('./app/exportBlocks.ts')
   const { Database } = await import('./storage/database.ts')
+  const { START_BYTES, verifyFiles } = await import('./storage/verifyFiles.ts')
   const home = await openExistingHome(config)
   try {
+    verifyFiles(home.paths.db, START_BYTES)
     const database = await Database.open(home.paths.db, { readOnly: true })
     try {
       const reader = openChainReader(database)
@@ -60,9 +62,11 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   const { chooseEngine } = await import('./evm/engines/createEngine.ts')
   const { chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
+  const { START_BYTES, verifyFiles } = await import('./storage/verifyFiles.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, genesis, paths } = home
+    verifyFiles(paths.db, START_BYTES)
     const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,
@@ -91,19 +95,27 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   }
 }
 
-/** Checks the newest state in a copy of the database, which costs almost no time and space: a running node is not disturbed. */
+/**
+ * Checks the files of the database, then the newest state in a copy of it, which costs almost no time and space: a running node is not
+ * disturbed.
+ */
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('./app/checkInvariants.ts')
   const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { createViewCaches, openView } = await import('./state/view.ts')
   const { Database } = await import('./storage/database.ts')
+  const { scrubTables, verifyFiles } = await import('./storage/verifyFiles.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
+  // Runs all steps of the check.
+  Array.from(scrubTables(db))
   await removeStaleCopies(homedir)
   const directory = await mkdtemp(join(homedir, `invariants-${process.pid}-`))
   try {
     const copy = join(directory, 'db')
     await copyDatabase(db, copy)
+    // Its list of files and its logs, which a running node goes on writing in the original.
+    verifyFiles(copy, 0)
     const database = await Database.open(copy)
     try {
       return await check(openView(database, createViewCaches()))

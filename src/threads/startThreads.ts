@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { Database } from '../storage/database.ts'
+import { START_BYTES, verifyFiles } from '../storage/verifyFiles.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type NodeCopies, serveEvidence } from './cometNode.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
@@ -80,8 +81,9 @@ interface Started<S extends Service> {
 /**
  * Starts the node's threads and connects them with each other and with this one, the main thread:
  *
- * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was
- *    opened first (see `Database`), and this one outlives every thread, whichever dies.
+ * 1. The main thread checks the files of the database: LevelDB would drop writes from damaged ones without a word, already when it opens
+ *    them. Then it opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
+ *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
  * 3. All threads start, to load their modules at the same time: executor, pool, views, sockets, network. All but the executor then
  *    wait at a gate, since there may be no database yet.
@@ -95,6 +97,7 @@ interface Started<S extends Service> {
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   // 1.
+  verifyFiles(options.location, START_BYTES)
   const database = await Database.open(options.location)
   try {
     const threads = await startAll(options)

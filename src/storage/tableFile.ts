@@ -1,0 +1,136 @@
+import { fstatSync } from 'node:fs'
+import { snappyUncompressor } from 'hysnappy'
+import { damagedFile, hasChecksum, LevelReader, type OpenFile, readBytes, readUint32 } from './levelFormat.ts'
+
+/*
+ * Checks of a LevelDB table file:
+ *
+ *   data blocks | filter block | metaindex block | index block | footer
+ *
+ * Each block is followed by its type (0: as it is, 1: compressed with Snappy) and the masked crc32c of block and type. They follow each
+ * other without gaps, so that with the footer every byte of a table is checked.
+ */
+
+/** Where a block is; the size does not count its trailer. */
+interface BlockHandle {
+  readonly offset: number
+  readonly size: number
+}
+
+/** Data blocks that are neighbours in the file, to be read at once. */
+export type Extent = readonly [BlockHandle, ...BlockHandle[]]
+
+const TRAILER_BYTES = 5
+const FOOTER_BYTES = 48
+const MAGIC_LOW = 0x8b80fb57
+const MAGIC_HIGH = 0xdb477524
+const SNAPPY = 1
+/** No more than this is read at once, unless one block is longer. */
+const EXTENT_BYTES = 256 << 10
+
+const uncompress = snappyUncompressor()
+
+/**
+ * Checks the footer, metaindex, filter and index of a table, and that its blocks lie side by side. Gives the data blocks, which are not
+ * checked yet.
+ * @param size that the database has noted for the file
+ * @throws DatabaseError
+ */
+export function checkTableFrame(file: OpenFile, size: number): readonly Extent[] {
+  const { path } = file
+  const found = fstatSync(file.descriptor).size
+  if (found !== size) throw damagedFile(path, undefined, `it has ${found} bytes instead of ${size}`)
+  const footerAt = size - FOOTER_BYTES
+  if (footerAt < 0) throw damagedFile(path, undefined, 'it is too short for a table')
+  const footer = readBytes(file, footerAt, FOOTER_BYTES)
+  if (readUint32(footer, 40) !== MAGIC_LOW || readUint32(footer, 44) !== MAGIC_HIGH) {
+    throw damagedFile(path, footerAt + 40, 'it does not end as a table does')
+  }
+  const [metaindex, index] = decoded(file, footerAt, () => {
+    const handles = new LevelReader(footer)
+    return [readHandle(handles), readHandle(handles)] as const
+  })
+  if (endOf(metaindex) !== index.offset || endOf(index) !== footerAt) {
+    throw damagedFile(path, footerAt, 'the footer names blocks that are not there')
+  }
+  const filters = readHandles(file, metaindex)
+  const blocks = readHandles(file, index)
+  let end = 0
+  for (const block of [...blocks, ...filters]) {
+    if (block.offset !== end) throw damagedFile(path, end, 'no block begins there')
+    end = endOf(block)
+  }
+  if (end !== metaindex.offset) throw damagedFile(path, end, 'no block begins there')
+  for (const filter of filters) checkExtent(file, [filter])
+  return extentsOf(blocks)
+}
+
+/**
+ * Checks the checksums of neighbouring blocks; gives how many bytes were read.
+ * @throws DatabaseError
+ */
+export function checkExtent(file: OpenFile, blocks: Extent): number {
+  const start = blocks[0].offset
+  const bytes = readBytes(file, start, endOf(blocks.at(-1)!) - start)
+  for (const { offset, size } of blocks) checkBlock(file, offset, bytes.subarray(offset - start), size)
+  return bytes.length
+}
+
+function extentsOf(blocks: readonly BlockHandle[]): readonly Extent[] {
+  const extents: [BlockHandle, ...BlockHandle[]][] = []
+  for (const block of blocks) {
+    const last = extents.at(-1)
+    if (last !== undefined && endOf(block) - last[0].offset <= EXTENT_BYTES) last.push(block)
+    else extents.push([block])
+  }
+  return extents
+}
+
+function endOf({ offset, size }: BlockHandle): number {
+  return offset + size + TRAILER_BYTES
+}
+
+function checkBlock({ path }: OpenFile, offset: number, bytes: Uint8Array, size: number): void {
+  if (hasChecksum(bytes.subarray(0, size + 1), readUint32(bytes, size + 1))) return
+  throw damagedFile(path, offset, `a block of ${size} bytes does not have its checksum`)
+}
+
+/** The handles that are the values of an index block or of the metaindex. */
+function readHandles(file: OpenFile, handle: BlockHandle): BlockHandle[] {
+  const { offset, size } = handle
+  const stored = readBytes(file, offset, size + TRAILER_BYTES)
+  checkBlock(file, offset, stored, size)
+  return decoded(file, offset, () => {
+    const block = stored[size] === SNAPPY ? inflate(stored.subarray(0, size)) : stored.subarray(0, size)
+    const restarts = readUint32(block, block.length - 4)
+    const entries = new LevelReader(block.subarray(0, block.length - 4 * (restarts + 1)))
+    const handles: BlockHandle[] = []
+    while (!entries.isDone) {
+      // Each entry: bytes of the key that are those of the key before, further bytes of the key, bytes of the value.
+      entries.varint()
+      const keyBytes = entries.varint()
+      const valueBytes = entries.varint()
+      entries.take(keyBytes)
+      handles.push(readHandle(new LevelReader(entries.take(valueBytes))))
+    }
+    return handles
+  })
+}
+
+function readHandle(reader: LevelReader): BlockHandle {
+  return { offset: reader.varint(), size: reader.varint() }
+}
+
+/** Snappy's form begins with the length of the original. */
+function inflate(bytes: Uint8Array): Uint8Array {
+  return uncompress(bytes, new LevelReader(bytes).varint())
+}
+
+/** What `decode` gives; what does not decode although its checksum is right was damaged before it was written. */
+function decoded<T>({ path }: OpenFile, offset: number, decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    throw damagedFile(path, offset, `it cannot be decoded: ${(error as Error).message}`, error)
+  }
+}

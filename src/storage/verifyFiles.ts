@@ -1,0 +1,256 @@
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  damagedFile,
+  LevelReader,
+  logNumber,
+  logPath,
+  type OpenFile,
+  readBytes,
+  readUint32,
+  tablePaths,
+} from './levelFormat.ts'
+import { type FileRecord, readRecords } from './recordFile.ts'
+import { checkExtent, checkTableFrame } from './tableFile.ts'
+
+/*
+ * Finds damage in the files of a LevelDB directory by LevelDB's own checksums. LevelDB, as it is opened here, does not: it passes over
+ * damaged records of its log, checks no checksum of a table, and begins a new database where CURRENT is lost.
+ */
+
+/** A table that the database is made of. */
+interface Table {
+  readonly number: number
+  readonly size: number
+}
+
+/** What the MANIFEST says. */
+interface Manifest {
+  readonly tables: readonly Table[]
+  /** the logs from this number on are not in tables yet; 0: none was begun */
+  readonly firstLog: number
+  /** number of the newest write when that log became the first one */
+  readonly sequenceAtFirstLog: number
+}
+
+/** So many bytes of tables are read before a node answers; the background reads the others (`scrubTables`). */
+export const START_BYTES = 256 << 20
+
+/**
+ * Checks a directory that no process has open:
+ *
+ * 1. CURRENT names a MANIFEST, and that is whole.
+ * 2. Every table that it lists exists with its size.
+ * 3. No write is missing within the logs. Their end may be: a killed process leaves it so, and the write-ahead log has the blocks.
+ * 4. Every block of the tables has its checksum, the newest tables first, until `tableBytes` are read.
+ *
+ * A directory without a database passes.
+ * @param tableBytes by default all
+ * @throws DatabaseError that names the file and the place
+ */
+export function verifyFiles(location: string, tableBytes = Number.POSITIVE_INFINITY): void {
+  // 1.
+  const manifest = readManifest(location)
+  if (manifest === undefined) return
+  // 2.
+  for (const { number, size } of manifest.tables) {
+    const path = tablePaths(location, number).find(existsSync)
+    if (path === undefined) throw damagedFile(tablePaths(location, number)[0]!, undefined, 'it is missing')
+    const found = statSync(path).size
+    if (found !== size) throw damagedFile(path, undefined, `it has ${found} bytes instead of ${size}`)
+  }
+  // 3.
+  checkLogs(location, manifest)
+  // 4.
+  let left = tableBytes
+  for (const table of manifest.tables) {
+    if (left <= 0) return
+    for (const bytes of scrubTable(location, table)) left -= bytes
+  }
+}
+
+/**
+ * Checks every table of a database that may be in use, in small steps: gives after each how many bytes it has read, so that the caller
+ * can wait between them. Tables that are merged into others meanwhile are passed over.
+ * @throws DatabaseError that names the file and the place
+ */
+export function* scrubTables(location: string): Generator<number, void, void> {
+  for (const table of readManifest(location)?.tables ?? []) yield* scrubTable(location, table)
+}
+
+/** Bytes of all tables of a database that may be in use. @throws DatabaseError */
+export function tableBytes(location: string): number {
+  return (readManifest(location)?.tables ?? []).reduce((sum, { size }) => sum + size, 0)
+}
+
+function* scrubTable(location: string, table: Table): Generator<number, void, void> {
+  const file = openTable(location, table)
+  if (file === undefined) return
+  try {
+    for (const extent of checkTableFrame(file, table.size)) yield checkExtent(file, extent)
+  } finally {
+    closeSync(file.descriptor)
+  }
+}
+
+/** Undefined when the table has gone because it was merged into others. */
+function openTable(location: string, { number }: Table): OpenFile | undefined {
+  const paths = tablePaths(location, number)
+  for (const path of paths) {
+    try {
+      return { path, descriptor: openSync(path, 'r') }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  if (readManifest(location)?.tables.some((listed) => listed.number === number)) {
+    throw damagedFile(paths[0]!, undefined, 'it is missing')
+  }
+  return undefined
+}
+
+const MANIFEST = /^MANIFEST-(\d+)\n$/
+
+/** Undefined when the directory holds no database; one that was being created when the process was killed is none. */
+function readManifest(location: string): Manifest | undefined {
+  const current = join(location, 'CURRENT')
+  if (!existsSync(current)) {
+    if (existsSync(location) && readdirSync(location).some(isOfDatabase)) {
+      throw damagedFile(current, undefined, 'it is missing')
+    }
+    return undefined
+  }
+  const name = readFileSync(current, 'latin1')
+  if (!MANIFEST.test(name)) throw damagedFile(current, 0, 'it does not name a MANIFEST')
+  const path = join(location, name.trim())
+  if (!existsSync(path)) throw damagedFile(path, undefined, 'CURRENT names it, but it is missing')
+  const { records, damagedAt } = readRecords(readFile(path))
+  if (damagedAt !== undefined) throw damagedFile(path, damagedAt, 'a record does not have its checksum')
+  return decodeManifest(path, records)
+}
+
+/** Files that only an existing database has: LevelDB writes the first MANIFEST before CURRENT. */
+function isOfDatabase(name: string): boolean {
+  return /\.(log|ldb|sst)$/.test(name) || (name.startsWith('MANIFEST-') && name !== 'MANIFEST-000001')
+}
+
+const Tag = {
+  comparator: 1,
+  logNumber: 2,
+  nextFileNumber: 3,
+  lastSequence: 4,
+  compactPointer: 5,
+  deletedFile: 6,
+  newFile: 7,
+  previousLogNumber: 9,
+} as const
+
+function decodeManifest(path: string, records: readonly FileRecord[]): Manifest {
+  const tables = new Map<number, Table>()
+  const numbers = new Map<number, number>()
+  let sequenceAtFirstLog: number | undefined
+  for (const { offset, payload } of records) {
+    const formerLog = numbers.get(Tag.logNumber)
+    try {
+      applyEdit(new LevelReader(payload), tables, numbers)
+    } catch (error) {
+      throw damagedFile(path, offset, `a record cannot be decoded: ${(error as Error).message}`, error)
+    }
+    if (numbers.get(Tag.logNumber) !== formerLog) sequenceAtFirstLog = numbers.get(Tag.lastSequence)
+  }
+  const firstLog = numbers.get(Tag.logNumber)
+  if (firstLog === undefined || sequenceAtFirstLog === undefined) {
+    throw damagedFile(path, undefined, 'its first records are missing')
+  }
+  return { tables: [...tables.values()].sort((a, b) => b.number - a.number), firstLog, sequenceAtFirstLog }
+}
+
+/** One record of the MANIFEST: what changed in the list of tables, and numbers that replace earlier ones. */
+function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map<number, number>): void {
+  const added: Table[] = []
+  while (!reader.isDone) {
+    const tag = reader.varint()
+    switch (tag) {
+      case Tag.comparator:
+        reader.take(reader.varint())
+        break
+      case Tag.logNumber:
+      case Tag.nextFileNumber:
+      case Tag.lastSequence:
+      case Tag.previousLogNumber:
+        numbers.set(tag, reader.varint())
+        break
+      case Tag.compactPointer:
+        reader.varint()
+        reader.take(reader.varint())
+        break
+      case Tag.deletedFile:
+        reader.varint()
+        tables.delete(reader.varint())
+        break
+      case Tag.newFile: {
+        reader.varint()
+        added.push({ number: reader.varint(), size: reader.varint() })
+        // Its first and last key.
+        reader.take(reader.varint())
+        reader.take(reader.varint())
+        break
+      }
+      default:
+        throw new RangeError(`no tag ${tag}`)
+    }
+  }
+  // A table that moves to another level is deleted from one and added to the other in the same record.
+  for (const table of added) tables.set(table.number, table)
+}
+
+/**
+ * Nothing is written behind a damaged or missing record: whatever follows one was written before the damage. LevelDB passes over it, and
+ * what follows would become the state without what was before. Writes are numbered without gaps, which shows records that are missing
+ * without a trace.
+ */
+function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest): void {
+  const logs = readdirSync(location)
+    .map(logNumber)
+    .filter((number) => number !== undefined)
+    .filter((number) => number >= firstLog)
+    .sort((a, b) => a - b)
+  if (firstLog > 0 && logs[0] !== firstLog) throw damagedFile(logPath(location, firstLog), undefined, 'it is missing')
+  let next = sequenceAtFirstLog + 1
+  let isFirst = true
+  /** where records are missing if there are further ones */
+  let end: { readonly path: string; readonly offset: number; readonly isDamaged: boolean } | undefined
+  for (const number of logs) {
+    const path = logPath(location, number)
+    const bytes = readFile(path)
+    const { records, damagedAt } = readRecords(bytes)
+    for (const { offset, payload } of records) {
+      if (damagedAt !== undefined && offset >= damagedAt) throw damagedFile(path, damagedAt, MISSING_WRITES)
+      if (end?.isDamaged) throw damagedFile(end.path, end.offset, MISSING_WRITES)
+      if (payload.length < BATCH_HEADER_BYTES) throw damagedFile(path, offset, 'a batch is too short')
+      const { first, count } = readBatchHeader(payload)
+      if (first > next) throw damagedFile(end?.path ?? path, end?.offset ?? offset, MISSING_WRITES)
+      next = isFirst ? first + count : Math.max(next, first + count)
+      isFirst = false
+    }
+    if (bytes.length > 0) end = { path, offset: damagedAt ?? bytes.length, isDamaged: damagedAt !== undefined }
+  }
+}
+
+const MISSING_WRITES = 'writes are missing there'
+
+/** Of a batch: number of its first write (8 bytes, little-endian), how many it has (4 bytes). */
+const BATCH_HEADER_BYTES = 12
+
+function readBatchHeader(batch: Uint8Array): { readonly first: number; readonly count: number } {
+  return { first: readUint32(batch, 4) * 2 ** 32 + readUint32(batch, 0), count: readUint32(batch, 8) }
+}
+
+function readFile(path: string): Uint8Array {
+  const file: OpenFile = { path, descriptor: openSync(path, 'r') }
+  try {
+    return readBytes(file, 0, fstatSync(file.descriptor).size)
+  } finally {
+    closeSync(file.descriptor)
+  }
+}
