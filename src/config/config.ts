@@ -55,6 +55,8 @@ interface RpcConfig {
   /** threads that serve sockets */
   readonly socketThreads: number
   readonly viewThreads: number
+  /** requests a second of one client; 0 = no limit */
+  readonly rateLimit: number
   /** whose X-Forwarded-For is believed */
   readonly trustedProxies: readonly AddressRange[]
   /** `*` alone allows every origin */
@@ -146,6 +148,7 @@ function rpcConfig(settings: Settings): RpcConfig {
     publicUrl: settings.publicRpcUrl,
     socketThreads: settings.rpcThreads,
     viewThreads: settings.viewThreads,
+    rateLimit: settings.rpcRateLimit,
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.rpcCorsOrigins,
     limits: {

@@ -21,18 +21,34 @@ const IPV6_GROUPS = 8
  * Makes keys of clients: an IPv4 address, or the /64 of an IPv6 address, as one subscriber usually has a whole /64 at least. A proxy
  * names the client in X-Forwarded-For. Everybody can send that header, so it is read only where the connection comes from a trusted
  * proxy; then the client is the last address in it that is not a trusted proxy itself. A header that cannot be read changes nothing.
+ * @param onUntrusted called with the first address that sends the header without being trusted
  */
-export function createClientOf(trustedProxies: readonly AddressRange[]): ClientOf {
+export function createClientOf(
+  trustedProxies: readonly AddressRange[],
+  onUntrusted?: (address: string) => void,
+): ClientOf {
   const trusted = new BlockList()
   for (const { address, prefix } of trustedProxies) trusted.addSubnet(address, prefix, familyOf(address))
   const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address))
 
+  let hasTold = false
+
   return (remoteAddress, forwardedFor) => {
     const own = remoteAddress === undefined ? undefined : readAddress(remoteAddress)
     if (own === undefined) return UNKNOWN
-    if (trustedProxies.length === 0 || forwardedFor === undefined || !isTrusted(own)) return keyOf(own)
+    if (forwardedFor === undefined) return keyOf(own)
+    if (trustedProxies.length === 0 || !isTrusted(own)) {
+      if (!hasTold) onUntrusted?.(own)
+      hasTold = true
+      return keyOf(own)
+    }
     return keyOf(lastUntrusted(forwardedFor.split(','), isTrusted) ?? own)
   }
+}
+
+/** Whether the client runs on the node's own machine. */
+export function isLoopback(client: string): boolean {
+  return client === LOOPBACK_IPV6 || client.startsWith('127.')
 }
 
 /** The first of all hops where each is a trusted proxy; undefined when a hop before that is not an address. */

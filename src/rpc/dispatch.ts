@@ -14,6 +14,7 @@ import {
 import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
 import { type Message, parseRequest } from './message.ts'
 import { positionalParams } from './method.ts'
+import type { RateLimit } from './rateLimit.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type Session } from './runMethod.ts'
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
@@ -22,6 +23,8 @@ export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   readonly requestTimeoutMs?: number
   /** whether quick methods may run in this thread; by default they do */
   readonly runsQuickCalls?: boolean
+  /** counts the calls of a batch */
+  readonly rateLimit?: Pick<RateLimit, 'charge'>
   readonly log: RpcLog
   readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'> | undefined
 }
@@ -35,9 +38,13 @@ export interface Dispatcher {
    * @param session the connection when it can carry notifications
    */
   answer(text: string, client: string, session?: Session): Promise<string | undefined>
+  /** The answer to a request that is not done because of `error`. */
+  refuse(text: string, error: RpcError): string | undefined
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
+/** A longer text is refused without its id. */
+const MAX_REFUSED_LENGTH = 4_096
 /** Quick calls (of at most 60 µs each) in one turn of the event loop; then other connections get a turn. */
 const QUICK_CALLS = 128
 
@@ -53,6 +60,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }
     },
+    refuse: refuseText,
   }
 }
 
@@ -68,6 +76,7 @@ async function answerText(
   const request = parseRequest(text, limits.batchItems)
   if (request instanceof RpcError) return errorResponse('null', request)
   const { isBatch, isTooLong, messages } = request
+  options.rateLimit?.charge(from.client, Math.max(0, messages.length - 1))
   const answerOne = (message: Message) =>
     answerMessage(options, run, message, { ...from, deadlineMs, isInBatch: isBatch })
   if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
@@ -131,6 +140,16 @@ async function answerMessage(
 function batchTooLarge(messages: readonly Message[]): string {
   const first = messages.find((message) => message.kind === 'call')
   return `[${errorResponse(idOf(first), invalidRequest('batch too large'))}]`
+}
+
+/** To refuse must cost less than to answer: of a batch only the first message is read, of a long text nothing. */
+function refuseText(text: string, error: RpcError): string | undefined {
+  const request = text.length > MAX_REFUSED_LENGTH ? undefined : parseRequest(text, 1)
+  if (request === undefined || request instanceof RpcError) return errorResponse('null', error)
+  const [first] = request.messages
+  if (first?.kind === 'notification' || first?.kind === 'answer') return undefined
+  const response = errorResponse(idOf(first), error)
+  return request.isBatch ? `[${response}]` : response
 }
 
 function withinSize(message: Message, response: string | undefined, maxBytes: number): string | undefined {

@@ -106,6 +106,12 @@ export function timedOut(): RpcError {
   return new RpcError(RPC_CODES.timeout, 'request timed out')
 }
 
+/** A client has to wait before it may come again. */
+export function rateLimited(seconds: number): RpcError {
+  const message = `too many requests: try again in ${seconds} s`
+  return new RpcError(RPC_CODES.limitExceeded, message, { rate: { backoff_seconds: seconds } })
+}
+
 export function responseTooLarge(): RpcError {
   return new RpcError(RPC_CODES.responseTooLarge, 'response too large')
 }

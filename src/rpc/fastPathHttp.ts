@@ -3,10 +3,18 @@ import type { ClientOf } from './clientAddress.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 
+/** The client has to wait: the answer with the status 429. */
+interface Refusal {
+  readonly json: string | undefined
+  readonly retryAfterSeconds: number
+}
+
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
   readonly answer: (text: string, client: string) => Promise<string | undefined>
   readonly clientOf: ClientOf
+  /** Why a request is not answered; undefined when it is. */
+  readonly refuse: (text: string, client: string) => Refusal | undefined
   /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
   readonly compressed: (json: string, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
   /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
@@ -32,6 +40,7 @@ export interface FastPathHttp {
 const MAX_BODY_BYTES = 131_072
 /** A request that comes in more pieces is left to the other server, so that its bytes are not copied again and again. */
 const MAX_PIECES = 8
+const OK = '200 OK'
 /** Requests of one connection that are answered at the same time. */
 const MAX_REPLIES = 32
 /** Up to this length an answer and its head are written as one string. */
@@ -68,6 +77,8 @@ export function createFastPathHttp(options: FastPathHttpOptions): FastPathHttp {
 
 /** A request's answer, in the order in which the requests came. */
 interface Reply {
+  /** what the head begins with: status and headers that other answers do not have */
+  readonly status: string
   readonly acceptEncoding: string | undefined
   /** undefined until it is there */
   content: string | Uint8Array | undefined
@@ -179,9 +190,15 @@ class Connection {
   }
 
   #answer(body: string, { acceptEncoding }: RequestHead): void {
-    const reply: Reply = { acceptEncoding, content: undefined }
+    const refusal = this.#options.refuse(body, this.#client)
+    const reply: Reply = {
+      status: refusal === undefined ? OK : tooManyRequests(refusal),
+      acceptEncoding,
+      content: undefined,
+    }
     this.#replies.push(reply)
-    void this.#options.answer(body, this.#client).then((answer = '') => {
+    const answering = refusal === undefined ? this.#options.answer(body, this.#client) : Promise.resolve(refusal.json)
+    void answering.then((answer = '') => {
       const compressed = this.#options.compressed(answer, acceptEncoding)
       if (compressed === undefined) {
         this.#finish(reply, answer)
@@ -214,24 +231,24 @@ class Connection {
   #flush(): void {
     let text = ''
     while (this.#replies[0]?.content !== undefined) {
-      const { content } = this.#replies.shift()!
-      const answer = typeof content === 'string' ? this.#shortAnswer(content) : undefined
+      const { status, content } = this.#replies.shift()!
+      const answer = typeof content === 'string' ? this.#shortAnswer(status, content) : undefined
       if (answer !== undefined && text.length <= SHORT_BYTES) {
         text += answer
         continue
       }
       if (text.length > 0) this.#write(text)
       text = answer ?? ''
-      if (answer === undefined) this.#writeLong(content!)
+      if (answer === undefined) this.#writeLong(status, content!)
     }
     if (text.length > 0) this.#write(text)
     this.#read()
   }
 
   /** Head and answer as one text, when the answer is short and ASCII, so that it is written without a conversion; else undefined. */
-  #shortAnswer(json: string): string | undefined {
+  #shortAnswer(status: string, json: string): string | undefined {
     if (json.length > SHORT_BYTES || Buffer.byteLength(json) !== json.length) return undefined
-    return `${this.#headWith(this.#options.headers, json.length)}${json}`
+    return `${this.#headWith(status, this.#options.headers, json.length)}${json}`
   }
 
   #write(text: string): void {
@@ -239,12 +256,12 @@ class Connection {
   }
 
   /** Writes a head and what follows it as one. */
-  #writeLong(content: string | Uint8Array): void {
+  #writeLong(status: string, content: string | Uint8Array): void {
     const isText = typeof content === 'string'
     const bytes = isText ? Buffer.byteLength(content) : content.length
     this.#socket.cork()
     this.#socket.write(
-      this.#headWith(isText ? this.#options.headers : this.#options.compressedHeaders, bytes),
+      this.#headWith(status, isText ? this.#options.headers : this.#options.compressedHeaders, bytes),
       'latin1',
     )
     if (isText) this.#socket.write(content, 'utf8', this.#written(bytes))
@@ -252,8 +269,8 @@ class Connection {
     this.#socket.uncork()
   }
 
-  #headWith(headers: string, contentLength: number): string {
-    return `HTTP/1.1 200 OK\r\n${headers}content-type: application/json\r\ncontent-length: ${contentLength}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#options.idleMs / 1000)}\r\n\r\n`
+  #headWith(status: string, headers: string, contentLength: number): string {
+    return `HTTP/1.1 ${status}\r\n${headers}content-type: application/json\r\ncontent-length: ${contentLength}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#options.idleMs / 1000)}\r\n\r\n`
   }
 
   /** The callback for when the operating system has taken an answer; until then the answer counts as pending. */
@@ -302,6 +319,10 @@ class Connection {
     this.#options.handOver(socket)
     socket.resume()
   }
+}
+
+function tooManyRequests({ retryAfterSeconds }: Refusal): string {
+  return `429 Too Many Requests\r\nretry-after: ${retryAfterSeconds}`
 }
 
 /** The parts of a request's head that are needed. */

@@ -5,12 +5,13 @@ import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import type { ClientOf } from './clientAddress.ts'
+import { cometRateLimited } from './comet/answer.ts'
 import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
 import { addCometRoutes } from './comet/routes.ts'
 import { createCometSocket } from './comet/socket.ts'
 import type { Dispatcher } from './dispatch.ts'
-import type { RpcLog } from './errors.ts'
+import { type RpcLog, rateLimited } from './errors.ts'
 import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import {
   type AllowedOrigins,
@@ -26,7 +27,8 @@ import {
   sendJson,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
-import { addRestRoutes, type RestOptions } from './rest/routes.ts'
+import type { RateLimit } from './rateLimit.ts'
+import { addRestRoutes, isRestPath, type RestOptions, restRateLimited } from './rest/routes.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
 
@@ -52,6 +54,7 @@ export interface RpcServerOptions {
   /** several threads listen on the same port; only where the platform has SO_REUSEPORT */
   readonly reusePort?: boolean
   readonly clientOf: ClientOf
+  readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one request */
   readonly requestBytes: number
@@ -108,6 +111,8 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
 
 const WEBSOCKET_PATH = '/ws'
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
+/** Never refused: who balances load by it must not take a limit of one client for a fault of the node. */
+const HEALTH_PATH = '/health'
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
@@ -122,7 +127,18 @@ const compress = promisify(gzip)
  * @throws Error (rejects) when it can not listen
  */
 export async function createRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  const { dispatcher, hub, clientOf, allowedOrigins, requestBytes, metrics, host, port, reusePort = false } = options
+  const {
+    dispatcher,
+    hub,
+    clientOf,
+    rateLimit,
+    allowedOrigins,
+    requestBytes,
+    metrics,
+    host,
+    port,
+    reusePort = false,
+  } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
   const webSockets = createWebSocketEndpoint({
     protocols: new Map([
@@ -135,11 +151,13 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
             hub: options.cometHub,
             log: options.log,
             responseBytes: options.responseBytes,
+            rateLimit,
             maxSubscriptions,
           }),
       ],
     ]),
     clientOf,
+    rateLimit,
     allowedOrigins,
     requestBytes,
     metrics,
@@ -197,7 +215,7 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
 /** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
 function putFastPathFirst(
   server: Server,
-  { dispatcher, clientOf, allowedOrigins }: RpcServerOptions,
+  { dispatcher, clientOf, rateLimit, allowedOrigins }: RpcServerOptions,
   limits: HttpLimits,
   pending: PendingResponses,
 ): FastPathHttp {
@@ -211,6 +229,11 @@ function putFastPathFirst(
   })
   const fastPathHttp = createFastPathHttp({
     answer: (text, client) => dispatcher.answer(text, client),
+    refuse: (text, client) => {
+      const seconds = rateLimit.admit(client, text.length)
+      if (seconds === 0) return undefined
+      return { json: dispatcher.refuse(text, rateLimited(seconds)), retryAfterSeconds: seconds }
+    },
     clientOf,
     compressed: (json, acceptEncoding) =>
       json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
@@ -238,7 +261,8 @@ function addRoutes(
   limits: HttpLimits,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, rest, health, clientOf, allowedOrigins, requestBytes, responseBytes, log } = options
+  const { dispatcher, comet, rest, health, clientOf, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
+    options
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
@@ -252,6 +276,15 @@ function addRoutes(
     const refusal = refusePost(request.headers, requestBytes)
     if (refusal !== undefined) return refuse(reply, refusal)
   })
+  // Once the body is there: what it counts is taken before another request is let in.
+  app.addHook('preHandler', async (request, reply) => {
+    const path = request.url.split('?', 1)[0]!
+    if (path === HEALTH_PATH) return
+    const seconds = rateLimit.admit(request.client, Buffer.isBuffer(request.body) ? request.body.length : 0)
+    if (seconds === 0) return
+    const json = tooManyRequests(dispatcher, path, bodyText(request), seconds)
+    return sendJson(reply.code(429).header('retry-after', seconds), json)
+  })
   app.addHook('onSend', async (request, reply, payload) => {
     if (!Buffer.isBuffer(payload)) return payload
     const isLong = payload.length >= limits.gzipFromBytes
@@ -264,12 +297,12 @@ function addRoutes(
     sendJson(reply, (await dispatcher.answer(bodyText(request), request.client)) ?? ''),
   )
   app.get('/', async (_, reply) => reply.code(200).send())
-  app.get('/health', async (_, reply) => {
+  app.get(HEALTH_PATH, async (_, reply) => {
     const report = health()
     const isHealthy = report.ageMs <= limits.staleMs
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
-  addCometRoutes(app, comet, { log, responseBytes })
+  addCometRoutes(app, comet, { log, responseBytes, rateLimit })
   addRestRoutes(app, rest)
 
   app.setNotFoundHandler((request, reply) => {
@@ -285,6 +318,13 @@ function addRoutes(
     log.error({ error }, 'an HTTP request failed')
     return reply.code(500).type(TEXT_TYPE).send('internal error')
   })
+}
+
+/** The text of a refusal in the form of answers under `path`. */
+function tooManyRequests(dispatcher: Dispatcher, path: string, text: string, seconds: number): string {
+  if (isRestPath(path)) return restRateLimited(seconds)
+  if (path.startsWith('/rpc')) return cometRateLimited(text, seconds)
+  return dispatcher.refuse(text, rateLimited(seconds)) ?? ''
 }
 
 function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {

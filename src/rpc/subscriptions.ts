@@ -5,7 +5,7 @@ import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NodeView } from '../state/view.ts'
 import type { Dispatcher } from './dispatch.ts'
-import { invalidParams, RPC_CODES, RpcError, type RpcLog } from './errors.ts'
+import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited } from './errors.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
@@ -190,6 +190,7 @@ export function createEthereumSocket(
         subscribe: (params) => subscribe(subscriptions, params),
         unsubscribe: (id) => subscriptions.end(id),
       }),
+    refuse: (text, seconds) => dispatcher.refuse(text, rateLimited(seconds)),
     // Without an answer the client cannot have the ID.
     confirms: (answer, id) => answer?.includes(id) === true,
   }

@@ -4,6 +4,7 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import type { ClientOf } from './clientAddress.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
+import type { RateLimit } from './rateLimit.ts'
 
 interface WebSocketEndpoint {
   /** Takes over a connection that asks to become a WebSocket. */
@@ -15,6 +16,7 @@ interface WebSocketEndpointOptions {
   /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly clientOf: ClientOf
+  readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
   readonly requestBytes: number
@@ -60,7 +62,7 @@ const CHECK_INTERVAL_MS = 1_000
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { clientOf, allowedOrigins, requestBytes, metrics } = options
+  const { clientOf, rateLimit, allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
   const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
@@ -76,7 +78,9 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   return {
     upgrade: (request, socket, head) => {
       const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
-      const refusal = refuse(request, allowedOrigins, sessions.size >= limits.sockets)
+      const client = clientOf(request.socket.remoteAddress, forwardedFor(request.headers))
+      const waitSeconds = rateLimit.admit(client, 0)
+      const refusal = refuse(request, allowedOrigins, waitSeconds, sessions.size >= limits.sockets)
       if (protocol === undefined || refusal !== undefined) {
         socket.on('error', () => socket.destroy())
         socket.end(
@@ -84,9 +88,8 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
         )
         return
       }
-      const client = clientOf(request.socket.remoteAddress, forwardedFor(request.headers))
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        const session = new WebSocketSession(webSocket, client, protocol, limits)
+        const session = new WebSocketSession(webSocket, { client, protocol, rateLimit, limits })
         sessions.add(session)
         metrics?.connections.inc({ transport: 'ws' })
         webSocket.once('close', () => {
@@ -103,8 +106,14 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   }
 }
 
-/** The status line of a refusal. */
-function refuse(request: IncomingMessage, allowedOrigins: AllowedOrigins, isFull: boolean): string | undefined {
+/** The status line of a refusal, and its own headers. */
+function refuse(
+  request: IncomingMessage,
+  allowedOrigins: AllowedOrigins,
+  waitSeconds: number,
+  isFull: boolean,
+): string | undefined {
+  if (waitSeconds > 0) return `429 Too Many Requests\r\nRetry-After: ${waitSeconds}`
   if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return '403 Forbidden'
   return isFull ? '503 Service Unavailable' : undefined
 }
@@ -129,6 +138,8 @@ export interface SocketProtocol {
    * @param client whom it counts for
    */
   answer(text: string, client: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  /** The answer to a message that comes so soon that the client has to wait for `seconds`. */
+  refuse(text: string, seconds: number): string | undefined
   /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
   confirms(answer: string | undefined, id: string): boolean
 }
@@ -159,11 +170,20 @@ interface Subscription {
   queued: string[] | undefined
 }
 
+interface SessionOptions {
+  /** whom its messages count for */
+  readonly client: string
+  readonly protocol: SocketProtocol
+  readonly rateLimit: Pick<RateLimit, 'admit'>
+  readonly limits: WebSocketLimits
+}
+
 /** One WebSocket connection: its requests, its subscriptions and its health. */
 class WebSocketSession {
   readonly #socket: WebSocket
   readonly #client: string
   readonly #protocol: SocketProtocol
+  readonly #rateLimit: Pick<RateLimit, 'admit'>
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #waiting: string[] = []
@@ -174,10 +194,11 @@ class WebSocketSession {
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, client: string, protocol: SocketProtocol, limits: WebSocketLimits) {
+  constructor(socket: WebSocket, { client, protocol, rateLimit, limits }: SessionOptions) {
     this.#socket = socket
     this.#client = client
     this.#protocol = protocol
+    this.#rateLimit = rateLimit
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
     this.#flushedMs = this.#lastReceivedMs
@@ -227,6 +248,12 @@ class WebSocketSession {
   #received(text: string): void {
     this.#markAlive()
     if (this.#socket.readyState !== this.#socket.OPEN) return
+    const waitSeconds = this.#rateLimit.admit(this.#client, text.length)
+    if (waitSeconds > 0) {
+      const refusal = this.#protocol.refuse(text, waitSeconds)
+      if (refusal !== undefined) this.#send(refusal)
+      return
+    }
     // Messages that were in the same network packet arrive although reading is paused.
     if (this.#isBusy) this.#waiting.push(text)
     else void this.#answer(text)

@@ -210,6 +210,13 @@ export function createSocketMetrics(registry: Registry) {
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1, 5],
       registers,
     }),
+    /** `reason` is one of a few fixed words, and never says who was refused */
+    refusedTotal: new Counter({
+      name: 'coind_rpc_refused_total',
+      help: 'Requests of clients that were refused because a limit was reached, by reason',
+      labelNames: ['reason'],
+      registers,
+    }),
     connections: new Gauge({
       name: 'coind_rpc_connections',
       help: 'Open connections, by transport',

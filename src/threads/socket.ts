@@ -18,6 +18,7 @@ import { createRpcServer } from '../rpc/http.ts'
 import { createMemoryBudget } from '../rpc/memoryBudget.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
+import { createRateLimit } from '../rpc/rateLimit.ts'
 import { createRestRouter } from '../rpc/rest/router.ts'
 import { createVerifier } from '../rpc/submitTransaction.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
@@ -54,6 +55,8 @@ export interface SocketData extends RpcThreadData {
   readonly port: number
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
+  /** requests a second of one client; 0: no limit */
+  readonly rateLimit: number
   readonly trustedProxies: readonly AddressRange[]
   readonly corsOrigins: readonly string[]
   /** of consensus and of the network */
@@ -141,6 +144,11 @@ const hub = createSubscriptionHub({
 const firstHeight = first.context.view.chain.headHeight
 first.release()
 
+const rateLimit = createRateLimit({
+  perSecond: data.rateLimit,
+  onRefused: () => metrics.refusedTotal.inc({ reason: 'rate' }),
+})
+
 // Clients see a fresh chain from its first block on, except one whose genesis time is still to come.
 const opening = await feed.next(0, FIRST_BLOCK_WAIT_MS)
 opening?.release()
@@ -151,6 +159,7 @@ const server = await createRpcServer({
     lease: contexts.lease,
     views,
     limits: data.limits,
+    rateLimit,
     // Without the native addon the recovery of a sender takes too long for this thread.
     runsQuickCalls: recoverNatively !== undefined,
     log,
@@ -203,7 +212,13 @@ const server = await createRpcServer({
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,
-  clientOf: createClientOf(data.trustedProxies),
+  clientOf: createClientOf(data.trustedProxies, (address) =>
+    log.warn(
+      { address },
+      'a request has X-Forwarded-For, but TRUSTED_PROXIES does not have the address that it comes from',
+    ),
+  ),
+  rateLimit,
   allowedOrigins: data.corsOrigins,
   requestBytes: data.limits.requestBytes,
   responseBytes: data.limits.responseBytes,

@@ -321,6 +321,7 @@ function startSocket(
     host: config.rpc.host,
     port: config.rpc.port,
     sharesPort: wiring.sockets.length > 1,
+    rateLimit: config.rpc.rateLimit,
     trustedProxies: config.rpc.trustedProxies,
     corsOrigins: config.rpc.corsOrigins,
     identity,

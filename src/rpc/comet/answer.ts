@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RPC_CODES, type RpcLog } from '../errors.ts'
+import { RPC_CODES, type RpcLog, rateLimited } from '../errors.ts'
 import { resultText } from '../method.ts'
+import type { RateLimit } from '../rateLimit.ts'
 import { requestTextLimits, scanRequest } from '../scanRequest.ts'
 import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
@@ -14,6 +15,8 @@ export interface CometAnswerOptions {
   readonly log: Pick<RpcLog, 'error'>
   /** of all answers to one batch */
   readonly responseBytes: number
+  /** counts the requests of a batch */
+  readonly rateLimit?: Pick<RateLimit, 'charge'>
 }
 
 /** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
@@ -21,6 +24,8 @@ const NO_ID = '-1'
 /** Values in a query that mean that the parameter is left out. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['', 'null'])
 const MAX_BATCH = 100
+/** A longer text is refused without its ID. */
+const MAX_REFUSED_LENGTH = 4_096
 const TEXT_LIMITS = requestTextLimits(MAX_BATCH)
 const METHOD_NOT_FOUND = new CometError(RPC_CODES.methodNotFound, 'Method not found', '')
 
@@ -73,13 +78,14 @@ export async function answerCometJson(
   table: CometTable,
   read: { readonly json: unknown } | CometError,
   client: string,
-  { log, responseBytes }: CometAnswerOptions,
+  { log, responseBytes, rateLimit }: CometAnswerOptions,
 ): Promise<CometAnswer> {
   const requests = read instanceof CometError ? read : readRequests(read.json)
   if (requests instanceof CometError) {
     const isUnreadable = requests.code === RPC_CODES.parse
     return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(requests)}}` }
   }
+  rateLimit?.charge(client, Math.max(0, requests.length - 1))
   const answers: string[] = []
   let bytes = 0
   for (const { id, name, params } of requests) {
@@ -96,6 +102,21 @@ export async function answerCometJson(
   }
   // A batch of one is answered like a single request.
   return { status: 200, json: answers.length > 1 ? `[${answers.join(',')}]` : (answers[0] ?? '') }
+}
+
+/** The answer to a request that comes too soon. @param text of a POST or message; empty for a GET */
+export function cometRateLimited(text: string, seconds: number): string {
+  const { code, message } = rateLimited(seconds)
+  const id = text === '' ? NO_ID : JSON.stringify(idOfShort(text) ?? null)
+  return `{"jsonrpc":"2.0","id":${id},${errorText(new CometError(code, 'Too many requests', message))}}`
+}
+
+/** The ID of a request, or of the first one in a batch; a long text is not read. */
+function idOfShort(text: string): string | number | undefined {
+  const read = text.length > MAX_REFUSED_LENGTH ? undefined : parseCometText(text)
+  if (read === undefined || read instanceof CometError) return undefined
+  const requests = readRequests(read.json)
+  return requests instanceof CometError ? undefined : requests[0]?.id
 }
 
 interface Request {

@@ -1,7 +1,8 @@
 import type { RpcLog } from '../errors.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
+import type { RateLimit } from '../rateLimit.ts'
 import type { SocketProtocol, SocketSubscriptions } from '../websocket.ts'
-import { answerCometJson, invalidParams, parseCometText, readParams } from './answer.ts'
+import { answerCometJson, cometRateLimited, invalidParams, parseCometText, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
 
@@ -10,6 +11,7 @@ interface CometSocketOptions {
   readonly hub: CometEventHub
   readonly log: Pick<RpcLog, 'error'>
   readonly responseBytes: number
+  readonly rateLimit?: Pick<RateLimit, 'charge'>
   /** of one socket */
   readonly maxSubscriptions: number
 }
@@ -32,7 +34,7 @@ const NOT_FOUND = 'subscription not found'
  * further answers to the request that subscribed.
  */
 export function createCometSocket(options: CometSocketOptions): SocketProtocol {
-  const { table, hub, log, responseBytes, maxSubscriptions } = options
+  const { table, hub, maxSubscriptions } = options
 
   const run = ({ id, method, params }: Request, subscriptions: SocketSubscriptions): void => {
     if (method === 'unsubscribe_all') {
@@ -61,7 +63,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       const read = parseCometText(text)
       const request = read instanceof CometError ? undefined : ownRequest(read.json)
       if (request === undefined) {
-        const { json } = await answerCometJson(table, read, client, { log, responseBytes })
+        const { json } = await answerCometJson(table, read, client, options)
         return json === '' ? undefined : json
       }
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`
@@ -72,6 +74,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
         return `${head}"error":${errorText(error)}}`
       }
     },
+    refuse: cometRateLimited,
     // A subscription that was started has been answered.
     confirms: () => true,
   }

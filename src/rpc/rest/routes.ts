@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
+import { rateLimited } from '../errors.ts'
 import { bodyText, sendJson } from '../httpMessages.ts'
 import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
@@ -9,6 +10,15 @@ import type { RestRouter, RouteMatch } from './router.ts'
 const HEIGHT_HEADER = 'x-cosmos-block-height'
 /** Paths of Cosmos SDK services, also of those that are not offered: the answer is then the gateway's own error. */
 const PREFIXES = ['/cosmos', '/ibc'] as const
+
+export function isRestPath(path: string): boolean {
+  return PREFIXES.some((prefix) => path.startsWith(`${prefix}/`))
+}
+
+/** The text of a refusal; its status is 429. */
+export function restRateLimited(seconds: number): string {
+  return restError({ code: GRPC_CODES.resourceExhausted, message: rateLimited(seconds).message }).json
+}
 
 /** Adds the gateway's paths, under /cosmos. */
 export function addRestRoutes(app: FastifyInstance, options: RestOptions): void {

@@ -191,6 +191,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_block_gas_used',
   'coind_log_dropped_total',
   'coind_rpc_criteria_bytes',
+  'coind_rpc_refused_total',
   'coind_rpc_subscriptions',
   'coind_view_deadlines_missed_total',
   'coind_view_waiting_tasks',

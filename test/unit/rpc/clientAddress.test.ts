@@ -59,6 +59,15 @@ describe('the client of a connection through proxies', () => {
   })
 })
 
+test('a proxy that is not trusted is told of once', () => {
+  const told: string[] = []
+  const clientOf = createClientOf(PROXIES, (address) => told.push(address))
+  clientOf('192.0.2.1', undefined)
+  clientOf('10.0.0.1', '198.51.100.1')
+  for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2']) clientOf(address, '198.51.100.1')
+  expect(told).toEqual(['192.0.2.1'])
+})
+
 describe('every transport knows its client', () => {
   const whoAmI = defineMethod({ name: 'test_client', queue: 'socket', run: ({ client }) => client })
   const comet = createCometTable([defineCometMethod({ name: 'client', params: [], run: (client) => client })])

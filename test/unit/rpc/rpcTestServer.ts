@@ -8,6 +8,7 @@ import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../..
 import { createMemoryBudget, type MemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
+import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { RestOptions } from '../../../src/rpc/rest/routes.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
@@ -59,6 +60,7 @@ interface TestThreadOptions {
   readonly filters?: FilterStore
   readonly budget?: MemoryBudget
   readonly views?: ViewPool
+  readonly rateLimit?: RateLimit
   readonly metrics?: DispatcherOptions['metrics']
 }
 
@@ -95,6 +97,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     limits,
     log,
     metrics: options.metrics,
+    ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
     ...(options.runsQuickCalls === undefined ? {} : { runsQuickCalls: options.runsQuickCalls }),
   })
@@ -149,6 +152,7 @@ export async function startTestServer(
     host: '127.0.0.1',
     port: 0,
     clientOf: createClientOf([]),
+    rateLimit: createRateLimit({ perSecond: 0 }),
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,
     responseBytes: TEST_LIMITS.responseBytes,
