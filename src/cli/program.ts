@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../config/version.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
@@ -34,6 +35,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['TransactionFailed', EXIT_FAILED],
   ['EvmModuleError', EXIT_UNAVAILABLE],
   ['UnsupportedRuntimeError', EXIT_UNAVAILABLE],
+  ['SelfTestError', EXIT_UNAVAILABLE],
   ['Interrupted', EXIT_INTERRUPTED],
 ])
 
@@ -83,6 +85,8 @@ export async function runCommand(
   }
   await addNativeCommands(program, args[0] === 'help' ? args[1] : args[0], node, terminal)
   try {
+    // Before any command: the settings of a node are read with these functions too.
+    checkKnownAnswers(PRIMITIVE_ANSWERS)
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {

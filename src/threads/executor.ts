@@ -10,6 +10,7 @@ import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { packHashes, packHeadUpdate, unpackSenders, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { applicationService } from './executorApplication.ts'
@@ -46,6 +47,7 @@ export interface ExecutorData {
 export type ExecutorService = typeof service
 
 const { control, data } = workerData as ThreadData<ExecutorData>
+checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('executor')
 const metrics = createExecutorMetrics(threadMetrics.registry)
 const pool = connect<PoolService>(data.pool)

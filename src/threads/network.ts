@@ -11,6 +11,7 @@ import { Network } from '../p2p/network.ts'
 import type { PeerAddress } from '../p2p/peerAddress.ts'
 import type { PersistentPeer } from '../p2p/peerManager.ts'
 import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics.ts'
@@ -63,6 +64,7 @@ export interface NetworkData {
 export type NetworkService = typeof service
 
 const { control, data } = workerData as ThreadData<NetworkData>
+checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('network')
 waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })

@@ -30,6 +30,7 @@ import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transaction
 import type { Address } from '../primitives/address.ts'
 import { keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { Journal } from '../state/journal.ts'
 import { createViewCaches, openView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
@@ -76,6 +77,7 @@ export interface PoolData {
 export type PoolService = typeof service
 
 const { control, data } = workerData as ThreadData<PoolData>
+checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('pool')
 const metrics = createPoolMetrics(threadMetrics.registry)
 waitAtGate(data.databaseGate)

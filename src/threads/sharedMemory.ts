@@ -120,10 +120,11 @@ export function waitAtGate(gate: Gate): void {
 }
 
 /**
- * Resolves when `threads` threads wait at the gate, or after `timeoutMs`. A thread must not be ended earlier: to end it while it
- * loads one of Node.js's native modules crashes the whole process.
+ * Resolves when as many threads as `living` says wait at the gate, or after `timeoutMs`. A thread must not be ended earlier: to end it
+ * while it loads one of Node.js's native modules crashes the whole process.
+ * @param living how many may still come, or are there: one that died before the gate never comes
  */
-export async function untilWaiting(gate: Gate, threads: number, timeoutMs: number): Promise<void> {
+export async function untilWaiting(gate: Gate, living: () => number, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  while (Atomics.load(gate, GATE_CELLS.waiting) < threads && performance.now() < deadline) await sleep(POLL_MS)
+  while (Atomics.load(gate, GATE_CELLS.waiting) < living() && performance.now() < deadline) await sleep(POLL_MS)
 }

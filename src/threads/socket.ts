@@ -7,6 +7,7 @@ import type { AddressRange } from '../config/valueKind.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { createClientOf } from '../rpc/clientAddress.ts'
 import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
@@ -77,6 +78,7 @@ const FIRST_BLOCK_WAIT_MS = 3_000
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
+checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('socket')
 const metrics = createSocketMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'socket' }).child({ part: 'rpc' })

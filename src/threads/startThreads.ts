@@ -121,10 +121,18 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)
   const started: Thread[] = []
+  /** threads that come to the gate, or were there: all but the executor and those that died */
+  let living = 0
   const start: StartThread = (role, index, data, transfer) => {
     const name = index === undefined ? role : `${role}-${index}`
     const thread = spawnThread(name, new URL(`./${role}.ts`, import.meta.url), data, transfer)
     started.push(thread)
+    if (role !== 'executor') {
+      living++
+      thread.died.catch(() => {
+        living--
+      })
+    }
     return { thread, remote: connect(thread.control) }
   }
   try {
@@ -170,8 +178,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
       },
     }
   } catch (error) {
-    // All but the executor come to the gate, except a thread that died.
-    await untilWaiting(wiring.databaseGate, started.length - 1, LOADING_MS)
+    await untilWaiting(wiring.databaseGate, () => living, LOADING_MS)
     await Promise.all(started.map((thread) => thread.stop()))
     throw error
   }

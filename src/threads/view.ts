@@ -6,6 +6,7 @@ import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
+import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/results.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import type { MethodTable, RpcContext } from '../rpc/method.ts'
@@ -52,6 +53,7 @@ export type ViewService = typeof service
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 const { control, data } = workerData as ThreadData<ViewData>
+checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('view')
 const metrics = createViewMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })

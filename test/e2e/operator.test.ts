@@ -46,15 +46,42 @@ describe('a wrong configuration', () => {
   })
 })
 
+/** Runs these statements in each thread of a node before its own code. */
+const pretending = (statements: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(statements)}`,
+})
+
+describe('a Node.js whose private functions are others', () => {
+  const ownThreads = "import { isMainThread } from 'node:worker_threads'; if (!isMainThread) "
+  it.each([
+    ['a missing one', 'delete Buffer.prototype.hexSlice', /hexSlice of Buffer fails/],
+    [
+      'another one',
+      'Buffer.prototype.latin1Slice = function () { return "" }',
+      /latin1Slice of Buffer gives nothing in place/,
+    ],
+    [
+      'another one in a thread',
+      `${ownThreads}Buffer.prototype.hexSlice = () => ""`,
+      /hexSlice of Buffer gives 0x in place/,
+    ],
+  ])('%s stops the start with one line', async (_name, statements, text) => {
+    const environment = { ...pretending(statements), NETWORK: 'testnet', GENESIS_WALLET: WALLET }
+    const { code, output } = await refusal(freshHome(), environment)
+    const last = output.split('\n').at(-2)
+    expect(last).toMatch(/^coind: self-test: .*run npm ci/)
+    expect(last).toMatch(text)
+    expect(code).toBe(UNAVAILABLE)
+  })
+})
+
 describe('another Node.js than the pinned one', () => {
   it('stops a validator before it signs', async () => {
-    const pretence = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '25.1.0' } })"
-    const environment = {
+    const { code, output } = await refusal(freshHome(), {
+      ...pretending("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '25.1.0' } })"),
       NETWORK: 'testnet',
       GENESIS_WALLET: WALLET,
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(pretence)}`,
-    }
-    const { code, output } = await refusal(freshHome(), environment)
+    })
     expect(output.split('\n').at(-2)).toMatch(/^coind: a validator does not sign on it: this is Node\.js 25\.1\.0/)
     expect(output).not.toContain('block decided')
     expect(code).toBe(UNAVAILABLE)

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { selfTestError } from '../../primitives/selfTest.ts'
 
 /**
  * The functions of mcl's WebAssembly that are used. Arguments are addresses in its memory: the result first, then the operands.
@@ -134,18 +135,25 @@ export class Mcl {
   }
 }
 
-/** Compiles mcl's WebAssembly anew, because an instance knows one curve only. */
+/**
+ * Compiles mcl's WebAssembly anew, because an instance knows one curve only.
+ * @throws SelfTestError when the package is not the one that this code was written for
+ */
 export async function createMcl(curve: keyof typeof CURVE): Promise<Mcl> {
-  const require = createRequire(import.meta.url)
-  const create = require('mcl-wasm/dist/mcl_c.js') as (options: {
-    cryptoGetRandomValues(bytes: Uint8Array): void
-  }) => Promise<MclModule>
-  const module = await create({
-    cryptoGetRandomValues() {
-      throw new Error('nothing random is asked of mcl')
-    },
-  })
-  return new Mcl(module, curve)
+  try {
+    const require = createRequire(import.meta.url)
+    const create = require('mcl-wasm/dist/mcl_c.js') as (options: {
+      cryptoGetRandomValues(bytes: Uint8Array): void
+    }) => Promise<MclModule>
+    const module = await create({
+      cryptoGetRandomValues() {
+        throw new Error('nothing random is asked of mcl')
+      },
+    })
+    return new Mcl(module, curve)
+  } catch (error) {
+    throw selfTestError('mcl-wasm', `fails for ${curve}`, error)
+  }
 }
 
 /**
