@@ -49,6 +49,10 @@ const TESTS: readonly LongTest[] = [
   { name: 'fuzz', command: node('test/fuzz/main.ts', '--runs', runs(1_000_000), '--seed', seed, '--jobs', '2') },
   { name: 'crash', command: node('scripts/crashTest.ts', runs(200), seed) },
   {
+    name: 'attack',
+    command: node('test/attack/main.ts', '--share', String(Math.min(1, share)), '--seconds', runs(40)),
+  },
+  {
     name: 'soak',
     command: node('test/e2e/network/soak.ts', '--minutes', runs(60), '--kill-seconds', '60'),
   },

@@ -5,23 +5,18 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Connection } from '@libp2p/interface'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import type { Vote } from '../../../src/chain/consensus/types.ts'
 import { encodeConsensusMessage } from '../../../src/consensus/messages.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { topicName } from '../../../src/p2p/gossip.ts'
-import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
-import { createHost, type Host } from '../../../src/p2p/host.ts'
-import { LIMITS } from '../../../src/p2p/limits.ts'
-import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
-import { type PeerAddress, parsePeerAddress, toMultiaddr } from '../../../src/p2p/peerAddress.ts'
-import { PROTOCOL_VERSION, PROTOCOLS } from '../../../src/p2p/protocols.ts'
+import { type PeerAddress, parsePeerAddress } from '../../../src/p2p/peerAddress.ts'
+import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { encodeBatch } from '../../../src/p2p/transactionGossip.ts'
 import { concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { rpc } from '../rpc.ts'
+import { type Visit, visitNode } from './hostileVisit.ts'
 import { signTransfer } from './transfers.ts'
 
 export interface FloodOptions {
@@ -37,12 +32,6 @@ const KINDS = ['offHeightMessages', 'badSignatures', 'garbage', 'oversized', 're
 
 /** What was sent, and how often somebody new had to. */
 export type FloodCounts = Record<(typeof KINDS)[number] | 'identities' | 'connections', number>
-
-interface Visit {
-  readonly target: PeerAddress
-  readonly host: Host
-  readonly connection: Connection
-}
 
 const BURST_MS = 20
 /** Messages in one burst to one node: with the time that new peers need, more than 10,000 a second in all. */
@@ -90,48 +79,10 @@ async function followHeight(): Promise<void> {
 
 /** Connects as a new peer and attacks until it is banned. */
 async function visit(target: PeerAddress, attack: (visit: Visit) => Promise<void>): Promise<void> {
-  const host = await createHost({
-    seed: ed25519Key(new Uint8Array(randomBytes(32))).seed,
-    listen: { host: '127.0.0.1', port: 0 },
-    maxConnections: 10,
-    topics: [topic],
-    gater: { denyDialMultiaddr: () => false },
-    now: () => performance.now(),
-  })
-  try {
-    for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await host.handle(protocol, () => undefined)
-    await host.start()
-    host.services.pubsub.subscribe(topic)
-    const connection = await host.dial(toMultiaddr(target), { signal: AbortSignal.timeout(LIMITS.dialMs) })
-    // The connection uses the node's own muxer, whose limits must not apply to an attacker.
-    meterOf(connection).isKnown = true
-    const stream = await connection.newStream(PROTOCOLS.hello)
-    stream.send(encodeFrame(encodeHandshakeMessage({ kind: 'hello', hello: createHello() })))
-    if ((await readHandshakeMessage(stream)).kind === 'refusal') return
+  await visitNode({ target, chain: { id: options.chainId, genesisHash }, height, topic }, async (visit) => {
     counts.identities++
-    await attack({ target, host, connection })
-  } catch {
-    // Being banned is the expected end.
-  } finally {
-    await host.stop()
-  }
-}
-
-function createHello(): Hello {
-  return {
-    protocolVersion: PROTOCOL_VERSION,
-    genesisHash,
-    chainId: options.chainId,
-    version: '0',
-    moniker: 'hostile',
-    externalAddress: '',
-    listenPort: 0,
-    rpcAddress: '',
-    base: 1,
-    height,
-    validator: undefined,
-    instance: new Uint8Array(randomBytes(16)),
-  }
+    await attack(visit)
+  })
 }
 
 const isOpen = ({ connection }: Visit): boolean => !isOver() && connection.status === 'open'

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { FundedAccount } from '../../../src/chain/createGenesis.ts'
 import type { Genesis } from '../../../src/chain/genesisSchema.ts'
 import { createTestnet, PORTS_A_NODE, type TestnetNode } from '../../../src/cli/createTestnet.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../../../src/cli/devnetAccounts.ts'
@@ -19,6 +20,8 @@ interface NetworkOptions {
   readonly blockIntervalMs?: number
   /** other parameters of the native modules, in place */
   readonly changeGenesis?: (genesis: Genesis) => void
+  /** accounts with coins beside the development accounts */
+  readonly fundedAccounts?: readonly FundedAccount[]
   /** where each node runs, by its number; all in this process's network by default */
   readonly placeOf?: (index: number) => NodeHost
   /** the peer address of each node as the others are told it, given the one that it listens on */
@@ -76,7 +79,8 @@ const LOOPBACK = '127.0.0.1'
 /** A start takes 3 seconds of processor time, and all may start at once. */
 const START_MS = 12_000
 const FIRST_PORT = 20_000
-const PORT_SPAN = 20_000
+/** Below the ports that the system gives to outgoing connections. */
+const PORT_SPAN = 12_000
 
 /** Writes the homes of a network on free ports of this machine; development accounts are funded. Nothing runs yet. */
 export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork> {
@@ -96,7 +100,10 @@ export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork
       if (blockIntervalMs !== undefined) genesis.app_state.timing.params.block_interval_ms = String(blockIntervalMs)
       changeGenesis?.(genesis)
     },
-    fundedAccounts: DEVNET_ACCOUNTS.map(({ address }) => ({ address, balanceAcoin: DEVNET_BALANCE_ACOIN })),
+    fundedAccounts: [
+      ...DEVNET_ACCOUNTS.map(({ address }) => ({ address, balanceAcoin: DEVNET_BALANCE_ACOIN })),
+      ...(options.fundedAccounts ?? []),
+    ],
     randomBytes,
   })
   const placed = await placeNodes(testnet.nodes, options)

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { residentMegabytes } from '../../../bench/measure/processUsage.ts'
 import { rpc } from '../rpc.ts'
-import { differences, type LocalNetwork, makeNetwork, type NetworkNode, waitForHeight } from './localNetwork.ts'
+import { BlockIntervals } from './blockIntervals.ts'
+import { differences, type LocalNetwork, makeNetwork, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
 
 const HELP = `npm run test:soak -- [flags]
@@ -28,45 +29,10 @@ if (flags.help) {
   process.exit()
 }
 
-interface CommitAnswer {
-  readonly signed_header: { readonly header: { readonly time: string }; readonly commit: { readonly round: number } }
-}
-
-/** Times of blocks and what they say of the intervals between them. */
-class Intervals {
-  readonly #all: number[] = []
-  #height: number
-  #lastMs: number | undefined
-  #laterRounds = 0
-
-  /** @param from height of the first block that counts */
-  constructor(from: number) {
-    this.#height = from
-  }
-
-  /** Reads the blocks that the node has by now. */
-  async follow(node: NetworkNode): Promise<void> {
-    for (const head = await node.height(); this.#height < head; this.#height++) {
-      const { signed_header } = await node.comet<CommitAnswer>(`commit?height=${this.#height}`)
-      const timeMs = Date.parse(signed_header.header.time)
-      if (this.#lastMs !== undefined) this.#all.push(timeMs - this.#lastMs)
-      if (signed_header.commit.round > 0) this.#laterRounds++
-      this.#lastMs = timeMs
-    }
-  }
-
-  summary(): string {
-    const sorted = this.#all.toSorted((a, b) => a - b)
-    const mean = sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-    return `${sorted.length} blocks, interval mean ${mean.toFixed(1)} ms, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, longest ${at(1)}, later rounds ${this.#laterRounds}`
-  }
-}
-
 async function run(network: LocalNetwork): Promise<boolean> {
   await network.start()
   await waitForHeight(network.seed, 20)
-  const intervals = new Intervals(await network.seed.height())
+  const intervals = new BlockIntervals(network.seed, await network.seed.height())
   const transfers = startTransfers(network.nodes, 200)
   const begin = performance.now()
   const endMs = begin + Number(flags.minutes) * 60_000
@@ -83,7 +49,7 @@ async function run(network: LocalNetwork): Promise<boolean> {
       await sleep(3_000)
       await node.start()
     }
-    await intervals.follow(network.seed)
+    await intervals.follow()
     const memory = network.nodes.map((node) => Math.round(residentMegabytes(node.running.process.pid!)))
     const seconds = Math.round((performance.now() - begin) / 1000)
     console.log(`${seconds} s: ${intervals.summary()}; ${transfers.sent.length} transactions; MB ${memory.join(' ')}`)

@@ -1,0 +1,7 @@
+import type { Attack } from './attack.ts'
+import { CLIENT_ATTACKS } from './clientAttacks.ts'
+import { PEER_ATTACKS } from './peerAttacks.ts'
+import { TRANSACTION_ATTACKS } from './transactionAttacks.ts'
+
+/** All attacks, in the order of the table. */
+export const ATTACKS: readonly Attack[] = [...CLIENT_ATTACKS, ...TRANSACTION_ATTACKS, ...PEER_ATTACKS]

@@ -1,0 +1,163 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Attack, Run } from './attack.ts'
+import { keepLeaving, keepPosting, openSocket, openWebSocket } from './load.ts'
+
+const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
+const callOf = (method: string, ...params: readonly unknown[]): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+/** Runs until its gas ends. */
+const ENDLESS_CALL = callOf('eth_call', { data: '0x5b600056' }, 'latest')
+const CONNECTIONS = 32
+
+/** Starts the attack without anything to prepare. */
+const atOnce = (attack: (run: Run) => Promise<void>) => async (run: Run) => () => attack(run)
+
+/** Subscribes over one WebSocket and, with `reads` false, never reads what comes. */
+async function subscribe(run: Run, path: string, requests: Iterable<string>, reads: boolean): Promise<void> {
+  while (!run.signal.aborted) {
+    const socket = await openWebSocket(run, path)
+    if (socket === undefined) continue
+    run.count('connections')
+    const closed = new Promise<void>((resolve) => void socket.on('close', () => resolve()))
+    if (reads) {
+      socket.on('message', (data) => run.count(/"error"/.test(String(data).slice(0, 200)) ? 'errors' : 'messages'))
+    }
+    for (const request of requests) socket.send(request)
+    if (!reads) socket.pause()
+    await closed
+    await sleep(100)
+  }
+}
+
+const many = (run: Run, one: () => Promise<void>): Promise<unknown> =>
+  Promise.all(Array.from({ length: run.size }, one))
+
+/** What clients can send to port 8080. */
+export const CLIENT_ATTACKS: readonly Attack[] = [
+  {
+    name: 'log subscriptions',
+    what: '# WebSockets with 60 subscriptions of 1,000 topics each',
+    size: 8,
+    prepare: async (run) => {
+      const requests = Array.from({ length: 60 }, () =>
+        callOf('eth_subscribe', 'logs', { topics: [Array.from({ length: 1_000 }, () => hex(32))] }),
+      )
+      return async () => void (await many(run, () => subscribe(run, '/ws', requests, true)))
+    },
+  },
+  {
+    name: 'subscribers that never read',
+    what: '# WebSockets with 20 subscriptions each',
+    size: 2_000,
+    prepare: async (run) => {
+      const requests = Array.from({ length: 20 }, (_, index) =>
+        callOf('eth_subscribe', ['newHeads', 'newPendingTransactions', 'logs'][index % 3]),
+      )
+      return async () => void (await many(run, () => subscribe(run, '/ws', requests, false)))
+    },
+  },
+  {
+    name: 'idle connections',
+    what: '# connections that send nothing',
+    size: 10_000,
+    prepare: atOnce(async (run) => {
+      const hold = async (): Promise<void> => {
+        while (!run.signal.aborted) {
+          const socket = await openSocket(run, run.target.rpcPort)
+          if (socket === undefined) continue
+          run.count('connections')
+          await new Promise((resolve) => socket.once('close', resolve))
+          await sleep(1_000)
+        }
+      }
+      await many(run, hold)
+    }),
+  },
+  {
+    name: 'endless calls',
+    what: '# eth_call at a time that end with their gas',
+    size: 200,
+    prepare: atOnce((run) => keepPosting(run, run.size, () => ENDLESS_CALL)),
+  },
+  {
+    name: 'calls nobody waits for',
+    what: '# connections that ask for an endless eth_call and leave',
+    size: 64,
+    prepare: atOnce((run) => keepLeaving(run, run.size, () => ENDLESS_CALL)),
+  },
+  {
+    name: 'block traces',
+    what: 'debug_traceBlockByNumber of a heavy block, # at a time',
+    size: 50,
+    prepare: atOnce((run) => {
+      const trace = callOf('debug_traceBlockByNumber', `0x${run.target.heavyBlock.toString(16)}`, {})
+      return keepPosting(run, run.size, () => trace)
+    }),
+  },
+  {
+    name: 'net_info and state',
+    what: 'net_info, dump_consensus_state, consensus_state over # connections',
+    size: CONNECTIONS,
+    prepare: atOnce((run) => {
+      const calls = ['net_info', 'dump_consensus_state', 'consensus_state'].map((method) => callOf(method))
+      return keepPosting(run, run.size, () => calls[randomInt(calls.length)]!, '/rpc')
+    }),
+  },
+  {
+    name: 'old receipts',
+    what: 'receipts and transactions of old blocks over # connections',
+    size: CONNECTIONS,
+    prepare: atOnce((run) => {
+      const { oldTransactions } = run.target
+      const methods = ['eth_getTransactionReceipt', 'eth_getTransactionByHash']
+      const next = (): string =>
+        callOf(methods[randomInt(methods.length)]!, oldTransactions[randomInt(oldTransactions.length)])
+      return keepPosting(run, run.size, next)
+    }),
+  },
+  {
+    name: 'filters',
+    what: 'new log filters with 200 topics over # connections',
+    size: CONNECTIONS,
+    prepare: async (run) => {
+      const filter = callOf('eth_newFilter', { topics: [Array.from({ length: 200 }, () => hex(32))] })
+      return () => keepPosting(run, run.size, () => filter)
+    },
+  },
+  {
+    name: 'batches of nothing',
+    what: '5 MB of [{},{},…] over # connections',
+    size: 8,
+    isCostly: true,
+    prepare: async (run) => {
+      const batch = `[${'{},'.repeat(1_600_000)}{}]`
+      return () => keepPosting(run, run.size, () => batch)
+    },
+  },
+  {
+    name: 'wide objects',
+    what: 'an object of 380,000 keys over # connections',
+    size: 8,
+    isCostly: true,
+    prepare: async (run) => {
+      const keys = Array.from({ length: 380_000 }, (_, index) => `"k${index}":1`)
+      const request = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{${keys.join(',')}}]}`
+      return () => keepPosting(run, run.size, () => request)
+    },
+  },
+  {
+    name: 'long event queries',
+    what: 'subscriptions with 50 conditions over # WebSockets of /rpc/websocket',
+    size: 64,
+    prepare: async (run) => {
+      const conditions = Array.from({ length: 50 }, (_, index) => `transfer.amount${index} = '${index}'`)
+      const query = `tm.event = 'Tx' AND ${conditions.join(' AND ')}`
+      const requests = Array.from({ length: 5 }, (_, id) =>
+        JSON.stringify({ jsonrpc: '2.0', id, method: 'subscribe', params: { query: `${query} AND a.b = '${id}'` } }),
+      )
+      return async () => void (await many(run, () => subscribe(run, '/rpc/websocket', requests, true)))
+    },
+  },
+]

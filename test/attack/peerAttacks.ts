@@ -1,0 +1,138 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { accountOf, sign } from '../../bench/load/sign.ts'
+import { encodeFrame } from '../../src/p2p/frames.ts'
+import { topicName } from '../../src/p2p/gossip.ts'
+import { PROTOCOLS } from '../../src/p2p/protocols.ts'
+import { encodeBatch } from '../../src/p2p/transactionGossip.ts'
+import { toAddress } from '../../src/primitives/address.ts'
+import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
+import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
+import type { Attack, Run } from './attack.ts'
+import { openSocket } from './load.ts'
+
+const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
+const BURST_MS = 20
+const PEERS = 4
+const BATCH = 50
+/** A peer with more refused transactions is not read any more; the attacker comes back under another name. */
+const PER_VISIT = 5_000
+/** Every so manieth batch has a transaction that nobody has signed. */
+const FORGED_EVERY = 40
+
+/** The negotiation of the noise protocol, and the first bytes of its first message. */
+const NOISE_START = concatBytes(
+  multistream('/multistream/1.0.0\n'),
+  multistream('/noise\n'),
+  Uint8Array.of(0x00, 0x20),
+  randomBytes(16),
+)
+
+/** A line of multistream-select: its length and itself. */
+function multistream(line: string): Uint8Array {
+  return concatBytes(Uint8Array.of(line.length), new TextEncoder().encode(line))
+}
+
+/** What peers can send to port 26656. */
+export const PEER_ATTACKS: readonly Attack[] = [
+  {
+    name: 'half handshakes',
+    what: '# raw sockets on the peer port that begin a noise handshake, again and again',
+    size: 3_000,
+    isCostly: true,
+    prepare: async (run) => async () => {
+      const knock = async (): Promise<void> => {
+        while (!run.signal.aborted) {
+          const socket = await openSocket(run, run.target.peerPort)
+          if (socket === undefined) continue
+          run.count('connections')
+          socket.resume()
+          // All that a handshake of the protocol needs to begin, and for every second one garbage in place of the rest.
+          socket.write(randomInt(2) === 0 ? NOISE_START : concatBytes(NOISE_START, randomBytes(16), randomBytes(100)))
+          await new Promise((resolve) => socket.once('close', resolve))
+          await sleep(BURST_MS)
+        }
+      }
+      await Promise.all(Array.from({ length: run.size }, knock))
+    },
+  },
+  {
+    name: 'invalid transactions',
+    what: `${PEERS} peers at a time that send # invalid transactions a second`,
+    size: 10_000,
+    prepare: async (run) => {
+      const penniless = await pennilessTransactions(run, 60_000)
+      return () => sendInvalid(run, penniless)
+    },
+  },
+  {
+    name: 'garbage streams',
+    what: '# peers at a time that send garbage on every protocol until they are banned',
+    size: 8,
+    prepare: async (run) => async () => {
+      const protocols = [PROTOCOLS.consensus, PROTOCOLS.parts, PROTOCOLS.blocks]
+      const attack = async ({ connection }: Visit): Promise<void> => {
+        run.count('peers')
+        const stream = await connection.newStream(protocols[randomInt(protocols.length)]!)
+        while (!run.signal.aborted && connection.status === 'open') {
+          stream.send(encodeFrame(randomBytes(randomInt(1, 1_000))))
+          run.count('messages')
+          await sleep(BURST_MS)
+        }
+      }
+      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack)))
+    },
+  },
+]
+
+/** Signed rightly by accounts that have nothing: a node must recover each sender before it knows. */
+async function pennilessTransactions(run: Run, count: number): Promise<readonly Uint8Array[]> {
+  const made: Uint8Array[] = []
+  while (made.length < count && !run.signal.aborted) {
+    const { raw } = sign(accountOf(`penniless ${made.length}`), { nonce: 0n, to: RECEIVER, value: 1n })
+    made.push(hexToBytes(raw))
+    if (made.length % 1_000 === 0) await sleep(0)
+  }
+  return made
+}
+
+async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<void> {
+  const perSecondEach = run.size / PEERS
+  let next = 0
+  const attack = async ({ host }: Visit): Promise<void> => {
+    const { pubsub } = host.services
+    const topic = topicOf(run)
+    run.count('peers')
+    while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
+    const beginMs = performance.now()
+    for (let sent = 0; sent < PER_VISIT && !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; ) {
+      const transactions = Array.from({ length: BATCH }, () => penniless[next++ % penniless.length]!)
+      if (randomInt(FORGED_EVERY) === 0) transactions[0] = randomBytes(120)
+      await pubsub.publish(topic, encodeBatch({ isRepeated: false, number: randomInt(2 ** 32), transactions }))
+      sent += BATCH
+      run.count('transactions', BATCH)
+      const aheadMs = (sent / perSecondEach) * 1_000 - (performance.now() - beginMs)
+      if (aheadMs > 1) await sleep(aheadMs)
+    }
+  }
+  await Promise.all(Array.from({ length: PEERS }, () => keepVisiting(run, attack)))
+}
+
+async function keepVisiting(run: Run, attack: (visit: Visit) => Promise<void>): Promise<void> {
+  const { host, peerPort, chainId, genesisHash } = run.target
+  const options = {
+    target: { host, port: peerPort },
+    chain: { id: chainId, genesisHash: hexToBytes(`0x${genesisHash}`) },
+    height: 1,
+    topic: topicOf(run),
+  }
+  while (!run.signal.aborted) {
+    await visitNode(options, attack)
+    run.count('visits')
+    await sleep(BURST_MS)
+  }
+}
+
+function topicOf({ target }: Run): string {
+  return topicName('transactions', hexToBytes(`0x${target.genesisHash}`))
+}

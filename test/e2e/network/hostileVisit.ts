@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection } from '@libp2p/interface'
+import { ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
+import { encodeFrame } from '../../../src/p2p/frames.ts'
+import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
+import { createHost, type Host } from '../../../src/p2p/host.ts'
+import { LIMITS } from '../../../src/p2p/limits.ts'
+import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
+import { type PeerAddress, toMultiaddr } from '../../../src/p2p/peerAddress.ts'
+import { PROTOCOL_VERSION, PROTOCOLS } from '../../../src/p2p/protocols.ts'
+
+/** A connection to a node, as a peer that nobody has seen before, whose hello was accepted. */
+export interface Visit {
+  readonly target: PeerAddress
+  readonly host: Host
+  readonly connection: Connection
+}
+
+interface VisitOptions {
+  readonly target: PeerAddress
+  readonly chain: { readonly id: string; readonly genesisHash: Uint8Array }
+  /** the visitor's newest block, as it says */
+  readonly height: number
+  /** of gossip */
+  readonly topic: string
+}
+
+/** Connects as a new peer and attacks, until `attack` ends or the peer is banned. Never throws. */
+export async function visitNode(options: VisitOptions, attack: (visit: Visit) => Promise<void>): Promise<void> {
+  const { target, topic } = options
+  const host = await createHost({
+    seed: ed25519Key(new Uint8Array(randomBytes(32))).seed,
+    listen: { host: '127.0.0.1', port: 0 },
+    maxConnections: 10,
+    topics: [topic],
+    gater: { denyDialMultiaddr: () => false },
+    now: () => performance.now(),
+  })
+  try {
+    for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await host.handle(protocol, () => undefined)
+    await host.start()
+    host.services.pubsub.subscribe(topic)
+    const connection = await host.dial(toMultiaddr(target), { signal: AbortSignal.timeout(LIMITS.dialMs) })
+    // The connection uses the node's own muxer, whose limits must not apply to an attacker.
+    meterOf(connection).isKnown = true
+    const stream = await connection.newStream(PROTOCOLS.hello)
+    stream.send(encodeFrame(encodeHandshakeMessage({ kind: 'hello', hello: createHello(options) })))
+    if ((await readHandshakeMessage(stream)).kind === 'refusal') return
+    await attack({ target, host, connection })
+  } catch {
+    // Being banned is the expected end.
+  } finally {
+    await host.stop()
+  }
+}
+
+function createHello({ chain, height }: VisitOptions): Hello {
+  return {
+    protocolVersion: PROTOCOL_VERSION,
+    genesisHash: chain.genesisHash,
+    chainId: chain.id,
+    version: '0',
+    moniker: 'hostile',
+    externalAddress: '',
+    listenPort: 0,
+    rpcAddress: '',
+    base: 1,
+    height,
+    validator: undefined,
+    instance: new Uint8Array(randomBytes(16)),
+  }
+}
