@@ -91,6 +91,23 @@ export function createExecutorMetrics(registry: Registry) {
   }
 }
 
+/** Metrics of the scrubber thread. */
+export function createScrubberMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    bytesTotal: new Counter({
+      name: 'coind_scrubbed_bytes_total',
+      help: 'Bytes of the database whose checksums were checked in the background',
+      registers,
+    }),
+    lastPass: new Gauge({
+      name: 'coind_scrub_last_pass_timestamp_seconds',
+      help: 'When all tables of the database were last found undamaged since the start, in Unix time; 0: not yet',
+      registers,
+    }),
+  }
+}
+
 /** Metrics of the pool thread. */
 export function createPoolMetrics(registry: Registry) {
   const registers = [registry]

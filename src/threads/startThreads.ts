@@ -17,6 +17,7 @@ import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote, type Service } from './port.ts'
 import type { RpcThreadData } from './rpcContext.ts'
+import type { ScrubberData, ScrubberService } from './scrubber.ts'
 import {
   createGate,
   createPendingWatch,
@@ -85,7 +86,7 @@ interface Started<S extends Service> {
  *    them. Then it opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, pool, views, sockets, network. All but the executor then
+ * 3. All threads start, to load their modules at the same time: executor, pool, views, sockets, network, scrubber. All but the executor then
  *    wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
@@ -142,6 +143,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     const views = startViews(options, wiring, engine, start)
     const sockets = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
     const network = startNetwork(options, wiring, start)
+    const scrubber = startScrubber(options, wiring, start)
     const died = Promise.race(started.map((thread) => thread.died))
     // Nothing awaits it before consensus runs.
     died.catch(() => undefined)
@@ -167,7 +169,8 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
         await Promise.all(sockets.map(({ thread, remote }) => answered(thread, remote.metrics())))
       },
       died,
-      metrics: () => Promise.all([executor, pool, network, ...views, ...sockets].map(({ remote }) => remote.metrics())),
+      metrics: () =>
+        Promise.all([executor, pool, network, scrubber, ...views, ...sockets].map(({ remote }) => remote.metrics())),
       stop: async () => {
         // A thread that died cannot close: `died` has its error, and the others still close in order.
         for (const group of [sockets, [network], views, [pool], [executor]]) {
@@ -185,7 +188,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
 }
 
 type StartThread = <S extends Service>(
-  role: 'executor' | 'pool' | 'view' | 'socket' | 'network',
+  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'scrubber',
   index: number | undefined,
   data: unknown,
   transfer: readonly MessagePort[],
@@ -369,6 +372,14 @@ function startNetwork(
     copies,
   }
   return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool), ...data.views])
+}
+
+function startScrubber(
+  { location }: ThreadsOptions,
+  { databaseGate }: Wiring,
+  start: StartThread,
+): Started<ScrubberService> {
+  return start('scrubber', undefined, { location, databaseGate } satisfies ScrubberData, [])
 }
 
 /** What view and socket threads are started with alike. */

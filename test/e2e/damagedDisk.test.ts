@@ -1,7 +1,23 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { WriteBatch } from '../../src/storage/batch.ts'
+import { Database } from '../../src/storage/database.ts'
 import { describeChain, readChain } from '../crash/compareChains.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
 import { type CommandResult, runCoind } from './runCoind.ts'
@@ -42,6 +58,15 @@ describe('a damaged disk', () => {
     bytes[offset]! ^= 1
     writeFileSync(path, bytes)
   }
+  /** Changes a bit without a change of the file's length, which would end a process that has the file mapped. */
+  const damageInPlace = (name: string, offset: number): void => {
+    const file = openSync(join(home, 'db', name), 'r+')
+    const byte = Buffer.alloc(1)
+    readSync(file, byte, 0, 1, offset)
+    byte[0]! ^= 1
+    writeSync(file, byte, 0, 1, offset)
+    closeSync(file)
+  }
   const coind = async (...args: readonly string[]): Promise<CommandResult> => {
     const ports = { RPC_PORT: String(await freePort()), P2P_PORT: String(await freePort()), METRICS_PORT: '0' }
     return runCoind(args, { environment: { HOMEDIR: home, NETWORK: 'devnet', ...ports }, killAfterMs: 60_000 })
@@ -59,6 +84,31 @@ describe('a damaged disk', () => {
       expect({ code, output }).toEqual({ code: EXIT_DATA, output: expect.stringContaining(join('db', name)) })
       expect(output).toMatch(/at byte \d+ is damaged \(.*\): check the disk, .*coind import/)
     }
+  })
+
+  it('ends a running node when it changes what nobody reads', async () => {
+    // Two sessions, since the start turns the log of the last one into a table with another name.
+    for (const column of [0xf0, 0xf1]) {
+      const database = await Database.open(join(home, 'db'))
+      const batch = new WriteBatch()
+      for (let i = 0; i < 200; i++) batch.put(Uint8Array.of(column, i), randomBytes(10_000))
+      await database.write(batch, { sync: true })
+      await database.close()
+    }
+    const table = readdirSync(join(home, 'db'))
+      .filter((name) => name.endsWith('.ldb'))
+      .find((name) => statSync(join(home, 'db', name)).size > 2_000_000)!
+    const current = (): string => readFileSync(join(home, 'db', 'CURRENT'), 'latin1')
+    const before = current()
+    const node = coind('start')
+    // LevelDB has been opened when it has begun a new MANIFEST: the checks of the start are over.
+    while (current() === before) await new Promise((resolve) => setTimeout(resolve, 5))
+    damageInPlace(table, 1_500_000)
+    const { code, output } = await node
+    expect({ code, output }).toEqual({
+      code: EXIT_DATA,
+      output: expect.stringMatching(new RegExp(`${table} at byte 1\\d+ is damaged .* check the disk`)),
+    })
   })
 
   it('is mended by moving db/ away and importing an export', async () => {
