@@ -82,7 +82,7 @@ export const VARIABLES = {
   trustedProxies: variable('TRUSTED_PROXIES', 'JSON-RPC', addressRanges, '', 'Reverse proxies in front of the RPC port. Of a connection from one of them the client is the last address in `X-Forwarded-For` that is not listed here, of any other connection its own address. List every proxy that clients come through: otherwise all of them count as one client.'),
   rpcCorsOrigins: variable('RPC_CORS_ORIGINS', 'JSON-RPC', origins, '*', 'Web origins that browsers may call from: `*` for all, `none` for none, or a list with commas.'),
   rpcGasCap: variable('RPC_GAS_CAP', 'JSON-RPC', integer(21_000, 10_000_000_000), '50000000', 'Gas that one `eth_call` or estimate may use.'),
-  rpcEvmTimeoutMs: variable('RPC_EVM_TIMEOUT_MS', 'JSON-RPC', integer(10, 600_000), '5000', 'Milliseconds that one call, estimate, trace or log scan may run. A request is given up after 30 seconds in any case.'),
+  rpcEvmTimeoutMs: variable('RPC_EVM_TIMEOUT_MS', 'JSON-RPC', integer(10, 600_000), '5000', 'Milliseconds that one call, estimate, trace or log scan may run. A request is given up 30 seconds after its arrival in any case.'),
   rpcLogBlockRange: variable('RPC_LOG_BLOCK_RANGE', 'JSON-RPC', integer(1, 1_000_000_000), '10000', 'Blocks that one `eth_getLogs` may span.'),
   rpcLogResults: variable('RPC_LOG_RESULTS', 'JSON-RPC', integer(1, 10_000_000), '10000', 'Logs that one answer may hold.'),
   rpcTxFeeCapAcoin: variable('RPC_TX_FEE_CAP', 'JSON-RPC', coinAmount(0n, 1_000_000_000n), '1', 'COIN: the highest fee of a transaction that `eth_sendRawTransaction` accepts; 0 for no limit.'),

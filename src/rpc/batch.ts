@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type CallScope, monotonicMs } from './callScope.ts'
 import { errorResponse, responseTooLarge, timedOut } from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
 
@@ -42,8 +43,7 @@ export function orderOf(method: string): BatchCall['order'] {
 export interface BatchLimits {
   /** of all answers together */
   readonly maxBytes: number
-  /** on the clock of `performance.now` */
-  readonly deadlineMs: number
+  readonly scope: Pick<CallScope, 'deadlineMs' | 'signal'>
   /** of the thread, for pipelined calls; undefined: they run elsewhere */
   readonly quota: EventLoopQuota | undefined
 }
@@ -58,19 +58,19 @@ const PIPELINED_ANSWER_BYTES = 2_048
 
 /**
  * Runs the items of a batch and gives their answers in the order of the requests. Reading methods overlap, others run
- * in turn. Calls after the size limit or the deadline are not run but answered with an error (geth:
+ * in turn. Calls after the size limit or the deadline, and those whose client is gone, are not run but answered with an error (geth:
  * handler.handleBatch; the answer that crosses the size limit is left out too, so that the limit holds).
  */
 export async function runBatch(
   calls: readonly BatchCall[],
-  { maxBytes, deadlineMs, quota }: BatchLimits,
+  { maxBytes, scope, quota }: BatchLimits,
 ): Promise<string[]> {
   const answers: (string | undefined)[] = []
   const running = createRunningCount()
   let bytes = 0
   /** bytes reserved for the answers of the pipelined calls that are running */
   let reservedBytes = 0
-  let turnStartMs = performance.now()
+  let turnStartMs = monotonicMs()
 
   const start = (call: BatchCall, index: number): void => {
     running.add()
@@ -94,13 +94,13 @@ export async function runBatch(
     }
     order = call.order
     if (order === 'pipelined' && quota !== undefined) while (!quota.take()) await nextTurn()
-    const nowMs = performance.now()
-    if (bytes > maxBytes || nowMs >= deadlineMs) break
+    const nowMs = monotonicMs()
+    if (bytes > maxBytes || nowMs >= scope.deadlineMs || scope.signal.aborted) break
     reservedBytes += size
     start(call, started++)
     if (nowMs - turnStartMs > TURN_MS) {
       await nextTurn()
-      turnStartMs = performance.now()
+      turnStartMs = monotonicMs()
     }
   }
   await running.downTo(0)

@@ -1,6 +1,7 @@
 import type { RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type BatchCall, orderOf, runBatch } from './batch.ts'
+import { type CallScope, monotonicMs } from './callScope.ts'
 import {
   errorResponse,
   invalidRequest,
@@ -19,8 +20,6 @@ import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type S
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   readonly limits: Pick<RpcLimits, 'batchItems' | 'responseBytes'>
-  /** milliseconds for one request, a whole batch included */
-  readonly requestTimeoutMs?: number
   /** whether quick methods may run in this thread; by default they do */
   readonly runsQuickCalls?: boolean
   /** counts the calls of a batch */
@@ -34,15 +33,14 @@ export interface Dispatcher {
   /**
    * The JSON text of the answer to the text of a request; undefined when nothing is to be answered (notifications).
    * Never rejects.
-   * @param client whom the request counts for
+   * @param scope for whom, and until when
    * @param session the connection when it can carry notifications
    */
-  answer(text: string, client: string, session?: Session): Promise<string | undefined>
+  answer(text: string, scope: CallScope, session?: Session): Promise<string | undefined>
   /** The answer to a request that is not done because of `error`. */
   refuse(text: string, error: RpcError): string | undefined
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
 /** A longer text is refused without its id. */
 const MAX_REFUSED_LENGTH = 4_096
 /** Quick calls (of at most 60 µs each) in one turn of the event loop; then other connections get a turn. */
@@ -53,9 +51,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const quota = options.runsQuickCalls === false ? undefined : createEventLoopQuota(QUICK_CALLS)
   const run = createMethodRunner({ ...options, quota })
   return {
-    answer: async (text, client, session) => {
+    answer: async (text, scope, session) => {
       try {
-        return await answerText(options, run, quota, text, { client, session })
+        return await answerText(options, run, quota, text, { scope, session })
       } catch (error) {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }
@@ -71,14 +69,12 @@ async function answerText(
   text: string,
   from: Origin,
 ): Promise<string | undefined> {
-  const { limits, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
-  const deadlineMs = performance.now() + requestTimeoutMs
+  const { limits } = options
   const request = parseRequest(text, limits.batchItems)
   if (request instanceof RpcError) return errorResponse('null', request)
   const { isBatch, isTooLong, messages } = request
-  options.rateLimit?.charge(from.client, Math.max(0, messages.length - 1))
-  const answerOne = (message: Message) =>
-    answerMessage(options, run, message, { ...from, deadlineMs, isInBatch: isBatch })
+  options.rateLimit?.charge(from.scope.client, Math.max(0, messages.length - 1))
+  const answerOne = (message: Message) => answerMessage(options, run, message, { ...from, isInBatch: isBatch })
   if (!isBatch) return withinSize(messages[0]!, await answerOne(messages[0]!), limits.responseBytes)
   if (messages.length === 0) return errorResponse('null', invalidRequest('empty batch'))
   if (isTooLong) return batchTooLarge(messages)
@@ -90,19 +86,18 @@ async function answerText(
       answer: () => answerOne(message),
     }),
   )
-  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, deadlineMs, quota })
+  const answers = await runBatch(calls, { maxBytes: limits.responseBytes, scope: from.scope, quota })
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
 /** Where a request comes from. */
 interface Origin {
-  readonly client: string
+  readonly scope: CallScope
   readonly session: Session | undefined
 }
 
 /** What the messages of one request have in common. */
 interface RequestScope extends Origin {
-  readonly deadlineMs: number
   readonly isInBatch: boolean
 }
 
@@ -110,7 +105,7 @@ async function answerMessage(
   { log, metrics, methods }: DispatcherOptions,
   run: MethodRunner,
   message: Message,
-  { client, session, deadlineMs, isInBatch }: RequestScope,
+  { scope, session, isInBatch }: RequestScope,
 ): Promise<string | undefined> {
   if (message.kind === 'answer') return undefined
   if (message.kind === 'invalid') return errorResponse(message.id, invalidRequest())
@@ -120,10 +115,10 @@ async function answerMessage(
   let outcome = 'ok'
   try {
     const params = positionalParams(message.params)
-    const result = run({ method, params, client, isNotification: kind === 'notification', isInBatch }, session)
+    const result = run({ method, params, scope, isNotification: kind === 'notification', isInBatch }, session)
     response = resultResponse(
       id,
-      typeof result === 'string' ? result : await withDeadline(deadlineMs, result, timedOut),
+      typeof result === 'string' ? result : await withDeadline(scope.deadlineMs, result, timedOut),
     )
   } catch (thrown) {
     const error = toRpcError(thrown, log, { method: methods.has(method) ? method : 'unknown' })
@@ -162,19 +157,19 @@ function idOf(message: Message | undefined): string {
 }
 
 /**
- * The outcome of `work`, or the error of `onTimeout` when `work` has not ended at `deadlineMs` (on the clock of `performance.now`). The
- * work itself continues, and its outcome is dropped.
+ * The outcome of `work`, or the error of `onTimeout` when `work` has not ended at `deadlineMs` (see `CallScope`). A late
+ * outcome is dropped; work in a view thread stops by the same deadline.
  */
 function withDeadline<T>(deadlineMs: number, work: Promise<T>, onTimeout: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout
     const wait = (): void => {
-      const leftMs = deadlineMs - performance.now()
+      const leftMs = deadlineMs - monotonicMs()
       // A timer may fire early; the deadline must have passed when the caller sees the timeout.
       if (leftMs > 0) timer = setTimeout(wait, leftMs + 1)
       else reject(onTimeout())
     }
-    timer = setTimeout(wait, Math.max(0, deadlineMs - performance.now()) + 1)
+    timer = setTimeout(wait, Math.max(0, deadlineMs - monotonicMs()) + 1)
     // A late outcome changes nothing: the promise is settled by then.
     work.then(
       (value) => {

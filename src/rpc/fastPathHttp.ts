@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import type { ClientOf } from './clientAddress.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
@@ -11,7 +12,7 @@ interface Refusal {
 
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
-  readonly answer: (text: string, client: string) => Promise<string | undefined>
+  readonly answer: (text: string, scope: CallScope) => Promise<string | undefined>
   readonly clientOf: ClientOf
   /** Why a request is not answered; undefined when it is. */
   readonly refuse: (text: string, client: string) => Refusal | undefined
@@ -88,8 +89,11 @@ class Connection {
   readonly #socket: Socket
   readonly #options: FastPathHttpOptions
   readonly #onRelease: (connection: Connection) => void
+  readonly #caller = createCaller()
   /** what was received and not yet read */
   #received: Buffer | undefined
+  /** when the newest of it came: no more is read while requests wait */
+  #receivedMs = 0
   #pieces = 0
   #head: RequestHead | undefined
   /** whom requests with this head count for */
@@ -150,16 +154,24 @@ class Connection {
 
   readonly #onData = (bytes: Buffer): void => {
     this.#received = this.#received === undefined ? bytes : Buffer.concat([this.#received, bytes])
+    this.#receivedMs = monotonicMs()
     this.#pieces++
     this.#read()
   }
 
+  /**
+   * The end of what the client sends is the end of the client, as for Node.js's server and geth: whoever closes a connection cannot be
+   * told from who waits on one that is half closed. Answers that are under way are sent.
+   */
   readonly #onEnd = (): void => {
     this.#isEnding = true
+    this.#caller.leave()
     if (!this.#isBusy()) this.#socket.end()
   }
 
   readonly #onClose = (): void => {
+    this.#received = undefined
+    this.#caller.leave()
     this.#onRelease(this)
   }
 
@@ -197,7 +209,10 @@ class Connection {
       content: undefined,
     }
     this.#replies.push(reply)
-    const answering = refusal === undefined ? this.#options.answer(body, this.#client) : Promise.resolve(refusal.json)
+    const answering =
+      refusal === undefined
+        ? this.#options.answer(body, scopeOf(this.#client, this.#caller.signal, this.#receivedMs))
+        : Promise.resolve(refusal.json)
     void answering.then((answer = '') => {
       const compressed = this.#options.compressed(answer, acceptEncoding)
       if (compressed === undefined) {

@@ -24,6 +24,7 @@ import {
   preflightHeaders,
   type Refusal,
   refusePost,
+  scopeOfHttp,
   sendJson,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
@@ -228,7 +229,7 @@ function putFastPathFirst(
     'content-encoding': 'gzip',
   })
   const fastPathHttp = createFastPathHttp({
-    answer: (text, client) => dispatcher.answer(text, client),
+    answer: (text, scope) => dispatcher.answer(text, scope),
     refuse: (text, client) => {
       const seconds = rateLimit.admit(client, text.length)
       if (seconds === 0) return undefined
@@ -294,7 +295,7 @@ function addRoutes(
   })
 
   app.post('/', async (request, reply) =>
-    sendJson(reply, (await dispatcher.answer(bodyText(request), request.client)) ?? ''),
+    sendJson(reply, (await dispatcher.answer(bodyText(request), scopeOfHttp(request, reply))) ?? ''),
   )
   app.get('/', async (_, reply) => reply.code(200).send())
   app.get(HEALTH_PATH, async (_, reply) => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type CallScope, createCaller, scopeOf } from './callScope.ts'
 
 /** The hops of a request that came through proxies, all its lines of X-Forwarded-For in one. */
 export function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
@@ -76,6 +77,14 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
 /** Answers with JSON text. As a `Buffer`, because Fastify adds a charset to a string, which geth does not send. */
 export function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.header('content-type', 'application/json').send(Buffer.from(json))
+}
+
+/** The scope of a request whose body has just been read; it is cancelled when the connection closes before the answer is sent. */
+export function scopeOfHttp(request: FastifyRequest, reply: FastifyReply): CallScope {
+  const caller = createCaller()
+  // Also emitted after the answer, when nothing is left to cancel.
+  reply.raw.once('close', () => caller.leave())
+  return scopeOf(request.client, caller.signal)
 }
 
 /** The body of a request; empty where it has none. */

@@ -5,6 +5,7 @@ import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import type { TxPort } from '../mempool/types.ts'
 import type { NodeView } from '../state/view.ts'
+import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 
 /**
@@ -57,6 +58,8 @@ export function defineMethod<
 /** What a method may use. One context serves one request; `view` does not move while it runs. */
 export interface RpcContext {
   readonly view: NodeView
+  /** for whom the request is answered, and until when */
+  readonly scope: CallScope
   readonly txs: TxPort
   readonly chain: ChainConfig
   readonly limits: RpcLimits
@@ -68,10 +71,8 @@ export interface RpcContext {
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number
-  /** milliseconds of a clock that nobody sets, for deadlines: a change of the system's clock ends no call and lets none run on */
+  /** see `monotonicMs`: a change of the system's clock ends no call and lets none run on */
   readonly monotonicMs: () => number
-  /** whom the call counts for; only for methods that run in a socket thread */
-  readonly client?: string | undefined
   /** only in view threads */
   readonly execution?: ExecutionHost
 }
@@ -81,7 +82,10 @@ export interface ExecutionHost {
   readonly precompiles: PrecompileTable
   /** run native modules at begin and end of a block that is executed again */
   readonly hooks: BlockHooks
-  /** see `ExecutionEnvironment.yield`; called for each request with its deadline, on the clock of `RpcContext.monotonicMs` */
+  /**
+   * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
+   * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).
+   */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
 

@@ -1,3 +1,4 @@
+import type { CallScope } from './callScope.ts'
 import {
   invalidParams,
   invalidRequest,
@@ -29,8 +30,7 @@ export type MethodRunner = (call: MethodCall, session: Session | undefined) => s
 interface MethodCall {
   readonly method: string
   readonly params: readonly unknown[]
-  /** whom the call counts for */
-  readonly client: string
+  readonly scope: CallScope
   readonly isNotification: boolean
   /** a batch takes the quota for its calls itself, and keeps their order */
   readonly isInBatch: boolean
@@ -38,8 +38,8 @@ interface MethodCall {
 
 export interface MethodRunnerOptions {
   readonly methods: MethodTable
-  /** a context on the newest head, for a call of `client` */
-  readonly lease: (client: string) => ContextLease
+  /** a context on the newest head */
+  readonly lease: (scope: CallScope) => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
@@ -55,9 +55,10 @@ export interface ContextLease {
 export interface ViewPool {
   /**
    * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's JSON text; rejects with
-   * an error that has the name, code, message and data of an `RpcError`.
+   * an error that has the name, code, message and data of an `RpcError`. Work that nobody waits for any more by its `scope` is not begun,
+   * or stops.
    */
-  call(queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string>
+  call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<string>
 }
 
 /** The queues that view threads have. */
@@ -67,7 +68,7 @@ export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 const MAX_NAME_LENGTH = 2048
 
 export function createMethodRunner({ methods, lease, views, quota }: MethodRunnerOptions): MethodRunner {
-  return ({ method: name, params, client, isNotification, isInBatch }, session) => {
+  return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
     }
@@ -76,10 +77,10 @@ export function createMethodRunner({ methods, lease, views, quota }: MethodRunne
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const { queue } = method
-    if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params)
+    if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params, scope)
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
-    if (!runsHere) return views.call('cheap', name, params)
-    const { context, release } = lease(client)
+    if (!runsHere) return views.call('cheap', name, params, scope)
+    const { context, release } = lease(scope)
     let result: unknown
     try {
       result = method.run(context, readArguments(method, params))

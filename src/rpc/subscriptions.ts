@@ -185,8 +185,8 @@ export function createEthereumSocket(
     return id
   }
   return {
-    answer: (text, client, subscriptions) =>
-      dispatcher.answer(text, client, {
+    answer: (text, scope, subscriptions) =>
+      dispatcher.answer(text, scope, {
         subscribe: (params) => subscribe(subscriptions, params),
         unsubscribe: (id) => subscriptions.end(id),
       }),

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
+import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import type { ClientOf } from './clientAddress.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 import type { RateLimit } from './rateLimit.ts'
@@ -135,9 +136,9 @@ function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number):
 export interface SocketProtocol {
   /**
    * Answers a message; undefined: there is nothing to answer.
-   * @param client whom it counts for
+   * @param scope for whom, and until when
    */
-  answer(text: string, client: string, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  answer(text: string, scope: CallScope, subscriptions: SocketSubscriptions): Promise<string | undefined>
   /** The answer to a message that comes so soon that the client has to wait for `seconds`. */
   refuse(text: string, seconds: number): string | undefined
   /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
@@ -164,6 +165,12 @@ const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
 /** Milliseconds for the closing handshake; what waits for the client is freed then. */
 const CLOSING_MS = 2_000
 
+interface Message {
+  readonly text: string
+  /** when its last byte was read; see `scopeOf` */
+  readonly arrivedMs: number
+}
+
 interface Subscription {
   readonly end: () => void
   /** notifications from before the client got the ID; undefined once it has it */
@@ -182,11 +189,12 @@ interface SessionOptions {
 class WebSocketSession {
   readonly #socket: WebSocket
   readonly #client: string
+  readonly #caller = createCaller()
   readonly #protocol: SocketProtocol
   readonly #rateLimit: Pick<RateLimit, 'admit'>
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
-  readonly #waiting: string[] = []
+  readonly #waiting: Message[] = []
   #inFlight = 0
   #inFlightLength = 0
   #queuedLength = 0
@@ -254,9 +262,10 @@ class WebSocketSession {
       if (refusal !== undefined) this.#send(refusal)
       return
     }
+    const message = { text, arrivedMs: monotonicMs() }
     // Messages that were in the same network packet arrive although reading is paused.
-    if (this.#isBusy) this.#waiting.push(text)
-    else void this.#answer(text)
+    if (this.#isBusy) this.#waiting.push(message)
+    else void this.#answer(message)
   }
 
   get #isBusy(): boolean {
@@ -264,12 +273,16 @@ class WebSocketSession {
     return this.#inFlight >= requestsInFlight || this.#inFlightLength >= requestBytesInFlight
   }
 
-  async #answer(text: string): Promise<void> {
+  async #answer({ text, arrivedMs }: Message): Promise<void> {
     this.#inFlight++
     this.#inFlightLength += text.length
     if (this.#isBusy) this.#socket.pause()
     const started: string[] = []
-    const answer = await this.#protocol.answer(text, this.#client, this.#subscriptionsFor(started))
+    const answer = await this.#protocol.answer(
+      text,
+      scopeOf(this.#client, this.#caller.signal, arrivedMs),
+      this.#subscriptionsFor(started),
+    )
     this.#inFlight--
     this.#inFlightLength -= text.length
     if (answer !== undefined) this.#send(answer)
@@ -353,6 +366,7 @@ class WebSocketSession {
   }
 
   #endAll(): void {
+    this.#caller.leave()
     for (const { end } of this.#subscriptions.values()) end()
     this.#subscriptions.clear()
     this.#queuedLength = 0

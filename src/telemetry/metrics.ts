@@ -266,6 +266,23 @@ export function createViewMetrics(registry: Registry) {
       labelNames: ['queue'],
       registers,
     }),
+    runningTasks: new Gauge({
+      name: 'coind_view_running_tasks',
+      help: 'Tasks that run in turns in a view thread, by queue',
+      labelNames: ['queue'],
+      registers,
+    }),
+    droppedTasksTotal: new Counter({
+      name: 'coind_view_dropped_tasks_total',
+      help: 'Tasks that were not run, by queue and reason: expired, cancelled (the client is gone) or refused (no place)',
+      labelNames: ['queue', 'reason'],
+      registers,
+    }),
+    cancelledTasksTotal: new Counter({
+      name: 'coind_view_cancelled_tasks_total',
+      help: 'Running tasks that were stopped because the client was gone',
+      registers,
+    }),
     deadlinesMissedTotal: new Counter({
       name: 'coind_view_deadlines_missed_total',
       help: 'Tasks that were stopped at their deadline, by queue',

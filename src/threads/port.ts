@@ -1,6 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
 
-/** Functions that one thread offers to another: structured-clonable arguments and results. */
+/**
+ * Functions that one thread offers to another: structured-clonable arguments and results. The last argument may be an `AbortSignal`: when
+ * the caller's is aborted, the function's is too. What the function then does, settles the call.
+ */
 export type Service = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /** The caller's side of a service: the same functions, each answering with a promise. */
@@ -8,8 +11,16 @@ export type Remote<S extends Service> = {
   readonly [K in keyof S]: (...args: Parameters<S[K]>) => Promise<Awaited<ReturnType<S[K]>>>
 }
 
-type WireRequest = readonly [id: number, method: string, args: readonly unknown[]]
+type WireRequest = readonly [id: number, method: string, args: readonly unknown[], takesSignal?: boolean]
+/** aborts the signal of a call */
+type WireAbort = readonly [id: number]
 type WireResponse = readonly [id: number, ok: boolean, value: unknown]
+
+interface WaitingCaller {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+  readonly stopListening: (() => void) | undefined
+}
 
 interface WireError {
   readonly name: string
@@ -48,19 +59,35 @@ function fromWireError(wire: WireError): Error {
 /** Answers the calls that arrive on `port` with the functions of `service`. */
 export function serve<S extends Service>(port: MessagePort, service: S): void {
   const send = batchingSender<WireResponse>(port)
-  const answer = async (id: number, method: string, args: readonly unknown[]): Promise<void> => {
+  /** of the calls that run */
+  const controllers = new Map<number, AbortController>()
+  const signalFor = (id: number): AbortSignal => {
+    const controller = new AbortController()
+    controllers.set(id, controller)
+    return controller.signal
+  }
+  const answer = async ([id, method, args, takesSignal]: WireRequest): Promise<void> => {
     try {
       const run = service[method] as ((...args: readonly unknown[]) => unknown) | undefined
       if (run === undefined) throw new Error(`no such function: ${method}`)
-      const value = await run(...args)
+      const value = await (takesSignal ? run(...args, signalFor(id)) : run(...args))
       if (id !== 0) send([id, true, value])
     } catch (error) {
       if (id === 0) throw error
       send([id, false, toWireError(error)])
+    } finally {
+      controllers.delete(id)
     }
   }
-  port.on('message', (batch: readonly WireRequest[]) => {
-    for (const [id, method, args] of batch) void answer(id, method, args)
+  port.on('message', (batch: readonly (WireRequest | WireAbort)[]) => {
+    for (const message of batch) {
+      if (message.length === 1) controllers.get(message[0])?.abort()
+      else void answer(message)
+    }
+  })
+  // The caller's thread has ended.
+  port.on('close', () => {
+    for (const controller of controllers.values()) controller.abort()
   })
 }
 
@@ -69,8 +96,8 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
  * every call that the other thread cannot answer because it has ended.
  */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {
-  const send = batchingSender<WireRequest>(port)
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  const send = batchingSender<WireRequest | WireAbort>(port)
+  const waiting = new Map<number, WaitingCaller>()
   let lastId = 0
   let isClosed = false
   port.on('message', (batch: readonly WireResponse[]) => {
@@ -78,13 +105,17 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
       const caller = waiting.get(id)
       if (caller === undefined) continue
       waiting.delete(id)
+      caller.stopListening?.()
       if (ok) caller.resolve(value)
       else caller.reject(fromWireError(value as WireError))
     }
   })
   port.on('close', () => {
     isClosed = true
-    for (const caller of waiting.values()) caller.reject(threadStopped())
+    for (const caller of waiting.values()) {
+      caller.stopListening?.()
+      caller.reject(threadStopped())
+    }
     waiting.clear()
   })
   return new Proxy({} as Remote<S>, {
@@ -95,8 +126,17 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
         new Promise((resolve, reject) => {
           if (isClosed) return reject(threadStopped())
           const id = ++lastId
-          waiting.set(id, { resolve, reject })
-          send([id, method, args])
+          const signal = args.at(-1)
+          if (!(signal instanceof AbortSignal)) {
+            waiting.set(id, { resolve, reject, stopListening: undefined })
+            send([id, method, args])
+            return
+          }
+          if (signal.aborted) return reject(signal.reason)
+          const onAbort = (): void => send([id])
+          signal.addEventListener('abort', onAbort)
+          waiting.set(id, { resolve, reject, stopListening: () => signal.removeEventListener('abort', onAbort) })
+          send([id, method, args.slice(0, -1), true])
         })
     },
   })

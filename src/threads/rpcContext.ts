@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { MempoolPort, TxPort } from '../mempool/types.ts'
+import { type CallScope, monotonicMs, OWN_SCOPE } from '../rpc/callScope.ts'
 import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
@@ -38,22 +39,23 @@ interface ContextSourceOptions {
   readonly feed: ViewFeed
   readonly pool: TxPort
   /** only in view threads */
-  readonly execution?: ExecutionHost
+  readonly execution?: (scope: CallScope) => ExecutionHost
 }
 
 interface ContextSource {
-  /** @param client whom the call counts for, where that is known */
-  lease(client?: string): ContextLease
+  /** @param scope by default the node's own */
+  lease(scope?: CallScope): ContextLease
 }
 
 /**
  * Makes the context of each request, on this thread's newest head: what it reads stays open until the lease is released.
  */
 export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
-  const contextOf = (first: ViewLease, client: string | undefined): ContextLease => {
+  const contextOf = (first: ViewLease, scope: CallScope): ContextLease => {
     let newest = first
     const context: RpcContext = {
       view: first.view,
+      scope,
       txs: pool,
       chain: data.chain,
       limits: data.limits,
@@ -68,9 +70,8 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
         return lease.view
       },
       now: () => Date.now(),
-      monotonicMs: () => performance.now(),
-      client,
-      ...(execution === undefined ? {} : { execution }),
+      monotonicMs,
+      ...(execution === undefined ? {} : { execution: execution(scope) }),
     }
     return {
       context,
@@ -80,7 +81,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       },
     }
   }
-  return { lease: (client) => contextOf(feed.lease(), client) }
+  return { lease: (scope = OWN_SCOPE) => contextOf(feed.lease(), scope) }
 }
 
 /** What the pool thread offers to clients. */

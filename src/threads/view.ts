@@ -7,11 +7,12 @@ import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
+import { type CallScope, callCancelled, monotonicMs } from '../rpc/callScope.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/results.ts'
-import { RPC_CODES, RpcError } from '../rpc/errors.ts'
+import { RPC_CODES, RpcError, timedOut } from '../rpc/errors.ts'
 import type { MethodTable, RpcContext } from '../rpc/method.ts'
 import { METHODS } from '../rpc/methods.ts'
-import { answerNativeCall, TOO_BUSY } from '../rpc/native/nativeCall.ts'
+import { answerNativeCall, CANCELLED, EXPIRED, TOO_BUSY } from '../rpc/native/nativeCall.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import type { NativeAnswer, NativeCall, NodeDescription } from '../rpc/native/query.ts'
 import { serveViewCall, type ViewQueue } from '../rpc/runMethod.ts'
@@ -20,6 +21,7 @@ import { checkPackedCommits, type PackedCommitChecks } from '../sync/commitCheck
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { bytesOf, createHeavyQueue, type DropReason, PLACE_BYTES, TaskDropped } from './heavyQueue.ts'
 import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
@@ -27,12 +29,12 @@ import { waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
-import { recoverPackedSenders } from './viewPool.ts'
+import { type CallDue, recoverPackedSenders } from './viewPool.ts'
 
 /** Heavy calls that run at the same time, in turns; more of them would only make each one slower. */
 const RUNNING_HEAVY = 8
-/** Heavy calls that may wait; further ones are refused. */
-const WAITING_HEAVY = 2_000
+/** Memory of heavy calls that wait: 2,048 small ones, fewer with large parameters. */
+const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
 
 /**
  * A view thread reads the database of the newest block and runs code on it without changing anything: calls, estimates, traces, log
@@ -61,31 +63,50 @@ const engine = await openThreadEngine(data.engine)
 waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const feed = followHeads(database, data.headChannel, data.publishedHeight)
+const precompiles = precompileTable(data.chain.registeredPrecompiles)
+const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
 const contexts = createContextSource({
   data,
   feed,
   pool: connectPool(data.pool),
-  execution: {
+  execution: (scope) => ({
     engine,
-    precompiles: precompileTable(data.chain.registeredPrecompiles),
-    hooks: moduleHooks(upgradeRules(data.skipUpgrades)),
-    yieldUntil: (deadlineMs) => async () => {
-      if (performance.now() >= deadlineMs) {
-        metrics.deadlinesMissedTotal.inc({ queue: 'heavy' })
-        throw new ExecutionTimeout('execution timeout')
-      }
-      await new Promise((resolve) => setImmediate(resolve))
-    },
-  },
+    precompiles,
+    hooks,
+    yieldUntil: (deadlineMs) => () => yieldWithin(scope, deadlineMs),
+  }),
 })
 if (recoverNatively === undefined) {
   log.warn('no native secp256k1 for this platform: recovering senders takes about 25 times as long')
 }
-const heavy = createTaskQueue(RUNNING_HEAVY)
+const heavy = createHeavyQueue({
+  maxRunning: RUNNING_HEAVY,
+  maxWaitingBytes: WAITING_HEAVY_BYTES,
+  monotonicMs,
+  observer: {
+    counts: ({ waiting, running }) => {
+      metrics.waitingTasks.set({ queue: 'heavy' }, waiting)
+      metrics.runningTasks.set({ queue: 'heavy' }, running)
+    },
+    dropped: (reason) => metrics.droppedTasksTotal.inc({ queue: 'heavy', reason }),
+  },
+})
 
-const run = async <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<T>): Promise<T> => {
+/** Lets other calls have a turn. @throws ExecutionTimeout when nobody waits for this one any more */
+async function yieldWithin({ signal, deadlineMs }: CallScope, methodDeadlineMs: number): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+  if (signal.aborted) {
+    metrics.cancelledTasksTotal.inc()
+    throw new ExecutionTimeout('cancelled')
+  }
+  if (monotonicMs() < Math.min(deadlineMs, methodDeadlineMs)) return
+  metrics.deadlinesMissedTotal.inc({ queue: 'heavy' })
+  throw new ExecutionTimeout('execution timeout')
+}
+
+const run = async <T>(queue: ViewQueue, scope: CallScope, task: (context: RpcContext) => Promise<T>): Promise<T> => {
   const startMs = performance.now()
-  const { context, release } = contexts.lease()
+  const { context, release } = contexts.lease(scope)
   try {
     return await task(context)
   } finally {
@@ -94,53 +115,55 @@ const run = async <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<T
   }
 }
 
-const runInQueue = <T>(queue: ViewQueue, task: (context: RpcContext) => Promise<T>): Promise<T> => {
-  if (queue === 'cheap') return run(queue, task)
-  metrics.waitingTasks.set({ queue }, heavy.waiting)
-  return heavy.run(() => run(queue, task))
+/** @throws TaskDropped (rejects) */
+const runInQueue = async <T>(
+  queue: ViewQueue,
+  scope: CallScope,
+  parameters: unknown,
+  task: (context: RpcContext) => Promise<T>,
+): Promise<T> => {
+  if (queue === 'heavy') return heavy.run({ ...scope, bytes: () => bytesOf(parameters) }, () => run(queue, scope, task))
+  // Cheap tasks do not wait here, but may have waited on the way.
+  if (monotonicMs() < scope.deadlineMs) return run(queue, scope, task)
+  metrics.droppedTasksTotal.inc({ queue, reason: 'expired' })
+  throw new TaskDropped('expired')
 }
 
-const isFull = (queue: ViewQueue): boolean => queue === 'heavy' && heavy.waiting >= WAITING_HEAVY
-
-/** Runs at most `limit` tasks at a time, the others in order of arrival. */
-function createTaskQueue(limit: number) {
-  const queue: (() => void)[] = []
-  let free = limit
-  const acquire = (): Promise<void> | undefined => {
-    if (free === 0) return new Promise((resolve) => queue.push(resolve))
-    free--
-    return undefined
-  }
-  /** Hands the slot straight to the task that has waited longest: a new one cannot take it in between. */
-  const release = (): void => {
-    const next = queue.shift()
-    if (next === undefined) free++
-    else next()
-  }
-  return {
-    get waiting() {
-      return queue.length
-    },
-    run: async <T>(task: () => Promise<T>): Promise<T> => {
-      await acquire()
-      try {
-        return await task()
-      } finally {
-        release()
-      }
-    },
-  }
+const DROPPED_CALLS: Readonly<Record<DropReason, () => RpcError>> = {
+  expired: timedOut,
+  cancelled: callCancelled,
+  refused: () => new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message),
+}
+const DROPPED_QUERIES: Readonly<Record<DropReason, NativeAnswer>> = {
+  expired: EXPIRED,
+  cancelled: CANCELLED,
+  refused: TOO_BUSY,
 }
 
 const service = {
-  call: (queue: ViewQueue, method: string, params: readonly unknown[]): Promise<string> => {
-    if (isFull(queue)) throw new RpcError(RPC_CODES.limitExceeded, TOO_BUSY.message)
-    return runInQueue(queue, (context) => serveViewCall(VIEW_METHODS, context, { method, params }, log))
+  call: async (
+    queue: ViewQueue,
+    method: string,
+    params: readonly unknown[],
+    due: CallDue,
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const answer = (context: RpcContext) => serveViewCall(VIEW_METHODS, context, { method, params }, log)
+    try {
+      return await runInQueue(queue, { ...due, signal }, params, answer)
+    } catch (error) {
+      throw error instanceof TaskDropped ? DROPPED_CALLS[error.reason]() : error
+    }
   },
-  query: async (queue: ViewQueue, call: NativeCall): Promise<NativeAnswer> =>
-    isFull(queue)
-      ? TOO_BUSY
-      : runInQueue(queue, (context) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)),
+  query: async (queue: ViewQueue, call: NativeCall, due: CallDue, signal: AbortSignal): Promise<NativeAnswer> => {
+    const answer = (context: RpcContext) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)
+    try {
+      return await runInQueue(queue, { ...due, signal }, call, answer)
+    } catch (error) {
+      if (error instanceof TaskDropped) return DROPPED_QUERIES[error.reason]
+      throw error
+    }
+  },
   /** see `createSenderRecovery` */
   recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),

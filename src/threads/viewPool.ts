@@ -2,7 +2,9 @@ import { recoverEntrySenders } from '../app/entry.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { unpackSenders } from '../mempool/packedMessages.ts'
 import type { Address } from '../primitives/address.ts'
-import type { NativePort } from '../rpc/native/query.ts'
+import type { CallScope } from '../rpc/callScope.ts'
+import { CANCELLED } from '../rpc/native/nativeCall.ts'
+import type { NativeAnswer, NativeCall, NativePort } from '../rpc/native/query.ts'
 import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 
@@ -10,19 +12,30 @@ import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 const TRANSACTIONS_PER_CALL = 64
 const ADDRESS_BYTES = 20
 
+/** The part of a {@link CallScope} that is plain data. */
+export type CallDue = Omit<CallScope, 'signal'>
+
+/** The part of a view thread that answers clients. Work whose `signal` is aborted is not begun, or stops at its next turn. */
+interface RemoteView {
+  call(queue: ViewQueue, method: string, params: readonly unknown[], due: CallDue, signal: AbortSignal): Promise<string>
+  query(queue: ViewQueue, call: NativeCall, due: CallDue, signal: AbortSignal): Promise<NativeAnswer>
+}
+
 /**
  * The view threads as one pool. With more than one, the first takes the cheap queue alone, so that no heavy call delays the
  * admission of a transaction; a heavy call goes to the thread with the fewest under way.
  */
-export function createViewPool(views: readonly (ViewPool & NativePort)[]): ViewPool & NativePort {
+export function createViewPool(views: readonly RemoteView[]): ViewPool & NativePort {
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
   const runHeavy = leastBusy(others.length > 0 ? others : [first])
-  const inQueue = <T>(queue: ViewQueue, task: (view: ViewPool & NativePort) => Promise<T>): Promise<T> =>
+  const inQueue = <T>(queue: ViewQueue, task: (view: RemoteView) => Promise<T>): Promise<T> =>
     queue === 'cheap' ? task(first) : runHeavy(task)
   return {
-    call: (queue, method, params) => inQueue(queue, (view) => view.call(queue, method, params)),
-    query: (queue, call) => inQueue(queue, (view) => view.query(queue, call)),
+    call: (queue, method, params, { signal, deadlineMs, client }) =>
+      inQueue(queue, (view) => view.call(queue, method, params, { deadlineMs, client }, signal)),
+    query: async (queue, call, { signal, deadlineMs, client }) =>
+      signal.aborted ? CANCELLED : inQueue(queue, (view) => view.query(queue, call, { deadlineMs, client }, signal)),
   }
 }
 

@@ -15,8 +15,8 @@ export function createAbciMethods(options: AbciQueryOptions, withChain: WithChai
         { name: 'height', type: int64 },
         { name: 'prove', type: bool },
       ],
-      run: async (path = '', data = EMPTY_BYTES, height = 0n, prove = false) => {
-        const result = await abciQuery(options, { path, data, height, prove })
+      run: async (path = '', data = EMPTY_BYTES, height = 0n, prove = false, scope) => {
+        const result = await abciQuery(options, { path, data, height, prove }, scope)
         return {
           response: {
             code: result.code,

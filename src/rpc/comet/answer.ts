@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CallScope } from '../callScope.ts'
 import { RPC_CODES, type RpcLog, rateLimited } from '../errors.ts'
 import { resultText } from '../method.ts'
 import type { RateLimit } from '../rateLimit.ts'
@@ -36,10 +37,10 @@ export const SOCKET_METHOD_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(
 export async function answerCometGet(
   method: CometMethod,
   query: Readonly<Record<string, unknown>>,
-  client: string,
+  scope: CallScope,
   { log }: Pick<CometAnswerOptions, 'log'>,
 ): Promise<CometAnswer> {
-  const { isError, text } = await outcome(method, client, log, 'http', () =>
+  const { isError, text } = await outcome(method, scope, log, 'http', () =>
     method.params.map(({ name, type }) => {
       const values = query[name]
       const value: unknown = Array.isArray(values) ? values[0] : values
@@ -53,10 +54,10 @@ export async function answerCometGet(
 export function answerCometPost(
   table: CometTable,
   text: string,
-  client: string,
+  scope: CallScope,
   options: CometAnswerOptions,
 ): Promise<CometAnswer> {
-  return answerCometJson(table, parseCometText(text), client, options)
+  return answerCometJson(table, parseCometText(text), scope, options)
 }
 
 /** What the text of a request or a batch holds; the error when it is not JSON or exceeds a limit, which is found before it is parsed. */
@@ -77,7 +78,7 @@ export function parseCometText(text: string): { readonly json: unknown } | Comet
 export async function answerCometJson(
   table: CometTable,
   read: { readonly json: unknown } | CometError,
-  client: string,
+  scope: CallScope,
   { log, responseBytes, rateLimit }: CometAnswerOptions,
 ): Promise<CometAnswer> {
   const requests = read instanceof CometError ? read : readRequests(read.json)
@@ -85,17 +86,19 @@ export async function answerCometJson(
     const isUnreadable = requests.code === RPC_CODES.parse
     return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(requests)}}` }
   }
-  rateLimit?.charge(client, Math.max(0, requests.length - 1))
+  rateLimit?.charge(scope.client, Math.max(0, requests.length - 1))
   const answers: string[] = []
   let bytes = 0
   for (const { id, name, params } of requests) {
     if (id === undefined) continue
+    // The rest of a batch is not begun for a client that is gone.
+    if (scope.signal.aborted) break
     // Between the requests of a batch other connections have a turn.
     if (answers.length > 0) await nextTurn()
     const body =
       bytes > responseBytes
         ? errorText(new CometError(RPC_CODES.server, 'Server error', 'the answers to the batch are too large'))
-        : await answerRequest(table, name, params, client, log)
+        : await answerRequest(table, name, params, scope, log)
     const answer = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`
     bytes += answer.length
     answers.push(answer)
@@ -149,12 +152,12 @@ async function answerRequest(
   table: CometTable,
   name: string,
   params: unknown,
-  client: string,
+  scope: CallScope,
   log: CometAnswerOptions['log'],
 ): Promise<string> {
   const method = table.get(name)
   if (method === undefined) return errorText(METHOD_NOT_FOUND)
-  const { text } = await outcome(method, client, log, 'json', () => readParams(method, params))
+  const { text } = await outcome(method, scope, log, 'json', () => readParams(method, params))
   return text
 }
 
@@ -180,13 +183,13 @@ export function readParams(method: Pick<CometMethod, 'params'>, params: unknown)
 
 async function outcome(
   method: CometMethod,
-  client: string,
+  scope: CallScope,
   log: CometAnswerOptions['log'],
   form: 'http' | 'json',
   readArgs: () => readonly unknown[],
 ): Promise<{ readonly isError: boolean; readonly text: string }> {
   try {
-    return { isError: false, text: `"result":${resultText(await method.run(readArgs(), client))}` }
+    return { isError: false, text: `"result":${resultText(await method.run(readArgs(), scope))}` }
   } catch (error) {
     if (error instanceof CometError) return { isError: true, text: errorText(error) }
     if (error instanceof CometParamError) return { isError: true, text: errorText(invalidParams(error, form)) }

@@ -80,10 +80,10 @@ export function createBroadcastEvidenceMethod(
   return defineCometMethod({
     name: 'broadcast_evidence',
     params: [{ name: 'evidence', type: evidenceType }],
-    run: async (evidence) => {
+    run: async (evidence, scope) => {
       if (evidence === undefined) throw cometFailure('no evidence was provided')
       const bytes = encodeEvidence(evidence)
-      const { text } = await callView(views, 'cheap', checkEvidenceMethod.name, [bytes])
+      const { text } = await callView(views, 'cheap', checkEvidenceMethod.name, [bytes], scope)
       const found = JSON.parse(text) as EvidenceVerdict
       const reason = reasonAgainst(evidence, found)
       if (reason !== undefined) throw cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)

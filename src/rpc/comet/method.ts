@@ -1,3 +1,4 @@
+import type { CallScope } from '../callScope.ts'
 import { RPC_CODES } from '../errors.ts'
 
 /** One method of CometBFT's RPC, under GET /rpc/<name> and POST /rpc. The result is JSON-ready, or {@link RawJson}. */
@@ -6,10 +7,10 @@ export interface CometMethod {
   readonly params: readonly CometParam[]
   /**
    * @param args in the order of `params`; undefined: left out
-   * @param client whom the call counts for
+   * @param scope for whom and until when
    * @throws CometError
    */
-  run(args: readonly unknown[], client: string): unknown
+  run(args: readonly unknown[], scope: CallScope): unknown
 }
 
 /** One parameter of a method: every one may be left out. */
@@ -24,13 +25,13 @@ type ArgsOf<P extends readonly CometParam[]> = {
   [I in keyof P]: P[I] extends CometParam<infer T> ? T | undefined : never
 }
 
-/** Declares a method with typed arguments; the last is the client. */
+/** Declares a method with typed arguments; the last is the scope of the call. */
 export function defineCometMethod<const P extends readonly CometParam[]>(method: {
   readonly name: string
   readonly params: P
-  readonly run: (...args: [...ArgsOf<P>, client: string]) => unknown
+  readonly run: (...args: [...ArgsOf<P>, scope: CallScope]) => unknown
 }): CometMethod {
-  return { name: method.name, params: method.params, run: (args, client) => method.run(...(args as ArgsOf<P>), client) }
+  return { name: method.name, params: method.params, run: (args, scope) => method.run(...(args as ArgsOf<P>), scope) }
 }
 
 export function createCometTable(methods: readonly CometMethod[]): CometTable {

@@ -1,3 +1,4 @@
+import type { CallScope } from '../callScope.ts'
 import { parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks, findTransactions, locateTransaction } from '../events/search.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
@@ -23,32 +24,33 @@ const PAGE = [
  * read the parameters, and view threads answer with {@link COMET_VIEW_TABLE}.
  */
 export function createResultMethods(views: ViewPool): readonly CometMethod[] {
-  const search = (method: string, request: SearchRequest) => callView(views, 'heavy', method, [request])
+  const search = (method: string, request: SearchRequest, scope: CallScope) =>
+    callView(views, 'heavy', method, [request], scope)
   return [
     defineCometMethod({
       name: 'tx',
       params: [{ name: 'hash', type: bytes }, PROVE],
-      run: (hash, prove = false) => {
+      run: (hash, prove = false, scope) => {
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
-        return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove])
+        return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove], scope)
       },
     }),
     defineCometMethod({
       name: 'block_results',
       params: [{ name: 'height', type: int64 }],
-      run: (height) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height]),
+      run: (height, scope) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height], scope),
     }),
     defineCometMethod({
       name: 'tx_search',
       params: [QUERY, PROVE, ...PAGE],
-      run: (query = '', prove = false, page, perPage, orderBy = '') =>
-        search(COMET_VIEW_METHODS.txSearch, { query, prove, page, perPage, orderBy }),
+      run: (query = '', prove = false, page, perPage, orderBy = '', scope) =>
+        search(COMET_VIEW_METHODS.txSearch, { query, prove, page, perPage, orderBy }, scope),
     }),
     defineCometMethod({
       name: 'block_search',
       params: [QUERY, ...PAGE],
-      run: (query = '', page, perPage, orderBy = '') =>
-        search(COMET_VIEW_METHODS.blockSearch, { query, prove: false, page, perPage, orderBy }),
+      run: (query = '', page, perPage, orderBy = '', scope) =>
+        search(COMET_VIEW_METHODS.blockSearch, { query, prove: false, page, perPage, orderBy }, scope),
     }),
   ]
 }

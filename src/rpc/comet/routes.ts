@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bodyText, mediaType, sendJson } from '../httpMessages.ts'
+import { bodyText, mediaType, scopeOfHttp, sendJson } from '../httpMessages.ts'
 import { answerCometGet, answerCometPost, type CometAnswerOptions, SOCKET_METHOD_ANSWER } from './answer.ts'
 import type { CometMethod, CometTable } from './method.ts'
 import { SOCKET_METHODS } from './socket.ts'
@@ -16,7 +16,7 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
       const query = request.query as Record<string, unknown>
       const isForm = mediaType(request.headers['content-type']) === FORM_TYPE
       const form = isForm ? Object.fromEntries(new URLSearchParams(bodyText(request))) : {}
-      const { status, json } = await answerCometGet(method, { ...form, ...query }, request.client, options)
+      const { status, json } = await answerCometGet(method, { ...form, ...query }, scopeOfHttp(request, reply), options)
       return sendJson(reply.code(status), json)
     }
     app.get(`/rpc/${method.name}`, answer)
@@ -32,7 +32,7 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
     app.post(path, async (request, reply) => {
       const text = bodyText(request)
       if (text === '') return sendList(reply)
-      const { status, json } = await answerCometPost(table, text, request.client, options)
+      const { status, json } = await answerCometPost(table, text, scopeOfHttp(request, reply), options)
       return sendJson(reply.code(status), json)
     })
   }

@@ -59,11 +59,11 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
   }
 
   return {
-    answer: async (text, client, subscriptions) => {
+    answer: async (text, scope, subscriptions) => {
       const read = parseCometText(text)
       const request = read instanceof CometError ? undefined : ownRequest(read.json)
       if (request === undefined) {
-        const { json } = await answerCometJson(table, read, client, options)
+        const { json } = await answerCometJson(table, read, scope, options)
         return json === '' ? undefined : json
       }
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`

@@ -1,3 +1,4 @@
+import type { CallScope } from '../callScope.ts'
 import { RpcError } from '../errors.ts'
 import { EventQueryError } from '../events/eventQuery.ts'
 import { SearchError } from '../events/search.ts'
@@ -17,9 +18,10 @@ export async function callView(
   queue: ViewQueue,
   method: string,
   params: readonly unknown[],
+  scope: CallScope,
 ): Promise<RawJson> {
   try {
-    return new RawJson(await views.call(queue, method, params))
+    return new RawJson(await views.call(queue, method, params, scope))
   } catch (error) {
     // Compared by name: an error from another thread has lost its class.
     const { name, code, message, data } = error as Error & { readonly code?: number; readonly data?: unknown }

@@ -2,6 +2,7 @@ import type { ChainReader } from '../../chain/store.ts'
 import { decodeTransaction } from '../../chain/transaction.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
+import type { CallScope } from '../callScope.ts'
 import { invalidParams, RPC_CODES, RpcError, serverError } from '../errors.ts'
 import type { FilterPoll, FilterPort, FilterSpec } from '../filters.ts'
 import { toQuantity } from '../format/json.ts'
@@ -64,24 +65,24 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
       name: 'eth_getFilterLogs',
       queue: 'socket',
       params: [readFilterId],
-      run: async (_, id) => {
+      run: async ({ scope }, id) => {
         const spec = await filters.describe(id)
         if (spec?.kind !== 'logs') throw serverError('filter not found')
-        return new RawJson(await views.call('heavy', 'eth_getLogs', [JSON.parse(spec.request)]))
+        return new RawJson(await views.call('heavy', 'eth_getLogs', [JSON.parse(spec.request)], scope))
       },
     }),
     defineMethod({
       name: 'eth_getFilterChanges',
       queue: 'socket',
       params: [readFilterId],
-      run: async ({ view }, id) => {
+      run: async ({ view, scope }, id) => {
         const { headHeight } = view.chain
         const poll = await filters.poll(id, headHeight)
         if (poll === undefined) throw serverError('filter not found')
         if (poll.kind === 'transactions') return poll.transactions.map((pooled) => formatPooled(pooled, poll.full))
         if (poll.from > poll.to) return []
         if (poll.kind === 'blocks') return blockHashes(view.chain, poll)
-        return new RawJson(await newLogs({ filters, views }, id, poll))
+        return new RawJson(await newLogs({ filters, views }, id, poll, scope))
       },
     }),
   ]
@@ -136,12 +137,13 @@ async function newLogs(
   { filters, views }: FilterMethodsOptions,
   id: string,
   { criteria, from, to }: Extract<FilterPoll, { kind: 'logs' }>,
+  scope: CallScope,
 ): Promise<string> {
   const filter: object = JSON.parse(criteria)
   for (let last = to; ; last = from + Math.floor((last - from) / 2)) {
     try {
       const range = { fromBlock: toQuantity(from), toBlock: toQuantity(last) }
-      const logs = await views.call('heavy', 'eth_getLogs', [{ ...filter, ...range }])
+      const logs = await views.call('heavy', 'eth_getLogs', [{ ...filter, ...range }], scope)
       if (last < to) await filters.rewind(id, last + 1)
       return logs
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { CallScope } from '../callScope.ts'
 import type { NativeAnswer, NativePort, QueryTable } from './query.ts'
 import { type AbciFailure, abciFailure } from './queryError.ts'
 
@@ -32,6 +33,7 @@ const MAX_DATA_BYTES = 2 ** 20
 export async function abciQuery(
   { queries, port, version }: AbciQueryOptions,
   { path, data, height, prove }: AbciQuery,
+  scope: CallScope,
 ): Promise<AbciQueryResult> {
   if (height < 0n) return refused(18, 'cannot query with height < 0; please provide a valid height: invalid request')
   if (path === BROADCAST) return refused(18, "can't route a broadcast tx message: invalid request")
@@ -41,7 +43,7 @@ export async function abciQuery(
   if (height === 1n && prove) {
     return refused(18, 'cannot query with proof when height <= 1; please provide a valid height: invalid request')
   }
-  const answer = await port.query(query.queue, { path, request: { protobuf: data }, height: clamp(height) })
+  const answer = await port.query(query.queue, { path, request: { protobuf: data }, height: clamp(height) }, scope)
   return answer.kind === 'protobuf'
     ? { code: 0, codespace: '', log: '', value: answer.protobuf, height: answer.height }
     : { ...failureOf(answer), value: NOTHING, height: clamp(height) }

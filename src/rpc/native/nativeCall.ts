@@ -26,6 +26,22 @@ export const TOO_BUSY = {
   abci: undefined,
 } as const satisfies NativeAnswer
 
+/** The answer to a query whose time was over before it ran. */
+export const EXPIRED = {
+  kind: 'error',
+  code: GRPC_CODES.deadlineExceeded,
+  message: 'request timed out',
+  abci: undefined,
+} as const satisfies NativeAnswer
+
+/** The answer to a client that is gone. */
+export const CANCELLED = {
+  kind: 'error',
+  code: GRPC_CODES.cancelled,
+  message: 'request cancelled',
+  abci: undefined,
+} as const satisfies NativeAnswer
+
 interface NativeCallOptions {
   readonly queries: QueryTable
   readonly node: NodeDescription

@@ -12,6 +12,7 @@ import {
   message,
   repeated,
 } from '../../primitives/protoSchema.ts'
+import type { CallScope } from '../callScope.ts'
 import type { NodeInfo } from '../comet/json/nodeInfo.ts'
 import type { RpcContext } from '../method.ts'
 import type { ViewQueue } from '../runMethod.ts'
@@ -61,7 +62,7 @@ export interface NodeDescription {
 
 /** View threads, for native queries. */
 export interface NativePort {
-  query(queue: ViewQueue, call: NativeCall): Promise<NativeAnswer>
+  query(queue: ViewQueue, call: NativeCall, scope: CallScope): Promise<NativeAnswer>
 }
 
 /** A query as it travels to a view thread, in the form of the transport that it came by. */

@@ -2,6 +2,7 @@ import { SDK_ERRORS, type SdkError } from '../../modules/sdkError.ts'
 
 /** The status codes of gRPC (google.golang.org/grpc/codes) that queries answer with. */
 export const GRPC_CODES = {
+  cancelled: 1,
   unknown: 2,
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -16,6 +17,7 @@ type GrpcCode = (typeof GRPC_CODES)[keyof typeof GRPC_CODES]
 
 /** Names as gRPC's errors spell them; clients look for them in texts (CosmJS: `code = NotFound`). */
 const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
+  1: 'Canceled',
   2: 'Unknown',
   3: 'InvalidArgument',
   4: 'DeadlineExceeded',
@@ -31,6 +33,7 @@ const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
  * which is no fault of the server.
  */
 const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
+  1: 408,
   2: 400,
   3: 400,
   4: 504,

@@ -153,7 +153,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       run: async (context, { path, ...rest }) => {
         if (path === `/${SERVICE}/ABCIQuery`) throw invalidArgument('a query cannot ask for itself')
         const options = { queries: queries(), port: context.queries, version: context.node.identity.version }
-        const { code, codespace, log, value, height } = await abciQuery(options, { path, ...rest })
+        const { code, codespace, log, value, height } = await abciQuery(options, { path, ...rest }, context.rpc.scope)
         const answer = { code, codespace, log, value, height: BigInt(height) }
         return { ...answer, info: '', index: 0n, key: EMPTY_BYTES, proofOps: undefined }
       },

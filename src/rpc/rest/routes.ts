@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
+import type { CallScope } from '../callScope.ts'
 import { rateLimited } from '../errors.ts'
-import { bodyText, sendJson } from '../httpMessages.ts'
+import { bodyText, scopeOfHttp, sendJson } from '../httpMessages.ts'
 import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
 import { requestJson } from './requestFields.ts'
@@ -29,7 +30,7 @@ export function addRestRoutes(app: FastifyInstance, options: RestOptions): void 
       url: request.raw.url ?? '',
       height: Array.isArray(requested) ? requested[0] : requested,
       body: bodyText(request),
-      client: request.client,
+      scope: scopeOfHttp(request, reply),
     })
     if (height !== undefined) {
       // The first is how the gateway passes gRPC's headers on; some clients look for the other.
@@ -54,8 +55,7 @@ interface RestRequest {
   /** the header x-cosmos-block-height */
   readonly height: string | undefined
   readonly body: string
-  /** whom it counts for */
-  readonly client: string
+  readonly scope: CallScope
 }
 
 interface RestAnswer {
@@ -85,7 +85,7 @@ export async function answerRest(options: RestOptions, request: RestRequest): Pr
 async function answerMatch(
   port: NativePort,
   match: RouteMatch | undefined,
-  { url, height, body }: RestRequest,
+  { url, height, body, scope }: RestRequest,
   search: string,
 ): Promise<NativeAnswer> {
   try {
@@ -93,7 +93,7 @@ async function answerMatch(
     if (match === undefined) throw new QueryError(GRPC_CODES.unimplemented, 'Not Implemented')
     const json = match.method === 'POST' ? bodyJson(body) : getJson(match, search)
     const call = { path: match.query.path, request: { json }, height: readHeight(height) }
-    return await port.query(match.query.queue, call)
+    return await port.query(match.query.queue, call, scope)
   } catch (error) {
     if (error instanceof QueryError)
       return { kind: 'error', code: error.code, message: error.message, abci: error.abci }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { toRpcError } from '../../../src/rpc/errors.ts'
 import { type MethodTable, type RpcContext, readArguments, resultText } from '../../../src/rpc/method.ts'
 import { productionEngine } from '../../unit/evm/productionEngine.ts'
@@ -37,6 +38,7 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
     txs: createMemoryPool(),
     chain,
     limits: TEST_LIMITS,
+    scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
     peerCount: () => 0,
     syncing: () => undefined,

@@ -195,7 +195,10 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_rpc_subscriptions',
   'coind_scrub_last_pass_timestamp_seconds',
   'coind_scrubbed_bytes_total',
+  'coind_view_cancelled_tasks_total',
   'coind_view_deadlines_missed_total',
+  'coind_view_dropped_tasks_total',
+  'coind_view_running_tasks',
   'coind_view_waiting_tasks',
 ])
 

@@ -6,6 +6,7 @@ import { type Engine, ExecutionTimeout } from '../../../src/evm/engine.ts'
 import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { traceBlockByNumber, traceCall, traceTransaction } from '../../../src/rpc/debug/traces.ts'
 import { call } from '../../../src/rpc/eth/call.ts'
 import type { RpcContext } from '../../../src/rpc/method.ts'
@@ -236,6 +237,7 @@ function contextOf({ chain }: TestChain, view: NodeView): RpcContext {
     txs: createMemoryPool(),
     chain,
     limits: TEST_LIMITS,
+    scope: OWN_SCOPE,
     clientVersion: 'test',
     peerCount: () => 0,
     syncing: () => undefined,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type BatchCall, type BatchLimits, runBatch } from '../../../src/rpc/batch.ts'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { createEventLoopQuota } from '../../../src/rpc/eventLoopQuota.ts'
 
 /** Calls that note when they start and end; each takes two turns of the event loop. */
@@ -26,7 +27,7 @@ function createCalls() {
 const run = (calls: readonly BatchCall[], limits: Partial<BatchLimits> = {}): Promise<string[]> =>
   runBatch(calls, {
     maxBytes: 1_000_000,
-    deadlineMs: performance.now() + 60_000,
+    scope: OWN_SCOPE,
     quota: createEventLoopQuota(1_000),
     ...limits,
   })

@@ -79,7 +79,7 @@ beforeAll(async () => {
   thread = createTestThread(node, { extraMethods: probes, limits: { batchItems: 20, responseBytes: 5_000 } })
 })
 
-const answer = (text: string): Promise<string | undefined> => thread.dispatcher.answer(text, '203.0.113.1')
+const answer = (text: string): Promise<string | undefined> => thread.answer(text)
 const error = (id: string, code: number, message: string): string =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`
 const CHAIN_ID = '"0x1dcc"'
@@ -229,9 +229,7 @@ describe('a single request', () => {
 
   test('a call that takes too long is answered, and keeps its view until it ends', async () => {
     const hasty = createTestThread(node, { extraMethods: probes, requestTimeoutMs: 20 })
-    expect(await hasty.dispatcher.answer(call('"method":"test_forever"'), '203.0.113.1')).toBe(
-      error('1', -32002, 'request timed out'),
-    )
+    expect(await hasty.answer(call('"method":"test_forever"'))).toBe(error('1', -32002, 'request timed out'))
     expect(hasty.leases()).toBe(1)
     release.resolve()
     await release.promise

@@ -11,6 +11,7 @@ import { createPrecompileGas } from '../../../src/evm/precompileGas.ts'
 import { type Address, ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bigIntToBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, sha256, ZERO_HASH } from '../../../src/primitives/hash.ts'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import type { RpcContext } from '../../../src/rpc/method.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
 import { Journal } from '../../../src/state/journal.ts'
@@ -142,6 +143,7 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
     },
     context: (overrides = {}) => ({
       view: node.view(),
+      scope: OWN_SCOPE,
       txs: pool,
       chain,
       limits: TEST_LIMITS,

@@ -1,4 +1,5 @@
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { createClientOf } from '../../../src/rpc/clientAddress.ts'
 import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
@@ -48,6 +49,7 @@ export interface TestThread {
   /** contexts that were not released yet */
   leases(): number
   setSyncing(status: SyncStatus | undefined): void
+  answer(text: string): Promise<string | undefined>
   /** Answers the request and reads the answer. */
   ask(request: unknown): Promise<unknown>
 }
@@ -65,7 +67,12 @@ interface TestThreadOptions {
 }
 
 export function createTestThread(node: MemoryNode, options: TestThreadOptions = {}): TestThread {
-  const { extraMethods = [], filters = createFilterStore(), budget = createMemoryBudget(), requestTimeoutMs } = options
+  const {
+    extraMethods = [],
+    filters = createFilterStore(),
+    budget = createMemoryBudget(),
+    requestTimeoutMs = 30_000,
+  } = options
   const limits = { ...TEST_LIMITS, ...options.limits }
   const feed = createTestFeed()
   const logged: unknown[] = []
@@ -75,10 +82,10 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
   const viewMethods = createMethodTable([...METHODS.values(), ...extraMethods])
   // Parameters and errors cross a thread in production.
   const views: ViewPool = options.views ?? {
-    call: async (_, method, params) => {
+    call: async (_, method, params, scope) => {
       const call = { method, params: structuredClone(params) }
       try {
-        return await serveViewCall(viewMethods, node.context({ limits }), call, log)
+        return await serveViewCall(viewMethods, node.context({ limits, scope }), call, log)
       } catch (error) {
         const { name, message, ...fields } = error as Error
         throw Object.assign(new Error(message), fields, { name })
@@ -86,9 +93,9 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     },
   }
   const methods = createMethodTable([...createSocketMethods({ filters, views }).values(), ...extraMethods])
-  const lease = (client: string) => {
+  const lease = (scope: CallScope) => {
     leases++
-    return { context: node.context({ limits, syncing: () => syncing, client }), release: () => void leases-- }
+    return { context: node.context({ limits, scope, syncing: () => syncing }), release: () => void leases-- }
   }
   const dispatcher = createDispatcher({
     methods,
@@ -98,9 +105,12 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     log,
     metrics: options.metrics,
     ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
-    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
     ...(options.runsQuickCalls === undefined ? {} : { runsQuickCalls: options.runsQuickCalls }),
   })
+  const answer = (text: string): Promise<string | undefined> => {
+    const deadlineMs = monotonicMs() + requestTimeoutMs
+    return dispatcher.answer(text, { ...OWN_SCOPE, deadlineMs })
+  }
   const { headHeight } = node.view().chain
   const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, budget, log })
   feed.onPendingTransactions(filters.addTransactions)
@@ -110,15 +120,13 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     feed,
     methods,
     logged,
+    answer,
     leases: () => leases,
     setSyncing: (status) => {
       syncing = status
     },
     ask: async (request) => {
-      const text = await dispatcher.answer(
-        typeof request === 'string' ? request : JSON.stringify(request),
-        '203.0.113.1',
-      )
+      const text = await answer(typeof request === 'string' ? request : JSON.stringify(request))
       return text === undefined ? undefined : JSON.parse(text)
     },
   }

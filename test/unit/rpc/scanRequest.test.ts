@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../src/rpc/comet/answer.ts'
 import { createCometSocket } from '../../../src/rpc/comet/socket.ts'
 import { RpcError } from '../../../src/rpc/errors.ts'
@@ -127,7 +128,7 @@ describe('parsed characters', () => {
       responseBytes: 1e6,
       maxSubscriptions: 1,
     })
-    return JSON.parse((await protocol.answer(request, '203.0.113.1', {} as never)) ?? '')
+    return JSON.parse((await protocol.answer(request, OWN_SCOPE, {} as never)) ?? '')
   }
 
   test('of a batch that is too long: those within the limit', () => {
@@ -150,7 +151,7 @@ describe('parsed characters', () => {
     ['request', manyKeys, 'the request has more than 102000 values'],
   ])('of a %s that is too long for CometBFT: none', async (_, request, data) => {
     const parsed = spyOnParse()
-    const { status, json } = await answerCometPost(new Map(), request, '203.0.113.1', { log, responseBytes: 1e6 })
+    const { status, json } = await answerCometPost(new Map(), request, OWN_SCOPE, { log, responseBytes: 1e6 })
     expect(parsed()).toBe(0)
     expect(status).toBe(200)
     expect(JSON.parse(json)).toEqual({ jsonrpc: '2.0', error: { code: -32600, message: 'Invalid Request', data } })

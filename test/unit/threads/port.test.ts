@@ -1,6 +1,10 @@
+import { getEventListeners } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { connect, serve } from '../../../src/threads/port.ts'
+
+/** calls of `untilAborted` */
+const running = new Set<string>()
 
 const service = {
   double: (value: number) => 2 * value,
@@ -8,6 +12,14 @@ const service = {
     throw Object.assign(new RangeError('too far'), { code: -32000 })
   },
   never: () => new Promise<void>(() => undefined),
+  untilAborted: (name: string, signal: AbortSignal) =>
+    new Promise<string>((resolve) => {
+      running.add(name)
+      signal.addEventListener('abort', () => {
+        running.delete(name)
+        resolve(`${name} ended`)
+      })
+    }),
   failOddly: () => {
     throw Object.assign(new Error('odd'), { code: 'ODD', retry: () => undefined })
   },
@@ -46,6 +58,40 @@ describe('port', () => {
     await expect(waiting).rejects.toThrow('the thread has stopped')
     await closed
     await expect(remote.double(1)).rejects.toThrow('the thread has stopped')
+  })
+
+  it('aborts the signal of a call when its caller aborts, of no other; what the function then does settles the call', async () => {
+    const { remote } = connected()
+    const [first, second] = [new AbortController(), new AbortController()]
+    const ended = remote.untilAborted('first', first.signal)
+    const other = remote.untilAborted('second', second.signal)
+    await remote.double(1)
+    expect([...running]).toEqual(['first', 'second'])
+    first.abort()
+    expect(await ended).toBe('first ended')
+    expect([...running]).toEqual(['second'])
+    expect(getEventListeners(first.signal, 'abort')).toEqual([])
+    second.abort()
+    expect(await other).toBe('second ended')
+  })
+
+  it('makes no call whose caller has aborted already', async () => {
+    const { remote } = connected()
+    await expect(remote.untilAborted('late', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+    await remote.double(1)
+    expect(running.size).toBe(0)
+  })
+
+  it("aborts the signals of all calls when the caller's thread ends", async () => {
+    const { remote, port1, port2 } = connected()
+    const ended = expect(remote.untilAborted('orphan', new AbortController().signal)).rejects.toThrow('has stopped')
+    await remote.double(1)
+    expect(running.size).toBe(1)
+    const closed = new Promise((resolve) => port2.once('close', resolve))
+    port1.close()
+    await closed
+    await ended
+    expect(running.size).toBe(0)
   })
 
   it('gives an error that holds what cannot travel, without that', async () => {

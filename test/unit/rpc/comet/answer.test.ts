@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createCometTable, defineCometMethod } from '../../../../src/rpc/comet/method.ts'
 import { createCometTest } from './cometNode.ts'
@@ -172,7 +173,7 @@ describe('POST', () => {
   it('what is unexpected is logged and not told', async () => {
     const logged: unknown[] = []
     const fail = defineCometMethod({ name: 'fail', params: [], run: () => Promise.reject(new TypeError('secret')) })
-    const { json } = await answerCometPost(createCometTable([fail]), '{"id":1,"method":"fail"}', '203.0.113.1', {
+    const { json } = await answerCometPost(createCometTable([fail]), '{"id":1,"method":"fail"}', OWN_SCOPE, {
       log: { error: (fields) => void logged.push(fields) },
       responseBytes: 1,
     })

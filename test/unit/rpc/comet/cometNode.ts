@@ -1,5 +1,6 @@
 import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
 import { parseGenesis } from '../../../../src/chain/genesis.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import type { CometMempool, CometNode } from '../../../../src/rpc/comet/env.ts'
 import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
@@ -71,13 +72,13 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
       const url = new URL(`http://host/${path}`)
       const method = table.get(url.pathname.slice(1))
       if (method === undefined) throw new Error(`no method ${url.pathname}`)
-      const { json } = await answerCometGet(method, Object.fromEntries(url.searchParams), '203.0.113.1', { log })
+      const { json } = await answerCometGet(method, Object.fromEntries(url.searchParams), OWN_SCOPE, { log })
       const { result, error } = JSON.parse(json)
       return result === undefined ? { error } : result
     },
     post: async (request: unknown, responseBytes = 1_000_000) => {
       const text = typeof request === 'string' ? request : JSON.stringify(request)
-      return answerCometPost(table, text, '203.0.113.1', { log, responseBytes })
+      return answerCometPost(table, text, OWN_SCOPE, { log, responseBytes })
     },
   }
 }

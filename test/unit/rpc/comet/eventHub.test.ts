@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
@@ -58,7 +59,7 @@ describe('subscriptions', () => {
       },
       ask: async (method: string, query?: unknown) => {
         const text = JSON.stringify({ jsonrpc: '2.0', id: `${method}-1`, method, params: { query } })
-        const { result, error } = JSON.parse((await socket.answer(text, '203.0.113.1', subscriptions))!)
+        const { result, error } = JSON.parse((await socket.answer(text, OWN_SCOPE, subscriptions))!)
         return error ?? result
       },
     }

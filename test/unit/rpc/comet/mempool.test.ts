@@ -12,6 +12,7 @@ import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import type { CometMempool } from '../../../../src/rpc/comet/env.ts'
 import {
@@ -177,13 +178,13 @@ const log = { error: (fields: unknown) => void errors.push(fields) }
 
 async function post(method: string, params: unknown = {}) {
   const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const { json } = await answerCometPost(table, request, '203.0.113.1', { log, responseBytes: 1e6 })
+  const { json } = await answerCometPost(table, request, OWN_SCOPE, { log, responseBytes: 1e6 })
   const { result, error } = JSON.parse(json)
   return result ?? { error }
 }
 
 async function get(name: string, query: Record<string, string>) {
-  const { json } = await answerCometGet(table.get(name)!, query, '203.0.113.1', { log })
+  const { json } = await answerCometGet(table.get(name)!, query, OWN_SCOPE, { log })
   const { result, error } = JSON.parse(json)
   return result ?? { error }
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entries.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensus.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
@@ -35,7 +36,7 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
   )
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const { result, error } = JSON.parse(
-    (await answerCometPost(table, text, '203.0.113.1', { log, responseBytes: 1e6 })).json,
+    (await answerCometPost(table, text, OWN_SCOPE, { log, responseBytes: 1e6 })).json,
   )
   return error === undefined ? result : { error }
 }
@@ -219,7 +220,7 @@ describe('block_results and block_search', () => {
       (read) => read(indexed.view()),
       () => false,
     )
-    expect(await method.run([BigInt(height)], '203.0.113.1')).toMatchObject({
+    expect(await method.run([BigInt(height)], OWN_SCOPE)).toMatchObject({
       consensus_params: { block: { max_gas: maxGas } },
     })
   })

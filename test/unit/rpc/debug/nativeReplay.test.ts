@@ -13,6 +13,7 @@ import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { traceBlockByNumber, traceCall, traceTransaction } from '../../../../src/rpc/debug/traces.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
@@ -65,6 +66,7 @@ function contextOn(from: NodeView): RpcContext {
     txs: createMemoryPool(),
     chain: chain.chain,
     limits: TEST_LIMITS,
+    scope: OWN_SCOPE,
     clientVersion: 'test',
     peerCount: () => 0,
     syncing: () => undefined,

@@ -6,6 +6,7 @@ import { NATIVE_TOKEN_ADDRESS } from '../../../../src/chain/genesisConstants.ts'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { traceBlockByHash, traceBlockByNumber, traceCall, traceTransaction } from '../../../../src/rpc/debug/traces.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
@@ -42,6 +43,7 @@ function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
     txs: createMemoryPool(),
     chain: chain.chain,
     limits: TEST_LIMITS,
+    scope: OWN_SCOPE,
     clientVersion: 'test',
     peerCount: () => 0,
     syncing: () => undefined,

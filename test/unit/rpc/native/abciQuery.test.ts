@@ -17,6 +17,7 @@ import { ServiceClientImpl } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/q
 import { QueryParamsResponse } from 'cosmjs-types/cosmos/consensus/v1/query'
 import { QueryCurrentPlanResponse } from 'cosmjs-types/cosmos/upgrade/v1beta1/query'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { createAbciMethods } from '../../../../src/rpc/comet/abci.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { type CometTable, createCometTable } from '../../../../src/rpc/comet/method.ts'
@@ -57,7 +58,7 @@ beforeAll(async () => {
   table = createCometTable(createAbciMethods(options, (read) => read(chain as never)))
   const rpc = {
     execute: async (request: unknown) => {
-      const { json } = await answerCometPost(table, JSON.stringify(request), '203.0.113.1', LOG)
+      const { json } = await answerCometPost(table, JSON.stringify(request), OWN_SCOPE, LOG)
       const answer = JSON.parse(json)
       if (answer.error !== undefined) throw new Error(JSON.stringify(answer.error))
       return answer
@@ -72,7 +73,7 @@ afterAll(async () => {
 })
 
 async function get(query: Record<string, string>) {
-  const { status, json } = await answerCometGet(table.get('abci_query')!, query, '203.0.113.1', LOG)
+  const { status, json } = await answerCometGet(table.get('abci_query')!, query, OWN_SCOPE, LOG)
   const { result, error } = JSON.parse(json)
   return { status, response: result?.response, error }
 }
@@ -170,7 +171,7 @@ describe('a pruned node', () => {
     const reason = `historical state of block 1 is not available: the oldest block with state is ${oldest}`
     const options = { queries: QUERIES, port: pruned.port, version: '' }
     const query = { path, data: new Uint8Array(), prove: false }
-    expect(await abciQuery(options, { ...query, height: 1n })).toMatchObject({
+    expect(await abciQuery(options, { ...query, height: 1n }, OWN_SCOPE)).toMatchObject({
       codespace: 'sdk',
       code: 38,
       log: `failed to load state at height 1; ${reason}: not found`,
@@ -179,7 +180,10 @@ describe('a pruned node', () => {
       status: 400,
       json: { code: 9, message: reason },
     })
-    expect(await abciQuery(options, { ...query, height: BigInt(head) })).toMatchObject({ code: 0, height: head })
+    expect(await abciQuery(options, { ...query, height: BigInt(head) }, OWN_SCOPE)).toMatchObject({
+      code: 0,
+      height: head,
+    })
     await pruned.close()
   })
 })
@@ -247,7 +251,7 @@ describe('abci_query, by itself', () => {
   })
 
   it('goes with abci_info', async () => {
-    const { json } = await answerCometGet(table.get('abci_info')!, {}, '203.0.113.1', LOG)
+    const { json } = await answerCometGet(table.get('abci_info')!, {}, OWN_SCOPE, LOG)
     const hash = await node.read(({ chain }) => Buffer.from(chain.hash(4)!).toString('base64'))
     expect(JSON.parse(json).result).toEqual({
       response: { data: 'coind', version: '1.2.3', last_block_height: '4', last_block_app_hash: hash },

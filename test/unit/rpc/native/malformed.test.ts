@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ProtobufWriter } from '../../../../src/primitives/protobuf.ts'
 import type { AnyMessageType } from '../../../../src/primitives/protoScalars.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import type { NativeQuery } from '../../../../src/rpc/native/query.ts'
 import { runs } from '../../../propertyRuns.ts'
@@ -130,7 +131,7 @@ describe('whatever a client sends, no query fails with an internal error', () =>
     const requests = fc.array(part, { maxLength: 4 }).map((parts) => new Uint8Array(Buffer.concat(parts)))
     await fc.assert(
       fc.asyncProperty(requests, fc.constantFrom(0, 0, 1, 4, 9), async (protobuf, height) => {
-        const answer = await node.port.query('cheap', { path, request: { protobuf }, height })
+        const answer = await node.port.query('cheap', { path, request: { protobuf }, height }, OWN_SCOPE)
         if (answer.kind === 'error') expect([2, 3, 5, 8, 9]).toContain(answer.code)
         else expect(answer.kind).toBe('protobuf')
       }),

@@ -3,6 +3,7 @@ import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { Admission, TxPort } from '../../../../src/mempool/types.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { answerNativeCall } from '../../../../src/rpc/native/nativeCall.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
@@ -59,8 +60,8 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
     query: (_, call) =>
       read((view) => answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool)), call)),
   }
-  const ask = async (request: Omit<Parameters<typeof answerRest>[1], 'client'>): Promise<RestAnswerOf> => {
-    const { status, json, height } = await answerRest({ router, port }, { ...request, client: '203.0.113.1' })
+  const ask = async (request: Omit<Parameters<typeof answerRest>[1], 'scope'>): Promise<RestAnswerOf> => {
+    const { status, json, height } = await answerRest({ router, port }, { ...request, scope: OWN_SCOPE })
     return { status, json: JSON.parse(json) as Json, height }
   }
   return {
@@ -90,6 +91,7 @@ function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContex
     txs,
     chain,
     limits: TEST_LIMITS,
+    scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
     peerCount: () => 0,
     syncing: () => undefined,

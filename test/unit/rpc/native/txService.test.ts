@@ -6,6 +6,7 @@ import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { AuthInfo, Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { anyOf, signTestTransaction } from '../../../native/signTransaction.ts'
 import {
   coins,
@@ -147,11 +148,8 @@ describe('a transaction by its hash', () => {
   it('decodes with cosmjs-types', async () => {
     const client = new ServiceClientImpl({
       request: async (service, method, protobuf) => {
-        const answer = await node.port.query('cheap', {
-          path: `/${service}/${method}`,
-          request: { protobuf },
-          height: 0,
-        })
+        const call = { path: `/${service}/${method}`, request: { protobuf }, height: 0 }
+        const answer = await node.port.query('cheap', call, OWN_SCOPE)
         if (answer.kind !== 'protobuf') throw new Error(JSON.stringify(answer))
         return answer.protobuf
       },

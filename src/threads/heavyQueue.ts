@@ -1,0 +1,226 @@
+/** A task that may have to wait. */
+export interface HeavyTask {
+  /** whose task it is: clients take turns */
+  readonly client: string
+  /** of the parameters, which are kept while the task waits; only asked for when it has to */
+  readonly bytes: () => number
+  /** on the queue's clock: from then on nobody waits for the result */
+  readonly deadlineMs: number
+  /** aborted when nobody waits for the result any more */
+  readonly signal: AbortSignal
+}
+
+interface HeavyQueueOptions {
+  /** tasks that run at the same time */
+  readonly maxRunning: number
+  /** of all waiting tasks, each with its parameters and {@link PLACE_BYTES}: it bounds their number as well */
+  readonly maxWaitingBytes: number
+  readonly monotonicMs: () => number
+  readonly observer?: {
+    /** called after each change */
+    counts(counts: { readonly waiting: number; readonly running: number }): void
+    dropped(reason: DropReason): void
+  }
+}
+
+/**
+ * Why a task was not run: its time was over, nobody waits for it any more, or there was no place for it (or no longer, because clients with
+ * fewer waiting tasks came).
+ */
+export type DropReason = 'expired' | 'cancelled' | 'refused'
+
+export class TaskDropped extends Error {
+  override readonly name = 'TaskDropped'
+  readonly reason: DropReason
+
+  constructor(reason: DropReason) {
+    super(`the task was not run: ${reason}`)
+    this.reason = reason
+  }
+}
+
+/** What a waiting task takes at least; a MiB has 32 places. */
+export const PLACE_BYTES = 32_768
+/**
+ * A client is saturated when its oldest task has waited longer: it sends more than is done, so that all of its tasks would end late if the
+ * oldest went first. Its newest go first then, and have an answer while somebody waits for it; the oldest expire (adaptive LIFO, as in
+ * Facebook's "Fail at Scale").
+ */
+const SATURATED_MS = 1_000
+
+interface WaitingTask extends HeavyTask {
+  readonly weight: number
+  readonly sinceMs: number
+  readonly onAbort: () => void
+  readonly start: () => void
+  readonly drop: (error: TaskDropped) => void
+}
+
+/** The waiting tasks of one client. */
+interface ClientLine {
+  /** in order of arrival, never empty */
+  readonly tasks: WaitingTask[]
+  weight: number
+}
+
+/**
+ * Runs a limited number of tasks at a time. Others wait:
+ * - Each client that waits gets a turn after the other; of its own tasks the oldest goes first, or the newest while it is saturated.
+ * - A task whose time is over, or that is cancelled, is dropped and never runs.
+ * - When there is no place for a new task, the client that takes most of the places loses its oldest ones to it, as long as it has more
+ *   than the client of the new task then has. Where no other client has more, the new task is refused.
+ */
+export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, observer }: HeavyQueueOptions) {
+  /** by client, in the order of their turns */
+  const lines = new Map<string, ClientLine>()
+  /** all, in order of arrival */
+  const waiting = new Set<WaitingTask>()
+  let weight = 0
+  let running = 0
+
+  const report = (): void => observer?.counts({ waiting: waiting.size, running })
+
+  const remove = (task: WaitingTask): void => {
+    const line = lines.get(task.client)!
+    waiting.delete(task)
+    line.tasks.splice(line.tasks.indexOf(task), 1)
+    line.weight -= task.weight
+    weight -= task.weight
+    if (line.tasks.length === 0) lines.delete(task.client)
+    task.signal.removeEventListener('abort', task.onAbort)
+  }
+
+  const dropped = (reason: DropReason): TaskDropped => {
+    observer?.dropped(reason)
+    return new TaskDropped(reason)
+  }
+
+  const drop = (task: WaitingTask, reason: DropReason): void => {
+    remove(task)
+    task.drop(dropped(reason))
+    report()
+  }
+
+  /** Tasks have about as much time as each other: those that came first expire first. */
+  const dropExpired = (): void => {
+    const nowMs = monotonicMs()
+    for (const task of waiting) {
+      if (task.deadlineMs > nowMs) return
+      drop(task, 'expired')
+    }
+  }
+
+  /** Takes the task whose turn it is out of the queue. */
+  const takeNext = (): WaitingTask | undefined => {
+    dropExpired()
+    for (;;) {
+      const [next] = lines
+      if (next === undefined) return undefined
+      const [client, line] = next
+      const nowMs = monotonicMs()
+      const isSaturated = nowMs - line.tasks[0]!.sinceMs > SATURATED_MS
+      const task = (isSaturated ? line.tasks.at(-1) : line.tasks[0])!
+      if (task.deadlineMs <= nowMs) {
+        drop(task, 'expired')
+        continue
+      }
+      remove(task)
+      // Its next turn is after that of all others.
+      if (lines.delete(client)) lines.set(client, line)
+      return task
+    }
+  }
+
+  /** The tasks that have to go for a task of `client`; undefined: it is to be refused itself. */
+  const tasksInTheWay = (client: string, added: number): readonly WaitingTask[] | undefined => {
+    if (weight + added <= maxWaitingBytes) return []
+    const own = (lines.get(client)?.weight ?? 0) + added
+    const left = new Map([...lines].map(([name, line]) => [name, { line, weight: line.weight, taken: 0 }]))
+    const found: WaitingTask[] = []
+    for (let excess = weight + added - maxWaitingBytes; excess > 0; ) {
+      let most: { readonly line: ClientLine; weight: number; taken: number } | undefined
+      for (const other of left.values()) if (other.weight > (most?.weight ?? own)) most = other
+      if (most === undefined) return undefined
+      const task = most.line.tasks[most.taken++]!
+      most.weight -= task.weight
+      excess -= task.weight
+      found.push(task)
+    }
+    return found
+  }
+
+  /** Waits for a turn. @throws TaskDropped (rejects) */
+  const wait = (task: HeavyTask): Promise<void> =>
+    new Promise((start, refuse) => {
+      const taskWeight = task.bytes() + PLACE_BYTES
+      dropExpired()
+      const inTheWay = tasksInTheWay(task.client, taskWeight)
+      if (inTheWay === undefined) return refuse(dropped('refused'))
+      for (const other of inTheWay) drop(other, 'refused')
+      const waitingTask: WaitingTask = {
+        ...task,
+        weight: taskWeight,
+        sinceMs: monotonicMs(),
+        onAbort: () => drop(waitingTask, 'cancelled'),
+        start,
+        drop: refuse,
+      }
+      const line = lines.get(task.client) ?? { tasks: [], weight: 0 }
+      lines.set(task.client, line)
+      line.tasks.push(waitingTask)
+      line.weight += taskWeight
+      weight += taskWeight
+      waiting.add(waitingTask)
+      task.signal.addEventListener('abort', waitingTask.onAbort)
+      report()
+    })
+
+  /** Hands the place straight to the next task: one that comes now cannot take it in between. */
+  const release = (): void => {
+    const next = takeNext()
+    if (next === undefined) running--
+    else next.start()
+    report()
+  }
+
+  return {
+    /**
+     * Runs `work` once it is the task's turn.
+     * @throws TaskDropped (rejects) when it was not run
+     */
+    run: async <T>(task: HeavyTask, work: () => Promise<T>): Promise<T> => {
+      if (task.signal.aborted) throw dropped('cancelled')
+      if (task.deadlineMs <= monotonicMs()) throw dropped('expired')
+      if (running < maxRunning) {
+        running++
+        report()
+      } else {
+        await wait(task)
+      }
+      try {
+        return await work()
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** About the memory that a parameter takes which came from another thread. */
+export function bytesOf(value: unknown): number {
+  let bytes = 0
+  const left: unknown[] = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    bytes += 8
+    if (typeof next === 'string') bytes += next.length
+    else if (ArrayBuffer.isView(next)) bytes += next.byteLength
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, member] of Object.entries(next)) {
+        bytes += key.length
+        left.push(member)
+      }
+    }
+  }
+  return bytes
+}
