@@ -54,7 +54,7 @@ const TESTS: readonly LongTest[] = [
   },
   {
     name: 'soak',
-    command: node('test/e2e/network/soak.ts', '--minutes', runs(60), '--kill-seconds', '60'),
+    command: node('test/e2e/network/soak.ts', '--minutes', runs(60), '--kill-seconds', '300'),
   },
   { name: 'docker', command: node('scripts/dockerTest.ts'), missing: dockerMissing },
 ]
