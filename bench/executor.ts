@@ -128,6 +128,9 @@ const application = createApplication({
       return result
     },
   },
+  onUnforeseen: ({ error }) => {
+    throw error
+  },
   chainReader: () => openChainReader(database),
   engine: createReferenceEngine(),
   precompiles: precompileTable(chain.registeredPrecompiles),
@@ -160,7 +163,7 @@ async function produce(): Promise<void> {
   const height = info.height + 1
   const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
   const begin = performance.now()
-  const { txs } = await application.prepareProposal({
+  const proposed = await application.prepareProposal({
     height,
     timeMs,
     proposerAddress: PROPOSER,
@@ -169,6 +172,7 @@ async function produce(): Promise<void> {
     lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
     evidence: [],
   })
+  const { txs } = proposed!
   const built = performance.now()
   note('build: receipts, header', built - appliedAt)
   note('build: all', built - begin)

@@ -1,16 +1,30 @@
 import { type ConsensusBlock, dataHash, maxDataBytes } from '../chain/consensus/block.ts'
 import { evidenceSize } from '../chain/consensus/evidence.ts'
 import type { ChainReader } from '../chain/store.ts'
-import type { Application, ApplicationInfo, DecidedBlock, FinalizeResult } from '../consensus/application.ts'
+import type {
+  Application,
+  ApplicationInfo,
+  DecidedBlock,
+  FinalizeResult,
+  ProposalVerdict,
+} from '../consensus/application.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
 import { Journal } from '../state/journal.ts'
 import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
 import { checkBlockEvidence, chooseEvidence, type EvidenceChain, verifyEvidence } from './evidenceCheck.ts'
 import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
-import { type CandidateSource, checkEntries, fillBlock, PostponedTransactions } from './proposal.ts'
+import {
+  type CandidateSource,
+  checkEntries,
+  DefectiveTransactions,
+  fillBlock,
+  PostponedTransactions,
+} from './proposal.ts'
+import { DecidedBlockError, endsNode, reportOf, type UnforeseenReport } from './unforeseenError.ts'
 
 interface ApplicationOptions extends BlockRunnerOptions {
   readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
@@ -23,6 +37,8 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly durableHeight: () => number
   /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
+  /** Takes an error that nobody has foreseen: it costs this node a transaction or a vote, or a decided block stops it. */
+  readonly onUnforeseen: (report: UnforeseenReport) => void
   /** Runs work whose result nobody waits for, after the work that somebody waits for. */
   readonly defer: (work: () => void) => void
   /** milliseconds that a proposer may spend on filling a block */
@@ -40,6 +56,20 @@ export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
   const runner = createBlockRunner(options)
   const postponed = new PostponedTransactions(chain.precompileGasLimit)
+  const defective = new DefectiveTransactions()
+
+  /** Reports an unforeseen error. @throws one that ends the node */
+  const report = (
+    place: UnforeseenReport['place'],
+    height: number,
+    error: unknown,
+    transaction?: Hash,
+  ): UnforeseenReport => {
+    if (endsNode(error)) throw error
+    const made = reportOf({ place, height, error, transaction })
+    options.onUnforeseen(made)
+    return made
+  }
 
   const evidenceChain = (): EvidenceChain => {
     const { header, timeMs } = options.head()
@@ -71,13 +101,34 @@ export function createApplication(options: ApplicationOptions): Application {
   const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
     runner.keep(input, executed)
     options.defer(() => {
-      if (runner.isKept(executed)) executed.state.prepare()
+      if (!runner.isKept(executed)) return
+      try {
+        executed.state.prepare()
+      } catch (error) {
+        report('check', input.height, error)
+        runner.clear() // if the block is decided, it is executed again
+      }
     })
   }
   const entriesOf = ({ block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>) =>
     senders === undefined
       ? readEntries(txs, chain, options.candidates.senders)
       : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
+
+  const judge = async (block: ConsensusBlock): Promise<ProposalVerdict> => {
+    const wrongEvidence = refuseEvidence(block)
+    if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
+    const input = inputOf(block)
+    // It was executed already: this node built it, or an earlier round proposed it.
+    if (runner.find(input) !== undefined) return { accepted: true }
+    const entries = await entriesOf({ block })
+    const { native } = new Journal(options.state.reader())
+    const { blockGasLimit } = runningParams(native, chain)
+    const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit }, AUTH_PARAMS.find(native))
+    if (reason !== undefined) return { accepted: false, reason }
+    keep(input, await execute(input, entries))
+    return { accepted: true }
+  }
 
   return {
     async info(): Promise<ApplicationInfo> {
@@ -98,24 +149,32 @@ export function createApplication(options: ApplicationOptions): Application {
 
     async prepareProposal({ maxBytes, evidence: pending, ...request }) {
       await options.flush()
-      const beginMs = now()
-      const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
-      const execution = await runner.begin({ ...request, evidence })
-      const txs = await fillBlock(
-        execution,
-        options.candidates,
-        {
-          maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
-          budgetMs: options.buildBudgetMs,
-          now,
-          postponed,
-        },
-        chain,
-      )
-      const executed = await runner.finish(execution)
-      options.onExecuted(now() - beginMs)
-      keep({ ...request, evidence, txs }, executed)
-      return { txs, evidence, dataHash: dataHash(txs) }
+      const { height } = request
+      try {
+        const beginMs = now()
+        const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
+        const execution = await runner.begin({ ...request, evidence })
+        const txs = await fillBlock(
+          execution,
+          options.candidates,
+          {
+            maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
+            budgetMs: options.buildBudgetMs,
+            now,
+            postponed,
+            defective,
+            onError: (hash, error) => report('build', height, error, hash),
+          },
+          chain,
+        )
+        const executed = await runner.finish(execution)
+        options.onExecuted(now() - beginMs)
+        keep({ ...request, evidence, txs }, executed)
+        return { txs, evidence, dataHash: dataHash(txs) }
+      } catch (error) {
+        report('build', height, error)
+        return undefined
+      }
     },
 
     async checkEvidence(evidence) {
@@ -124,18 +183,12 @@ export function createApplication(options: ApplicationOptions): Application {
 
     async processProposal(block) {
       await options.flush()
-      const wrongEvidence = refuseEvidence(block)
-      if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
-      const input = inputOf(block)
-      // It was executed already: this node built it, or an earlier round proposed it.
-      if (runner.find(input) !== undefined) return { accepted: true }
-      const entries = await entriesOf({ block })
-      const { native } = new Journal(options.state.reader())
-      const { blockGasLimit } = runningParams(native, chain)
-      const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit }, AUTH_PARAMS.find(native))
-      if (reason !== undefined) return { accepted: false, reason }
-      keep(input, await execute(input, entries))
-      return { accepted: true }
+      try {
+        return await judge(block)
+      } catch (error) {
+        report('check', block.header.height, error)
+        return undefined
+      }
     },
 
     /**
@@ -143,7 +196,8 @@ export function createApplication(options: ApplicationOptions): Application {
      *    groups.
      * 2. Compare the application hash that the validators agreed on with this node's, before anything is executed: a node that has
      *    computed another state must stop here, report both hashes, and store nothing.
-     * 3. Use the result that was kept when the block was built or checked; without one, check its evidence and execute it now.
+     * 3. Use the result that was kept when the block was built or checked; without one, check its evidence and execute it now. An
+     *    unforeseen error stops the node: it cannot know what the others have computed.
      * 4. Drop the other kept results: they were computed on the former head.
      * 5. Store and announce the block. After that, return its result: consensus starts the next height with it.
      */
@@ -171,7 +225,11 @@ export function createApplication(options: ApplicationOptions): Application {
               'stop it, keep its data directory and report the block',
           )
         }
-        executed = await execute(input, await entriesOf(decided))
+        try {
+          executed = await execute(input, await entriesOf(decided))
+        } catch (error) {
+          throw new DecidedBlockError(report('decided', header.height, error))
+        }
       }
       // 4.
       runner.clear()

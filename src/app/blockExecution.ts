@@ -9,12 +9,11 @@ import type { SignedTransaction } from '../chain/transaction.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { BlockContext, Rules } from '../evm/blockContext.ts'
 import type { Engine } from '../evm/engine.ts'
-import { EngineTrapError } from '../evm/engines/fatalErrors.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { createPrecompileGas } from '../evm/precompileGas.ts'
 import { applyBlockStart } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
-import { applyTransaction, type TransactionFees, type TransitionOutcome } from '../evm/transition.ts'
+import { applyTransaction, type TransactionFees } from '../evm/transition.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { recordBurn } from '../modules/bank/ledger.ts'
 import type { NativeBlock } from '../modules/context.ts'
@@ -79,7 +78,7 @@ export interface BlockExecution {
   apply(entry: Entry, tracer?: Tracer): Promise<EntryResult>
   /**
    * The same while building a block: an entry that cannot start is left out, and so is (as {@link POSTPONED}) one that failed because
-   * transactions before it have used up the precompile gas.
+   * transactions before it have used up the precompile gas. When it throws, the entry has left no trace, and others may follow.
    */
   tryApply(entry: Entry): Promise<EntryResult>
   /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
@@ -105,20 +104,16 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   let gasUsed = 0n
   let nativeGasLeft = nativeGasLimit(seed.gasLimit)
 
-  try {
-    await applyBlockStart({
-      world,
-      engine,
-      block: context,
-      rules,
-      precompiles,
-      precompileGas,
-      parentHash: seed.parentHash,
-      parentBeaconBlockRoot: seed.parentBeaconBlockRoot,
-    })
-  } catch (error) {
-    throw error instanceof EngineTrapError ? error.in(context.number, undefined) : error
-  }
+  await applyBlockStart({
+    world,
+    engine,
+    block: context,
+    rules,
+    precompiles,
+    precompileGas,
+    parentHash: seed.parentHash,
+    parentBeaconBlockRoot: seed.parentBeaconBlockRoot,
+  })
   const begin = inScope(world, () => hooks.begin(world, input.start)).events
   let end: readonly NativeEvent[] = []
 
@@ -133,24 +128,19 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
 
   const runEvm = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
     const { transaction } = signed
-    let outcome: TransitionOutcome
-    try {
-      outcome = await applyTransaction({
-        transaction,
-        sender: signed.sender,
-        world,
-        engine,
-        block: context,
-        rules,
-        precompiles,
-        precompileGas,
-        gasAvailable: seed.gasLimit - gasUsed,
-        ...pause,
-        ...(tracer === undefined ? undefined : { tracer }),
-      })
-    } catch (error) {
-      throw error instanceof EngineTrapError ? error.in(context.number, transaction.hash) : error
-    }
+    const outcome = await applyTransaction({
+      transaction,
+      sender: signed.sender,
+      world,
+      engine,
+      block: context,
+      rules,
+      precompiles,
+      precompileGas,
+      gasAvailable: seed.gasLimit - gasUsed,
+      ...pause,
+      ...(tracer === undefined ? undefined : { tracer }),
+    })
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burntAcoin)
     gasUsed += outcome.gasUsed
@@ -221,8 +211,16 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     tryApply: async (entry) => {
       if ('reason' in entry) return skippedEvm(entry.reason, 0n)
       const run = (signed: SignedTransaction) => (isFresh() ? runEvm(signed, undefined) : runUnlessLate(signed))
-      const result = 'native' in entry ? runNative(entry.native) : await run(entry)
-      return result.kind === 'skipped' ? result : record(result)
+      const before = { precompileGas: precompileGas.left, gasUsed, nativeGasLeft }
+      try {
+        const result = await world.attempt(() => ('native' in entry ? runNative(entry.native) : run(entry)))
+        return result.kind === 'skipped' ? result : record(result)
+      } catch (error) {
+        precompileGas.left = before.precompileGas
+        gasUsed = before.gasUsed
+        nativeGasLeft = before.nativeGasLeft
+        throw error
+      }
     },
     end: () => {
       const ended = inScope(world, () => hooks.end(world, nativeBlock))

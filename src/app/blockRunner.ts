@@ -14,6 +14,7 @@ import type { ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
+import { withTransaction } from './unforeseenError.ts'
 
 /** Executed blocks that may wait for a decision at one height. */
 const KEPT_EXECUTIONS = 3
@@ -37,8 +38,8 @@ interface BlockRunner {
   begin(input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution>
   /** Ends a block whose entries were applied: computes its state and header. */
   finish(execution: CheckedExecution): Promise<ExecutedBlock>
-  /** Executes a whole block. */
-  run(input: Omit<ExecutionInput, 'txs'>, entries: readonly Entry[]): Promise<ExecutedBlock>
+  /** Executes a whole block. @param entries what its `txs` are */
+  run(input: ExecutionInput, entries: readonly Entry[]): Promise<ExecutedBlock>
   /** Keeps a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
   /** A kept result for this input. */
@@ -111,7 +112,13 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
 
     run: async (input, entries) => {
       const execution = await runner.begin(input)
-      for (const entry of entries) await execution.apply(entry)
+      for (const [index, entry] of entries.entries()) {
+        try {
+          await execution.apply(entry)
+        } catch (error) {
+          throw withTransaction(input.txs[index]!, error)
+        }
+      }
       return runner.finish(execution)
     },
 

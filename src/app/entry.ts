@@ -9,6 +9,7 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
+import { endsNode, withTransaction } from './unforeseenError.ts'
 
 /** An entry of data.txs: a transaction of either kind, or the reason why these bytes can never start as one. */
 export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
@@ -23,15 +24,24 @@ export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Addres
 type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId'>
 
 /**
- * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees.
+ * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees. It throws only unforeseen errors.
  * @param known the sender that `recoverEntrySenders` or the pool found for exactly these bytes; saves nearly all of the time. For a
  *   native transaction it means that its signatures are known to be valid
  */
-export function readEntry(
-  raw: Uint8Array,
-  chain: Chain,
-  known?: { readonly hash?: Hash | undefined; readonly sender?: Address | undefined },
-): Entry {
+export function readEntry(raw: Uint8Array, chain: Chain, known?: KnownOfEntry): Entry {
+  try {
+    return readAnyEntry(raw, chain, known)
+  } catch (error) {
+    throw withTransaction(raw, error)
+  }
+}
+
+interface KnownOfEntry {
+  readonly hash?: Hash | undefined
+  readonly sender?: Address | undefined
+}
+
+function readAnyEntry(raw: Uint8Array, chain: Chain, known: KnownOfEntry | undefined): Entry {
   if (isNativeEntry(raw)) return readNativeEntry(raw, chain, { isVerified: known?.sender !== undefined })
   let transaction: Transaction
   try {
@@ -71,12 +81,17 @@ export async function readEntries(
 
 /**
  * Senders of a block's entries, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no
- * transaction, or wrong signatures.
+ * transaction, wrong signatures, or an unforeseen error, which whoever executes the entry meets again.
  */
 export function recoverEntrySenders(txs: readonly Uint8Array[], chain: Chain): readonly (Address | undefined)[] {
   return txs.map((raw) => {
-    const entry = readEntry(raw, chain)
-    if ('reason' in entry) return undefined
-    return 'native' in entry ? entry.native.sender : entry.sender
+    try {
+      const entry = readEntry(raw, chain)
+      if ('reason' in entry) return undefined
+      return 'native' in entry ? entry.native.sender : entry.sender
+    } catch (error) {
+      if (endsNode(error)) throw error
+      return undefined
+    }
   })
 }

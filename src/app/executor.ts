@@ -17,6 +17,7 @@ import type { HeadEvent } from './headEvent.ts'
 import { openChain } from './openChain.ts'
 import type { CandidateSource } from './proposal.ts'
 import { createPublisher } from './publisher.ts'
+import type { UnforeseenReport } from './unforeseenError.ts'
 
 export interface ExecutorOptions {
   /** directory of the database */
@@ -56,6 +57,8 @@ interface ExecutorObserver {
   readonly executed: (milliseconds: number) => void
   /** writing a block to the database */
   readonly written: (milliseconds: number, bytes: number) => void
+  /** an error that nobody has foreseen */
+  readonly unforeseen: (report: UnforeseenReport) => void
 }
 
 export interface Executor {
@@ -132,6 +135,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       flush: publisher.flush,
       durableHeight: publisher.durableHeight,
       onExecuted: (milliseconds) => observer?.executed(milliseconds),
+      onUnforeseen: (report) => observer?.unforeseen(report),
       buildBudgetMs,
       now,
       defer: options.defer,

@@ -1,5 +1,6 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
 import { encodedTxSize } from '../chain/consensus/wire.ts'
+import { isNativeEntry } from '../chain/entries.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
@@ -21,7 +22,10 @@ export interface CandidateSource {
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
   /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
   readonly senders?: SenderLookup
-  /** Called with native transactions that cannot start on this state, which only their execution shows: the mempool drops them. */
+  /**
+   * Called with native transactions that cannot start on this state, and with transactions of either kind that came upon an unforeseen
+   * error, which only their execution shows: the mempool drops them.
+   */
   readonly unexecutable?: (hashes: readonly Hash[]) => void
 }
 
@@ -50,6 +54,10 @@ interface BuildLimits {
   readonly budgetMs: number
   /** transactions that were postponed in this block and earlier ones */
   readonly postponed: PostponedTransactions
+  /** transactions that came upon unforeseen errors in this block and earlier ones */
+  readonly defective: DefectiveTransactions
+  /** takes an error in a transaction; it throws one that ends the node */
+  readonly onError: (hash: Hash, error: unknown) => void
   /** milliseconds, monotonic */
   readonly now: () => number
 }
@@ -62,7 +70,7 @@ const PASSING_CODES: ReadonlySet<number> = new Set(
 /**
  * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
  * or candidates run out. When a transaction cannot start, or too little gas of its kind or for precompiles is left, its sender's later
- * ones are left out of this block too. The time budget only limits what the proposer puts into the block; every node computes the
+ * ones are left out of this block too. So they are when it comes upon an unforeseen error, and it is not tried again. The time budget only limits what the proposer puts into the block; every node computes the
  * result from the block alone.
  * @returns the block's data.txs
  */
@@ -95,21 +103,35 @@ export async function fillBlock(
       if (isFull() || limits.now() >= deadline) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
+      if (limits.defective.has(hash)) {
+        unexecutable.push(hash)
+        stoppedSenders.add(key)
+        continue
+      }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
       if (isFutile || stoppedSenders.has(key) || size > bytesLeft) {
         stoppedSenders.add(key)
         continue
       }
-      const entry = readEntry(raw, chain, { hash, sender })
-      if (!hasRoom(entry, execution)) {
-        stoppedSenders.add(key)
-        continue
+      let result: EntryResult | undefined
+      try {
+        const entry = readEntry(raw, chain, { hash, sender })
+        if (hasRoom(entry, execution)) result = await execution.tryApply(entry)
+      } catch (error) {
+        limits.onError(hash, error)
+        limits.defective.add(hash)
+        unexecutable.push(hash)
       }
-      const result = await execution.tryApply(entry)
-      if (result.kind === 'skipped') {
-        if (result.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
-        if ('native' in entry && !mayStartLater(result, execution.nativeGasLeft() < fullLane)) unexecutable.push(hash)
+      if (result === undefined || result.kind === 'skipped') {
+        if (result?.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
+        if (
+          result !== undefined &&
+          isNativeEntry(raw) &&
+          !mayStartLater(result, execution.nativeGasLeft() < fullLane)
+        ) {
+          unexecutable.push(hash)
+        }
         stoppedSenders.add(key)
         continue
       }
@@ -171,6 +193,26 @@ export class PostponedTransactions {
 
   delete(hash: Hash): void {
     this.#leftWhenTried.delete(bytesKey(hash))
+  }
+}
+
+/** Transactions that are remembered because they came upon an unforeseen error. */
+const MOST_DEFECTIVE = 10_000
+
+/**
+ * Transactions that came upon an unforeseen error while a block was built: they pay nothing, so they are not tried again, although
+ * clients and peers may send them again. Kept as long as the process runs; the oldest are forgotten.
+ */
+export class DefectiveTransactions {
+  readonly #hashes = new Set<string>()
+
+  has(hash: Hash): boolean {
+    return this.#hashes.size > 0 && this.#hashes.has(bytesKey(hash))
+  }
+
+  add(hash: Hash): void {
+    if (this.#hashes.size >= MOST_DEFECTIVE) this.#hashes.delete(this.#hashes.values().next().value!)
+    this.#hashes.add(bytesKey(hash))
   }
 }
 

@@ -1,12 +1,11 @@
 import type { BlockEvents, NativeEvent, NativeResult, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Engine } from '../evm/engine.ts'
-import { ShadowMismatchError } from '../evm/engines/fatalErrors.ts'
+import { isMachineFailure, ShadowMismatchError } from '../evm/engines/errorKinds.ts'
 import { describeStepDifference, firstDifferingStep, type TracedRun } from '../evm/engines/firstDifferingStep.ts'
 import type { Tracer } from '../evm/tracer.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { StateChanges } from '../state/changes.ts'
-import { StateReadError } from '../state/reader.ts'
 import type { BlockExecution } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
@@ -77,7 +76,7 @@ class ShadowedBlock {
     try {
       return await run()
     } catch (error) {
-      if (error instanceof StateReadError) throw error
+      if (isMachineFailure(error)) throw error
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       throw this.#report(what, [`${this.#engines[1].name} threw ${text}`])
     }

@@ -22,6 +22,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
   ['GenesisMismatch', EXIT_DATA],
   ['UpgradeNeeded', EXIT_FAILED],
+  ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
   ['WalError', EXIT_DATA],

@@ -91,20 +91,28 @@ export type EvidenceVerdict =
   | { readonly verdict: 'valid' | 'committed' | 'expired' | 'early' }
   | { readonly verdict: 'invalid'; readonly reason: string }
 
+/** What the application says of a proposed block. */
+export type ProposalVerdict = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
+
 /**
  * The state machine as consensus needs it, similar to ABCI 2.0. Consensus declares it, `app/` implements it, possibly in another
  * thread.
  */
 export interface Application {
   info(): Promise<ApplicationInfo>
-  /** Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. */
-  prepareProposal(request: ProposalRequest): Promise<ProposedData>
+  /**
+   * Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. Undefined: it came upon an
+   * unforeseen error, which it has reported; this node proposes nothing in this round.
+   */
+  prepareProposal(request: ProposalRequest): Promise<ProposedData | undefined>
   /** The verdict on evidence that a peer sent or this node found. */
   checkEvidence(evidence: Evidence): Promise<EvidenceVerdict>
-  /** Checks everything that needs no execution, evidence included, and starts optimistic execution. */
-  processProposal(
-    block: ConsensusBlock,
-  ): Promise<{ readonly accepted: true } | { readonly accepted: false; readonly reason: string }>
+  /**
+   * Checks everything that needs no execution, evidence included, and executes the block. Undefined: it came upon an unforeseen error,
+   * which it has reported. The node does not vote for such a block, but the block may be valid: if the others decide it,
+   * `finalizeBlock` tries again.
+   */
+  processProposal(block: ConsensusBlock): Promise<ProposalVerdict | undefined>
   /** Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
 }

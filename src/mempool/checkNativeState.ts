@@ -30,7 +30,9 @@ function checkAllowance(
 ): SdkError | undefined {
   if (transaction.feeGranter === undefined) return undefined
   world.checkpoint()
-  const error = chargeFee({ world, block }, transaction, chargedFee(transaction, baseFeePerGas))
-  world.revert()
-  return error
+  try {
+    return chargeFee({ world, block }, transaction, chargedFee(transaction, baseFeePerGas))
+  } finally {
+    world.revert()
+  }
 }

@@ -170,11 +170,11 @@ export class TransactionPool {
     this.#expire()
   }
 
-  /** Drops native transactions that could not start although their turn had come, for a reason that the pool does not follow. */
+  /** Drops transactions that could not be executed although their turn had come, for a reason that the pool does not follow. */
   dropUnexecutable(hashes: Iterable<Hash>): void {
     for (const hash of hashes) {
       const known = this.#byHash.get(bytesKey(hash))
-      if (known?.entry.kind === 'native') this.#dropOne(known.entry, 'unexecutable')
+      if (known !== undefined) this.#dropOne(known.entry, 'unexecutable')
     }
   }
 

@@ -279,6 +279,22 @@ export class Journal implements WorldState {
   }
 
   /**
+   * Runs `work` in a checkpoint that nothing in it can close. When it throws, all that it has changed is undone, whatever checkpoints
+   * and transaction it leaves open: the journal is as it was, and the error is thrown again.
+   */
+  async attempt<T>(work: () => Promise<T> | T): Promise<T> {
+    const outer = this.#undo.enclose()
+    try {
+      const result = await work()
+      this.#undo.keep(outer)
+      return result
+    } catch (error) {
+      this.#undo.abandon(outer)
+      throw error
+    }
+  }
+
+  /**
    * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty (arrays of the
    * previous transaction that were handed out do not change), and original values are the present ones. Reverting an earlier
    * checkpoint restores the previous transaction's scope.

@@ -9,6 +9,8 @@ export class UndoLog {
   /** three items for each change: undo function, target, previous value */
   readonly #actions: unknown[] = []
   readonly #marks: number[] = []
+  /** so many checkpoints cannot be closed by `commit` or `revert`, see {@link enclose} */
+  #enclosed = 0
 
   /** Number of open checkpoints. */
   get depth(): number {
@@ -48,9 +50,36 @@ export class UndoLog {
     }
   }
 
+  /**
+   * Opens a checkpoint that only {@link keep} and {@link abandon} close.
+   * @returns what those take
+   */
+  enclose(): number {
+    const outer = this.#enclosed
+    this.checkpoint()
+    this.#enclosed = this.#marks.length
+    return outer
+  }
+
+  /**
+   * Keeps the changes since {@link enclose}.
+   * @throws Error (a bug) when a checkpoint in it is still open
+   */
+  keep(outer: number): void {
+    if (this.#marks.length > this.#enclosed) throw new Error('a checkpoint is still open')
+    this.#enclosed = outer
+    this.commit()
+  }
+
+  /** Undoes the changes since {@link enclose}, whatever checkpoints are open in it. */
+  abandon(outer: number): void {
+    while (this.#marks.length > this.#enclosed) this.revert()
+    this.#enclosed = outer
+    this.revert()
+  }
+
   #pop(): number {
-    const mark = this.#marks.pop()
-    if (mark === undefined) throw new Error('no checkpoint is open')
-    return mark
+    if (this.#marks.length <= this.#enclosed) throw new Error('no checkpoint is open')
+    return this.#marks.pop()!
   }
 }

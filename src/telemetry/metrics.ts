@@ -44,6 +44,15 @@ export function createConsensusMetrics(registry: Registry) {
   }
 }
 
+/** The same in every thread where transactions are checked or run: the values are added up. */
+const unforeseenErrors = (registers: Registry[]) =>
+  new Counter({
+    name: 'coind_unforeseen_errors_total',
+    help: 'Errors that nobody has foreseen, by place: build, check or decided (of a block), pool',
+    labelNames: ['place'],
+    registers,
+  })
+
 /** Metrics of the executor thread: building, execution and commit of blocks. */
 export function createExecutorMetrics(registry: Registry) {
   const registers = [registry]
@@ -65,6 +74,7 @@ export function createExecutorMetrics(registry: Registry) {
       help: 'Evidence of double signatures in committed blocks',
       registers,
     }),
+    unforeseenTotal: unforeseenErrors(registers),
     executionSeconds: new Histogram({
       name: 'coind_block_execution_seconds',
       help: 'Time to execute a block, including the state root',
@@ -131,6 +141,7 @@ export function createPoolMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    unforeseenTotal: unforeseenErrors(registers),
   }
 }
 

@@ -74,22 +74,34 @@ export function connectBatchAdmissions(port: MessagePort): (packed: Uint8Array<A
   }
 }
 
-/** Answers {@link connectAdmissions} and {@link connectBatchAdmissions}. */
-export function serveAdmissions(port: MessagePort, admit: (transaction: PooledTransaction) => Admission): void {
+/**
+ * Answers {@link connectAdmissions} and {@link connectBatchAdmissions}.
+ * @param onError takes what `admit` throws; the transaction is refused with it
+ */
+export function serveAdmissions(
+  port: MessagePort,
+  admit: (transaction: PooledTransaction) => Admission,
+  onError: (transaction: PooledTransaction, error: unknown) => void,
+): void {
   port.on('message', (packed: Uint8Array) => {
-    const outcomes = unpackTransactions(packed).map((transaction) => outcomeOf(admit, transaction))
+    const outcomes = unpackTransactions(packed).map((transaction) => outcomeOf(admit, transaction, onError))
     const isAllAdmitted = outcomes.every((outcome) => outcome === undefined)
     port.postMessage((isAllAdmitted ? outcomes.length : outcomes) satisfies AdmissionAnswer)
   })
 }
 
-function outcomeOf(admit: (transaction: PooledTransaction) => Admission, transaction: PooledTransaction): Outcome {
+function outcomeOf(
+  admit: (transaction: PooledTransaction) => Admission,
+  transaction: PooledTransaction,
+  onError: (transaction: PooledTransaction, error: unknown) => void,
+): Outcome {
   try {
     const admission = admit(transaction)
     if (admission.accepted) return undefined
     const { reason, error } = admission
     return error === undefined ? reason : { reason, error }
   } catch (error) {
+    onError(transaction, error)
     // The thread that sent the transaction gets the error, as for every failed call; the other transactions of the message continue.
     return { failure: error instanceof Error ? error.message : String(error) }
   }

@@ -10,7 +10,9 @@ import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { packHashes, packHeadUpdate, unpackSenders, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { precompileTable } from '../precompiles/registry.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { applicationService } from './executorApplication.ts'
@@ -31,7 +33,7 @@ const BUILD_SHARE = 0.6
  * consensus to the main thread and announces each new head to the others.
  */
 export interface ExecutorData {
-  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'skipUpgrades'>
+  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'skipUpgrades' | 'log'>
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
@@ -50,6 +52,7 @@ const { control, data } = workerData as ThreadData<ExecutorData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('executor')
 const metrics = createExecutorMetrics(threadMetrics.registry)
+const log = createLogger(data.config.log, { thread: 'executor' }).child({ part: 'app' })
 const pool = connect<PoolService>(data.pool)
 const heads = new BroadcastChannel(data.headChannel)
 
@@ -96,6 +99,11 @@ const executor = await openExecutor({
       metrics.dbBatchSeconds.observe(milliseconds / 1000)
       metrics.dbBatchBytes.observe(bytes)
     },
+    unforeseen: ({ place, height, transaction, error }) => {
+      metrics.unforeseenTotal.inc({ place })
+      const hash = transaction === undefined ? {} : { transaction: bytesToHex(transaction) }
+      log.error({ place, height, ...hash, error }, 'an unforeseen error in a block')
+    },
   },
 })
 
@@ -116,6 +124,7 @@ const service = {
     heads.close()
     data.pool.close()
     await executor.close()
+    log.flush()
   },
 }
 

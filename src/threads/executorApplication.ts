@@ -26,7 +26,9 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
     info: () => executor.info(),
     prepareProposal: async (request) => {
       const number = ++lastNumber
-      const { packed, ...proposed } = await executor.prepareProposal(request, number)
+      const answer = await executor.prepareProposal(request, number)
+      if (answer === undefined) return undefined
+      const { packed, ...proposed } = answer
       const txs = unpackBytes(packed)
       numbers.set(txs, number)
       return { ...proposed, txs }
@@ -74,7 +76,9 @@ export function applicationService(application: Application) {
     info: () => application.info(),
     checkEvidence: (evidence: Evidence) => application.checkEvidence(evidence),
     prepareProposal: async (request: ProposalRequest, number: number) => {
-      const { txs, ...proposed } = await application.prepareProposal(request)
+      const answer = await application.prepareProposal(request)
+      if (answer === undefined) return undefined
+      const { txs, ...proposed } = answer
       keep(number, txs)
       return { ...proposed, packed: packBytes(txs) }
     },

@@ -7,6 +7,7 @@ import { nextBaseFee } from '../chain/baseFee.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entries.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
+import type { LogConfig } from '../config/config.ts'
 import { recoverAuthority } from '../evm/authorization.ts'
 import { checkNativeState } from '../mempool/checkNativeState.ts'
 import {
@@ -28,12 +29,13 @@ import { laneGas, type NativeTransaction } from '../modules/tx/nativeTransaction
 import { LIMITS } from '../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionGossip.ts'
 import type { Address } from '../primitives/address.ts'
-import { keyBytes } from '../primitives/bytes.ts'
+import { bytesToHex, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { Journal } from '../state/journal.ts'
 import { createViewCaches, openView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
@@ -68,6 +70,7 @@ export interface PoolData {
   /** from the network thread: transactions of peers come in, those of this node's clients go out */
   readonly gossip: { readonly admissions: MessagePort; readonly announcements: MessagePort }
   readonly nodeState: NodeState
+  readonly log: LogConfig
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** whether a client wants them */
@@ -80,6 +83,7 @@ const { control, data } = workerData as ThreadData<PoolData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('pool')
 const metrics = createPoolMetrics(threadMetrics.registry)
+const log = createLogger(data.log, { thread: 'pool' }).child({ part: 'mempool' })
 waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const announcements = new BroadcastChannel(data.pendingChannel)
@@ -186,6 +190,13 @@ const admitter =
     return admission
   }
 
+/** The transaction is refused, and nothing of the check is kept: it may have left the journal half way. */
+function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
+  journal = new Journal(state)
+  metrics.unforeseenTotal.inc({ place: 'pool' })
+  log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
+}
+
 const service = {
   get: (hash: Hash) => pool.get(hash),
   pendingNonce: (sender: Address) => pool.pendingNonce(sender),
@@ -230,6 +241,7 @@ const service = {
     for (const port of [...data.clients, ...data.admissions, ...Object.values(data.gossip)]) port.close()
     await snapshot.close()
     await database.close()
+    log.flush()
   },
 }
 
@@ -240,8 +252,8 @@ function reasonLabel(reason: string): string {
 
 serve(control, service)
 for (const client of data.clients) serve(client, service)
-for (const port of data.admissions) serveAdmissions(port, admitter(true))
-serveAdmissions(data.gossip.admissions, admitter(false))
+for (const port of data.admissions) serveAdmissions(port, admitter(true), recordUnforeseen)
+serveAdmissions(data.gossip.admissions, admitter(false), recordUnforeseen)
 
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

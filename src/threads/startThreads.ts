@@ -273,7 +273,7 @@ function startExecutor(
 }
 
 function startPool(
-  { location, chain, nodeState }: ThreadsOptions,
+  { config, location, chain, nodeState }: ThreadsOptions,
   { databaseGate, executorToPool, views, sockets, network, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
@@ -288,6 +288,7 @@ function startPool(
     admissions,
     gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
     nodeState,
+    log: config.log,
     pendingChannel,
     pendingWatch,
   }

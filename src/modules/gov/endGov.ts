@@ -3,10 +3,10 @@ import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
-import { reasonWithCause } from '../recoverPanic.ts'
 import { cleanUp, continueCleanUp, type DepositRule } from './deposits.ts'
 import { GOV_PARAMS, periodMs } from './params.ts'
 import { executeProposal } from './proposals.ts'
+import { reasonWithCause } from './recoverPanic.ts'
 import {
   ACTIVE_QUEUE_PREFIX,
   activeQueueKey,

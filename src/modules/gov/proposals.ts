@@ -7,12 +7,12 @@ import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
 import { type NestedMessage, nestedSigners, readAllNested, readNested, validateNested } from '../nestedMessages.ts'
-import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { addDeposit, checkInitialAmount, cleanUp, proposalNotFound, wrongDenomination } from './deposits.ts'
 import { govError } from './errors.ts'
 import { checkMetadata, checkMetadataForm, checkSummary } from './metadata.ts'
 import { GOV_PARAMS, minInitialDepositAcoin, periodMs, ratio } from './params.ts'
+import { recoverPanic } from './recoverPanic.ts'
 import {
   activeQueueKey,
   deleteProposal,
@@ -112,8 +112,12 @@ function checkMessage(context: ModuleContext, message: NestedMessage): SdkError 
 /** The content of a v1beta1 proposal must succeed if it ran now. Other messages need not: the state may change before they run. */
 function tryContent(context: ModuleContext, { handler, value }: NestedMessage): SdkError | undefined {
   context.world.checkpoint()
-  const result = recoverPanic(() => handler.run(context, value))
-  context.world.revert()
+  let result: ReturnType<typeof handler.run>
+  try {
+    result = handler.run(context, value)
+  } finally {
+    context.world.revert()
+  }
   if (!isSdkError(result) || result.codespace === 'gov') return isSdkError(result) ? result : undefined
   return govError('invalidContent', result.message)
 }

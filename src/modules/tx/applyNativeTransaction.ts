@@ -9,7 +9,6 @@ import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext, type NativeBlock } from '../context.ts'
 import { useFeeAllowance } from '../feegrant/grants.ts'
 import { FEE_COLLECTOR } from '../moduleAccounts.ts'
-import { reasonWithCause, recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
 import { chargedFee, findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
 import { baseGas, laneGas, type NativeMessage, type NativeTransaction } from './nativeTransaction.ts'
@@ -41,6 +40,9 @@ export const LANE_FULL: SdkError = sdkError('outOfGas', 'no block gas left to ru
  * 3. Public keys and sequences, apart from the messages: a transaction whose messages fail cannot be sent again.
  * 4. The messages, in a checkpoint of their own: the effects of all of them stay, or none.
  * 5. The result. Of a failed transaction the fee, keys and sequences stay, and the events of steps 2 and 3.
+ *
+ * A message that fails gives an `SdkError`. What is thrown is no outcome (`src/evm/engines/errorKinds.ts`): the transaction is left half
+ * done, and the caller undoes it or drops the world.
  */
 export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   const { transaction, world, gasAvailable } = input
@@ -109,7 +111,7 @@ export function chargeFee(
   if (feeGranter !== undefined) {
     const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
     const use = { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls }
-    const error = recoverPanic(() => useFeeAllowance(context, use))
+    const error = useFeeAllowance(context, use)
     if (error !== undefined) return error
   }
   const payer = feeGranter ?? feePayer
@@ -163,10 +165,10 @@ function runMessages(
     if (exhausted !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: exhausted }
     gasUsed += messageGas[index]!
     const before = world.events().length
-    const response = recoverPanic(() => handler.run(context, value))
+    const response = handler.run(context, value)
     if (isSdkError(response)) {
       const { codespace, code } = response
-      const message = failureText(index, reasonWithCause(response))
+      const message = failureText(index, response.message)
       return { kind: 'failed', gasUsed, error: { codespace, code, message } }
     }
     responses.push({ typeUrl: handler.response.typeUrl, value: response })

@@ -1,7 +1,6 @@
 import { sha256 } from '../../primitives/hash.ts'
 import { DEFAULT_AUTH_PARAMS } from '../auth/params.ts'
 import type { MessageTable } from '../message.ts'
-import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
 import { type NativeTransaction, requiredGas } from './nativeTransaction.ts'
@@ -19,15 +18,13 @@ export interface NativeRules extends SigningChain {
 /**
  * Decodes a native transaction and checks all that needs no state: the encoding, its messages, its signatures. What is refused
  * here could start in no state; `findNativeInvalidity` checks the limits that a state has (memo, number of signatures, gas).
- * It throws for no input.
+ * It throws for no input, unless it has a bug: then nothing is known of the transaction.
  */
 export function decodeNativeTransaction(raw: Uint8Array, rules: NativeRules): Outcome<NativeTransaction> {
-  return recoverPanic(() => {
-    const decoded = decodeTransaction(raw, rules.messages)
-    if (isSdkError(decoded)) return decoded
-    const signers = readSigners(decoded, rules, rules.messages, rules.isVerified === true ? 'known' : 'verify')
-    return isSdkError(signers) ? signers : nativeTransactionOf(raw, decoded, signers)
-  })
+  const decoded = decodeTransaction(raw, rules.messages)
+  if (isSdkError(decoded)) return decoded
+  const signers = readSigners(decoded, rules, rules.messages, rules.isVerified === true ? 'known' : 'verify')
+  return isSdkError(signers) ? signers : nativeTransactionOf(raw, decoded, signers)
 }
 
 /** The transaction from its decoded parts and its signers. */

@@ -196,6 +196,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_scrub_last_pass_timestamp_seconds',
   'coind_scrubbed_bytes_total',
   'coind_view_cancelled_tasks_total',
+  'coind_unforeseen_errors_total',
   'coind_view_deadlines_missed_total',
   'coind_view_dropped_tasks_total',
   'coind_view_running_tasks',

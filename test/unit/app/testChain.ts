@@ -5,6 +5,7 @@ import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
+import type { UnforeseenReport } from '../../../src/app/unforeseenError.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
 import {
   BLOCK_PROTOCOL,
@@ -18,8 +19,9 @@ import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/c
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
 import { chainConfigOf } from '../../../src/chain/genesis.ts'
-import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import type { DecidedBlock, ProposedData } from '../../../src/consensus/application.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
+import type { PrecompileTable } from '../../../src/evm/precompile.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -39,6 +41,10 @@ export interface TestChain {
   readonly chain: ChainConfig
   readonly executor: Executor
   readonly location: string
+  /** Asks the application for the next block, from these raw transactions. */
+  propose(raws: readonly Uint8Array[]): Promise<ProposedData | undefined>
+  /** The next block with these transactions, decided. */
+  decide(txs: readonly Uint8Array[]): Promise<DecidedBlock>
   /** Builds a block from these raw transactions (or takes them as they are) and finalizes it. */
   produce(raws?: readonly Uint8Array[], options?: { readonly asGiven?: boolean }): Promise<DecidedBlock>
   close(): Promise<void>
@@ -52,6 +58,10 @@ export interface TestChainOptions {
   /** executes each block too */
   readonly shadow?: Engine
   readonly hooks?: BlockHooks
+  /** by default those of production */
+  readonly precompiles?: PrecompileTable
+  /** takes reports of unforeseen errors */
+  readonly unforeseen?: (report: UnforeseenReport) => void
   /** takes what a proposer tells its mempool, see `CandidateSource` */
   readonly unexecutable?: (hashes: readonly Uint8Array[]) => void
 }
@@ -88,7 +98,7 @@ async function openTestChain(
     engine: options.engine ?? productionEngine,
     ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
     ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
-    precompiles: precompileTable(chain.registeredPrecompiles),
+    precompiles: options.precompiles ?? precompileTable(chain.registeredPrecompiles),
     candidates: {
       candidates: async ({ isFirst }) => (isFirst ? offered : []),
       ...(options.unexecutable && { unexecutable: options.unexecutable }),
@@ -100,58 +110,77 @@ async function openTestChain(
     now: () => performance.now(),
     later: () => undefined,
     onPublished: () => undefined,
+    observer: {
+      executed: () => undefined,
+      written: () => undefined,
+      unforeseen:
+        options.unforeseen ??
+        (({ error }) => {
+          throw error
+        }),
+    },
   })
   const { application } = executor
+
+  const propose = async (raws: readonly Uint8Array[]): Promise<ProposedData | undefined> => {
+    const info = await application.info()
+    const height = info.height + 1
+    offered = raws.map((raw) => pooled(raw, chain))
+    return application.prepareProposal({
+      height,
+      timeMs: GENESIS_TIME_MS + height * chain.blockIntervalMs,
+      proposerAddress: PROPOSER,
+      parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
+      maxBytes: chain.maxBlockBytes,
+      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+      evidence: [],
+    })
+  }
+
+  const decide = async (txs: readonly Uint8Array[]): Promise<DecidedBlock> => {
+    const info = await application.info()
+    const height = info.height + 1
+    const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
+    const block: ConsensusBlock = {
+      header: {
+        version: { block: BLOCK_PROTOCOL, app: 0 },
+        chainId: chain.chainId,
+        height,
+        timeMs,
+        lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
+        lastCommitHash: sha256(new Uint8Array()),
+        dataHash: dataHash(txs),
+        validatorsHash: sha256(CONSENSUS_KEY),
+        nextValidatorsHash: sha256(CONSENSUS_KEY),
+        consensusHash: sha256(CONSENSUS_KEY),
+        appHash: info.appHash,
+        lastResultsHash: info.lastResultsHash,
+        evidenceHash: sha256(new Uint8Array()),
+        proposerAddress: PROPOSER,
+      },
+      txs,
+      evidence: [],
+      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+    }
+    const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
+    const signature = {
+      flag: BLOCK_ID_FLAGS.commit,
+      validatorAddress: PROPOSER,
+      timestampMs: timeMs,
+      signature: new Uint8Array(64).fill(1),
+    }
+    return { block, blockId, seenCommit: { height, round: 0, blockId, signatures: [signature] } }
+  }
 
   return {
     chain,
     executor,
     location,
+    propose,
+    decide,
     async produce(raws = [], { asGiven = false } = {}) {
-      const info = await application.info()
-      const height = info.height + 1
-      const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
-      offered = asGiven ? [] : raws.map((raw) => pooled(raw, chain))
-      const { txs } = asGiven
-        ? { txs: raws }
-        : await application.prepareProposal({
-            height,
-            timeMs,
-            proposerAddress: PROPOSER,
-            parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-            maxBytes: chain.maxBlockBytes,
-            lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
-            evidence: [],
-          })
-      const block: ConsensusBlock = {
-        header: {
-          version: { block: BLOCK_PROTOCOL, app: 0 },
-          chainId: chain.chainId,
-          height,
-          timeMs,
-          lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
-          lastCommitHash: sha256(new Uint8Array()),
-          dataHash: dataHash(txs),
-          validatorsHash: sha256(CONSENSUS_KEY),
-          nextValidatorsHash: sha256(CONSENSUS_KEY),
-          consensusHash: sha256(CONSENSUS_KEY),
-          appHash: info.appHash,
-          lastResultsHash: info.lastResultsHash,
-          evidenceHash: sha256(new Uint8Array()),
-          proposerAddress: PROPOSER,
-        },
-        txs,
-        evidence: [],
-        lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
-      }
-      const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
-      const signature = {
-        flag: BLOCK_ID_FLAGS.commit,
-        validatorAddress: PROPOSER,
-        timestampMs: timeMs,
-        signature: new Uint8Array(64).fill(1),
-      }
-      const decided = { block, blockId, seenCommit: { height, round: 0, blockId, signatures: [signature] } }
+      const txs = asGiven ? raws : (await propose(raws))!.txs
+      const decided = await decide(txs)
       await application.finalizeBlock(decided)
       return decided
     },

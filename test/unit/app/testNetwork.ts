@@ -208,7 +208,7 @@ export async function proposeBlock(
     lastCommit,
     evidence: wishes.evidence ?? [],
   })
-  const block = makeBlock(state, { ...data, timeMs, proposerAddress, lastCommit })
+  const block = makeBlock(state, { ...data!, timeMs, proposerAddress, lastCommit })
   const reason = checkBlock(state, block)
   if (reason !== undefined) throw new Error(reason)
   return decide(block, state, wishes)

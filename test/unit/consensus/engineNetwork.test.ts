@@ -109,6 +109,37 @@ describe('four validators', () => {
     ).toBe(true)
   })
 
+  it('go on when proposers cannot build a block', async () => {
+    const network = await started(4)
+    const asked: number[] = []
+    for (const { application } of network.nodes) {
+      application.cannotBuild = ({ height }) => height === 4 && asked.push(height) <= 2
+    }
+    await reached(network, 6)
+    checkNetwork(network)
+    const { blocks } = network.nodes[0]!.application
+    expect(blocks.slice(0, 6).map(({ seenCommit }) => seenCommit.round)).toEqual([0, 0, 0, 2, 0, 0])
+  })
+
+  it('go on without a transaction that none of them can check, though a proposer puts it into its blocks', async () => {
+    const network = await started(4)
+    const bad = Uint8Array.of(66)
+    network.nodes[0]!.application.txsFor = () => [bad]
+    for (const { application } of network.nodes) application.cannotCheck = ({ txs }) => txs[0]!.length === bad.length
+    await reached(network, 12)
+    checkNetwork(network)
+    const { blocks } = network.nodes[0]!.application
+    expect(blocks.every(({ block }) => block.txs[0]!.length === 100)).toBe(true)
+    expect(blocks.some(({ seenCommit }) => seenCommit.round > 0)).toBe(true)
+  })
+
+  it('decide what one of them cannot check, and it executes that block', async () => {
+    const network = await started(4)
+    network.nodes[1]!.application.cannotCheck = () => true
+    await reached(network, 6)
+    checkNetwork(network)
+  })
+
   it('that are far behind say so', async () => {
     const network = await started(4)
     const last = network.nodes[3]!

@@ -40,6 +40,10 @@ export class FakeApplication implements Application {
   durableLag = 1
   /** runs before a step is carried out; may throw or wait */
   before: (step: ApplicationStep, height: number) => void | Promise<void> = () => {}
+  /** whether it comes upon an unforeseen error when it builds a block */
+  cannotBuild: (request: ProposalRequest) => boolean = () => false
+  /** the same when it checks one */
+  cannotCheck: (block: ConsensusBlock) => boolean = () => false
   evidenceVerdict: (evidence: Evidence) => EvidenceVerdict = () => ({ verdict: 'valid' })
   genesisTimeMs = GENESIS_TIME_MS
   #isBusy = false
@@ -96,10 +100,11 @@ export class FakeApplication implements Application {
     }
   }
 
-  prepareProposal(request: ProposalRequest): Promise<ProposedData> {
+  prepareProposal(request: ProposalRequest): Promise<ProposedData | undefined> {
     return this.#alone(async () => {
       await this.before('prepareProposal', request.height)
       if (request.height !== this.blocks.length + 1) throw new Error(`a proposal for ${request.height}`)
+      if (this.cannotBuild(request)) return undefined
       const txs = this.txsFor(request)
       return { txs, evidence: request.evidence, dataHash: dataHash(txs) }
     })
@@ -109,11 +114,11 @@ export class FakeApplication implements Application {
     return Promise.resolve(this.evidenceVerdict(evidence))
   }
 
-  processProposal(block: ConsensusBlock): Promise<{ accepted: true }> {
+  processProposal(block: ConsensusBlock): Promise<{ accepted: true } | undefined> {
     return this.#alone(async () => {
       await this.before('processProposal', block.header.height)
       if (block.header.height !== this.blocks.length + 1) throw new Error(`a check of ${block.header.height}`)
-      return { accepted: true }
+      return this.cannotCheck(block) ? undefined : { accepted: true }
     })
   }
 

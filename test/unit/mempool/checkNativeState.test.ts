@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { checkNativeState } from '../../../src/mempool/checkNativeState.ts'
 import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../src/modules/auth/params.ts'
 import { BANK_MESSAGES, MsgSend } from '../../../src/modules/bank/messages.ts'
@@ -6,6 +6,7 @@ import { coinsOf } from '../../../src/modules/coin.ts'
 import { createMessageTable } from '../../../src/modules/message.ts'
 import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../src/modules/tx/decodeNativeTransaction.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import {
   anyOf,
@@ -70,6 +71,17 @@ describe('the state’s check of a native transaction for the pool', () => {
     ['an allowance that nobody gave', { feeGranter: bob.bech32 }, 5n, expect.stringMatching(/^sdk\/5 /)],
   ])('%s', (_, fields, sequence, expected) => {
     expect(check(fields, sequence)).toEqual(expected)
+  })
+
+  it('leaves no checkpoint open when it comes upon a bug', () => {
+    world.setBalance(bob.address, COIN)
+    const { get } = world.native
+    vi.spyOn(world.native, 'get').mockImplementation((key) => {
+      if (bytesToHex(key).includes(bytesToHex(bob.address).slice(2))) throw new TypeError('a bug')
+      return get.call(world.native, key)
+    })
+    expect(() => check({ feeGranter: bob.bech32 })).toThrow('a bug')
+    expect(() => world.revert()).toThrow('no checkpoint is open')
   })
 
   it('leaves nothing behind, when an allowance is tried too', () => {

@@ -231,11 +231,13 @@ describe('a native transaction', () => {
     const [native, next] = [makeNative(), evm(1n)]
     pool.addNative(native)
     pool.add(next, SENDER)
-    pool.dropUnexecutable([next.hash, makeNative().hash, native.hash])
+    pool.dropUnexecutable([makeNative().hash, native.hash])
     expect(dropped).toEqual([{ hash: bytesToHex(native.hash), reason: 'unexecutable' }])
     expect(pool.status()).toEqual({ pending: 0, queued: 1 })
     expect(nativeOutcomeOf(pool, makeNative())).toBe('accepted')
     expect(names(pool.candidates(ROOM))).toEqual(['native 0', 'evm 1'])
+    pool.dropUnexecutable([next.hash])
+    expect(names(pool.candidates(ROOM))).toEqual(['native 0'])
   })
 
   it('goes when a further signer has used its sequence', () => {

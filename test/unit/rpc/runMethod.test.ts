@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
+import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, type TestThread } from './rpcTestServer.ts'
@@ -62,4 +63,21 @@ test('all run in a view thread where they are not quick', async () => {
   })
   expect(await slow.ask(CALL)).toMatchObject({ result: 'elsewhere' })
   expect(await slow.ask([CALL, CALL])).toMatchObject([{ result: 'elsewhere' }, { result: 'elsewhere' }])
+})
+
+test('a call that comes upon a bug fails alone, and is logged', async () => {
+  const address = new Uint8Array(20).fill(0xba)
+  const run = () => {
+    throw new TypeError('a bug')
+  }
+  const broken = await createMemoryNode({ precompiles: new Map([[bytesKey(address), { address, run }]]) })
+  const ownThread = createTestThread(broken)
+  const ask = (method: string, to: Uint8Array) =>
+    ownThread.ask({ jsonrpc: '2.0', id: 1, method, params: [{ to: bytesToHex(to) }, 'latest'] })
+  for (const method of ['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'debug_traceCall']) {
+    ownThread.logged.length = 0
+    expect(await ask(method, address)).toMatchObject({ error: { code: -32603, message: 'internal error' } })
+    expect(ownThread.logged.length).toBe(1)
+  }
+  expect(await ask('eth_call', new Uint8Array(20).fill(0xbb))).toMatchObject({ result: '0x' })
 })

@@ -440,3 +440,59 @@ describe('Journal', () => {
     expect(journal.getCodeHash(address)).toEqual(EMPTY_CODE_HASH)
   })
 })
+
+describe('Journal.attempt', () => {
+  /** The steps that an attempt can make: what ends a transaction stands around them. */
+  const inside = step.filter(([operation]) => operation !== 'nextTransaction')
+
+  it('leaves nothing of a transaction that throws, whatever that left open', async () => {
+    const steps = fc.array(step, { maxLength: 25 })
+    const tried = fc.array(inside, { maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(steps, tried, steps, async (before, failing, after) => {
+        const [journal, model] = [new Journal(baseState()), new ModelWorld(baseState())]
+        const closeAll = (): void => {
+          for (; model.depth > 0; model.commit()) journal.commit()
+        }
+        journal.beginTransaction()
+        for (const each of before) perform(journal, model, each)
+        closeAll()
+        expect(journal.endTransaction({ clearEmpty: true }).burntAcoin).toBe(model.endTransaction(true))
+
+        model.checkpoint()
+        const attempt = journal.attempt(() => {
+          journal.beginTransaction()
+          model.beginTransaction()
+          for (const each of failing) {
+            const isClosing = each[0] === 'commit' || each[0] === 'revert'
+            if (isClosing && model.depth === 1) expect(() => journal.revert()).toThrow('no checkpoint is open')
+            else perform(journal, model, each)
+          }
+          throw new TypeError('a bug')
+        })
+        await expect(attempt).rejects.toThrow('a bug')
+        while (model.depth > 0) model.revert()
+
+        journal.beginTransaction()
+        model.beginTransaction()
+        for (const each of after) perform(journal, model, each)
+        closeAll()
+        compare(journal, model)
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+
+  it('keeps what work has done that ends well, and nothing when that left a checkpoint open', async () => {
+    const journal = new Journal(baseState())
+    await journal.attempt(() => journal.addBalance(addresses[3]!, 5n))
+    expect(journal.getBalance(addresses[3]!)).toBe(5n)
+    const open = journal.attempt(() => {
+      journal.addBalance(addresses[3]!, 5n)
+      journal.checkpoint()
+    })
+    await expect(open).rejects.toThrow('a checkpoint is still open')
+    expect(journal.getBalance(addresses[3]!)).toBe(5n)
+    expect(() => journal.revert()).toThrow('no checkpoint is open')
+  })
+})

@@ -13,16 +13,18 @@ function connected() {
   const offered: number[] = []
   let messages = 0
   channel.port2.on('message', () => messages++)
-  serveAdmissions(channel.port2, ({ raw, hash }: PooledTransaction): Admission => {
+  const failures: unknown[] = []
+  const admit = ({ raw, hash }: PooledTransaction): Admission => {
     offered.push(raw[0]!)
     if (raw[0]! % 10 === 1) return { accepted: false, reason: `${raw[0]} is refused` }
     if (raw[0]! % 10 === 4) return { accepted: false, reason: 'used', error: { codespace: 'sdk', code: 32 } }
     if (raw[0]! % 10 === 2) throw new Error(`${raw[0]} fails`)
     return { accepted: true, hash }
-  })
+  }
+  serveAdmissions(channel.port2, admit, ({ raw }, error) => failures.push([raw[0], error]))
   const add = connectAdmissions(channel.port1)
   const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20).fill(n), new Uint8Array(32).fill(n))
-  return { offer, offered, messages: () => messages, ...channel }
+  return { offer, offered, failures, messages: () => messages, ...channel }
 }
 
 afterEach(() => {
@@ -40,7 +42,7 @@ describe('admissions', () => {
   })
 
   it('tell each caller its own outcome', async () => {
-    const { offer } = connected()
+    const { offer, failures } = connected()
     const first = Promise.allSettled([10, 11, 12, 14, 13].map(offer))
     await new Promise((resolve) => setImmediate(resolve))
     const second = Promise.allSettled([21, 20].map(offer))
@@ -55,15 +57,17 @@ describe('admissions', () => {
       { value: { accepted: false, reason: '21 is refused' } },
       { value: { accepted: true } },
     ])
+    expect(failures).toEqual([[12, new Error('12 fails')]])
   })
 
   it('of a batch are counted', async () => {
     const { port1, port2 } = new MessageChannel()
-    serveAdmissions(port2, ({ raw, hash }) => {
+    const admit = ({ raw, hash }: PooledTransaction): Admission => {
       if (raw[0] === 1) return { accepted: false, reason: 'full' }
       if (raw[0] === 2) return { accepted: false, reason: 'used', error: { codespace: 'sdk', code: 32 } }
       return { accepted: true, hash }
-    })
+    }
+    serveAdmissions(port2, admit, (_, error) => expect.unreachable(String(error)))
     const offer = connectBatchAdmissions(port1)
     const batchOf = (kinds: readonly number[]) =>
       packTransactions(

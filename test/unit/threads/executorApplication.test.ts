@@ -77,7 +77,7 @@ const REQUEST = {
 describe('executorApplication', () => {
   it('takes a proposal and finalizes it without sending its transactions back', async () => {
     const { application, finalized } = remoteApplication()
-    const { txs, ...rest } = await application.prepareProposal(REQUEST)
+    const { txs, ...rest } = (await application.prepareProposal(REQUEST))!
     expect({ txs, ...rest }).toEqual({ txs: TXS, evidence: [], dataHash: HASH })
     await application.finalizeBlock(decide(txs))
     expect(finalized).toEqual([decide(TXS)])

@@ -12,7 +12,6 @@ import { isStandardPrecompile } from '../../precompileAddresses.ts'
 import { takePrecompileGas, takesPrecompileGas } from '../../precompileGas.ts'
 import { standardPrecompileGas } from '../../standard/runStandardPrecompile.ts'
 import { tracedWorld } from '../../tracedWorld.ts'
-import { isFatal } from '../fatalErrors.ts'
 import { createChainCommon, freezeAnswers } from './chainCommon.ts'
 import { evmCrypto } from './evmCrypto.ts'
 import { FORBIDDEN_BYTE, recordEnd } from './failures.ts'
@@ -208,7 +207,7 @@ export class ChainEVM extends EVM {
     return output === undefined ? result : { ...result, execResult: { ...execResult, returnValue: output } }
   }
 
-  /** A precompile never throws and never takes more gas than it was given. */
+  /** A precompile never takes more gas than it was given. One that throws ends the run, unless it is the EVM's way to fail. */
   protected override async runPrecompile(
     code: PrecompileFunc,
     data: Uint8Array,
@@ -218,7 +217,7 @@ export class ChainEVM extends EVM {
     try {
       result = await super.runPrecompile(code, data, gasLimit)
     } catch (error) {
-      if (isFatal(error)) throw error
+      if (!(error instanceof EVMError)) throw error
       result = failedPrecompile('internal error', gasLimit)
     }
     if (result.executionGasUsed > gasLimit) result = failedPrecompile('out of gas', gasLimit)

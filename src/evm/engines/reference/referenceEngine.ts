@@ -1,17 +1,16 @@
-import { type ExecResult, Message as FrameMessage } from '@ethereumjs/evm'
+import { EVMError, type ExecResult, Message as FrameMessage } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../primitives/bytes.ts'
 import type { Rules } from '../../blockContext.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
-import { isFatal } from '../fatalErrors.ts'
 import { ChainEVM } from './chainEVM.ts'
 import { failureMessage } from './failures.ts'
 import { attachTracer } from './tracing.ts'
 
 /**
  * The engine on `@ethereumjs/evm`. Setting up an EVM costs as much as ten transfers, so EVMs that are not running wait
- * in a pool for each fork. Runs that interleave use one EVM each.
+ * in a pool for each fork. Runs that interleave use one EVM each; one whose run threw is in an unknown state and is never used again.
  * @param createEVM makes the EVMs of the pool; tests of the comparison of engines give EVMs with errors
  */
 export function createReferenceEngine(createEVM = (rules: Rules): ChainEVM => new ChainEVM(rules)): Engine {
@@ -21,13 +20,15 @@ export function createReferenceEngine(createEVM = (rules: Rules): ChainEVM => ne
     async run(message, environment) {
       const pool = poolOf(idle, environment.rules)
       const evm = pool.pop() ?? createEVM(environment.rules)
-      evm.begin(environment)
+      let result: ExecutionResult
       try {
-        return await runMessage(evm, message, environment)
+        evm.begin(environment)
+        result = await runMessage(evm, message, environment)
       } finally {
         evm.end()
-        pool.push(evm)
       }
+      pool.push(evm)
+      return result
     },
   }
 }
@@ -56,7 +57,7 @@ async function runMessage(
     result = outcome.execResult
     createdAddress = outcome.createdAddress
   } catch (error) {
-    if (isFatal(error)) throw error
+    if (!(error instanceof EVMError)) throw error
     return failed(FAILURE_MESSAGES.internal, message.gasLimit)
   }
   const gasUsed = clamp(result.executionGasUsed, message.gasLimit)

@@ -4,8 +4,8 @@ import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../precompile.ts'
 import { runStandardPrecompile } from '../../standard/runStandardPrecompile.ts'
 import { tracedWorld } from '../../tracedWorld.ts'
+import { EngineTrapError, isMachineFailure } from '../errorKinds.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
-import { EngineTrapError, isFatal } from '../fatalErrors.ts'
 import type { RunState } from './runState.ts'
 
 const ADDRESS_BYTES = 20
@@ -35,17 +35,15 @@ export function precompileImports(run: RunState) {
               const data = memory.bytes.subarray(input, input + length)
               return runStandardPrecompile(address, data, gas, rules.fork, precompileGas)
             })
-          : attempt(gas, () =>
-              callStateful(run, stateful, {
-                caller: memory.copy(caller, ADDRESS_BYTES),
-                value: memory.readWord(value),
-                // not a copy: a call with hardly any gas could make the node copy as many bytes as its caller has memory
-                data: memory.bytes.subarray(input, input + length),
-                gasLimit: gas,
-                isStatic: (flags & CALL_STATIC) !== 0,
-                isDelegated: (flags & CALL_DELEGATED) !== 0,
-              }),
-            )
+          : callStateful(run, stateful, {
+              caller: memory.copy(caller, ADDRESS_BYTES),
+              value: memory.readWord(value),
+              // not a copy: a call with hardly any gas could make the node copy as many bytes as its caller has memory
+              data: memory.bytes.subarray(input, input + length),
+              gasLimit: gas,
+              isStatic: (flags & CALL_STATIC) !== 0,
+              isDelegated: (flags & CALL_DELEGATED) !== 0,
+            })
       if (result.status === 'failure') {
         run.precompileFailure = result.failure ?? FAILURE_MESSAGES.internal
         writeOutput(run, EMPTY_BYTES)
@@ -66,23 +64,12 @@ function unbroken(address: Address, execute: () => PrecompileResult): Precompile
   try {
     return execute()
   } catch (error) {
-    if (isFatal(error)) throw error
+    if (isMachineFailure(error)) throw error
     throw new EngineTrapError(`the precompile at ${bytesToHex(address)} broke: ${String(error)}`, error)
   }
 }
 
-/** A stateful one that throws has failed. None takes more gas than it was given. */
-function attempt(gas: bigint, execute: () => PrecompileResult): PrecompileResult {
-  let result: PrecompileResult
-  try {
-    result = execute()
-  } catch (error) {
-    if (isFatal(error)) throw error
-    return failure(FAILURE_MESSAGES.internal, gas)
-  }
-  return result.gasUsed > gas ? failure(FAILURE_MESSAGES.outOfGas, gas) : result
-}
-
+/** None takes more gas than it was given. One that throws ends the run: what it finds wrong with a call is a result. */
 function callStateful(
   { world, environment, tracing }: RunState,
   precompile: StatefulPrecompile,
@@ -91,7 +78,8 @@ function callStateful(
   const logsBefore = world.logs().length
   const { block, tracer } = environment
   const result = precompile.run({ ...call, world: tracedWorld(world, tracer), block })
-  if (tracing !== undefined && result.status === 'success' && result.gasUsed <= call.gasLimit) {
+  if (result.gasUsed > call.gasLimit) return failure(FAILURE_MESSAGES.outOfGas, call.gasLimit)
+  if (tracing !== undefined && result.status === 'success') {
     for (const log of world.logs().slice(logsBefore)) tracing.log(log)
   }
   return result

@@ -173,7 +173,7 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       expect({ status, output }).toEqual({ status: 'success', output: new Uint8Array(32).with(31, 7) })
     })
 
-    it('cannot throw out of a run, at any depth', async () => {
+    it('end the run where they throw, at any depth, and leave nothing', async () => {
       const thrower: StatefulPrecompile = {
         address: NATIVE,
         run: ({ world }) => {
@@ -182,15 +182,8 @@ describe.each(ENGINES)('the $name engine', (engine) => {
         },
       }
       for (const to of [CONTRACT, NATIVE]) {
-        const { context, output } = await run(
-          stateWithNative(`0x${callNative('f1')}${returnTop}`),
-          { precompiles: [thrower] },
-          { to },
-        )
-        expect(output.every((byte) => byte === 0)).toBe(true)
-        expect(context.world.getStorage(NATIVE, SLOT)).toEqual(EMPTY_BYTES)
-        // every checkpoint is closed, or this would throw
-        context.world.beginTransaction()
+        const state = stateWithNative(`0x${callNative('f1')}${returnTop}`)
+        await expect(run(state, { precompiles: [thrower] }, { to })).rejects.toThrow('a bug')
       }
     })
 
@@ -200,6 +193,7 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       ['of a damaged state', new StateReadError(new Error('a contract code is missing'))],
       ['of memory', new RangeError('Array buffer allocation failed')],
       ['of the stack', new RangeError('Maximum call stack size exceeded')],
+      ['of a bug', new TypeError('x is not a function')],
     ])('let failures %s through, which another machine may not have', async (_name, error) => {
       const failing: StatefulPrecompile = {
         address: NATIVE,

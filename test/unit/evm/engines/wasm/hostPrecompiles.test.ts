@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALL_DELEGATED, CALL_STATIC } from '../../../../../assembly/constants.ts'
 import type { Log } from '../../../../../src/chain/receipt.ts'
-import { EngineTrapError } from '../../../../../src/evm/engines/fatalErrors.ts'
+import { EngineTrapError } from '../../../../../src/evm/engines/errorKinds.ts'
 import { precompileImports } from '../../../../../src/evm/engines/wasm/hostPrecompiles.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, EMPTY_BYTES, equalBytes } from '../../../../../src/primitives/bytes.ts'
@@ -87,7 +87,7 @@ describe('callPrecompile', () => {
     expect(() => call(handMadeRun(stateWith()), bigIntToBytes(0x12n, 20))).toThrow(EngineTrapError)
   })
 
-  it('makes a failure of a bug of a stateful one, but not of a machine that fails', () => {
+  it('ends the run where a stateful one throws, whatever it is', () => {
     const throwing = (error: Error) =>
       handMadeRun(stateWith(), {
         precompiles: [
@@ -96,10 +96,9 @@ describe('callPrecompile', () => {
           }),
         ],
       })
-    const run = throwing(new TypeError('a bug'))
-    expect(call(run, NATIVE).answer).toBe(FAILED)
-    expect(run.precompileFailure).toBe('internal error')
-    expect(() => call(throwing(new StateReadError('disk')), NATIVE)).toThrow(StateReadError)
+    for (const error of [new TypeError('a bug'), new RangeError('a bug'), new StateReadError('disk')]) {
+      expect(() => call(throwing(error), NATIVE)).toThrow(error)
+    }
   })
 
   it('writes long outputs to a memory that grows for them', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAddress } from '../../../../../src/evm/contractAddress.ts'
 import { type ExecutionEnvironment, ExecutionTimeout, type Message } from '../../../../../src/evm/engine.ts'
-import { EngineTrapError } from '../../../../../src/evm/engines/fatalErrors.ts'
+import { EngineTrapError } from '../../../../../src/evm/engines/errorKinds.ts'
 import { createWasmEngine } from '../../../../../src/evm/engines/wasm/wasmEngine.ts'
 import type { FrameEnter, FrameExit } from '../../../../../src/evm/tracer.ts'
 import { EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
@@ -175,15 +175,5 @@ describe('instances', () => {
     const engine = engineOf()
     await engine.run(messageOf([GROW]), environmentOn(stateWith()))
     expect(await runs(engine)).toBe(1)
-  })
-})
-
-describe('EngineTrapError', () => {
-  it('says where it happened', () => {
-    const error = new EngineTrapError('the EVM broke', new Error('unreachable'))
-    const hash = new Uint8Array(32).fill(1)
-    expect(error.in(7, hash).message).toBe(`block 7, transaction 0x${'01'.repeat(32)}: the EVM broke`)
-    expect(error.in(7, undefined).message).toBe('block 7, system calls: the EVM broke')
-    expect(error.in(7, hash)).toBeInstanceOf(EngineTrapError)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { reasonWithCause, recoverPanic } from '../../../src/modules/recoverPanic.ts'
-import { isSdkError, type SdkError, sdkError } from '../../../src/modules/sdkError.ts'
+import { reasonWithCause, recoverPanic } from '../../../../src/modules/gov/recoverPanic.ts'
+import { isSdkError, type SdkError, sdkError } from '../../../../src/modules/sdkError.ts'
 
 const failed = (cause: unknown): SdkError => {
   const outcome = recoverPanic(() => {
@@ -10,7 +10,7 @@ const failed = (cause: unknown): SdkError => {
   return outcome
 }
 
-describe('a contained defect', () => {
+describe('a defect that a passed proposal comes upon', () => {
   it('says the same whatever it was, as a proposal keeps what it failed with', () => {
     for (const cause of [new TypeError('x is not a function'), 'text', undefined]) {
       expect(failed(cause)).toMatchObject({ codespace: 'undefined', code: 111_222, message: 'recovered: panic' })

@@ -1,0 +1,41 @@
+import { isMachineFailure } from '../../evm/engines/errorKinds.ts'
+import { SdkError } from '../sdkError.ts'
+
+/** V8's message where the stack of this machine ends; another machine may have a longer one. */
+const STACK_OVERFLOW = /Maximum call stack size exceeded/
+
+/**
+ * A bug of this software that a passed proposal came upon: ErrPanic of the SDK (cosmossdk.io/errors). Its message is always the
+ * same, since it gets into the state, and the text of `cause` may differ between versions of Node.js.
+ */
+class Defect extends SdkError {
+  readonly cause: unknown
+
+  constructor(cause: unknown) {
+    super('undefined', 111_222, 'recovered: panic')
+    this.cause = cause
+  }
+}
+
+/**
+ * Runs a message of a passed proposal and returns its result. A bug that it comes upon fails the proposal, as in the SDK
+ * (safeExecuteHandler of x/gov/abci.go). This is the one place where an unforeseen error is an outcome: the end of a block executes the
+ * proposal, so no proposer can leave it out, and nobody could make a block any more. A node that alone has the error computes another
+ * state, and stops at the next block, whose application hash says so.
+ * Failures of this machine, its disk, its memory or its stack, are still thrown.
+ * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
+ */
+export function recoverPanic<T>(work: () => T): T | SdkError {
+  try {
+    return work()
+  } catch (error) {
+    if (isMachineFailure(error)) throw error
+    if (error instanceof RangeError && STACK_OVERFLOW.test(error.message)) throw error
+    return new Defect(error)
+  }
+}
+
+/** The message of an error, with the cause of a {@link Defect}: only for logs and events, which are in no hash and no state. */
+export function reasonWithCause(error: SdkError): string {
+  return error instanceof Defect ? `${error.message}: ${String(error.cause)}` : error.message
+}
