@@ -163,12 +163,19 @@ function accountKey(address: Address, suffix: Uint8Array): Uint8Array {
   return key
 }
 
-/** Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term. */
+/** Times that a list is asked for its next height, at most 64 entries each, between two pauses. */
+const STEPS_PER_PAUSE = 32
+
+/**
+ * Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term.
+ * @param pause awaited again and again while lists have nothing in common; what it throws ends the search
+ */
 export async function* indexedEventHeights(
   db: DatabaseReader,
   terms: readonly EventTerm[],
   from: number,
   to: number,
+  pause?: () => Promise<void>,
 ): AsyncIterable<number> {
   if (terms.length === 0) {
     for (let height = from; height <= to; height++) yield height
@@ -177,7 +184,8 @@ export async function* indexedEventHeights(
   const lists = terms.map((item) => new HeightList(db, termOf(item), from, to))
   try {
     let height = from
-    for (let agreeing = 0, next = 0; ; next = (next + 1) % lists.length) {
+    for (let agreeing = 0, next = 0, steps = 1; ; next = (next + 1) % lists.length, steps++) {
+      if (steps % STEPS_PER_PAUSE === 0) await pause?.()
       const found = await lists[next]!.firstFrom(height)
       if (found === undefined) return
       agreeing = found === height ? agreeing + 1 : 1

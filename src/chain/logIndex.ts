@@ -49,12 +49,20 @@ export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[]
   return [...terms.values()].map((term) => columnKey(Column.logTerm, term, suffix))
 }
 
-/** Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives). */
+/** Entries that are read between two pauses, and how many of them the start of another list counts as. */
+const ENTRIES_PER_PAUSE = 1_000
+const LIST_COST = 50
+
+/**
+ * Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives).
+ * @param pause awaited again and again while many entries are read; what it throws ends the search
+ */
 export async function* indexedLogHeights(
   db: DatabaseReader,
   terms: LogTerms,
   from: number,
   to: number,
+  pause?: () => Promise<void>,
 ): AsyncIterable<number> {
   const positions: Uint8Array[][] = []
   if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => logTerm(Kind.address, address)))
@@ -63,11 +71,20 @@ export async function* indexedLogHeights(
   }
   if (positions.length === 0) positions.push([ANY_LOG])
 
+  let sincePause = 0
+  const count = (entries: number): Promise<void> | undefined => {
+    sincePause += entries
+    if (sincePause < ENTRIES_PER_PAUSE) return undefined
+    sincePause = 0
+    return pause?.()
+  }
   let matching: Set<number> | undefined
   for (const alternatives of positions) {
     const heights = new Set<number>()
     for (const alternative of alternatives) {
+      await count(LIST_COST)
       for await (const height of indexedHeights(db, Column.logTerm, alternative, from, to)) {
+        await count(1)
         if (matching === undefined || matching.has(height)) heights.add(height)
       }
     }

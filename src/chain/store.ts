@@ -46,12 +46,17 @@ export interface ChainReader {
   /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
   /** Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. */
-  logHeights(terms: LogTerms, from: number, to: number): AsyncIterable<number>
+  logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<number>
   /**
    * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
    * checks the events, because some blocks may not match.
    */
-  eventHeights(terms: readonly EventTerm[], from: number, to: number): AsyncIterable<number>
+  eventHeights(
+    terms: readonly EventTerm[],
+    from: number,
+    to: number,
+    pause?: () => Promise<void>,
+  ): AsyncIterable<number>
 }
 
 export interface TransactionLocation {
@@ -219,8 +224,8 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit,
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
-    logHeights: (terms, from, to) => indexedLogHeights(db, terms, from, to),
-    eventHeights: (terms, from, to) => indexedEventHeights(db, terms, from, to),
+    logHeights: (terms, from, to, pause) => indexedLogHeights(db, terms, from, to, pause),
+    eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, from, to, pause),
   }
   return reader
 }

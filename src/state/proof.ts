@@ -37,6 +37,8 @@ export interface AccountProof {
   }[]
 }
 
+const SLOTS_PER_PAUSE = 8
+
 /** Reads the RLP of a trie's node at the first `depth` nibbles of `path`. */
 type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
@@ -44,6 +46,7 @@ type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Ui
  * The proof of an account and its slots, or of their absence, against the state root of block `height`. `snapshot` is a database
  * snapshot whose head record is `head`. Slots are 32 bytes; a native entry is the slot keccak256(raw key) of the reserved account,
  * with the raw value.
+ * @param pause awaited between slots; what it throws ends the proof
  * @throws StateUnavailable below the window that is kept
  */
 export async function proofAt(
@@ -52,6 +55,7 @@ export async function proofAt(
   height: number,
   address: Address,
   slots: readonly Uint8Array[],
+  pause?: () => Promise<void>,
 ): Promise<AccountProof> {
   checkHeight(head, height)
   const read: NodeReader =
@@ -61,7 +65,8 @@ export async function proofAt(
   const { nodes, value } = await prove(read, ACCOUNT_TRIE, bytesKey(keccak256(address)))
   const leaf = value && decodeAccountLeaf(value)
   const storageProofs: AccountProof['storageProofs'][number][] = []
-  for (const slot of slots) {
+  for (const [index, slot] of slots.entries()) {
+    if (index % SLOTS_PER_PAUSE === 0) await pause?.()
     const found = await prove(read, storageTrie(address), bytesKey(keccak256(slot)))
     const value = found.value === undefined ? EMPTY_BYTES : decodeValue(found.value)
     storageProofs.push({ slot, value, proof: found.nodes })

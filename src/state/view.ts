@@ -19,8 +19,16 @@ export interface NodeView {
   stateAt(height: number): StateReader
   /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
-  /** @throws StateUnavailable below the pruning window */
-  proofAt(height: number, address: Address, slots: readonly Uint8Array[]): Promise<AccountProof>
+  /**
+   * @param pause awaited between slots; what it throws ends the proof
+   * @throws StateUnavailable below the pruning window
+   */
+  proofAt(
+    height: number,
+    address: Address,
+    slots: readonly Uint8Array[],
+    pause?: () => Promise<void>,
+  ): Promise<AccountProof>
 }
 
 /** Caches that the views of one thread share. */
@@ -44,7 +52,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     oldestState: head.oldestHeight,
     stateAt: (height) => openStateAt(snapshot, caches, head, height),
     accounts: (options = {}) => walkAccounts(snapshot, options),
-    proofAt: (height, address, slots) => proofAt(snapshot, head, height, address, slots),
+    proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
   }
 }
 

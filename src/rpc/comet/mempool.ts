@@ -2,6 +2,7 @@ import { entryHash, type StoredEntry } from '../../chain/entries.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { UnconfirmedTransactions } from '../../mempool/types.ts'
 import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
+import type { CallScope } from '../callScope.ts'
 import type { JsonObject } from '../format/json.ts'
 import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submitTransaction.ts'
 import type { CometMempool } from './env.ts'
@@ -40,7 +41,7 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
     defineCometMethod({
       name: 'broadcast_tx_commit',
       params,
-      run: (tx = EMPTY_BYTES) => broadcastTxCommit(mempool, tx),
+      run: (tx = EMPTY_BYTES, scope) => broadcastTxCommit(mempool, tx, scope),
     }),
   ]
 }
@@ -116,7 +117,7 @@ const TIMEOUT_MS = 10_000
  * 4. every block after the view's is searched for it.
  * @throws CometError when no block contains it in time; it stays in the pool
  */
-async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array): Promise<JsonObject> {
+async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array, scope: CallScope): Promise<JsonObject> {
   // 1.
   const verified = await mempool.verify(tx)
   if ('code' in verified) return broadcastCommitJson(verified, undefined)
@@ -130,6 +131,7 @@ async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array): Promise
     const deadlineMs = context.monotonicMs() + TIMEOUT_MS
     for (let height = context.view.chain.headHeight; ; ) {
       const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
+      if (scope.signal.aborted) throw cometFailure('request cancelled')
       if (view === undefined) throw cometFailure('timed out waiting for tx to be included in a block')
       const included = findIncluded(view.chain, tx, height + 1)
       if (included !== undefined) return broadcastCommitJson(checked, included)

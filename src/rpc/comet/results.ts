@@ -1,6 +1,7 @@
 import type { CallScope } from '../callScope.ts'
 import { parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks, findTransactions, locateTransaction } from '../events/search.ts'
+import type { JsonObject } from '../format/json.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { heightUnavailable, lowestBlock, readHeight, readPage } from './env.ts'
@@ -95,10 +96,15 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
     const isDescending = readOrder(request.orderBy, false)
-    const found = await findTransactions(chain, parseEventQuery(request.query), { pause: pauseOf(context) })
+    const pause = pauseOf(context)
+    const found = await findTransactions(chain, parseEventQuery(request.query), { pause })
     const ordered = isDescending ? found.toReversed() : found
     const { start, end } = readPage(request.page, request.perPage, ordered.length)
-    const txs = ordered.slice(start, end).map((each) => txJson(chain, each, request.prove))
+    const txs: JsonObject[] = []
+    for (const each of ordered.slice(start, end)) {
+      await pause()
+      txs.push(txJson(chain, each, request.prove))
+    }
     return { txs, total_count: String(ordered.length) }
   }),
 
@@ -106,14 +112,16 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     const { chain } = context.view
     // The newest first, unlike transactions.
     const isDescending = readOrder(request.orderBy, true)
-    const found = await findBlocks(chain, parseEventQuery(request.query), { pause: pauseOf(context) })
+    const pause = pauseOf(context)
+    const found = await findBlocks(chain, parseEventQuery(request.query), { pause })
     const { count } = found
     const { start, end } = readPage(request.page, request.perPage, count)
-    const blocks = Array.from({ length: end - start }, (_, offset) => {
-      const index = start + offset
+    const blocks: JsonObject[] = []
+    for (let index = start; index < end; index++) {
+      await pause()
       const height = found.heightAt(isDescending ? count - 1 - index : index)
-      return { block_id: blockIdJson(chain.blockId(height)!), block: blockJson(chain.consensusBlock(height)!) }
-    })
+      blocks.push({ block_id: blockIdJson(chain.blockId(height)!), block: blockJson(chain.consensusBlock(height)!) })
+    }
     return { blocks, total_count: String(count) }
   }),
 ])
@@ -126,7 +134,7 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
 }
 
-/** Lets other calls run between the blocks of a search; throws when the time of the call is over. */
+/** Lets other calls run between the parts of a search; throws when the time of the call is over. */
 function pauseOf({ execution, limits, monotonicMs }: RpcContext): () => Promise<void> {
   if (execution === undefined) throw new Error('searches run in view threads')
   return execution.yieldUntil(monotonicMs() + limits.callTimeoutMs)

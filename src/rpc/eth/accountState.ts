@@ -125,12 +125,13 @@ export const getProof = defineMethod({
   queue: 'heavy',
   params: [readAddress, readKeys, readBlockNumberOrHash],
   required: 2,
-  run: async ({ view }, address, keys, block = LATEST) => {
+  run: async ({ view, execution, limits, monotonicMs }, address, keys, block = LATEST) => {
     if (keys.length > MAX_PROOF_SLOTS)
       throw new RpcError(RPC_CODES.tooManySlots, `too many slots (max ${MAX_PROOF_SLOTS})`)
     const height = stateHeight(view, block)
     const slots = keys.map(({ slot }) => slot)
-    const proof = await view.proofAt(height, address, slots).catch((error: unknown) => {
+    const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
+    const proof = await view.proofAt(height, address, slots, pause).catch((error: unknown) => {
       throw stateError(error)
     })
     return {

@@ -26,7 +26,7 @@ export const getLogs = defineMethod({
     const matches = logMatcher(filter)
     const found: FoundLogs = { logs: [], bytes: 0 }
     try {
-      for await (const height of candidateHeights(view.chain, filter, range)) {
+      for await (const height of candidateHeights(view.chain, filter, range, pause)) {
         await pause?.()
         addMatches(found, view.chain, height, matches, limits)
       }
@@ -77,9 +77,14 @@ function reversedRange(): RpcError {
 }
 
 /** Heights of blocks that the index names; a single block is read without the index. */
-async function* candidateHeights(chain: ChainReader, filter: LogFilter, { from, to }: Range): AsyncIterable<number> {
+async function* candidateHeights(
+  chain: ChainReader,
+  { addresses, topics }: LogFilter,
+  { from, to }: Range,
+  pause: (() => Promise<void>) | undefined,
+): AsyncIterable<number> {
   if (from === to) yield from
-  else yield* chain.logHeights({ addresses: filter.addresses, topics: filter.topics }, from, to)
+  else yield* chain.logHeights({ addresses, topics }, from, to, pause)
 }
 
 /** Adds the logs of a block that match. @throws RpcError beyond the limits of an answer */

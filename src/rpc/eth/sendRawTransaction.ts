@@ -6,6 +6,7 @@ import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { DecodingError } from '../../primitives/rlp.ts'
+import { callCancelled } from '../callScope.ts'
 import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
 import { jsonKind, readData, readUint64, TypeMismatch } from '../params/values.ts'
@@ -44,6 +45,7 @@ export const sendRawTransactionSync = defineMethod({
     const deadlineMs = context.monotonicMs() + waitMs
     for (;;) {
       const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
+      if (context.scope.signal.aborted) throw callCancelled()
       const receipt = view === undefined ? undefined : minedReceipt(view, hash)
       if (receipt !== undefined) return receipt
       if (view !== undefined && context.monotonicMs() < deadlineMs) continue

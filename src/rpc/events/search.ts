@@ -27,7 +27,7 @@ export type SearchChain = Pick<
 >
 
 interface SearchOptions {
-  /** called between blocks: lets other work run, and throws when the time is over */
+  /** awaited between blocks, and while the index is read: lets other work run, and throws when the time is over */
   readonly pause: () => Promise<void>
 }
 
@@ -69,7 +69,7 @@ export async function findTransactions(
   const found: FoundTransaction[] = []
   if (low > high) return found
   const terms = indexTerms(query, TX_OWN_KEYS)
-  for await (const height of chain.eventHeights(terms.length > 0 ? terms : [ANY_TRANSACTION], low, high)) {
+  for await (const height of chain.eventHeights(terms.length > 0 ? terms : [ANY_TRANSACTION], low, high, pause)) {
     await pause()
     for (let position = 0; position < (chain.entryResults(height)?.length ?? 0); position++) {
       if (!isMatch(chain, { height, position }, query)) continue
@@ -129,7 +129,7 @@ export async function findBlocks(
   // A query for heights alone needs no list: it may match every block of the chain.
   if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
   const found: number[] = []
-  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high)) {
+  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high, pause)) {
     await pause()
     const events = chain.blockEvents(height)
     if (events === undefined) continue

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainReader } from '../../chain/store.ts'
+import { ExecutionTimeout } from '../../evm/engine.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import type { ModuleContext } from '../../modules/context.ts'
 import { PageResponse } from '../../modules/pagination.ts'
@@ -181,16 +181,20 @@ export function createQueryTable(queries: readonly NativeQuery[]): QueryTable {
 
 /**
  * Lets the thread's other calls have a turn; for queries whose work depends on how much there is.
- * @throws QueryError (rejects) when the query's time is over
+ * @throws QueryError (rejects) when nobody waits for the query any more
  */
 export function pauseUntilDeadline({
+  execution,
   monotonicMs,
   limits,
-}: Pick<RpcContext, 'monotonicMs' | 'limits'>): () => Promise<void> {
-  const deadlineMs = monotonicMs() + limits.callTimeoutMs
+}: Pick<RpcContext, 'execution' | 'monotonicMs' | 'limits'>): () => Promise<void> {
+  if (execution === undefined) throw new Error('queries run in view threads')
+  const pause = execution.yieldUntil(monotonicMs() + limits.callTimeoutMs)
   return async () => {
-    await nextTurn()
-    if (monotonicMs() > deadlineMs) {
+    try {
+      await pause()
+    } catch (error) {
+      if (!(error instanceof ExecutionTimeout)) throw error
       throw new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long; ask for less, without a total')
     }
   }

@@ -16,7 +16,7 @@ import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
 import { fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
-import { GasInfo, Result, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
+import { GasInfo, Result, type ShownTransaction, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
 
 const SERVICE = 'cosmos.tx.v1beta1.Service'
 const BASE = '/cosmos/tx/v1beta1'
@@ -121,11 +121,17 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       const text = query === '' ? events.join(' AND ') : query
       if (text === '') throw invalidArgument('query cannot be empty')
       const { page, limit } = readPage(paging)
-      const found = await search(context, text)
+      const pause = pauseUntilDeadline(context.rpc)
+      const found = await search(context, text, pause)
       const ordered = orderBy === ORDER_BY.ORDER_BY_DESC ? found.toReversed() : found
       const start = (page - 1n) * limit
       const onPage = start < ordered.length ? ordered.slice(Number(start), Number(start + limit)) : []
-      const shown = onPage.flatMap((position) => showTransaction(context.chain, position) ?? [])
+      const shown: ShownTransaction[] = []
+      for (const position of onPage) {
+        await pause()
+        const transaction = showTransaction(context.chain, position)
+        if (transaction !== undefined) shown.push(transaction)
+      }
       return {
         txs: shown.map(({ tx }) => tx),
         txResponses: shown.map(({ response }) => response),
@@ -192,9 +198,9 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
   }),
 ]
 
-async function search({ chain, rpc }: QueryContext, text: string) {
+async function search({ chain }: QueryContext, text: string, pause: () => Promise<void>) {
   try {
-    return await findTransactions(chain, parseEventQuery(text), { pause: pauseUntilDeadline(rpc) })
+    return await findTransactions(chain, parseEventQuery(text), { pause })
   } catch (error) {
     if (error instanceof EventQueryError) throw invalidArgument(error.message)
     if (error instanceof SearchError) throw new QueryError(GRPC_CODES.resourceExhausted, error.message)

@@ -94,7 +94,7 @@ export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.Extens
 
 type TxValue = ValueOf<typeof Tx>
 
-interface ShownTransaction {
+export interface ShownTransaction {
   readonly tx: TxValue
   readonly response: ValueOf<typeof TxResponse>
 }

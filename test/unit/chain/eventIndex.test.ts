@@ -105,3 +105,18 @@ it('passes over long stretches of a dense term to where a rare one is', async ()
     expect(await find(order, 64, 998)).toEqual([64, 65, 300, 301])
   }
 })
+
+it('lets others run while two terms never meet, and ends when the time is over', async () => {
+  const blocks = Array.from({ length: 2_000 }, (_, height): Block => {
+    const event = { type: height % 2 === 0 ? 'even' : 'odd', attributes: [{ key: 'a', value: 'x' }] }
+    return { entries: [], events: { begin: [event], end: [] } }
+  })
+  await write(blocks, 'put')
+  const terms = [{ key: 'even.a' }, { key: 'odd.a' }]
+  let pauses = 0
+  const count = async (): Promise<void> => void pauses++
+  expect(await Array.fromAsync(indexedEventHeights(database, terms, 0, 1_999, count))).toEqual([])
+  expect(pauses).toBeGreaterThanOrEqual(60)
+  const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
+  await expect(Array.fromAsync(indexedEventHeights(database, terms, 0, 1_999, stop))).rejects.toThrow('time is over')
+})

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import { METHODS } from '../../../src/rpc/methods.ts'
 import { pauseUntilDeadline } from '../../../src/rpc/native/query.ts'
+import { GRPC_CODES } from '../../../src/rpc/native/queryError.ts'
 import { invoke } from './invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 import { testAccount } from './testAccount.ts'
@@ -22,6 +24,7 @@ describe('a change of the system clock', () => {
     ['eth_call', [call, 'pending']],
     ['eth_estimateGas', [call]],
     ['eth_createAccessList', [call]],
+    ['eth_getProof', [alice.hex, ['0x0'], 'latest']],
     ['eth_getLogs', [{ fromBlock: 'earliest' }]],
     ['eth_feeHistory', [2, 'latest', [50]]],
     ['debug_traceCall', [call, 'latest']],
@@ -46,12 +49,24 @@ describe('a change of the system clock', () => {
     expect(new Set(deadlines)).toEqual(new Set([MONOTONIC_MS + TEST_LIMITS.callTimeoutMs]))
   })
 
-  test('does not end a query', async () => {
-    let nowMs = 0
-    const context = node.context({ now: () => (nowMs += 3_600_000), monotonicMs: () => MONOTONIC_MS })
-    const pause = pauseUntilDeadline(context)
-    await pause()
-    await pause()
-    expect(nowMs).toBe(0)
+  test('does not move the deadline of a query', () => {
+    const { execution, now } = node.context()
+    const deadlines: number[] = []
+    const yieldUntil = (deadlineMs: number) => {
+      deadlines.push(deadlineMs)
+      return async () => undefined
+    }
+    const monotonicMs = () => MONOTONIC_MS
+    pauseUntilDeadline(
+      node.context({ now: () => now() + 3_600_000, monotonicMs, execution: { ...execution!, yieldUntil } }),
+    )
+    expect(deadlines).toEqual([MONOTONIC_MS + TEST_LIMITS.callTimeoutMs])
   })
+})
+
+test('a query that is over its time says how to ask for less', async () => {
+  const { execution } = node.context()
+  const yieldUntil = () => () => Promise.reject(new ExecutionTimeout('over'))
+  const pause = pauseUntilDeadline(node.context({ execution: { ...execution!, yieldUntil } }))
+  await expect(pause()).rejects.toMatchObject({ code: GRPC_CODES.deadlineExceeded })
 })

@@ -241,6 +241,14 @@ describe('StateStore', () => {
       }
       expect(found).toEqual(values[height])
     }
+    let pauses = 0
+    const many = Array.from({ length: 10 }, () => SLOTS)
+      .flat()
+      .slice(0, 33)
+    await proofAt(snapshot, head, head.height, ACCOUNTS[3]!, many, async () => void pauses++)
+    expect(pauses).toBe(5)
+    const stop = () => Promise.reject(new Error('time is over'))
+    await expect(proofAt(snapshot, head, head.height, ACCOUNTS[3]!, many, stop)).rejects.toThrow('time is over')
     await snapshot.close()
   })
 

@@ -176,9 +176,9 @@ afterEach(() => {
 
 const log = { error: (fields: unknown) => void errors.push(fields) }
 
-async function post(method: string, params: unknown = {}) {
+async function post(method: string, params: unknown = {}, scope = OWN_SCOPE) {
   const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const { json } = await answerCometPost(table, request, OWN_SCOPE, { log, responseBytes: 1e6 })
+  const { json } = await answerCometPost(table, request, scope, { log, responseBytes: 1e6 })
   const { result, error } = JSON.parse(json)
   return result ?? { error }
 }
@@ -389,6 +389,16 @@ describe('broadcast_tx_commit', () => {
       error: { code: -32603, message: 'Internal error', data: 'timed out waiting for tx to be included in a block' },
     })
     expect(nowMs).toBe(10_000)
+    expect(pool.unconfirmed(9).transactions).toEqual([tx])
+  })
+
+  it('waits no further than the next block for a client that is gone; the transaction stays', async () => {
+    coming = Array.from({ length: 3 }, () => ({ txs: [], results: [] }))
+    const leaving = new AbortController()
+    const answer = post('broadcast_tx_commit', { tx: base64(tx) }, { ...OWN_SCOPE, signal: leaving.signal })
+    leaving.abort()
+    expect(await answer).toMatchObject({ error: { data: 'request cancelled' } })
+    expect(coming).toHaveLength(2)
     expect(pool.unconfirmed(9).transactions).toEqual([tx])
   })
 })

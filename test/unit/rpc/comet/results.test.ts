@@ -13,6 +13,8 @@ import { serveViewCall } from '../../../../src/rpc/runMethod.ts'
 import { createIndexedChain, type IndexedChain, receiver, stranger } from './indexedChain.ts'
 
 let indexed: IndexedChain
+/** how often view threads let others run */
+let pauses = 0
 
 beforeAll(async () => {
   indexed = await createIndexedChain()
@@ -26,7 +28,7 @@ async function ask(method: string, params: Readonly<Record<string, unknown>>) {
     chain: indexed.chain,
     limits: { responseBytes: 1_000_000, callTimeoutMs: 5_000 },
     monotonicMs: () => performance.now(),
-    execution: { yieldUntil: () => async () => undefined },
+    execution: { yieldUntil: () => async () => void pauses++ },
   } as unknown as RpcContext
   const log = { error: (fields: unknown) => expect.fail(JSON.stringify(fields)) }
   const table = createCometTable(
@@ -173,6 +175,16 @@ describe('tx_search', () => {
 })
 
 describe('block_results and block_search', () => {
+  it.each([
+    ['tx_search', 'tx.height >= 1', 'txs'],
+    ['block_search', 'block.height >= 1', 'blocks'],
+  ])('%s lets others run between its results', async (method, query, list) => {
+    pauses = 0
+    const { [list]: found } = await ask(method, { query })
+    expect(found.length).toBeGreaterThan(2)
+    expect(pauses).toBeGreaterThanOrEqual(found.length)
+  })
+
   it('shows every entry of a block', async () => {
     const results = await ask('block_results', { height: '3' })
     expect(

@@ -2,6 +2,7 @@ import { parseTransaction } from 'viem'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { buildTransaction } from '../../../../src/chain/transaction.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { fillTransaction } from '../../../../src/rpc/eth/fillTransaction.ts'
 import { sendRawTransaction, sendRawTransactionSync } from '../../../../src/rpc/eth/sendRawTransaction.ts'
 import { getTransactionReceipt } from '../../../../src/rpc/eth/transactions.ts'
@@ -91,6 +92,18 @@ describe('eth_sendRawTransactionSync', () => {
       message: `The transaction was added to the transaction pool but wasn't processed in ${shown}`,
       data: bytesToHex(transaction.hash),
     })
+  })
+
+  test('ends with the next block when its client is gone', async () => {
+    const { transaction } = alice.sign({ nonce: 0n, to: alice.address })
+    const leaving = new AbortController()
+    const context = node.context({ scope: { ...OWN_SCOPE, signal: leaving.signal } })
+    const answer = invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw))
+    while ((await node.pool.get(transaction.hash)) === undefined) await new Promise(setImmediate)
+    leaving.abort()
+    await node.produce([])
+    expect(await answer).toEqual({ code: -32002, message: 'request cancelled' })
+    expect(await node.pool.get(transaction.hash)).toBeDefined()
   })
 
   test.each([

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { PageRequest } from '../../../../src/modules/pagination.ts'
 import { EMPTY_BYTES } from '../../../../src/primitives/bytes.ts'
 import { addressWalk, listWalk, paginate, positionWalk, storeWalk } from '../../../../src/rpc/native/paginate.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../state/memoryReader.ts'
 
-const RPC = { monotonicMs: () => 0, limits: { callTimeoutMs: 1_000 } } as never
+const RPC = {
+  monotonicMs: () => 0,
+  limits: { callTimeoutMs: 1_000 },
+  execution: { yieldUntil: () => async () => undefined },
+} as never
 
 /** The numbers from 1 to 250 under keys of their own. */
 const NUMBERS = Array.from({ length: 250 }, (_, index) => [Uint8Array.of(index + 1), index + 1] as const)
@@ -92,8 +97,11 @@ describe('pages', () => {
   })
 
   it('end when the time is over', async () => {
-    let now = 0
-    const rpc = { monotonicMs: () => now++ * 600, limits: { callTimeoutMs: 1_000 } } as never
+    let pauses = 0
+    const yieldUntil = () => async () => {
+      if (++pauses === 3) throw new ExecutionTimeout('time is over')
+    }
+    const rpc = { monotonicMs: () => 0, limits: { callTimeoutMs: 1_000 }, execution: { yieldUntil } } as never
     const endless = function* () {
       for (;;) yield [Uint8Array.of(1), 1] as const
     }

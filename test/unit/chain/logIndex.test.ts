@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
+import type { Log } from '../../../src/chain/receipt.ts'
+import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Database } from '../../../src/storage/database.ts'
+
+const BLOCKS = 3_000
+const ADDRESS = new Uint8Array(20).fill(0xaa)
+const EVEN = new Uint8Array(32).fill(0xe0)
+
+let directory: string
+let database: Database
+
+/** Every block has a log of one address, every second one with a topic. */
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-logs-'))
+  database = await Database.open(join(directory, 'db'))
+  const batch = new WriteBatch()
+  for (let height = 0; height < BLOCKS; height++) {
+    const log: Log = { address: ADDRESS, topics: height % 2 === 0 ? [EVEN] : [], data: EMPTY_BYTES }
+    for (const key of logIndexKeys(height, [log])) batch.put(key, EMPTY_BYTES)
+  }
+  await database.write(batch, { sync: false })
+})
+afterAll(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** An address of which there is no log. */
+const absent = (index: number): Uint8Array => Buffer.alloc(20, `absent ${index} `)
+
+it('finds the blocks that have a term of every position', async () => {
+  const found = await Array.fromAsync(
+    indexedLogHeights(database, { addresses: [absent(0), ADDRESS], topics: [[EVEN]] }, 11, 21),
+  )
+  expect(found).toEqual([12, 14, 16, 18, 20])
+})
+
+it.each([
+  ['many entries', { addresses: [ADDRESS], topics: [[EVEN]] }, 4],
+  [
+    'many lists without entries',
+    { addresses: Array.from({ length: 1_000 }, (_, index) => absent(index)), topics: [] },
+    40,
+  ],
+])('lets others run while it reads %s, and ends when the time is over', async (_, terms, least) => {
+  let pauses = 0
+  const count = async (): Promise<void> => void pauses++
+  await Array.fromAsync(indexedLogHeights(database, terms, 0, BLOCKS, count))
+  expect(pauses).toBeGreaterThanOrEqual(least)
+  const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
+  await expect(Array.fromAsync(indexedLogHeights(database, terms, 0, BLOCKS, stop))).rejects.toThrow('time is over')
+})
