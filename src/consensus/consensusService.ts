@@ -48,6 +48,8 @@ interface ConsensusServiceOptions {
   readonly onBehind: (height: number, peerHeight: number) => void
   /** Another process signs with this key; called for each of its votes that a peer sends or a block reports. */
   readonly onUnknownSignature: (vote: Vote) => void
+  /** see ConsensusEnvironment */
+  readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
@@ -286,7 +288,7 @@ class Service implements ConsensusService {
   }
 
   #createEnvironment(): ConsensusEnvironment {
-    const { clock, transport, log, onBehind } = this.#options
+    const { clock, transport, log, onBehind, onTimedProposal } = this.#options
     return {
       wal: {
         append: (entry) => {
@@ -318,6 +320,7 @@ class Service implements ConsensusService {
       validate: (block) => this.#ask(block.header.height, (engine) => this.#validate(engine, block)),
       finalize: (decided) => this.#finalize(this.#engine!, decided),
       onUnknownSignature: (vote) => this.#onUnknownSignature(vote),
+      onTimedProposal,
       onDecided: () => {
         // #finalized calls the owner's onDecided, with the durations.
       },

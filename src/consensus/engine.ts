@@ -1,6 +1,6 @@
 import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
 import type { VerifySignature } from '../chain/consensus/ed25519.ts'
-import type { Commit, Evidence } from '../chain/consensus/types.ts'
+import { type Commit, type Evidence, equalBlockId } from '../chain/consensus/types.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 import { CatchUp } from './catchUp.ts'
@@ -351,6 +351,15 @@ export class ConsensusEngine {
     this.#outbox.hold()
     // 4.
     this.#outbox.push(() => this.#environment.finalize(effect.decided), true)
+    this.#compareClock(effect.decided)
+  }
+
+  /** A block that is proposed again has the time of an earlier round, and one's own says nothing about the clocks of others. */
+  #compareClock({ blockId }: DecidedBlock): void {
+    const { received } = this.#rounds
+    if (received === undefined || received.own || !equalBlockId(received.proposal.blockId, blockId)) return
+    const { polRound, timestampMs } = received.proposal
+    if (polRound < 0) this.#environment.onTimedProposal(timestampMs, received.receivedMs)
   }
 
   /** A peer's message is logged only after it was found new and valid, so that a flood of other messages never reaches the disk. */

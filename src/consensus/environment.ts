@@ -49,6 +49,11 @@ export interface ConsensusEnvironment extends Clock {
   publishEvidence(evidence: Evidence): void
   /** A valid vote with this node's key came that is not in its log: another process signs with the key. */
   onUnknownSignature(vote: Vote): void
+  /**
+   * The proposal of a block that is decided now, new in its round and of another validator: the times of its block and of its arrival,
+   * in milliseconds since the epoch.
+   */
+  onTimedProposal(timestampMs: number, receivedMs: number): void
   /** A block was decided and executed. */
   onDecided(decided: DecidedBlock, result: FinalizeResult): void
   /** Peers are many heights ahead: the owner should stop the engine and sync blocks. Repeated as long as that is so. */

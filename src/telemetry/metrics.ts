@@ -35,6 +35,11 @@ export function createConsensusMetrics(registry: Registry) {
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
       registers,
     }),
+    clockOffsetSeconds: new Gauge({
+      name: 'coind_clock_offset_seconds',
+      help: "This node's clock minus the proposers', plus the way of a proposal: median of the last blocks of others",
+      registers,
+    }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
     unknownSignatures: new Counter({
       name: 'coind_unknown_signatures_total',

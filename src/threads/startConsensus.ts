@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { ValidatorSet } from '../chain/consensus/types.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
+import { createClockWatch } from '../consensus/clockWatch.ts'
 import { type ConsensusService, type DecidedEvent, openConsensusService } from '../consensus/consensusService.ts'
 import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
@@ -76,6 +77,12 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     onHalt,
     onBehind: (_, peerHeight) => follower.onBehind(peerHeight),
     onUnknownSignature: createKeyAlarm(systemClock, log, () => metrics.unknownSignatures.inc()),
+    onTimedProposal: createClockWatch({
+      timing: chain.timing,
+      clock: systemClock,
+      log,
+      onOffset: (offsetMs) => metrics.clockOffsetSeconds.set(offsetMs / 1000),
+    }),
     log: (message, fields) => log.debug(fields, message),
   })
 

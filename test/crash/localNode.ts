@@ -157,6 +157,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
       onHalt: (error) => halted.resolve(error),
       onBehind: () => undefined,
       onUnknownSignature: () => undefined,
+      onTimedProposal: () => undefined,
       log: () => undefined,
     })
     consensus.startEngine()

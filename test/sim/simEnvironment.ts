@@ -12,8 +12,8 @@ import type { SimProcess } from './simProcess.ts'
 /** Without an answer by then a fetch has failed. */
 const FETCH_TIMEOUT_MS = 3_000
 
-/** Reading a clock changes nothing, so the process is not killed at such a call. */
-const READINGS: readonly string[] = ['nowMs', 'monotonicMs']
+/** Reading a clock or reporting on it changes nothing, so the process is not killed at such a call. */
+const READINGS: readonly string[] = ['nowMs', 'monotonicMs', 'onTimedProposal']
 
 /** The virtual world as an engine sees it. The process may be killed at every call; after that, calls do nothing. */
 export function createEnvironment(process: SimProcess): ConsensusEnvironment {
@@ -56,6 +56,7 @@ function livingEnvironment(process: SimProcess): ConsensusEnvironment {
     finalize: (decided) => process.finalize(decided),
     publishEvidence: (evidence) => process.publish(evidence),
     onUnknownSignature: (vote) => process.onUnknownSignature(vote),
+    onTimedProposal: (timestampMs, receivedMs) => node.watchClock(timestampMs, receivedMs),
     onDecided: () => undefined,
     onBehind: (height, peerHeight) => {
       simulation.trace(node.index, `is at ${height}, behind ${peerHeight}`)

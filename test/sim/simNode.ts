@@ -1,6 +1,7 @@
 import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../src/chain/consensus/types.ts'
 import { validatorIndexOf } from '../../src/chain/consensus/validatorSet.ts'
+import { createClockWatch } from '../../src/consensus/clockWatch.ts'
 import type { EvidenceStore } from '../../src/consensus/evidenceStore.ts'
 import { type ConsensusMessage, decodeConsensusMessage, encodeConsensusMessage } from '../../src/consensus/messages.ts'
 import type { Random } from '../fuzz/random.ts'
@@ -66,6 +67,9 @@ export class SimNode {
   syncs = 0
   /** votes of its own key that its log does not know */
   unknownSignatures = 0
+  /** what its log says about its clock */
+  readonly clockLines: string[] = []
+  readonly watchClock: ReturnType<typeof createClockWatch>
   /** an older data directory was put in place of its own */
   isRestored = false
   /** texts of the evidence pool */
@@ -83,6 +87,16 @@ export class SimNode {
     this.disk = new SimDisk(simulation.queue, random)
     const { chain, scheme, updatesAt, makeTxs, durableEvery, jails } = simulation
     const { verify } = scheme
+    const note = (level: string) => (_fields: object, message: string) => {
+      simulation.trace(index, `${level}: ${message}`)
+      this.clockLines.push(`${level}: ${message}`)
+    }
+    this.watchClock = createClockWatch({
+      timing: chain.timing,
+      clock: { monotonicMs: () => simulation.queue.nowMs },
+      log: { info: note('info'), warn: note('warn') },
+      onOffset: () => undefined,
+    })
     this.application = new SimApplication({ chain, verify, updatesAt, makeTxs, random, durableEvery, jails })
   }
 

@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
+import type { ConsensusHeader } from '../../../src/chain/consensus/block.ts'
 import { isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 import { calm } from '../faults.ts'
 import { Simulation } from '../simulation.ts'
@@ -160,6 +162,58 @@ export const faultScenarios: readonly Scenario[] = [
       else expect(simulation.monitor.laterRounds).toBeGreaterThan(0)
     },
   })),
+  ...[
+    {
+      name: 'one hour ahead',
+      offsetMs: 3_600_000,
+      driftMs: 0,
+      line: /^warn: this node's clock is ahead of the network's/,
+    },
+    {
+      name: 'one hour behind',
+      offsetMs: -3_600_000,
+      driftMs: 0,
+      line: /^warn: this node's clock is behind the network's/,
+    },
+    {
+      name: 'fast by a fifth',
+      offsetMs: 0,
+      driftMs: 20,
+      line: /^warn: this node's clock is ahead of the network's/,
+    },
+    { name: 'slow by a fifth', offsetMs: 0, driftMs: -20, line: /^warn: this node's clock is behind the network's/ },
+  ].map(({ name, offsetMs, driftMs, line }) => ({
+    number: 21,
+    name: `the clock of one of four is ${name}: blocks go on with right times, its own are refused, and its operator is told`,
+    run: () => {
+      const simulation = world({ validators: 4 })
+      const [wrong, ...others] = simulation.nodes
+      wrong!.clockOffsetMs = offsetMs
+      let isWrong = true
+      const drift = (): void => {
+        if (!isWrong) return
+        wrong!.clockOffsetMs += driftMs
+        simulation.queue.after(100, drift)
+      }
+      drift()
+      expectHeight(simulation, 35, 60_000)
+      const proposed = (from: number, to: number) =>
+        headersOf(simulation, from, to).filter((header) => equalBytes(header.proposerAddress, wrong!.key!.address))
+          .length
+      expect(proposed(20, 35)).toBe(0)
+      expectTrueTimes(simulation)
+      expect(wrong!.clockLines.length).toBeGreaterThan(0)
+      for (const found of wrong!.clockLines) expect(found).toMatch(line)
+      expect(others.flatMap(({ clockLines }) => clockLines)).toEqual([])
+
+      isWrong = false
+      wrong!.clockOffsetMs = 0
+      expectHeight(simulation, 50, 20_000)
+      expect(proposed(38, 50)).toBeGreaterThan(0)
+      expect(wrong!.clockLines.at(-1)).toBe("info: this node's clock agrees with the network's again")
+      expectTrueTimes(simulation)
+    },
+  })),
   {
     number: 21,
     name: 'a clock is set back by 10 s: timers do not mind, its proposals come back when it is right again',
@@ -261,3 +315,22 @@ export const faultScenarios: readonly Scenario[] = [
     },
   },
 ]
+
+function headersOf(simulation: Simulation, from: number, to: number): readonly ConsensusHeader[] {
+  const { application } = simulation.nodes[1]!
+  return Array.from({ length: to - from + 1 }, (_, i) => application.block(from + i)!.block.header)
+}
+
+/** Block times rise, none is ahead of true time by more than the clocks may differ, and none is far behind it. */
+function expectTrueTimes(simulation: Simulation): void {
+  const { chain, decisions } = simulation
+  const decided = decisions.filter(({ node }) => node === 1)
+  let beforeMs = 0
+  for (const { height, atMs } of decided) {
+    const timeMs = headersOf(simulation, height, height)[0]!.timeMs - chain.genesisTimeMs
+    expect(timeMs, `block ${height}`).toBeGreaterThan(beforeMs)
+    expect(timeMs - atMs, `block ${height}`).toBeLessThanOrEqual(chain.timing.precisionMs)
+    expect(atMs - timeMs, `block ${height}`).toBeLessThan(5_000)
+    beforeMs = timeMs
+  }
+}

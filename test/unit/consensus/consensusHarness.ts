@@ -134,6 +134,7 @@ export class TestNode {
       },
       onBehind: (height) => this.behind.push(height),
       onUnknownSignature: (vote) => this.unknownSignatures.push(vote),
+      onTimedProposal: () => undefined,
       log: (message) => this.logged.push(message),
     })
     this.service = service

@@ -1,0 +1,45 @@
+import type { ConsensusTiming } from '../chain/chainConfig.ts'
+import type { Clock } from './clock.ts'
+
+/** So many decided blocks of others are looked at; the median forgives a slow line and a single proposer whose clock is wrong. */
+const BLOCKS = 9
+/** Minimum time between two lines of the log. */
+const REPEAT_MS = 60_000
+
+interface ClockWatchOptions {
+  readonly timing: Pick<ConsensusTiming, 'precisionMs'>
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly log: Record<'info' | 'warn', (fields: object, message: string) => void>
+  /** called with the median, in milliseconds, at each block */
+  readonly onOffset: (offsetMs: number) => void
+}
+
+/**
+ * Tells the operator when this node's clock and the network's disagree by more than the chain allows. A block's time is its proposer's
+ * clock, and more than two thirds of the power found it timely, so the time at which proposals of decided blocks arrive here shows how
+ * far this clock is ahead of the network's, plus the way of a message. Nothing is corrected: the node goes on with its clock, its
+ * proposals are refused, and it prevotes nil where others are not.
+ * @returns to be called with the time of each such proposal and that of its arrival, by this node's clock
+ */
+export function createClockWatch({ timing, clock, log, onOffset }: ClockWatchOptions) {
+  const offsets: number[] = []
+  let shownMs: number | undefined
+  return (timestampMs: number, receivedMs: number): void => {
+    offsets.push(receivedMs - timestampMs)
+    if (offsets.length > BLOCKS) offsets.shift()
+    const offsetMs = offsets.toSorted((a, b) => a - b)[offsets.length >> 1]!
+    onOffset(offsetMs)
+    const nowMs = clock.monotonicMs()
+    if (Math.abs(offsetMs) <= timing.precisionMs) {
+      if (shownMs !== undefined) log.info({ offsetMs }, "this node's clock agrees with the network's again")
+      shownMs = undefined
+    } else if (offsets.length === BLOCKS && (shownMs === undefined || nowMs - shownMs >= REPEAT_MS)) {
+      shownMs = nowMs
+      const side = offsetMs < 0 ? 'behind' : 'ahead of'
+      log.warn(
+        { offsetMs, allowedMs: timing.precisionMs },
+        `this node's clock is ${side} the network's, or proposals take long to arrive: run NTP, a validator's blocks are refused until then`,
+      )
+    }
+  }
+}
