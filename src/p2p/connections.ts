@@ -5,6 +5,7 @@ import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { sendFrame } from './frames.ts'
+import { HandshakePlaces } from './handshakePlaces.ts'
 import {
   differenceOf,
   encodeHandshakeMessage,
@@ -48,6 +49,8 @@ interface ConnectionsOptions {
   /** this node's present hello */
   readonly hello: () => Hello
   readonly isPersistent: (id: string) => boolean
+  /** whether peers that this node needs are expected from this IP address */
+  readonly isKnownAddress: (host: string) => boolean
   /** Why there is no slot for a peer that connects; undefined: there is one. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress'>) => string | undefined
   /** other peers to name to a refused peer */
@@ -76,9 +79,10 @@ export class DialError extends Error {
  *
  * The handshake:
  *
- * 1. libp2p connects and proves the node key of each side. The connection gater has refused banned peers and addresses with too many
- *    pending connections. The dialling node checks that the node has the expected ID.
- * 2. The dialling node sends its hello. Until it has arrived, the dialled node accepts only few bytes and waits only `LIMITS.helloMs`.
+ * 1. The dialled node gives the connection a place, if it has one for its address ({@link HandshakePlaces}), for `LIMITS.helloMs` at most.
+ *    libp2p proves the node key of each side; the connection gater refuses banned peers. The dialling node checks that the node has the
+ *    expected ID.
+ * 2. The dialling node sends its hello. Until it has arrived, the dialled node accepts only few bytes.
  * 3. The dialled node compares the hellos: same chain, not this node itself, a valid proof if the peer claims to be a validator. If
  *    they do not match, it still answers with its own hello, so that the other side logs the difference too.
  * 4. If it is dialling the peer itself, it waits for that dial, so that both sides keep the same one of two connections.
@@ -91,9 +95,10 @@ export class DialError extends Error {
 export class Connections {
   readonly bans: Bans
   readonly #options: ConnectionsOptions
+  readonly #places: HandshakePlaces
   readonly #sessions = new Map<string, Session>()
-  /** inbound connections without a hello yet, each with the timer that closes it */
-  readonly #pending = new Map<Connection, NodeJS.Timeout>()
+  /** inbound connections without a session yet, after libp2p's part of the handshake */
+  readonly #pending = new Set<Connection>()
   /** resolves at the end of the handshake: to the session, or to undefined */
   readonly #handshakes = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
   /** peers that are being dialled, each with a promise for the end of the dial */
@@ -105,12 +110,18 @@ export class Connections {
   private constructor(options: ConnectionsOptions) {
     this.#options = options
     this.bans = new Bans(options.now)
+    this.#places = new HandshakePlaces({
+      isBanned: (host) => this.bans.isAddressBanned(host),
+      isKnown: options.isKnownAddress,
+      metrics: options.metrics,
+      now: options.now,
+    })
   }
 
   /** Accepts no connection before {@link listen}. */
   static async create(options: ConnectionsOptions): Promise<Connections> {
     const connections = new Connections(options)
-    const host = await createHost({ ...options, gater: connections.#gater() })
+    const host = await createHost({ ...options, gater: connections.#gater(), places: connections.#places })
     connections.#host = host
     host.addEventListener('connection:open', ({ detail }) => connections.#opened(detail))
     await host.handle(PROTOCOLS.hello, (stream, connection) => connections.#answerHello(stream, connection), {
@@ -153,7 +164,7 @@ export class Connections {
   /** Whether a peer is connected, or about to be. */
   isConnected(id: string): boolean {
     if (this.#sessions.has(id) || this.#dialling.has(id)) return true
-    for (const { remotePeer } of this.#pending.keys()) if (nodeIdOfPeer(remotePeer) === id) return true
+    for (const { remotePeer } of this.#pending) if (nodeIdOfPeer(remotePeer) === id) return true
     return false
   }
 
@@ -205,8 +216,8 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#pending.values()) clearTimeout(timer)
     await this.host.stop()
+    this.#places.close()
   }
 
   #ban(connection: Connection, reason: string): void {
@@ -241,13 +252,6 @@ export class Connections {
       return id === undefined || this.bans.isBanned(id)
     }
     return {
-      denyInboundConnection: ({ remoteAddr }) => {
-        const host = fromMultiaddr(remoteAddr)?.host
-        if (host === undefined || this.bans.isAddressBanned(host)) return true
-        let count = 0
-        for (const pending of this.#pending.keys()) if (fromMultiaddr(pending.remoteAddr)?.host === host) count++
-        return count >= LIMITS.pendingPerAddress
-      },
       denyInboundEncryptedConnection: isUnwanted,
       denyOutboundEncryptedConnection: isUnwanted,
       // libp2p would refuse loopback and private addresses.
@@ -258,9 +262,7 @@ export class Connections {
   #opened(connection: Connection): void {
     this.#handshakes.set(connection, Promise.withResolvers())
     connection.addEventListener('close', ({ error }) => this.#closed(connection, error))
-    if (connection.direction === 'outbound') return
-    const timer = setTimeout(() => connection.abort(new Error('no hello in time')), LIMITS.helloMs)
-    this.#pending.set(connection, timer)
+    if (connection.direction === 'inbound') this.#pending.add(connection)
   }
 
   #closed(connection: Connection, error: Error | undefined): void {
@@ -274,7 +276,6 @@ export class Connections {
   }
 
   #endHandshake(connection: Connection, session: Session | undefined): void {
-    clearTimeout(this.#pending.get(connection))
     this.#pending.delete(connection)
     this.#handshakes.get(connection)?.resolve(session)
   }
@@ -417,6 +418,7 @@ export class Connections {
       this.#end(former.connection, 'replaced by another connection')
     }
     this.#endHandshake(connection, session)
+    this.#places.established(session.remote)
     this.#options.log.info(
       {
         peer: id,

@@ -6,6 +6,8 @@ import { noise } from '@libp2p/noise'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
+import { guardedTcp } from './guardedTcp.ts'
+import type { HandshakePlaces } from './handshakePlaces.ts'
 import { LIMITS } from './limits.ts'
 import { meteredYamux } from './meteredMuxer.ts'
 import { type PeerAddress, toMultiaddr } from './peerAddress.ts'
@@ -19,15 +21,25 @@ interface HostOptions {
   /** the only allowed topics of gossip */
   readonly topics: readonly string[]
   readonly gater: ConnectionGater
+  /** for inbound connections; undefined: all of them may begin a handshake */
+  readonly places?: HandshakePlaces
   /** milliseconds, monotonic */
   readonly now: () => number
 }
+
+const TCP = {
+  // About as many connections are accepted in one turn of the event loop.
+  backlog: 128,
+  // Streams may be silent for a long time, but on a live connection yamux pings arrive.
+  inboundSocketInactivityTimeout: LIMITS.silentMs,
+  outboundSocketInactivityTimeout: LIMITS.silentMs,
+} as const
 
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
 /**
  * libp2p as this node uses it: TCP, noise, yamux, gossip. It does not dial peers by itself. Many honest nodes may share one address,
- * so libp2p's limits per address are turned off or set high.
+ * so libp2p's limits per address are turned off.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   return createLibp2p({
@@ -35,20 +47,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),
     nodeInfo: { userAgent: 'coind' },
     addresses: { listen: [toListenAddress(options.listen)] },
-    transports: [
-      tcp({
-        // Streams may be silent for a long time, but on a live connection yamux pings arrive.
-        inboundSocketInactivityTimeout: LIMITS.silentMs,
-        outboundSocketInactivityTimeout: LIMITS.silentMs,
-      }),
-    ],
+    transports: [options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)],
     connectionEncrypters: [noise()],
     streamMuxers: [meteredYamux(options.now)],
     connectionGater: options.gater,
     connectionManager: {
       maxConnections: options.maxConnections,
-      inboundConnectionThreshold: LIMITS.connectionsPerSecond,
-      maxIncomingPendingConnections: LIMITS.pending,
+      // Off: `places` has limits by address and for all that cost less.
+      inboundConnectionThreshold: Number.MAX_SAFE_INTEGER,
+      maxIncomingPendingConnections: Number.MAX_SAFE_INTEGER,
       inboundUpgradeTimeout: LIMITS.helloMs,
       inboundStreamProtocolNegotiationTimeout: LIMITS.helloMs,
       outboundStreamProtocolNegotiationTimeout: LIMITS.helloMs,

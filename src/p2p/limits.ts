@@ -58,12 +58,6 @@ export const LIMITS = {
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },
-  /** inbound connections a second from one address: a whole test network may share one */
-  connectionsPerSecond: 64,
-  /** connections before their hello, from one address and in all */
-  pendingPerAddress: 64,
-  pending: 256,
-
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
@@ -74,6 +68,8 @@ export const LIMITS = {
 
   /** time until a connection's hello must have arrived */
   helloMs: 10_000,
+  /** an inbound connection without a hello after this time makes room for another when there is no place left */
+  handshakeGraceMs: 3_000,
   /** a peer that reads none of its waiting messages for this time is disconnected */
   stalledMs: 15_000,
   /** a connection on which nothing arrives for this time, not even an answer to a ping, is dead */
@@ -83,6 +79,18 @@ export const LIMITS = {
   /** time for a request to be answered in full */
   answerMs: 20_000,
   dialMs: 8_000,
+} as const
+
+/**
+ * Inbound connections without a session: at the same time, and how many may start, since each costs about 2 ms. `known` and `strangers`
+ * have budgets of their own; of each, one address has a share. A whole test network may share one private address.
+ */
+export const HANDSHAKE_LIMITS = {
+  /** from addresses of configured peers and of validators that were connected before */
+  known: { pending: 64, started: { perSecond: 20, burst: 128 } },
+  strangers: { pending: 64, started: { perSecond: 20, burst: 128 } },
+  publicAddress: { pending: 8, started: { perSecond: 1, burst: 16 } },
+  privateAddress: { pending: 64, started: { perSecond: 20, burst: 128 } },
 } as const
 
 /** How many requests of a protocol one peer may make. */
@@ -129,6 +137,12 @@ export class TokenBucket {
     this.#rate = rate
     this.#tokens = rate.burst
     this.#atMs = nowMs
+  }
+
+  /** Whether the bucket has `count` tokens. */
+  has(count: number, nowMs: number): boolean {
+    this.#fill(nowMs)
+    return this.#tokens >= count
   }
 
   /** Takes `count` tokens if the bucket has them. */

@@ -9,7 +9,8 @@ import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
-import { LIMITS, type PeerCounts } from './limits.ts'
+import { KnownAddresses } from './knownAddresses.ts'
+import { HANDSHAKE_LIMITS, LIMITS, type PeerCounts } from './limits.ts'
 import { isMalformed } from './misbehaviour.ts'
 import { type NetInfo, peerFacts } from './netInfo.ts'
 import { nodeId } from './nodeKey.ts'
@@ -24,6 +25,9 @@ import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from 
 
 /** How often gossip streams are checked, see {@link Gossip.repair}. */
 const REPAIR_MS = 2_000
+
+/** Inbound connections that may be in their handshake. */
+const PENDING_HANDSHAKES = HANDSHAKE_LIMITS.known.pending + HANDSHAKE_LIMITS.strangers.pending
 
 /** How many peers a refusal names. */
 const PEERS_IN_REFUSAL = 10
@@ -88,7 +92,13 @@ export class Network {
   #repairing: NodeJS.Timeout | undefined
   #isClosing = false
 
-  private constructor(options: NetworkOptions, events: NetworkEvents, id: string, connections: Connections) {
+  private constructor(
+    options: NetworkOptions,
+    events: NetworkEvents,
+    id: string,
+    connections: Connections,
+    known: KnownAddresses,
+  ) {
     this.id = id
     this.#options = options
     this.#events = events
@@ -128,6 +138,7 @@ export class Network {
       id,
       connections,
       book: this.#book,
+      known,
       persistent: persistentPeers.filter((peer) => peer.id !== id),
       counts,
       ownAddress: options.validator && ed25519Address(options.validator.publicKey),
@@ -153,24 +164,26 @@ export class Network {
     const instance = new Uint8Array(randomBytes(16))
     const persistentIds = new Set(options.persistentPeers.map((peer) => peer.id))
     const { counts } = options
+    const known = new KnownAddresses()
     const connections = await Connections.create({
       seed: options.seed,
       id,
       listen: options.listen,
-      maxConnections: LIMITS.pending + 2 * (counts.inbound + counts.outbound) + persistentIds.size,
+      maxConnections: PENDING_HANDSHAKES + 2 * (counts.inbound + counts.outbound) + persistentIds.size,
       topics: TOPICS.map((topic) => topicName(topic, options.genesisHash)),
       log: options.log,
       now: options.now,
       metrics: options.metrics,
       hello: () => network.#hello(instance),
       isPersistent: (peer) => persistentIds.has(peer),
+      isKnownAddress: (host) => known.has(host),
       refuse: (peer) => network.#peers.refuse(peer),
       others: () => network.#peers.known(PEERS_IN_REFUSAL),
       onEstablished: (session) => network.#established(session),
       onLeft: (session) => network.#left(session),
       onPeersNamed: (source, peers) => network.#book.learn(peers, source),
     })
-    const network = new Network(options, events, id, connections)
+    const network = new Network(options, events, id, connections, known)
     // 2.
     await network.#serve()
     // 3.

@@ -4,6 +4,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { AddressBook } from './addressBook.ts'
 import { type Connections, DialError } from './connections.ts'
+import type { KnownAddresses } from './knownAddresses.ts'
 import { LIMITS, type PeerCounts } from './limits.ts'
 import { formatPeerAddress, type KnownPeer, type PeerAddress, parsePeerAddress } from './peerAddress.ts'
 import { fetchPeers } from './peerExchange.ts'
@@ -24,6 +25,7 @@ const MAX_VALIDATORS = 64
 /** A node that has too few peers asks more often. */
 const ASK_FOR_PEERS_MS = { few: 6_000, enough: 60_000 } as const
 const SAVE_MS = 60_000
+const RESOLVE_MS = 60_000
 /** How many peers have their failures recorded: more than the address book has entries. */
 const MAX_ATTEMPTS = 2_000
 
@@ -37,6 +39,8 @@ interface PeerManagerOptions {
   readonly id: string
   readonly connections: Connections
   readonly book: AddressBook
+  /** addresses whose connections have reserved places */
+  readonly known: KnownAddresses
   readonly persistent: readonly PersistentPeer[]
   readonly counts: PeerCounts
   /** consensus address of this node's key, whether it is a validator at present or not */
@@ -60,6 +64,7 @@ export class PeerManager {
   #validators: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #askedMs = Number.NEGATIVE_INFINITY
+  #resolvedMs = Number.NEGATIVE_INFINITY
   #savedMs: number
   #isClosed = false
 
@@ -70,6 +75,9 @@ export class PeerManager {
   }
 
   start(): void {
+    for (const peer of this.#options.book.good(MAX_VALIDATORS)) {
+      if (peer.isValidator) this.#options.known.remember(peer.id, parsePeerAddress(peer.address)!.host)
+    }
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
     this.#tick()
   }
@@ -83,8 +91,14 @@ export class PeerManager {
 
   /** Consensus addresses of the present validators: they have reserved slots, as persistent peers do, and connect to each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
+    const former = this.#validators
     this.#validators = new Set(addresses.map(bytesKey))
-    for (const session of this.#sessions()) this.#announce(session)
+    // What the address book had is kept: its peers may still come.
+    this.#options.known.keepOnly((peer) => !former.has(peer) || this.#validators.has(peer))
+    for (const session of this.#sessions()) {
+      this.#announce(session)
+      this.#rememberAddress(session)
+    }
   }
 
   /** Why there is no slot for a peer that connects; undefined: there is one. */
@@ -110,6 +124,7 @@ export class PeerManager {
     const { book, metrics } = this.#options
     this.#attempts.delete(session.id)
     this.#announce(session)
+    this.#rememberAddress(session)
     metrics.knownAddresses.set(book.size)
     // Ask it for peers at the next tick.
     if (session.isOutbound) this.#askedMs = Number.NEGATIVE_INFINITY
@@ -151,8 +166,29 @@ export class PeerManager {
     return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 
+  /** The next connection of a peer with a reserved slot finds a reserved place for its handshake. */
+  #rememberAddress({ id, isPersistent, validatorAddress, remote }: Session): void {
+    const { known } = this.#options
+    if (isPersistent) known.remember(id, remote.host)
+    // By the key, of which there are few: a validator can have any number of nodes with a proof.
+    if (this.#isValidator(validatorAddress)) known.remember(bytesKey(validatorAddress!), remote.host)
+  }
+
+  /** Names of configured peers may get other addresses at any time. */
+  #resolvePersistent(nowMs: number): void {
+    if (nowMs - this.#resolvedMs < RESOLVE_MS) return
+    this.#resolvedMs = nowMs
+    const { persistent, known, log } = this.#options
+    for (const { id, address } of persistent) {
+      known.resolve(id, address.host).catch((error: unknown) => {
+        log.debug({ peer: id, host: address.host, reason: String(error) }, 'name of a configured peer has no address')
+      })
+    }
+  }
+
   #tick(): void {
     const nowMs = this.#options.now()
+    this.#resolvePersistent(nowMs)
     this.#dropDead(nowMs)
     this.#dialPersistent(nowMs)
     this.#dialOthers(nowMs)

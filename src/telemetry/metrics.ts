@@ -203,6 +203,19 @@ export function createNetworkMetrics(registry: Registry) {
       help: 'Unexpected errors of the peer-to-peer library, which the node survived',
       registers,
     }),
+    /** `result` is admitted, a reason why it was closed before its handshake, or one why it was closed during that (late, evicted) */
+    inboundConnectionsTotal: new Counter({
+      name: 'coind_p2p_inbound_connections_total',
+      help: 'Connections that others have opened, by what became of them: admitted to a handshake, closed before it (banned, full, rate, share) or during it (late, evicted)',
+      labelNames: ['result'],
+      registers,
+    }),
+    pendingHandshakes: new Gauge({
+      name: 'coind_p2p_pending_handshakes',
+      help: 'Inbound connections that have not shown yet who they are, from addresses of known peers and from others',
+      labelNames: ['from'],
+      registers,
+    }),
     dialsTotal: new Counter({
       name: 'coind_p2p_dials_total',
       help: 'Attempts to connect to a peer, by result',

@@ -50,6 +50,8 @@ export interface TestNodeOptions
   readonly base?: number
   readonly blocks?: (height: number) => FetchedBlock
   readonly events?: Partial<NetworkEvents>
+  /** its clock, in place of one that goes */
+  readonly now?: () => number
 }
 
 const running = new Set<TestNode>()
@@ -106,7 +108,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
       unhandled: () => 0,
       metrics: createNetworkMetrics(registry),
       log: pino({ level: 'debug', base: {} }, { write: (line) => log.push(JSON.parse(line) as LogLine) }),
-      now: () => performance.now() + (node?.clockMs ?? 0),
+      now: options.now ?? (() => performance.now() + (node?.clockMs ?? 0)),
     },
     events,
   )
