@@ -279,6 +279,8 @@ export function createSocketMetrics(registry: Registry) {
 }
 
 /** Metrics of a view thread. */
+export type ViewMetrics = ReturnType<typeof createViewMetrics>
+
 export function createViewMetrics(registry: Registry) {
   const registers = [registry]
   return {
@@ -287,6 +289,13 @@ export function createViewMetrics(registry: Registry) {
       help: 'Time that tasks (calls, traces, proofs, log scans) took in a view thread, by queue',
       labelNames: ['queue'],
       buckets: [0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 5],
+      registers,
+    }),
+    waitSeconds: new Histogram({
+      name: 'coind_view_wait_seconds',
+      help: 'Time from the arrival of a request to the start of its task in a view thread, by queue; none is later than 30',
+      labelNames: ['queue'],
+      buckets: [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30],
       registers,
     }),
     waitingTasks: new Gauge({

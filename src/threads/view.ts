@@ -1,13 +1,12 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { moduleHooks } from '../app/blockHooks.ts'
-import { ExecutionTimeout } from '../evm/engine.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
-import { type CallScope, callCancelled, monotonicMs } from '../rpc/callScope.ts'
+import { callCancelled, monotonicMs } from '../rpc/callScope.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/results.ts'
 import { RPC_CODES, RpcError, timedOut } from '../rpc/errors.ts'
 import type { MethodTable, RpcContext } from '../rpc/method.ts'
@@ -21,7 +20,7 @@ import { checkPackedCommits, type PackedCommitChecks } from '../sync/commitCheck
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { bytesOf, createHeavyQueue, type DropReason, PLACE_BYTES, TaskDropped } from './heavyQueue.ts'
+import { type DropReason, TaskDropped } from './heavyQueue.ts'
 import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
@@ -30,11 +29,7 @@ import type { ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
 import { type CallDue, recoverPackedSenders } from './viewPool.ts'
-
-/** Heavy calls that run at the same time, in turns; more of them would only make each one slower. */
-const RUNNING_HEAVY = 8
-/** Memory of heavy calls that wait: 2,048 small ones, fewer with large parameters. */
-const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
+import { createViewTasks } from './viewTasks.ts'
 
 /**
  * A view thread reads the database of the newest block and runs code on it without changing anything: calls, estimates, traces, log
@@ -73,62 +68,13 @@ const contexts = createContextSource({
     engine,
     precompiles,
     hooks,
-    yieldUntil: (deadlineMs) => () => yieldWithin(scope, deadlineMs),
+    yieldUntil: (deadlineMs) => tasks.yieldUntil(scope, deadlineMs),
   }),
 })
+const tasks = createViewTasks({ lease: contexts.lease, monotonicMs, metrics })
 if (recoverNatively === undefined) {
   log.warn('no native secp256k1 for this platform: recovering senders takes about 25 times as long')
 }
-const heavy = createHeavyQueue({
-  maxRunning: RUNNING_HEAVY,
-  maxWaitingBytes: WAITING_HEAVY_BYTES,
-  monotonicMs,
-  observer: {
-    counts: ({ waiting, running }) => {
-      metrics.waitingTasks.set({ queue: 'heavy' }, waiting)
-      metrics.runningTasks.set({ queue: 'heavy' }, running)
-    },
-    dropped: (reason) => metrics.droppedTasksTotal.inc({ queue: 'heavy', reason }),
-  },
-})
-
-/** Lets other calls have a turn. @throws ExecutionTimeout when nobody waits for this one any more */
-async function yieldWithin({ signal, deadlineMs }: CallScope, methodDeadlineMs: number): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve))
-  if (signal.aborted) {
-    metrics.cancelledTasksTotal.inc()
-    throw new ExecutionTimeout('cancelled')
-  }
-  if (monotonicMs() < Math.min(deadlineMs, methodDeadlineMs)) return
-  metrics.deadlinesMissedTotal.inc({ queue: 'heavy' })
-  throw new ExecutionTimeout('execution timeout')
-}
-
-const run = async <T>(queue: ViewQueue, scope: CallScope, task: (context: RpcContext) => Promise<T>): Promise<T> => {
-  const startMs = performance.now()
-  const { context, release } = contexts.lease(scope)
-  try {
-    return await task(context)
-  } finally {
-    release()
-    metrics.taskSeconds.observe({ queue }, (performance.now() - startMs) / 1000)
-  }
-}
-
-/** @throws TaskDropped (rejects) */
-const runInQueue = async <T>(
-  queue: ViewQueue,
-  scope: CallScope,
-  parameters: unknown,
-  task: (context: RpcContext) => Promise<T>,
-): Promise<T> => {
-  if (queue === 'heavy') return heavy.run({ ...scope, bytes: () => bytesOf(parameters) }, () => run(queue, scope, task))
-  // Cheap tasks do not wait here, but may have waited on the way.
-  if (monotonicMs() < scope.deadlineMs) return run(queue, scope, task)
-  metrics.droppedTasksTotal.inc({ queue, reason: 'expired' })
-  throw new TaskDropped('expired')
-}
-
 const DROPPED_CALLS: Readonly<Record<DropReason, () => RpcError>> = {
   expired: timedOut,
   cancelled: callCancelled,
@@ -150,7 +96,7 @@ const service = {
   ): Promise<string> => {
     const answer = (context: RpcContext) => serveViewCall(VIEW_METHODS, context, { method, params }, log)
     try {
-      return await runInQueue(queue, { ...due, signal }, params, answer)
+      return await tasks.run(queue, { ...due, signal }, params, answer)
     } catch (error) {
       throw error instanceof TaskDropped ? DROPPED_CALLS[error.reason]() : error
     }
@@ -158,7 +104,7 @@ const service = {
   query: async (queue: ViewQueue, call: NativeCall, due: CallDue, signal: AbortSignal): Promise<NativeAnswer> => {
     const answer = (context: RpcContext) => answerNativeCall({ queries: QUERIES, node: data.node, log }, context, call)
     try {
-      return await runInQueue(queue, { ...due, signal }, call, answer)
+      return await tasks.run(queue, { ...due, signal }, call, answer)
     } catch (error) {
       if (error instanceof TaskDropped) return DROPPED_QUERIES[error.reason]
       throw error

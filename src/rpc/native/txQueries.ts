@@ -39,6 +39,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'Simulate',
     post: [`${BASE}/simulate`],
+    queue: 'heavy',
     request: { tx: message(1, Tx), txBytes: bytes(2) },
     response: { gasInfo: message(1, GasInfo), result: message(2, Result) },
     run: (context, { tx, txBytes }) => {
