@@ -5,7 +5,7 @@ import { RPC_CODES, RpcError } from './errors.ts'
 export interface CallScope {
   /** on the clock of {@link monotonicMs}: from then on nobody waits for the answer */
   readonly deadlineMs: number
-  /** see `ClientOf`: whom the call counts for */
+  /** see `ClientAddresses`: whom the call counts for */
   readonly client: string
   /** aborted when the client is gone */
   readonly signal: AbortSignal

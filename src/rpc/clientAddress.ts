@@ -2,12 +2,17 @@ import { BlockList, isIPv4 } from 'node:net'
 import type { AddressRange } from '../config/valueKind.ts'
 import { budgetKeyOf, LOOPBACK_IPV6, readNetworkAddress } from '../primitives/networkAddress.ts'
 
-/**
- * Whom a request counts for: the key under which its client's budgets are kept.
- * @param remoteAddress of the connection; undefined when it is closed already
- * @param forwardedFor the header X-Forwarded-For
- */
-export type ClientOf = (remoteAddress: string | undefined, forwardedFor: string | undefined) => string
+/** Tells clients apart: each has a key, under which its budgets are kept. */
+export interface ClientAddresses {
+  /**
+   * Whom a request counts for.
+   * @param remoteAddress of the connection; undefined when it is closed already
+   * @param forwardedFor the header X-Forwarded-For
+   */
+  of(remoteAddress: string | undefined, forwardedFor: string | undefined): string
+  /** Whom a connection counts for, whatever is sent over it; undefined: it is a trusted proxy's, for several clients. */
+  ofConnection(remoteAddress: string | undefined): string | undefined
+}
 
 /** All connections whose address is not known: they were closed before they were looked at. */
 const UNKNOWN = 'unknown'
@@ -18,26 +23,31 @@ const UNKNOWN = 'unknown'
  * header that cannot be read changes nothing.
  * @param onUntrusted called with the first address that sends the header without being trusted
  */
-export function createClientOf(
+export function createClientAddresses(
   trustedProxies: readonly AddressRange[],
   onUntrusted?: (address: string) => void,
-): ClientOf {
+): ClientAddresses {
   const trusted = new BlockList()
   for (const { address, prefix } of trustedProxies) trusted.addSubnet(address, prefix, familyOf(address))
-  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address))
+  const isTrusted = (address: string): boolean => trustedProxies.length > 0 && trusted.check(address, familyOf(address))
 
   let hasTold = false
 
-  return (remoteAddress, forwardedFor) => {
-    const own = remoteAddress === undefined ? undefined : readNetworkAddress(remoteAddress)
-    if (own === undefined) return UNKNOWN
-    if (forwardedFor === undefined) return budgetKeyOf(own)
-    if (trustedProxies.length === 0 || !isTrusted(own)) {
+  return {
+    of: (remoteAddress, forwardedFor) => {
+      const own = remoteAddress === undefined ? undefined : readNetworkAddress(remoteAddress)
+      if (own === undefined) return UNKNOWN
+      if (forwardedFor === undefined) return budgetKeyOf(own)
+      if (isTrusted(own)) return budgetKeyOf(lastUntrusted(forwardedFor.split(','), isTrusted) ?? own)
       if (!hasTold) onUntrusted?.(own)
       hasTold = true
       return budgetKeyOf(own)
-    }
-    return budgetKeyOf(lastUntrusted(forwardedFor.split(','), isTrusted) ?? own)
+    },
+    ofConnection: (remoteAddress) => {
+      const own = remoteAddress === undefined ? undefined : readNetworkAddress(remoteAddress)
+      if (own === undefined) return UNKNOWN
+      return isTrusted(own) ? undefined : budgetKeyOf(own)
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
-import type { ClientOf } from './clientAddress.ts'
+import type { ClientAddresses } from './clientAddress.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 
@@ -13,7 +13,7 @@ interface Refusal {
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
   readonly answer: (text: string, scope: CallScope) => Promise<string | undefined>
-  readonly clientOf: ClientOf
+  readonly clients: Pick<ClientAddresses, 'of'>
   /** Why a request is not answered; undefined when it is. */
   readonly refuse: (text: string, client: string) => Refusal | undefined
   /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
@@ -192,7 +192,7 @@ class Connection {
       const { head, body, length } = request
       if (head !== this.#head) {
         this.#head = head
-        this.#client = this.#options.clientOf(this.#socket.remoteAddress, head.forwardedFor)
+        this.#client = this.#options.clients.of(this.#socket.remoteAddress, head.forwardedFor)
       }
       this.#received = this.#received.length === length ? undefined : this.#received.subarray(length)
       this.#pieces = this.#received === undefined ? 0 : 1
@@ -291,7 +291,7 @@ class Connection {
   /** The callback for when the operating system has taken an answer; until then the answer counts as pending. */
   #written(bytes: number): (error?: Error | null) => void {
     this.#writes++
-    const release = this.#options.pending.hold(this.#socket, bytes)
+    const release = this.#options.pending.hold(this.#socket, bytes, this.#client)
     return (error) => {
       release()
       this.#writes--

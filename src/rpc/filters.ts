@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PooledTransaction } from '../mempool/types.ts'
-import { createMemoryBudget, type MemoryBudget } from './memoryBudget.ts'
+import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 
 /** What a filter watches. */
 export type FilterSpec =
@@ -28,8 +28,11 @@ export type FilterPoll =
  * connection. Arguments and results are structured-clonable.
  */
 export type FilterPort = {
-  /** Adds a filter for what happens after `height`. Returns its ID; undefined when there are too many filters, or their criteria take too much memory. */
-  readonly add: (spec: FilterSpec, height: number) => Promise<string | undefined>
+  /**
+   * Adds a filter of `client` for what happens after `height`. Returns its ID; undefined when the client or all clients have too many
+   * filters, or their criteria take too much memory.
+   */
+  readonly add: (spec: FilterSpec, height: number, client: string) => Promise<string | undefined>
   /** What is new up to `height` since the last poll; it counts as seen from now on. undefined: there is no such filter */
   readonly poll: (id: string, height: number) => Promise<FilterPoll | undefined>
   /** Marks the blocks from `from` on as not polled, because the poll's result could not be delivered. */
@@ -57,6 +60,17 @@ interface FilterLimits {
   readonly transactionBytes: number
 }
 
+interface FilterStoreOptions {
+  readonly limits?: FilterLimits
+  readonly now?: () => number
+  /** called for each filter of pool transactions that is added (1) or removed (-1) */
+  readonly watchPending?: (change: 1 | -1) => void
+  /** bytes for the criteria of log filters */
+  readonly criteria: ClientBudget
+  /** called when a client gets no filter because there are too many */
+  readonly onRefused?: () => void
+}
+
 export const DEFAULT_FILTER_LIMITS: FilterLimits = {
   filters: 10_000,
   lifetimeMs: 5 * 60_000,
@@ -66,6 +80,7 @@ export const DEFAULT_FILTER_LIMITS: FilterLimits = {
 }
 
 interface Filter {
+  readonly client: string
   readonly spec: FilterSpec
   /** what it takes of the memory budget */
   readonly bytes: number
@@ -77,15 +92,15 @@ interface Filter {
 /**
  * A filter is a cursor: nothing is collected for it, a poll reads the blocks since the last one. Only pool transactions are kept, once
  * for all filters, as they cannot be read again later.
- * @param watchPending called for each filter of pool transactions that is added (1) or removed (-1)
- * @param budget for the criteria of log filters
  */
-export function createFilterStore(
-  limits: FilterLimits = DEFAULT_FILTER_LIMITS,
-  now: () => number = () => performance.now(),
-  watchPending?: (change: 1 | -1) => void,
-  budget: MemoryBudget = createMemoryBudget(),
-): FilterStore {
+export function createFilterStore({
+  limits = DEFAULT_FILTER_LIMITS,
+  now = () => performance.now(),
+  watchPending,
+  criteria,
+  onRefused,
+}: FilterStoreOptions): FilterStore {
+  const places = createClientBudget({ total: limits.filters, ...(onRefused === undefined ? {} : { onRefused }) })
   /** in the order of their last polls, oldest first */
   const filters = new Map<string, Filter>()
   const recent = createRecentTransactions(limits)
@@ -94,7 +109,8 @@ export function createFilterStore(
   const remove = (id: string): boolean => {
     const filter = filters.get(id)
     if (filter === undefined) return false
-    budget.giveBack(filter.bytes)
+    places.giveBack(filter.client, 1)
+    criteria.giveBack(filter.client, filter.bytes)
     if (filter.spec.kind === 'transactions') {
       watchPending?.(-1)
       if (--transactionFilters === 0) recent.clear()
@@ -118,13 +134,17 @@ export function createFilterStore(
   }
 
   return {
-    add: async (spec, height) => {
+    add: async (spec, height, client) => {
       expire()
       const bytes = sizeOf(spec)
-      if (filters.size >= limits.filters || !budget.take(bytes)) return undefined
+      if (!places.take(client, 1)) return undefined
+      if (!criteria.take(client, bytes)) {
+        places.giveBack(client, 1)
+        return undefined
+      }
       const id = `0x${randomBytes(16).toString('hex')}`
       const next = spec.kind === 'transactions' ? recent.next() : height + 1
-      filters.set(id, { spec, bytes, next, polledMs: now() })
+      filters.set(id, { client, spec, bytes, next, polledMs: now() })
       if (spec.kind === 'transactions') {
         watchPending?.(1)
         transactionFilters++

@@ -4,7 +4,8 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
-import type { ClientOf } from './clientAddress.ts'
+import type { ClientAddresses } from './clientAddress.ts'
+import { createClientBudget } from './clientBudget.ts'
 import { cometRateLimited } from './comet/answer.ts'
 import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
@@ -54,7 +55,7 @@ export interface RpcServerOptions {
   readonly port: number
   /** several threads listen on the same port; only where the platform has SO_REUSEPORT */
   readonly reusePort?: boolean
-  readonly clientOf: ClientOf
+  readonly clients: ClientAddresses
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one request */
@@ -64,7 +65,7 @@ export interface RpcServerOptions {
   readonly limits?: Partial<HttpLimits>
   readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
   readonly log: RpcLog
-  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions'> | undefined
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'refusedTotal'> | undefined
 }
 
 /** What GET /health shows. */
@@ -131,7 +132,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   const {
     dispatcher,
     hub,
-    clientOf,
+    clients,
     rateLimit,
     allowedOrigins,
     requestBytes,
@@ -157,7 +158,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
           }),
       ],
     ]),
-    clientOf,
+    clients,
     rateLimit,
     allowedOrigins,
     requestBytes,
@@ -173,10 +174,6 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     serverFactory: (handler) => createHttpServer(limits, handler),
   })
   const fastPathHttp = putFastPathFirst(app.server, options, limits, pending)
-  app.server.on('connection', (socket) => {
-    metrics?.connections.inc({ transport: 'http' })
-    socket.once('close', () => metrics?.connections.dec({ transport: 'http' }))
-  })
   app.server.on('upgrade', webSockets.upgrade)
   addRoutes(app, options, limits, pending)
   await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
@@ -209,17 +206,41 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
     },
     handler,
   )
-  server.maxConnections = limits.connections
   return server
+}
+
+/** Lets a connection in when there is room for one more of its client; otherwise closes it. */
+function createConnectionGate(
+  { clients, metrics }: Pick<RpcServerOptions, 'clients' | 'metrics'>,
+  limits: Pick<HttpLimits, 'connections'>,
+): (socket: Socket) => boolean {
+  const budget = createClientBudget({
+    total: limits.connections,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'connections' }),
+  })
+  return (socket) => {
+    const client = clients.ofConnection(socket.remoteAddress)
+    if (!budget.take(client, 1)) {
+      socket.destroy()
+      return false
+    }
+    metrics?.connections.inc({ transport: 'http' })
+    socket.once('close', () => {
+      budget.giveBack(client, 1)
+      metrics?.connections.dec({ transport: 'http' })
+    })
+    return true
+  }
 }
 
 /** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
 function putFastPathFirst(
   server: Server,
-  { dispatcher, clientOf, rateLimit, allowedOrigins }: RpcServerOptions,
+  options: RpcServerOptions,
   limits: HttpLimits,
   pending: PendingResponses,
 ): FastPathHttp {
+  const { dispatcher, clients, rateLimit, allowedOrigins } = options
   const onConnection = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const headers = corsHeaders(allowedOrigins, {})
@@ -235,7 +256,7 @@ function putFastPathFirst(
       if (seconds === 0) return undefined
       return { json: dispatcher.refuse(text, rateLimited(seconds)), retryAfterSeconds: seconds }
     },
-    clientOf,
+    clients,
     compressed: (json, acceptEncoding) =>
       json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
     handOver: (socket) => {
@@ -246,7 +267,10 @@ function putFastPathFirst(
     idleMs: limits.idleMs,
     pending,
   })
-  server.on('connection', fastPathHttp.take)
+  const letIn = createConnectionGate(options, limits)
+  server.on('connection', (socket) => {
+    if (letIn(socket)) fastPathHttp.take(socket)
+  })
   return fastPathHttp
 }
 
@@ -262,7 +286,7 @@ function addRoutes(
   limits: HttpLimits,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, rest, health, clientOf, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
+  const { dispatcher, comet, rest, health, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
     options
 
   app.removeAllContentTypeParsers()
@@ -270,7 +294,7 @@ function addRoutes(
 
   app.decorateRequest('client', '')
   app.addHook('onRequest', async (request, reply) => {
-    request.client = clientOf(request.raw.socket.remoteAddress, forwardedFor(request.headers))
+    request.client = clients.of(request.raw.socket.remoteAddress, forwardedFor(request.headers))
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
     if (request.method !== 'POST' || request.url.split('?', 1)[0] !== '/') return
@@ -290,7 +314,7 @@ function addRoutes(
     if (!Buffer.isBuffer(payload)) return payload
     const isLong = payload.length >= limits.gzipFromBytes
     const body = isLong && acceptsGzip(request.headers['accept-encoding']) ? await zipped(reply, payload) : payload
-    pending.track(reply.raw, body.length)
+    pending.track(reply.raw, body.length, request.client)
     return body
   })
 

@@ -1,8 +1,8 @@
 import { bloomBits, bloomMayContainAny, isEmptyBloom, type Log } from '../chain/receipt.ts'
 import type { ChainReader } from '../chain/store.ts'
 import { bytesKey } from '../primitives/bytes.ts'
+import type { ClientBudget } from './clientBudget.ts'
 import { readBlockLogs } from './eth/logs.ts'
-import type { MemoryBudget } from './memoryBudget.ts'
 import type { LogFilter } from './params/logFilter.ts'
 
 /** What a log has to match. */
@@ -11,10 +11,10 @@ type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 /** All log subscriptions of one socket thread. */
 export interface LogSubscribers {
   /**
-   * Starts a subscription; the returned function ends it. undefined: its criteria exceed the memory budget.
+   * Starts a subscription of `client`; the returned function ends it. undefined: its criteria exceed the memory budget.
    * @param deliver takes the JSON text of a log
    */
-  add(criteria: LogCriteria, deliver: (log: string) => void): (() => void) | undefined
+  add(criteria: LogCriteria, client: string, deliver: (log: string) => void): (() => void) | undefined
   /**
    * Delivers the logs of a block to the subscriptions that they match, in order.
    * @throws Error when the block has no header or no receipts
@@ -28,6 +28,7 @@ export interface LogSubscribers {
  * into a table finds all subscriptions of those positions that match: nobody's alternatives are gone through when a block comes.
  */
 interface Subscriber {
+  readonly client: string
   readonly deliver: (log: string) => void
   /** the table that has it: the positions that its keys join, and how many topics a log needs */
   readonly shape: number
@@ -59,8 +60,8 @@ const ENTRY_BYTES = 300
 /** The subscriptions that have each key, for one shape. */
 type KeyTable = Map<string, Set<Subscriber>>
 
-/** @param budget for the criteria, returned when a subscription ends */
-export function createLogSubscribers(budget: MemoryBudget): LogSubscribers {
+/** @param budget bytes for the criteria, returned when a subscription ends */
+export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   const subscribers = new Set<Subscriber>()
   const tables = new Map<number, KeyTable>()
   /** alternatives of all subscriptions with bloom bits */
@@ -76,7 +77,7 @@ export function createLogSubscribers(budget: MemoryBudget): LogSubscribers {
     if (!subscribers.delete(subscriber)) return
     removeKeys(tables, subscriber)
     count(subscriber, -1)
-    budget.giveBack(subscriber.bytes)
+    budget.giveBack(subscriber.client, subscriber.bytes)
   }
   const mayMatch = (bloom: Uint8Array): boolean => {
     if (subscribers.size === 0 || isEmptyBloom(bloom)) return false
@@ -87,9 +88,9 @@ export function createLogSubscribers(budget: MemoryBudget): LogSubscribers {
   }
 
   return {
-    add: (criteria, deliver) => {
-      const subscriber = prepare(criteria, deliver)
-      if (!budget.take(subscriber.bytes)) return undefined
+    add: (criteria, client, deliver) => {
+      const subscriber = prepare(criteria, client, deliver)
+      if (!budget.take(client, subscriber.bytes)) return undefined
       subscribers.add(subscriber)
       addKeys(tables, subscriber)
       count(subscriber, 1)
@@ -109,7 +110,7 @@ export function createLogSubscribers(budget: MemoryBudget): LogSubscribers {
 }
 
 /** Everything that matching needs, made once; keeps nothing of `criteria` itself. */
-function prepare({ addresses, topics }: LogCriteria, deliver: (log: string) => void): Subscriber {
+function prepare({ addresses, topics }: LogCriteria, client: string, deliver: (log: string) => void): Subscriber {
   const lists = [addresses, ...topics].map((alternatives) => [...new Set(alternatives.map(bytesKey))])
   const alternatives = lists.reduce((sum, list) => sum + list.length, 0)
   const keyed = keyedPositions(lists)
@@ -120,6 +121,7 @@ function prepare({ addresses, topics }: LogCriteria, deliver: (log: string) => v
   )
   const entries = [...keys, ...unkeyed.flatMap(({ wanted }) => [...wanted])]
   return {
+    client,
     deliver,
     shape: keyed.reduce((bits, position) => bits | (1 << position), topics.length << POSITION_BITS),
     keys,

@@ -9,9 +9,9 @@ interface PendingResponseLimits {
 
 /** The answers that are on their way to HTTP clients. */
 export interface PendingResponses {
-  track(response: ServerResponse, bytes: number): void
-  /** Counts an answer until the returned function is called; `destroy` closes its connection. */
-  hold(response: Destroyable, bytes: number): () => void
+  track(response: ServerResponse, bytes: number, client: string): void
+  /** Counts an answer to `client` until the returned function is called; `destroy` closes its connection. */
+  hold(response: Destroyable, bytes: number, client: string): () => void
   close(): void
 }
 
@@ -22,22 +22,52 @@ interface Destroyable {
 interface Pending {
   readonly response: Destroyable
   readonly bytes: number
+  readonly client: string
   readonly sinceMs: number
+}
+
+/** The answers to one client, in the order in which they were sent. */
+interface PendingOfClient {
+  readonly entries: Set<Pending>
+  bytes: number
 }
 
 const CHECK_INTERVAL_MS = 1_000
 
 /**
- * Limits the memory of answers to slow readers: the connection of an answer that is not read in time is closed, and those of the oldest
- * answers when all together are too large.
+ * Limits the memory of answers to slow readers: the connection of an answer that is not read in time is closed, and when all together are
+ * too large those of the client that has most, its oldest answers first.
  */
 export function createPendingResponses({ totalBytes, writeMs }: PendingResponseLimits): PendingResponses {
   /** in the order in which they were sent */
   const pending = new Set<Pending>()
+  const byClient = new Map<string, PendingOfClient>()
   let total = 0
 
+  const add = (entry: Pending): void => {
+    const own = byClient.get(entry.client) ?? { entries: new Set(), bytes: 0 }
+    byClient.set(entry.client, own)
+    own.entries.add(entry)
+    own.bytes += entry.bytes
+    pending.add(entry)
+    total += entry.bytes
+  }
   const remove = (entry: Pending): void => {
-    if (pending.delete(entry)) total -= entry.bytes
+    if (!pending.delete(entry)) return
+    total -= entry.bytes
+    const own = byClient.get(entry.client)!
+    own.entries.delete(entry)
+    own.bytes -= entry.bytes
+    if (own.entries.size === 0) byClient.delete(entry.client)
+  }
+  /** The oldest answer of the client that has most; never `newest`. */
+  const worst = (newest: Pending): Pending | undefined => {
+    let most: PendingOfClient | undefined
+    for (const own of byClient.values()) {
+      const hasOthers = own.entries.size > 1 || !own.entries.has(newest)
+      if (hasOthers && own.bytes > (most?.bytes ?? -1)) most = own
+    }
+    return most?.entries.values().next().value
   }
   const giveUp = (entry: Pending): void => {
     remove(entry)
@@ -51,20 +81,20 @@ export function createPendingResponses({ totalBytes, writeMs }: PendingResponseL
     }
   }, CHECK_INTERVAL_MS).unref()
 
-  const hold = (response: Destroyable, bytes: number): (() => void) => {
-    const entry = { response, bytes, sinceMs: performance.now() }
-    pending.add(entry)
-    total += bytes
-    for (const oldest of pending) {
-      if (total <= totalBytes || oldest === entry) break
-      giveUp(oldest)
+  const hold = (response: Destroyable, bytes: number, client: string): (() => void) => {
+    const entry = { response, bytes, client, sinceMs: performance.now() }
+    add(entry)
+    while (total > totalBytes) {
+      const loser = worst(entry)
+      if (loser === undefined) break
+      giveUp(loser)
     }
     return () => remove(entry)
   }
 
   return {
-    track: (response, bytes) => {
-      const release = hold(response, bytes)
+    track: (response, bytes, client) => {
+      const release = hold(response, bytes, client)
       // `finish`: the operating system has all of it; `close`: the connection is gone
       response.once('finish', release)
       response.once('close', release)

@@ -4,13 +4,13 @@ import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NodeView } from '../state/view.ts'
+import type { ClientBudget } from './clientBudget.ts'
 import type { Dispatcher } from './dispatch.ts'
 import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited } from './errors.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
 import { createLogSubscribers } from './logSubscribers.ts'
-import type { MemoryBudget } from './memoryBudget.ts'
 import { type ParamReader, readArguments, type SyncStatus } from './method.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { readBool } from './params/values.ts'
@@ -35,10 +35,10 @@ export interface HeadFeed {
 /** All subscriptions of one socket thread. */
 export interface SubscriptionHub {
   /**
-   * Starts a subscription; the returned function ends it.
+   * Starts a subscription of `client`; the returned function ends it.
    * @throws RpcError when the addresses and topics of log subscriptions take too much memory
    */
-  add(topic: Topic, deliver: Deliver): () => void
+  add(topic: Topic, client: string, deliver: Deliver): () => void
 }
 
 /** Takes the JSON text of one notification's result. */
@@ -52,8 +52,8 @@ interface SubscriptionHubOptions {
   readonly syncing: () => SyncStatus | undefined
   /** called when a subscription to pending transactions starts (1) or ends (-1) */
   readonly watchPending?: (change: 1 | -1) => void
-  /** for the addresses and topics of log subscriptions */
-  readonly budget: MemoryBudget
+  /** bytes for the addresses and topics of log subscriptions */
+  readonly budget: ClientBudget
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -103,9 +103,9 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
   })
 
   return {
-    add: (topic, deliver) => {
+    add: (topic, client, deliver) => {
       if (topic.kind === 'logs') {
-        const end = logs.add(topic.filter, deliver)
+        const end = logs.add(topic.filter, client, deliver)
         if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
         return end
       }
@@ -175,19 +175,20 @@ export function createEthereumSocket(
   hub: SubscriptionHub,
   maxSubscriptions: number,
 ): SocketProtocol {
-  const subscribe = (subscriptions: SocketSubscriptions, params: readonly unknown[]): string => {
+  const subscribe = (subscriptions: SocketSubscriptions, client: string, params: readonly unknown[]): string => {
     const topic = readTopic(params)
     if (subscriptions.count >= maxSubscriptions) {
       throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
     }
     const id = `0x${randomBytes(16).toString('hex')}`
-    subscriptions.start(id, (deliver) => hub.add(topic, notifier(id, deliver)))
+    const hasStarted = subscriptions.start(id, (deliver) => hub.add(topic, client, notifier(id, deliver)))
+    if (!hasStarted) throw new RpcError(RPC_CODES.limitExceeded, 'too many subscriptions')
     return id
   }
   return {
     answer: (text, scope, subscriptions) =>
       dispatcher.answer(text, scope, {
-        subscribe: (params) => subscribe(subscriptions, params),
+        subscribe: (params) => subscribe(subscriptions, scope.client, params),
         unsubscribe: (id) => subscriptions.end(id),
       }),
     refuse: (text, seconds) => dispatcher.refuse(text, rateLimited(seconds)),

@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
-import type { ClientOf } from './clientAddress.ts'
+import type { ClientAddresses } from './clientAddress.ts'
+import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 import type { RateLimit } from './rateLimit.ts'
 
@@ -16,13 +17,13 @@ interface WebSocketEndpoint {
 interface WebSocketEndpointOptions {
   /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
-  readonly clientOf: ClientOf
+  readonly clients: Pick<ClientAddresses, 'of'>
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
   readonly requestBytes: number
   readonly limits?: Partial<WebSocketEndpointLimits>
-  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions'> | undefined
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'refusedTotal'> | undefined
 }
 
 interface WebSocketLimits {
@@ -41,6 +42,8 @@ interface WebSocketLimits {
 
 export interface WebSocketEndpointLimits extends WebSocketLimits {
   readonly sockets: number
+  /** of all sockets together */
+  readonly totalSubscriptions: number
   /** bytes that may wait for all clients together */
   readonly totalBufferedBytes: number
 }
@@ -49,6 +52,8 @@ const MEBIBYTE = 1_048_576
 
 const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
   sockets: 2_000,
+  // Every one of them may have to be told of every block.
+  totalSubscriptions: 20_000,
   subscriptions: 100,
   requestsInFlight: 32,
   requestBytesInFlight: 16 * MEBIBYTE,
@@ -63,10 +68,18 @@ const CHECK_INTERVAL_MS = 1_000
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { clientOf, rateLimit, allowedOrigins, requestBytes, metrics } = options
+  const { clients, rateLimit, allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
   const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
+  const sockets = createClientBudget({
+    total: limits.sockets,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'websockets' }),
+  })
+  const subscriptions = createClientBudget({
+    total: limits.totalSubscriptions,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'subscriptions' }),
+  })
   // Compression would cost memory for every connection.
   const server = new WebSocketServer({ noServer: true, maxPayload: requestBytes, perMessageDeflate: false })
   const checks = setInterval(() => {
@@ -79,18 +92,19 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   return {
     upgrade: (request, socket, head) => {
       const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
-      const client = clientOf(request.socket.remoteAddress, forwardedFor(request.headers))
-      const waitSeconds = rateLimit.admit(client, 0)
-      const refusal = refuse(request, allowedOrigins, waitSeconds, sessions.size >= limits.sockets)
-      if (protocol === undefined || refusal !== undefined) {
+      const client = clients.of(request.socket.remoteAddress, forwardedFor(request.headers))
+      const refuse = (status: string): void => {
         socket.on('error', () => socket.destroy())
-        socket.end(
-          `HTTP/1.1 ${protocol === undefined ? '404 Not Found' : refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-        )
-        return
+        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       }
+      const waitSeconds = rateLimit.admit(client, 0)
+      if (waitSeconds > 0) return refuse(`429 Too Many Requests\r\nRetry-After: ${waitSeconds}`)
+      if (protocol === undefined) return refuse('404 Not Found')
+      if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return refuse('403 Forbidden')
+      if (!sockets.take(client, 1)) return refuse('503 Service Unavailable')
+      socket.once('close', () => sockets.giveBack(client, 1))
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        const session = new WebSocketSession(webSocket, { client, protocol, rateLimit, limits })
+        const session = new WebSocketSession(webSocket, { client, protocol, rateLimit, budget: subscriptions, limits })
         sessions.add(session)
         metrics?.connections.inc({ transport: 'ws' })
         webSocket.once('close', () => {
@@ -107,28 +121,22 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   }
 }
 
-/** The status line of a refusal, and its own headers. */
-function refuse(
-  request: IncomingMessage,
-  allowedOrigins: AllowedOrigins,
-  waitSeconds: number,
-  isFull: boolean,
-): string | undefined {
-  if (waitSeconds > 0) return `429 Too Many Requests\r\nRetry-After: ${waitSeconds}`
-  if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return '403 Forbidden'
-  return isFull ? '503 Service Unavailable' : undefined
-}
-
 /** Frees memory at the cost of the clients that take most of it. */
 function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number): void {
-  const waiting = [...sessions].filter(({ bufferedBytes }) => bufferedBytes > 0)
-  let total = waiting.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0)
+  const waiting = [...sessions].map((session) => ({ session, client: session.client, bytes: session.bufferedBytes }))
+  let total = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= maxBytes) return
-  waiting.sort((a, b) => b.bufferedBytes - a.bufferedBytes)
-  for (const session of waiting) {
-    total -= session.bufferedBytes
+  waiting.sort((a, b) => a.bytes - b.bytes)
+  const clients = [...Map.groupBy(waiting, ({ client }) => client).values()].map((own) => ({
+    own,
+    bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+  }))
+  while (total > maxBytes) {
+    const greediest = clients.reduce((most, client) => (client.bytes > most.bytes ? client : most))
+    const { session, bytes } = greediest.own.pop()!
+    greediest.bytes -= bytes
+    total -= bytes
     session.drop()
-    if (total <= maxBytes) return
   }
 }
 
@@ -152,8 +160,9 @@ export interface SocketSubscriptions {
   /**
    * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
    * @param begin starts it with the function that delivers the text of a notification, and returns the function that ends it
+   * @returns false: the client, or all clients together, have too many
    */
-  start(id: string, begin: (deliver: (text: string) => void) => () => void): void
+  start(id: string, begin: (deliver: (text: string) => void) => () => void): boolean
   /** false: there was none */
   end(id: string): boolean
   endAll(): void
@@ -182,16 +191,19 @@ interface SessionOptions {
   readonly client: string
   readonly protocol: SocketProtocol
   readonly rateLimit: Pick<RateLimit, 'admit'>
+  /** of the subscriptions of all sockets */
+  readonly budget: ClientBudget
   readonly limits: WebSocketLimits
 }
 
 /** One WebSocket connection: its requests, its subscriptions and its health. */
 class WebSocketSession {
   readonly #socket: WebSocket
-  readonly #client: string
+  readonly client: string
   readonly #caller = createCaller()
   readonly #protocol: SocketProtocol
   readonly #rateLimit: Pick<RateLimit, 'admit'>
+  readonly #budget: ClientBudget
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #waiting: Message[] = []
@@ -202,11 +214,12 @@ class WebSocketSession {
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, { client, protocol, rateLimit, limits }: SessionOptions) {
+  constructor(socket: WebSocket, { client, protocol, rateLimit, budget, limits }: SessionOptions) {
     this.#socket = socket
-    this.#client = client
+    this.client = client
     this.#protocol = protocol
     this.#rateLimit = rateLimit
+    this.#budget = budget
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
     this.#flushedMs = this.#lastReceivedMs
@@ -256,7 +269,7 @@ class WebSocketSession {
   #received(text: string): void {
     this.#markAlive()
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const waitSeconds = this.#rateLimit.admit(this.#client, text.length)
+    const waitSeconds = this.#rateLimit.admit(this.client, text.length)
     if (waitSeconds > 0) {
       const refusal = this.#protocol.refuse(text, waitSeconds)
       if (refusal !== undefined) this.#send(refusal)
@@ -280,7 +293,7 @@ class WebSocketSession {
     const started: string[] = []
     const answer = await this.#protocol.answer(
       text,
-      scopeOf(this.#client, this.#caller.signal, arrivedMs),
+      scopeOf(this.client, this.#caller.signal, arrivedMs),
       this.#subscriptionsFor(started),
     )
     this.#inFlight--
@@ -304,9 +317,16 @@ class WebSocketSession {
       },
       has: (id) => subscriptions.has(id),
       start: (id, begin) => {
+        if (!this.#budget.take(this.client, 1)) return false
+        try {
+          const end = begin((text) => this.#notify(id, text))
+          subscriptions.set(id, { end, queued: [] })
+        } catch (error) {
+          this.#budget.giveBack(this.client, 1)
+          throw error
+        }
         started.push(id)
-        const end = begin((text) => this.#notify(id, text))
-        subscriptions.set(id, { end, queued: [] })
+        return true
       },
       end: (id) => this.#unsubscribe(id),
       endAll: () => {
@@ -319,6 +339,7 @@ class WebSocketSession {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
     subscription.end()
+    this.#budget.giveBack(this.client, 1)
     this.#release(subscription)
     return this.#subscriptions.delete(id)
   }
@@ -368,6 +389,7 @@ class WebSocketSession {
   #endAll(): void {
     this.#caller.leave()
     for (const { end } of this.#subscriptions.values()) end()
+    this.#budget.giveBack(this.client, this.#subscriptions.size)
     this.#subscriptions.clear()
     this.#queuedLength = 0
     this.#waiting.length = 0

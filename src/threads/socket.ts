@@ -8,15 +8,15 @@ import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
-import { createClientOf } from '../rpc/clientAddress.ts'
+import { createClientAddresses } from '../rpc/clientAddress.ts'
+import { createClientBudget } from '../rpc/clientBudget.ts'
 import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
 import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
-import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterPort, type FilterStore } from '../rpc/filters.ts'
+import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
-import { createMemoryBudget } from '../rpc/memoryBudget.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import { createRateLimit } from '../rpc/rateLimit.ts'
@@ -74,6 +74,9 @@ export type SocketService = typeof service
 /** How long clients wait for the first block of a fresh chain; after that they are served without one. */
 const FIRST_BLOCK_WAIT_MS = 3_000
 
+/** Memory that this thread gives to what clients ask it to remember. */
+const CRITERIA_BYTES = 64 * 1_048_576
+
 /** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
 const SIGNATURES_PER_TURN = 64
 
@@ -94,7 +97,12 @@ pending.onmessage = (event) => {
   for (const listener of pendingListeners) listener(transactions)
 }
 
-const criteriaBudget = createMemoryBudget(undefined, (bytes) => metrics.criteriaBytes.set(bytes))
+/** for the criteria of log subscriptions and filters */
+const criteriaBudget = createClientBudget({
+  total: CRITERIA_BYTES,
+  onChange: (bytes) => metrics.criteriaBytes.set(bytes),
+  onRefused: () => metrics.refusedTotal.inc({ reason: 'criteria' }),
+})
 const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
 
 /** The count need not be corrected when this thread dies: the node ends with it. */
@@ -103,7 +111,11 @@ function watchPending(change: 1 | -1): void {
 }
 
 function ownFilters(): FilterStore {
-  const store = createFilterStore(DEFAULT_FILTER_LIMITS, () => performance.now(), watchPending, criteriaBudget)
+  const store = createFilterStore({
+    watchPending,
+    criteria: criteriaBudget,
+    onRefused: () => metrics.refusedTotal.inc({ reason: 'filters' }),
+  })
   pendingListeners.push((transactions) => store.addTransactions(transactions))
   for (const client of data.filterClients) serve<FilterPort>(client, store)
   return store
@@ -214,7 +226,7 @@ const server = await createRpcServer({
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,
-  clientOf: createClientOf(data.trustedProxies, (address) =>
+  clients: createClientAddresses(data.trustedProxies, (address) =>
     log.warn(
       { address },
       'a request has X-Forwarded-For, but TRUSTED_PROXIES does not have the address that it comes from',

@@ -55,7 +55,10 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
     }
     if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
     const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-    subscriptions.start(canonical, (deliver) => hub.add(query, (result) => deliver(`${start}${result}}`)))
+    const hasStarted = subscriptions.start(canonical, (deliver) =>
+      hub.add(query, (result) => deliver(`${start}${result}}`)),
+    )
+    if (!hasStarted) throw cometFailure('too many subscriptions')
   }
 
   return {

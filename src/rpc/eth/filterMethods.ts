@@ -31,8 +31,8 @@ const readFilterId: ParamReader<string> = (json) => {
 
 /** Filters of the eth namespace (geth: eth/filters/api.go). Logs are looked up as eth_getLogs does, in view threads. */
 export function createFilterMethods({ filters, views }: FilterMethodsOptions): readonly RpcMethod[] {
-  const add = async ({ view }: RpcContext, spec: FilterSpec): Promise<string> => {
-    const id = await filters.add(spec, view.chain.headHeight)
+  const add = async ({ view, scope }: RpcContext, spec: FilterSpec): Promise<string> => {
+    const id = await filters.add(spec, view.chain.headHeight, scope.client)
     if (id === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'too many filters')
     return id
   }

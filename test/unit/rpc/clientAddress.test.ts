@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { AddressRange } from '../../../src/config/valueKind.ts'
-import { createClientOf } from '../../../src/rpc/clientAddress.ts'
+import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
 import { createMemoryNode } from './memoryNode.ts'
@@ -16,7 +16,7 @@ const PROXIES: readonly AddressRange[] = [
 ]
 
 describe('the client of a connection', () => {
-  const clientOf = createClientOf([])
+  const clients = createClientAddresses([])
   test.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -32,13 +32,13 @@ describe('the client of a connection', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, 'unknown'],
   ])('%s is %s', (address, client) => {
-    expect(clientOf(address, undefined)).toBe(client)
-    expect(clientOf(address, '198.51.100.1')).toBe(client)
+    expect(clients.of(address, undefined)).toBe(client)
+    expect(clients.of(address, '198.51.100.1')).toBe(client)
   })
 })
 
 describe('the client of a connection through proxies', () => {
-  const clientOf = createClientOf(PROXIES)
+  const clients = createClientAddresses(PROXIES)
   test.each([
     ['a proxy', '127.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a proxy that writes IPv4 as IPv6', '::ffff:10.1.2.3', '::ffff:198.51.100.1', '198.51.100.1'],
@@ -55,16 +55,16 @@ describe('the client of a connection through proxies', () => {
     ['no address before a proxy', '10.0.0.1', '198.51.100.1, nonsense, 10.0.0.2', '10.0.0.1'],
     ['an empty hop', '10.0.0.1', '198.51.100.1,', '10.0.0.1'],
   ])('%s', (_, address, header, client) => {
-    expect(clientOf(address, header)).toBe(client)
+    expect(clients.of(address, header)).toBe(client)
   })
 })
 
 test('a proxy that is not trusted is told of once', () => {
   const told: string[] = []
-  const clientOf = createClientOf(PROXIES, (address) => told.push(address))
-  clientOf('192.0.2.1', undefined)
-  clientOf('10.0.0.1', '198.51.100.1')
-  for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2']) clientOf(address, '198.51.100.1')
+  const clients = createClientAddresses(PROXIES, (address) => told.push(address))
+  clients.of('192.0.2.1', undefined)
+  clients.of('10.0.0.1', '198.51.100.1')
+  for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2']) clients.of(address, '198.51.100.1')
   expect(told).toEqual(['192.0.2.1'])
 })
 
@@ -78,7 +78,7 @@ describe('every transport knows its client', () => {
   beforeAll(async () => {
     const node = await createMemoryNode()
     thread = createTestThread(node, { extraMethods: [whoAmI] })
-    server = await startTestServer(node, thread, { comet, clientOf: createClientOf(PROXIES) })
+    server = await startTestServer(node, thread, { comet, clients: createClientAddresses(PROXIES) })
   })
   afterAll(async () => {
     await server.close()

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterStore } from '../../../src/rpc/filters.ts'
-import { createMemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
@@ -10,6 +10,8 @@ import { COUNTED, COUNTER } from './testContracts.ts'
 
 const alice = testAccount('alice')
 const CONTRACT = new Uint8Array(20).fill(0xcc)
+const CLIENT = '203.0.113.1'
+const criteria = createClientBudget({ total: 1e8 })
 const NO_FILTER = { code: -32000, message: 'filter not found' }
 
 interface Answer {
@@ -35,7 +37,7 @@ describe('filters over two servers', () => {
       ],
     })
     const limits = { ...DEFAULT_FILTER_LIMITS, filters: 8 }
-    store = createFilterStore(limits, () => nowMs, undefined, createMemoryBudget(2_000))
+    store = createFilterStore({ limits, now: () => nowMs, criteria: createClientBudget({ total: 2_000 }) })
     const first = createTestThread(node, { filters: store, limits: { logResults: 3 } })
     const remote = { ...store, addTransactions: () => undefined }
     const second = createTestThread(node, { filters: remote, limits: { logResults: 3 } })
@@ -208,10 +210,10 @@ describe('what a store keeps', () => {
     ['their number', { transactions: 10 }],
     ['their bytes', { transactionBytes: 4_000 }],
   ])('only the newest transactions, by %s', async (_, limits) => {
-    const store = createFilterStore({ ...DEFAULT_FILTER_LIMITS, ...limits })
+    const store = createFilterStore({ limits: { ...DEFAULT_FILTER_LIMITS, ...limits }, criteria })
     const [slow, quick] = [
-      await store.add({ kind: 'transactions', full: false }, 0),
-      await store.add({ kind: 'transactions', full: false }, 0),
+      await store.add({ kind: 'transactions', full: false }, 0, CLIENT),
+      await store.add({ kind: 'transactions', full: false }, 0, CLIENT),
     ]
     for (let i = 0; i < 100; i += 5) {
       store.addTransactions(range(i, i + 5).map(transaction))
@@ -221,8 +223,8 @@ describe('what a store keeps', () => {
   })
 
   test('a poll by a thread that is behind sees nothing and skips nothing', async () => {
-    const store = createFilterStore()
-    const id = (await store.add({ kind: 'blocks' }, 10))!
+    const store = createFilterStore({ criteria })
+    const id = (await store.add({ kind: 'blocks' }, 10, CLIENT))!
     expect(await store.poll(id, 12)).toEqual({ kind: 'blocks', from: 11, to: 12 })
     const { from, to } = (await store.poll(id, 11)) as { from: number; to: number }
     expect(from).toBeGreaterThan(to)
@@ -230,8 +232,8 @@ describe('what a store keeps', () => {
   })
 
   test('a long absence is looked at in parts', async () => {
-    const store = createFilterStore({ ...DEFAULT_FILTER_LIMITS, blocksPerPoll: 100 })
-    const id = (await store.add({ kind: 'blocks' }, 0))!
+    const store = createFilterStore({ limits: { ...DEFAULT_FILTER_LIMITS, blocksPerPoll: 100 }, criteria })
+    const id = (await store.add({ kind: 'blocks' }, 0, CLIENT))!
     expect(await store.poll(id, 150)).toEqual({ kind: 'blocks', from: 1, to: 100 })
     expect(await store.poll(id, 150)).toEqual({ kind: 'blocks', from: 101, to: 150 })
   })

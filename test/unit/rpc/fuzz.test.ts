@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import type { ParamReader, RpcMethod } from '../../../src/rpc/method.ts'
 import { runs } from '../../propertyRuns.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
   })
   await node.produce([alice.sign({ to: CONTRACT, nonce: 0n })])
   await node.produce([alice.sign({ to: CONTRACT, nonce: 1n }), alice.sign({ nonce: 2n, data: COUNTER })])
-  const filters = createFilterStore()
+  const filters = createFilterStore({ criteria: createClientBudget({ total: 1e8 }) })
   const limits = { callTimeoutMs: 50, callGas: 100_000n }
   threads = [createTestThread(node, { filters, limits }), createTestThread(node, { filters, limits })]
   servers = await Promise.all(

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -236,8 +236,8 @@ describe('connections', () => {
 
   test('the number of connections is limited', async () => {
     const sockets = await Promise.all(Array.from({ length: 40 }, () => open(strict)))
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(sockets.filter((socket) => socket.destroyed || socket.readableEnded).length).toBeGreaterThanOrEqual(20)
+    const isRefused = (socket: Socket): boolean => socket.destroyed || socket.readableEnded
+    await vi.waitFor(() => expect(sockets.filter(isRefused).length).toBeGreaterThanOrEqual(20))
     for (const socket of sockets) socket.destroy()
   })
 

@@ -12,9 +12,9 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-const tracked = (pending: ReturnType<typeof createPendingResponses>, bytes: number): FakeResponse => {
+const tracked = (pending: ReturnType<typeof createPendingResponses>, bytes: number, client = 'a'): FakeResponse => {
   const response = new FakeResponse()
-  pending.track(response as unknown as ServerResponse, bytes)
+  pending.track(response as unknown as ServerResponse, bytes, client)
   return response
 }
 
@@ -28,6 +28,23 @@ test('when all together are too large the oldest are given up, never the newest'
   expect([first, second, third].map(({ isDestroyed }) => isDestroyed)).toEqual([true, false, false])
   const huge = tracked(pending, 500)
   expect([second, third, huge].map(({ isDestroyed }) => isDestroyed)).toEqual([true, true, false])
+  pending.close()
+})
+
+test('the client that has most pays for it, with its oldest', () => {
+  const pending = createPendingResponses({ totalBytes: 100, writeMs: 1_000 })
+  const little = tracked(pending, 20, 'little')
+  const greedy = [tracked(pending, 30, 'greedy'), tracked(pending, 40, 'greedy')]
+  const newcomer = tracked(pending, 40, 'newcomer')
+  expect([little, ...greedy, newcomer].map(({ isDestroyed }) => isDestroyed)).toEqual([false, true, false, false])
+  const huge = tracked(pending, 100, 'greedy')
+  expect([little, ...greedy, newcomer, huge].map(({ isDestroyed }) => isDestroyed)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+  ])
   pending.close()
 })
 

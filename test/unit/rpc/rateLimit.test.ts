@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { createClientOf } from '../../../src/rpc/clientAddress.ts'
+import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createMemoryNode } from './memoryNode.ts'
@@ -104,8 +104,8 @@ describe('a server with a rate limit', () => {
     // Time stands still.
     const rateLimit = createRateLimit({ perSecond: 1, now: () => 0 })
     thread = createTestThread(node, { rateLimit })
-    const clientOf = createClientOf([{ address: '127.0.0.1', prefix: 32 }])
-    server = await startTestServer(node, thread, { comet, clientOf, rateLimit })
+    const addresses = createClientAddresses([{ address: '127.0.0.1', prefix: 32 }])
+    server = await startTestServer(node, thread, { comet, clients: addresses, rateLimit })
   })
   beforeEach(() => {
     client = `198.51.100.${++clients}`

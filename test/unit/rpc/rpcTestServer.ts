@@ -1,12 +1,12 @@
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
-import { createClientOf } from '../../../src/rpc/clientAddress.ts'
+import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
+import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
 import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
-import { createMemoryBudget, type MemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
@@ -60,19 +60,15 @@ interface TestThreadOptions {
   readonly requestTimeoutMs?: number
   readonly runsQuickCalls?: boolean
   readonly filters?: FilterStore
-  readonly budget?: MemoryBudget
+  readonly budget?: ClientBudget
   readonly views?: ViewPool
   readonly rateLimit?: RateLimit
   readonly metrics?: DispatcherOptions['metrics']
 }
 
 export function createTestThread(node: MemoryNode, options: TestThreadOptions = {}): TestThread {
-  const {
-    extraMethods = [],
-    filters = createFilterStore(),
-    budget = createMemoryBudget(),
-    requestTimeoutMs = 30_000,
-  } = options
+  const { extraMethods = [], budget = createClientBudget({ total: 1e8 }), requestTimeoutMs = 30_000 } = options
+  const { filters = createFilterStore({ criteria: budget }) } = options
   const limits = { ...TEST_LIMITS, ...options.limits }
   const feed = createTestFeed()
   const logged: unknown[] = []
@@ -159,7 +155,7 @@ export async function startTestServer(
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',
     port: 0,
-    clientOf: createClientOf([]),
+    clients: createClientAddresses([]),
     rateLimit: createRateLimit({ perSecond: 0 }),
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,

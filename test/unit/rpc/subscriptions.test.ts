@@ -4,10 +4,10 @@ import type { EthereumHeader } from '../../../src/chain/ethereumBlock.ts'
 import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
 import type { ChainReader } from '../../../src/chain/store.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { logMatcher } from '../../../src/rpc/eth/logs.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import { createLogSubscribers } from '../../../src/rpc/logSubscribers.ts'
-import { createMemoryBudget } from '../../../src/rpc/memoryBudget.ts'
 import { runs } from '../../propertyRuns.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer } from './rpcTestServer.ts'
@@ -29,6 +29,7 @@ vi.mock('../../../src/primitives/hash.ts', async (original) => {
 })
 
 const alice = testAccount('alice')
+const CLIENT = '203.0.113.1'
 const CONTRACT = new Uint8Array(20).fill(0xcc)
 
 /** The topics `first` to `first + count - 1`. */
@@ -62,7 +63,7 @@ describe('the cost of a block', () => {
     const told: number[] = []
     for (let i = 0; i < 20; i++) {
       const topics = [i === 7 ? [hexToBytes(COUNTED), ...topicsFrom(0, 999)] : topicsFrom(i * 1_000, 1_000)]
-      thread.hub.add({ kind: 'logs', filter: { ...range, addresses: [], topics } }, () => void told.push(i))
+      thread.hub.add({ kind: 'logs', filter: { ...range, addresses: [], topics } }, CLIENT, () => void told.push(i))
     }
     await node.produce(Array.from({ length: logs }, () => alice.sign({ to: CONTRACT, nonce: nonce++ })))
     hashes.count = 0
@@ -92,9 +93,13 @@ describe('matching', () => {
     fc.assert(
       fc.property(subscriptions, fc.array(log, { maxLength: 12 }), (wanted, logs) => {
         let taken = 0
-        const subscribers = createLogSubscribers(createMemoryBudget(1e9, (bytes) => (taken = bytes)))
+        const subscribers = createLogSubscribers(
+          createClientBudget({ total: 1e9, onChange: (bytes) => (taken = bytes) }),
+        )
         const told = wanted.map((): string[] => [])
-        const ends = wanted.map(([one], i) => subscribers.add(one, (text) => told[i]!.push(JSON.parse(text).logIndex)))
+        const ends = wanted.map(([one], i) =>
+          subscribers.add(one, CLIENT, (text) => told[i]!.push(JSON.parse(text).logIndex)),
+        )
         wanted.forEach(([, isEnded], i) => {
           if (isEnded) ends[i]!()
         })
@@ -117,16 +122,16 @@ describe('matching', () => {
     const emitted = [{ address: CONTRACT, topics: topicsFrom(0, 1), data: new Uint8Array(0) }]
     let reads = 0
     const chain = chainWith(emitted, () => reads++)
-    const subscribers = createLogSubscribers(createMemoryBudget())
+    const subscribers = createLogSubscribers(createClientBudget({ total: 1e8 }))
     const ignore = () => undefined
-    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, ignore)
-    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, ignore)
+    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, CLIENT, ignore)
+    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, CLIENT, ignore)
     subscribers.notify(chain, 1)
     expect(reads).toBe(0)
-    subscribers.add({ addresses: [CONTRACT], topics: [] }, ignore)
+    subscribers.add({ addresses: [CONTRACT], topics: [] }, CLIENT, ignore)
     subscribers.notify(chain, 1)
     expect(reads).toBe(1)
-    subscribers.add({ addresses: [], topics: [] }, ignore)
+    subscribers.add({ addresses: [], topics: [] }, CLIENT, ignore)
     subscribers.notify(
       chainWith([], () => reads++),
       1,
@@ -157,11 +162,14 @@ describe('the memory of criteria', () => {
 
   test('is one budget for subscriptions and filters, returned when either or its socket ends', async () => {
     let taken = 0
-    const budget = createMemoryBudget(LIMIT_BYTES, (bytes) => {
-      taken = bytes
+    const budget = createClientBudget({
+      total: LIMIT_BYTES,
+      onChange: (bytes) => {
+        taken = bytes
+      },
     })
     const node = await createMemoryNode()
-    const filters = createFilterStore(undefined, undefined, undefined, budget)
+    const filters = createFilterStore({ criteria: budget })
     const thread = createTestThread(node, { filters, budget })
     const server = await startTestServer(node, thread)
     try {
@@ -181,7 +189,7 @@ describe('the memory of criteria', () => {
       const filter = (await first.ask('eth_newFilter', [{ topics }])) as { result: string }
       const ofFilter = taken
       expect(ofFilter).toBeGreaterThan(100 * 64)
-      expect(budget.take(LIMIT_BYTES - ofFilter)).toBe(true)
+      expect(budget.take(undefined, LIMIT_BYTES - ofFilter)).toBe(true)
       expect(await first.ask('eth_newFilter', [{ topics }])).toMatchObject({ error: { code: -32005 } })
       expect(await first.ask('eth_subscribe', ['logs', {}])).toMatchObject(tooMuch)
       expect(await first.ask('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -311,6 +312,29 @@ describe('clients that do not keep up', () => {
     await closed
     small.socket.resume()
     expect(((await small.next()) as { result: string }).result).toHaveLength(12_000_000)
+    await tight.close()
+  })
+
+  test('of several that do not read, the sockets of the client that costs most in all are dropped', async () => {
+    const tight = await startTestServer(node, thread, {
+      webSocketLimits: { totalBufferedBytes: 25_000_000 },
+      clients: createClientAddresses([{ address: '127.0.0.1', prefix: 32 }]),
+    })
+    const from = (client: string): Promise<TestSocket> => open(tight, { 'x-forwarded-for': client })
+    const [other, ...greedy] = [await from('192.0.2.1'), await from('192.0.2.2'), await from('192.0.2.2')]
+    const closed = Promise.race(greedy.map(({ socket }) => once(socket, 'close')))
+    for (const [client, length] of [
+      [other!, 12_000_000],
+      ...greedy.map((client) => [client, 10_000_000] as const),
+    ] as const) {
+      client.socket.pause()
+      client.socket.send(`{"jsonrpc":"2.0","id":1,"method":"test_big","params":[${length}]}`)
+    }
+    await sleep(1_500)
+    for (const { socket } of greedy) socket.resume()
+    await closed
+    other!.socket.resume()
+    expect(((await other!.next()) as { result: string }).result).toHaveLength(12_000_000)
     await tight.close()
   })
 

@@ -36,11 +36,13 @@ describe('subscriptions', () => {
         return ends.size
       },
       has: (id) => ends.has(id),
-      start: (id, begin) =>
-        void ends.set(
+      start: (id, begin) => {
+        ends.set(
           id,
           begin((text) => void heard.push(JSON.parse(text))),
-        ),
+        )
+        return true
+      },
       end: (id) => {
         ends.get(id)?.()
         return ends.delete(id)
