@@ -18,6 +18,7 @@ import { createHost, type Host } from './host.ts'
 import { LIMITS } from './limits.ts'
 import { meterOf } from './meteredMuxer.ts'
 import { BAN_MS, Bans, isMalformed } from './misbehaviour.ts'
+import { isOwnDefect } from './ownDefect.ts'
 import {
   formatPeerAddress,
   fromMultiaddr,
@@ -58,6 +59,8 @@ interface ConnectionsOptions {
   /** opens the streams to the peer of a new session; the connection is closed when this fails */
   readonly onEstablished: (session: Session) => Promise<void>
   readonly onLeft: (session: Session) => void
+  /** called with a bug of this software that handling a peer has brought to light: the node does not go on with it */
+  readonly onDefect: (error: Error) => void
   /** called with the peers that a node names when it has no slot for this one */
   readonly onPeersNamed: (source: string, peers: readonly KnownPeer[]) => void
 }
@@ -191,6 +194,7 @@ export class Connections {
       await this.#sayHello(connection, id)
       return true
     } catch (error) {
+      this.endOnDefect(error)
       connection?.abort(error instanceof Error ? error : new Error(String(error)))
       if (this.#sessions.has(id)) return undefined
       if (error instanceof DialError) throw error
@@ -213,6 +217,14 @@ export class Connections {
   /** Ends a session and bans its peer for a while ({@link BAN_MS}), because it sent what no honest node sends. */
   ban(session: Session, reason: string): void {
     this.#ban(session.connection, reason)
+  }
+
+  /**
+   * Called with each error that handling a peer ends with, because only those that the peer, the connection or libp2p has brought about
+   * may be forgotten: a bug of this software ends the node.
+   */
+  endOnDefect(error: unknown): void {
+    if (isOwnDefect(error)) this.#options.onDefect(error)
   }
 
   async close(): Promise<void> {
@@ -333,6 +345,7 @@ export class Connections {
       await this.#establish(session)
       await stream.close({ signal })
     } catch (error) {
+      this.endOnDefect(error)
       if (isMalformed(error)) {
         this.#ban(connection, `malformed hello: ${error.message}`)
         return

@@ -123,6 +123,7 @@ export class ConsensusStreams {
         return this.#options.unhandled(session) < LIMITS.unhandled ? waitMs : Math.max(waitMs, UNHANDLED_MS)
       },
       ended: (error) => {
+        connections.endOnDefect(error)
         if (session.connection.status !== 'open') return
         const isMalformed = error instanceof ConsensusDecodingError || error instanceof FrameError
         if (isMalformed) connections.ban(session, `malformed message: ${error.message}`)

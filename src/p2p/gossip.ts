@@ -136,7 +136,13 @@ export class Gossip {
     if (session === undefined) return 'unread'
     metrics.receivedMessagesTotal.inc({ protocol: topic })
     metrics.receivedBytesTotal.inc({ protocol: topic }, data.length)
-    const verdict = await validate(session, data)
+    let verdict: Verdict
+    try {
+      verdict = await validate(session, data)
+    } catch (error) {
+      connections.endOnDefect(error)
+      throw error
+    }
     if (typeof verdict === 'string') return verdict
     connections.ban(session, verdict.ban)
     return 'ban'

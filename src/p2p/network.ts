@@ -56,6 +56,8 @@ export interface NetworkOptions {
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
+  /** called with a bug of this software that handling a peer has brought to light */
+  readonly onDefect: (error: Error) => void
   readonly metrics: NetworkMetrics
   readonly log: Logger
   /** milliseconds, monotonic */
@@ -181,6 +183,7 @@ export class Network {
       others: () => network.#peers.known(PEERS_IN_REFUSAL),
       onEstablished: (session) => network.#established(session),
       onLeft: (session) => network.#left(session),
+      onDefect: options.onDefect,
       onPeersNamed: (source, peers) => network.#book.learn(peers, source),
     })
     const network = new Network(options, events, id, connections, known)
@@ -229,6 +232,7 @@ export class Network {
     try {
       return await fetchBlocks(this.#options, session, request)
     } catch (error) {
+      this.#connections.endOnDefect(error)
       if (isMalformed(error)) {
         this.#connections.ban(session, `malformed blocks: ${error.message}`)
       }

@@ -317,6 +317,7 @@ export class PeerManager {
     fetchPeers({ metrics }, session)
       .then((peers) => book.learn(peers, session.remote.host))
       .catch((error: unknown) => {
+        connections.endOnDefect(error)
         log.debug({ peer: session.id, reason: String(error) }, 'peer does not answer with other peers')
         if (error instanceof ProtobufError && connections.sessions.has(session.id)) {
           connections.ban(session, `malformed answer: ${error.message}`)

@@ -66,6 +66,7 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
         await handler.answer(session, request, respondOn(stream))
         await stream.close({ signal: AbortSignal.timeout(LIMITS.requestMs) })
       } catch (error) {
+        connections.endOnDefect(error)
         const failure = error instanceof Error ? error : new Error(String(error))
         stream.abort(failure)
         if (session !== undefined && isMalformed(error))

@@ -8,6 +8,7 @@ import { databaseBlocks } from '../p2p/blockExchange.ts'
 import type { ValidatorProof } from '../p2p/hello.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
 import { Network } from '../p2p/network.ts'
+import { isOwnDefect } from '../p2p/ownDefect.ts'
 import type { PeerAddress } from '../p2p/peerAddress.ts'
 import type { PersistentPeer } from '../p2p/peerManager.ts'
 import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
@@ -107,6 +108,7 @@ const network = await Network.start(
     blocks: databaseBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
+    onDefect: endOnDefect,
     metrics,
     log,
     now: () => performance.now(),
@@ -122,14 +124,29 @@ const network = await Network.start(
 
 /**
  * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. A peer causes such errors,
- * and no peer may end the node: they are counted and logged.
+ * and no peer may end the node: they are counted and logged. A bug of this software is no such error: nobody knows what it has left
+ * undone.
  */
-function recordPeerError(error: unknown): void {
+function onUncaught(error: unknown): void {
+  if (isOwnDefect(error)) {
+    endOnDefect(error)
+    return
+  }
   metrics.errorsTotal.inc()
   log.error({ error }, 'an error that a peer has caused')
 }
-process.on('uncaughtException', recordPeerError)
-process.on('unhandledRejection', recordPeerError)
+process.on('uncaughtException', onUncaught)
+process.on('unhandledRejection', onUncaught)
+
+/** Ends this thread with the error, and with it the node, whose log then has it with its stack. */
+function endOnDefect(error: Error): void {
+  log.error({ error }, 'an unforeseen error in the network thread')
+  process.off('uncaughtException', onUncaught)
+  process.off('unhandledRejection', onUncaught)
+  setImmediate(() => {
+    throw error
+  })
+}
 
 const endCopies = publishNetInfo(data.copies, () => network.netInfo())
 

@@ -31,8 +31,9 @@ async function closeAll(): Promise<void> {
 
 const isClosed = ({ status }: Connection): boolean => status !== 'open'
 
-/** That the two nodes still hear each other. */
+/** That the two nodes have come upon no bug, and still hear each other. */
 async function expectHealthy(a: TestNode, b: TestNode): Promise<void> {
+  expect([...a.defects, ...b.defects]).toEqual([])
   const before = b.messages.filter(({ from }) => from === a.network.id).length
   a.network.send([a.sessions.get(b.network.id)!.handle], encodedVote(11, 77), PRIORITIES.ownVote)
   await until('an honest vote arrives', () => b.messages.filter(({ from }) => from === a.network.id).length > before)

@@ -31,6 +31,8 @@ export interface TestNode {
   readonly transactions: Uint8Array[]
   readonly evidence: Uint8Array[]
   readonly log: LogLine[]
+  /** bugs that it came upon */
+  readonly defects: Error[]
   readonly directory: string
   /** milliseconds that its clock is ahead */
   clockMs: number
@@ -66,6 +68,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
   const registry = new Registry()
   const sessions = new Map<string, Session>()
   const log: LogLine[] = []
+  const defects: Error[] = []
   const messages: { from: string; body: Uint8Array }[] = []
   const transactions: Uint8Array[] = []
   const evidence: Uint8Array[] = []
@@ -106,6 +109,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
       }),
       height: () => height,
       unhandled: () => 0,
+      onDefect: (error) => defects.push(error),
       metrics: createNetworkMetrics(registry),
       log: pino({ level: 'debug', base: {} }, { write: (line) => log.push(JSON.parse(line) as LogLine) }),
       now: options.now ?? (() => performance.now() + (node?.clockMs ?? 0)),
@@ -122,6 +126,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
     transactions,
     evidence,
     log,
+    defects,
     directory,
     peer: { id: network.id, address: network.listenAddress },
     close: async () => {
