@@ -25,7 +25,7 @@ export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   /** counts the calls of a batch */
   readonly rateLimit?: Pick<RateLimit, 'charge'>
   readonly log: RpcLog
-  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'> | undefined
+  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds' | 'refusedTotal'> | undefined
 }
 
 /** Answers JSON-RPC requests of any transport. */
@@ -69,8 +69,9 @@ async function answerText(
   text: string,
   from: Origin,
 ): Promise<string | undefined> {
-  const { limits } = options
+  const { limits, metrics } = options
   const request = parseRequest(text, limits.batchItems)
+  if (request instanceof RpcError || request.isTooLong) metrics?.refusedTotal.inc({ reason: 'text' })
   if (request instanceof RpcError) return errorResponse('null', request)
   const { isBatch, isTooLong, messages } = request
   options.rateLimit?.charge(from.scope.client, Math.max(0, messages.length - 1))

@@ -154,6 +154,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
             log: options.log,
             responseBytes: options.responseBytes,
             rateLimit,
+            metrics,
             maxSubscriptions,
           }),
       ],
@@ -327,7 +328,7 @@ function addRoutes(
     const isHealthy = report.ageMs <= limits.staleMs
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
-  addCometRoutes(app, comet, { log, responseBytes, rateLimit })
+  addCometRoutes(app, comet, { log, responseBytes, rateLimit, metrics: options.metrics })
   addRestRoutes(app, rest)
 
   app.setNotFoundHandler((request, reply) => {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import type { CallScope } from '../callScope.ts'
 import { RPC_CODES, type RpcLog, rateLimited } from '../errors.ts'
 import { resultText } from '../method.ts'
@@ -18,6 +19,7 @@ export interface CometAnswerOptions {
   readonly responseBytes: number
   /** counts the requests of a batch */
   readonly rateLimit?: Pick<RateLimit, 'charge'>
+  readonly metrics?: Pick<SocketMetrics, 'refusedTotal'> | undefined
 }
 
 /** The ID in answers to GET requests, which have none (rpc/jsonrpc/types: JSONRPCIntID(-1)). */
@@ -79,10 +81,11 @@ export async function answerCometJson(
   table: CometTable,
   read: { readonly json: unknown } | CometError,
   scope: CallScope,
-  { log, responseBytes, rateLimit }: CometAnswerOptions,
+  { log, responseBytes, rateLimit, metrics }: CometAnswerOptions,
 ): Promise<CometAnswer> {
   const requests = read instanceof CometError ? read : readRequests(read.json)
   if (requests instanceof CometError) {
+    metrics?.refusedTotal.inc({ reason: 'text' })
     const isUnreadable = requests.code === RPC_CODES.parse
     return { status: isUnreadable ? 500 : 200, json: `{"jsonrpc":"2.0",${errorText(requests)}}` }
   }

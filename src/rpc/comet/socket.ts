@@ -1,3 +1,4 @@
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import type { RpcLog } from '../errors.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
 import type { RateLimit } from '../rateLimit.ts'
@@ -12,6 +13,7 @@ interface CometSocketOptions {
   readonly log: Pick<RpcLog, 'error'>
   readonly responseBytes: number
   readonly rateLimit?: Pick<RateLimit, 'charge'>
+  readonly metrics?: Pick<SocketMetrics, 'refusedTotal'> | undefined
   /** of one socket */
   readonly maxSubscriptions: number
 }

@@ -75,20 +75,11 @@ export async function answerNativeCall(
   }
 }
 
-/** No request is nested deeper. */
-const MAX_DEPTH = 64
-
-function isDeeperThan(json: Json, levels: number): boolean {
-  if (typeof json !== 'object' || json === null) return false
-  return levels === 0 || Object.values(json).some((member) => isDeeperThan(member, levels - 1))
-}
-
-/** @throws QueryError */
+/** JSON has few levels: `answerRest` has counted them. @throws QueryError */
 function readRequest(query: NativeQuery, request: NativeCall['request']): unknown {
   try {
     if ('protobuf' in request) return query.request.decode(request.protobuf)
     const json = JSON.parse(request.json) as Json
-    if (isDeeperThan(json, MAX_DEPTH)) throw invalidArgument('the request is nested too deeply')
     return query.request.fromJson(json, JSON_TYPES_OF_ANY)
   } catch (error) {
     const isWrong = error instanceof ProtobufError || error instanceof JsonFormError || error instanceof SyntaxError

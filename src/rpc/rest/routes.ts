@@ -5,6 +5,7 @@ import { rateLimited } from '../errors.ts'
 import { bodyText, scopeOfHttp, sendJson } from '../httpMessages.ts'
 import type { NativeAnswer, NativePort } from '../native/query.ts'
 import { GRPC_CODES, invalidArgument, QueryError, restError } from '../native/queryError.ts'
+import { requestTextLimits, scanRequest } from '../scanRequest.ts'
 import { requestJson } from './requestFields.ts'
 import type { RestRouter, RouteMatch } from './router.ts'
 
@@ -45,7 +46,7 @@ export function addRestRoutes(app: FastifyInstance, options: RestOptions): void 
 export interface RestOptions {
   readonly router: RestRouter
   readonly port: NativePort
-  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds'>
+  readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds' | 'refusedTotal'>
 }
 
 interface RestRequest {
@@ -67,6 +68,8 @@ interface RestAnswer {
 
 /** No query needs a longer one. */
 const MAX_URL = 16_384
+/** A body is no batch, so the number of messages says nothing. No request is nested deeper. */
+const TEXT_LIMITS = { ...requestTextLimits(0), messages: Number.POSITIVE_INFINITY, depth: 64 }
 
 /** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads have stopped. */
 export async function answerRest(options: RestOptions, request: RestRequest): Promise<RestAnswer> {
@@ -74,7 +77,7 @@ export async function answerRest(options: RestOptions, request: RestRequest): Pr
   const [path = '', search = ''] = splitOnce(request.url, '?')
   const match = options.router.match(request.method === 'HEAD' ? 'GET' : request.method, path)
   const method = match?.query.path ?? 'unknown'
-  const answer = await answerMatch(options.port, match, request, search)
+  const answer = await answerMatch(options, match, request, search)
   options.metrics?.requestsTotal.inc({ method, outcome: answer.kind === 'error' ? String(answer.code) : 'ok' })
   options.metrics?.requestSeconds.observe({ method }, (performance.now() - startMs) / 1000)
   if (answer.kind === 'error') return { ...restError(answer), height: undefined }
@@ -83,7 +86,7 @@ export async function answerRest(options: RestOptions, request: RestRequest): Pr
 }
 
 async function answerMatch(
-  port: NativePort,
+  { port, metrics }: RestOptions,
   match: RouteMatch | undefined,
   { url, height, body, scope }: RestRequest,
   search: string,
@@ -91,7 +94,10 @@ async function answerMatch(
   try {
     if (url.length > MAX_URL) throw invalidArgument('the request is too long')
     if (match === undefined) throw new QueryError(GRPC_CODES.unimplemented, 'Not Implemented')
-    const json = match.method === 'POST' ? bodyJson(body) : getJson(match, search)
+    const json =
+      match.method === 'POST'
+        ? bodyJson(body, () => metrics?.refusedTotal.inc({ reason: 'text' }))
+        : getJson(match, search)
     const call = { path: match.query.path, request: { json }, height: readHeight(height) }
     return await port.query(match.query.queue, call, scope)
   } catch (error) {
@@ -105,9 +111,19 @@ function getJson({ query, captures }: RouteMatch, search: string): string {
   return JSON.stringify(requestJson(query.request, captures, new URLSearchParams(search)))
 }
 
-/** The view thread parses it. An empty body is an empty message. */
-function bodyJson(body: string): string {
-  return body.trim() === '' ? '{}' : body
+/**
+ * The view thread parses it. An empty body is an empty message.
+ * @throws QueryError when it holds more than any query takes: that is found before it goes to another thread
+ */
+function bodyJson(body: string, onRefused: () => void): string {
+  const { exceeded } = scanRequest(body, TEXT_LIMITS)
+  if (exceeded === undefined) return body.trim() === '' ? '{}' : body
+  onRefused()
+  throw invalidArgument(
+    exceeded === 'depth'
+      ? 'the request is nested too deeply'
+      : `the request has more than ${TEXT_LIMITS.values} values`,
+  )
 }
 
 /** @throws QueryError */

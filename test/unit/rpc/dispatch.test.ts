@@ -246,6 +246,8 @@ describe('a single request', () => {
     expect(text).toContain('{method="unknown",outcome="-32601"} 1')
     expect(text).toContain('{method="web3_sha3",outcome="-32602"} 1')
     expect(text).not.toContain('made_up')
+    for (const request of ['nonsense', '['.repeat(300), `[${'1,'.repeat(1_000)}1]`]) await metered.ask(request)
+    expect(await registry.getSingleMetricAsString('coind_rpc_refused_total')).toContain('{reason="text"} 3')
   })
 })
 

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
+import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../src/rpc/comet/answer.ts'
 import { createCometSocket } from '../../../src/rpc/comet/socket.ts'
 import { RpcError } from '../../../src/rpc/errors.ts'
 import { parseRequest } from '../../../src/rpc/message.ts'
+import { QUERIES } from '../../../src/rpc/native/queries.ts'
+import { createRestRouter } from '../../../src/rpc/rest/router.ts'
+import { answerRest } from '../../../src/rpc/rest/routes.ts'
 import { requestTextLimits, scanRequest } from '../../../src/rpc/scanRequest.ts'
+import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
 
 const SEED = 20_261_122
@@ -151,13 +156,37 @@ describe('parsed characters', () => {
     ['request', manyKeys, 'the request has more than 102000 values'],
   ])('of a %s that is too long for CometBFT: none', async (_, request, data) => {
     const parsed = spyOnParse()
-    const { status, json } = await answerCometPost(new Map(), request, OWN_SCOPE, { log, responseBytes: 1e6 })
+    const registry = new Registry()
+    const options = { log, responseBytes: 1e6, metrics: createSocketMetrics(registry) }
+    const { status, json } = await answerCometPost(new Map(), request, OWN_SCOPE, options)
+    expect(await registry.getSingleMetricAsString('coind_rpc_refused_total')).toContain('{reason="text"} 1')
     expect(parsed()).toBe(0)
     expect(status).toBe(200)
     expect(JSON.parse(json)).toEqual({ jsonrpc: '2.0', error: { code: -32600, message: 'Invalid Request', data } })
     const before = parsed()
     expect(await overSocket(request)).toMatchObject({ error: { code: -32600, data } })
     expect(parsed() - before).toBeLessThan(1_000)
+  })
+
+  test.each([
+    ['nested too deeply', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`, 'the request is nested too deeply'],
+    [
+      'too long',
+      `{${Array.from({ length: 380_000 }, (_, i) => `"${i}":0`).join()}}`,
+      'the request has more than 100000 values',
+    ],
+  ])('of a REST request that is %s: none, and it goes to no other thread', async (_, body, message) => {
+    const registry = new Registry()
+    const query = vi.fn()
+    const options = { router: createRestRouter(QUERIES), port: { query }, metrics: createSocketMetrics(registry) }
+    const request = { method: 'POST', url: '/cosmos/tx/v1beta1/simulate', height: undefined, body, scope: OWN_SCOPE }
+    const parsed = spyOnParse()
+    const { status, json } = await answerRest(options, request)
+    expect(parsed()).toBe(0)
+    expect(query).not.toHaveBeenCalled()
+    expect([status, JSON.parse(json)]).toEqual([400, { code: 3, message, details: [] }])
+    const refused = await registry.getSingleMetricAsString('coind_rpc_refused_total')
+    expect(refused).toContain('{reason="text"} 1')
   })
 
   test('of a request for CometBFT over a WebSocket: all, once', async () => {
