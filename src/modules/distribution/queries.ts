@@ -29,16 +29,16 @@ export function commissionOf(context: ReadContext, operator: Address): Outcome<D
   return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).commission
 }
 
-/** What all delegations of a delegator could withdraw, in order of operators. */
-export function totalRewards(
+/** What each delegation of a delegator could withdraw, in order of operators. */
+export function* rewardsOfDelegations(
   context: ReadContext,
   delegator: Address,
-): readonly { readonly operator: Address; readonly rewards: Decimal }[] {
-  return [...delegationsOf(context.world.native, delegator)].map(({ operator }) => {
+): Iterable<{ readonly operator: Address; readonly rewards: Decimal }> {
+  for (const { operator } of delegationsOf(context.world.native, delegator)) {
     const rewards = delegationRewards(context, delegator, operator)
     if (isSdkError(rewards)) throw new Error(`a delegation without rewards: ${rewards.message}`)
-    return { operator, rewards }
-  })
+    yield { operator, rewards }
+  }
 }
 
 // Types of cosmos/distribution/v1beta1/distribution.proto that queries show

@@ -5,7 +5,7 @@ import {
   commissionOf,
   DelegationDelegatorReward,
   outstandingRewards,
-  totalRewards,
+  rewardsOfDelegations,
   ValidatorAccumulatedCommission,
   ValidatorOutstandingRewards,
   ValidatorSlashEvent,
@@ -21,7 +21,14 @@ import type { Decimal } from '../../primitives/decimal.ts'
 import { embedded, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { operatorText, readAccount, readOperator } from './addresses.ts'
 import { paginate, positionWalk } from './paginate.ts'
-import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
+import {
+  definePagedQuery,
+  defineParamsQuery,
+  defineQuery,
+  type NativeQuery,
+  pauseUntilDeadline,
+  type QueryContext,
+} from './query.ts'
 import { fromSdkError, invalidArgument, notFound } from './queryError.ts'
 
 const SERVICE = 'cosmos.distribution.v1beta1.Query'
@@ -123,15 +130,17 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
       rewards: repeated(embedded(1, DelegationDelegatorReward)),
       total: repeated(embedded(2, DecCoin)),
     },
-    run: (context, { delegatorAddress }) => {
-      const all = totalRewards(context, readAccount(delegatorAddress))
-      return {
-        rewards: all.map(({ operator, rewards }) => ({
-          validatorAddress: operatorText(operator),
-          reward: decCoinsOf(rewards),
-        })),
-        total: decCoinsOf(all.reduce((sum, { rewards }) => sum + rewards, 0n)),
+    run: async (context, { delegatorAddress }) => {
+      const pause = pauseUntilDeadline(context.rpc)
+      const rewards: { readonly validatorAddress: string; readonly reward: DecCoin[] }[] = []
+      let total: Decimal = 0n
+      for (const { operator, rewards: reward } of rewardsOfDelegations(context, readAccount(delegatorAddress))) {
+        rewards.push({ validatorAddress: operatorText(operator), reward: decCoinsOf(reward) })
+        total += reward
+        // A delegator may have as many delegations as there are validators, and the answer has no pages.
+        await pause()
       }
+      return { rewards, total: decCoinsOf(total) }
     },
   }),
   defineQuery({

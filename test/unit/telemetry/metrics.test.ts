@@ -32,19 +32,28 @@ describe('metrics of several threads', () => {
     expect(page).toMatch(/^process_resident_memory_bytes \d+/m)
   })
 
-  it('have names of their own, with the unit at the end', async () => {
-    const thread = createThreadMetrics('one')
-    createConsensusMetrics(thread.registry)
-    createExecutorMetrics(thread.registry)
-    createPoolMetrics(thread.registry)
-    createSocketMetrics(thread.registry)
-    createViewMetrics(thread.registry)
-    const ours = thread.registry.getMetricsAsArray().filter((metric) => metric.name.startsWith('coind_'))
-    expect(ours.length).toBeGreaterThan(20)
-    for (const metric of ours)
-      expect(`${metric.name} ${String(metric.type)}`).toMatch(
-        /_total counter$|_(seconds|bytes) (histogram|gauge)$|^coind_[a-z_]+ gauge$/,
-      )
+  it('have names of their own, with the unit at the end; one that several threads have means the same in each', async () => {
+    const creators = [
+      createConsensusMetrics,
+      createExecutorMetrics,
+      createPoolMetrics,
+      createSocketMetrics,
+      createViewMetrics,
+    ]
+    const meanings = new Map<string, string>()
+    for (const create of creators) {
+      const { registry } = createThreadMetrics('one')
+      create(registry)
+      for (const { name, type, help } of registry.getMetricsAsArray()) {
+        if (!name.startsWith('coind_')) continue
+        expect(`${name} ${String(type)}`).toMatch(
+          /_total counter$|_(seconds|bytes) (histogram|gauge)$|^coind_[a-z_]+ gauge$/,
+        )
+        expect(`${type} ${help}`).toBe(meanings.get(name) ?? `${type} ${help}`)
+        meanings.set(name, `${type} ${help}`)
+      }
+    }
+    expect(meanings.size).toBeGreaterThan(20)
   })
 
   it('show a blocked event loop', async () => {

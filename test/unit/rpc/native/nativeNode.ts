@@ -29,6 +29,8 @@ export interface NativeNode {
   readonly port: NativePort
   /** what was logged: faults of the node */
   readonly logged: unknown[]
+  /** how often queries let others run */
+  pauses(): number
   /** transactions that clients gave to the pool, and what it says of the next ones */
   readonly pool: { readonly submitted: Uint8Array[]; answer: Admission | undefined }
   get(url: string, options?: { readonly height?: number | string }): Promise<RestAnswerOf>
@@ -56,9 +58,13 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
       await snapshot.close()
     }
   }
+  let pauses = 0
+  const onPause = (): void => void pauses++
   const port: NativePort = {
     query: (_, call) =>
-      read((view) => answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool)), call)),
+      read((view) =>
+        answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool), onPause), call),
+      ),
   }
   const ask = async (request: Omit<Parameters<typeof answerRest>[1], 'scope'>): Promise<RestAnswerOf> => {
     const { status, json, height } = await answerRest({ router, port }, { ...request, scope: OWN_SCOPE })
@@ -68,6 +74,7 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
     chain,
     port,
     logged,
+    pauses: () => pauses,
     pool,
     get: (url, { height } = {}) => ask({ method: 'GET', url, height: height?.toString(), body: '' }),
     post: (url, body) =>
@@ -85,7 +92,7 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
   }
 }
 
-function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContext {
+function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort, onPause: () => void): RpcContext {
   return {
     view,
     txs,
@@ -103,6 +110,7 @@ function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort): RpcContex
       precompiles: precompileTable(chain.registeredPrecompiles),
       hooks: MODULE_HOOKS,
       yieldUntil: (deadlineMs) => async () => {
+        onPause()
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },
     },

@@ -437,6 +437,13 @@ describe('REST', () => {
     })
   })
 
+  it('lets others run between the delegations whose rewards it adds up', async () => {
+    const before = node.pauses()
+    const { rewards } = (await ok(`/cosmos/distribution/v1beta1/delegators/${HOLDER}/rewards`)) as { rewards: Json[] }
+    expect(node.pauses() - before).toBe(rewards.length)
+    expect(rewards).toHaveLength(1)
+  })
+
   it('shows what fees brought to validator and delegator', async () => {
     const rewards = (await ok(`/cosmos/distribution/v1beta1/delegators/${HOLDER}/rewards`)) as {
       rewards: { validator_address: string; reward: { denom: string; amount: string }[] }[]
