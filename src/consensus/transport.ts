@@ -12,7 +12,7 @@ export type PeerId = string
  * - `malformed`: a message or answer that cannot be correct for any chain
  * - `invalid block`: a block that is not the decided one, in place of a decided block
  * - `false height`: the peer does not have the blocks that it claimed to have
- * - `unresponsive`: several requests for blocks in a row timed out
+ * - `unresponsive`: a request timed out, for blocks not the first in a row; reported for each
  */
 export type Misbehaviour = 'bad signature' | 'malformed' | 'invalid block' | 'false height' | 'unresponsive'
 

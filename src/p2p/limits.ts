@@ -112,7 +112,7 @@ export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
 
 /** How many peers the node wants and accepts, in addition to persistent peers and validators of the present set. */
 export interface PeerCounts {
-  /** the node dials known peers until this many are connected */
+  /** the node dials known peers until this many are connected, and a few more if all of them have dialled it */
   readonly wanted: number
   readonly inbound: number
   readonly outbound: number

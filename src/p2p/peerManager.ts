@@ -12,6 +12,8 @@ import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
+/** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
+const CHOSEN_PEERS = 4
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
@@ -224,7 +226,9 @@ export class PeerManager {
     const isValidator = this.#isValidator(ownAddress)
     const sessions = this.#sessions()
     const outbound = sessions.filter((session) => session.isOutbound && !this.isReserved(session)).length
-    let wanted = Math.min(counts.wanted - sessions.length, counts.outbound - outbound) - this.#dialling.size
+    // Whoever connects to this node may be anybody: some of its peers it chooses itself, however many others there are.
+    const missing = Math.max(counts.wanted - sessions.length, Math.min(CHOSEN_PEERS, counts.wanted) - outbound)
+    let wanted = Math.min(missing, counts.outbound - outbound) - this.#dialling.size
     for (const peer of shuffled([...book.peers()])) {
       if (this.#dialling.size >= DIALS_AT_ONCE) return
       const isNeeded = isValidator && peer.isValidator && sessions.length < MAX_VALIDATORS + counts.inbound

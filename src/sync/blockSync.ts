@@ -40,7 +40,7 @@ export type SyncEffect =
  *
  * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
  * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
- * and less often (SyncPeers), and after some failures its claimed height is not believed.
+ * and less often (SyncPeers); after some failures its claimed height is not believed, and each further one is reported.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
@@ -203,6 +203,12 @@ export class BlockSync {
     return ahead.length > 0 && ahead.every(({ base }) => base > next) && !this.#survey().isAnyNear
   }
 
+  /** How many peers there are, and how many of them let the last request for blocks run out. */
+  countPeers(): { readonly peers: number; readonly silent: number } {
+    const peers = [...this.#peers.all()]
+    return { peers: peers.length, silent: peers.filter(({ failures }) => failures > 0).length }
+  }
+
   /** The lowest block that the peers ahead of this node serve; undefined without such peers. */
   lowestServed(): number | undefined {
     let lowest: number | undefined
@@ -316,7 +322,8 @@ export class BlockSync {
     const peer = this.#peers.get(request.peer)
     if (peer === undefined) return
     this.#peers.failed(peer, nowMs)
-    if (peer.failures === this.#limits.failures) {
+    // One may be bad luck. The network disconnects a peer of which it hears this often, so that another gets its place.
+    if (peer.failures >= this.#limits.failures) {
       const reason = `${peer.failures} requests for blocks ran out`
       this.#effects.push({ kind: 'punish', peer: peer.id, what: 'unresponsive', reason })
     }

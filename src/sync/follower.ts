@@ -80,6 +80,8 @@ export class Follower {
   /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
   readonly #polls = new Map<number, PeerId>()
+  /** when a peer was last asked for a proof that this node is behind */
+  readonly #searchedMs = new Map<PeerId, number>()
   readonly #queue: SyncEffect[] = []
   #state: ConsensusState
   #phase: Phase = 'idle'
@@ -165,6 +167,7 @@ export class Follower {
   peerLeft(id: PeerId): void {
     this.#peers.delete(id)
     this.#liars.delete(id)
+    this.#searchedMs.delete(id)
     for (const [poll, peer] of this.#polls) if (peer === id) this.#polls.delete(poll)
     if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
@@ -191,7 +194,8 @@ export class Follower {
 
   failed(id: number): void {
     if (this.#polls.delete(id)) return
-    if (this.#search?.isOpen(id) === true) this.#search.failed(id)
+    const peer = this.#search?.failed(id)
+    if (peer !== undefined) this.#environment.punish(peer, 'unresponsive', 'a request for a proof ran out')
     else if (this.#sync !== undefined) this.#carryOut(this.#sync.failed(id, this.#environment.nowMs()))
   }
 
@@ -232,9 +236,14 @@ export class Follower {
     this.#search = search
     const fields = { height: this.#state.lastHeight, peerHeight }
     this.#environment.log('info', 'peers say that they are far ahead: asking for proof', fields)
-    const peers = [...this.#peers].filter(([id]) => !this.#liars.has(id)).map(([id, peer]) => ({ id, ...peer }))
+    // First those that were not asked for long: not the same ones again and again, if these do not answer.
+    const peers = [...this.#peers]
+      .filter(([id]) => !this.#liars.has(id))
+      .map(([id, peer]) => ({ id, ...peer }))
+      .sort((a, b) => (this.#searchedMs.get(a.id) ?? 0) - (this.#searchedMs.get(b.id) ?? 0))
     const requests = search.begin(peers, () => ++this.#lastId)
     for (const { id, peer, height } of requests) {
+      this.#searchedMs.set(peer, nowMs)
       this.#environment.request(id, peer, { from: height, count: 1, maxBytes: this.#limits.requestBytes })
     }
   }
@@ -292,7 +301,11 @@ export class Follower {
     this.#notBeforeMs = nowMs + this.#retryMs
     const fields = { height: this.#state.lastHeight, blocks, ...this.#progress?.total(this.#state.lastHeight, nowMs) }
     if (sync.isStalled(nowMs)) {
-      this.#environment.log('warn', 'no peer serves a next block: sync ends', { ...fields, claimed: sync.bestHeight })
+      this.#environment.log('warn', 'no peer serves a next block: sync ends', {
+        ...fields,
+        claimed: sync.bestHeight,
+        ...sync.countPeers(),
+      })
     } else {
       this.#environment.log('info', 'synced', fields)
     }

@@ -76,8 +76,11 @@ export class LagSearch {
     )
   }
 
-  failed(id: number): void {
+  /** @returns the peer that did not answer; undefined: the request is not of this search */
+  failed(id: number): PeerId | undefined {
+    const request = this.#open.get(id)
     this.#open.delete(id)
+    return request?.peer
   }
 }
 

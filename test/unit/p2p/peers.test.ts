@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
-import { writeKnownPeer } from '../../../src/p2p/peerAddress.ts'
+import { formatPeerAddress, writeKnownPeer } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { closeAttackers, startAttacker } from './attacker.ts'
@@ -95,4 +95,23 @@ test('requests that go unanswered cost a peer its place only when there are many
   a.network.punish(b.network.id, 'invalid block', 'a lie')
   await until('it is banned', () => !a.sessions.has(b.network.id))
   expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
+})
+
+test('peers that connect do not keep a node from dialling others', async () => {
+  const [key, directory] = [randomKey(), mkdtempSync(join(tmpdir(), 'coind-p2p-'))]
+  directories.push(directory)
+  const other = await startNode({ key })
+  const { id, address } = other.peer
+  const known = { id, address: formatPeerAddress(address), isValidator: false, reachedMs: 1, failures: 0 }
+  writeFileSync(join(directory, 'addrbook.json'), JSON.stringify({ version: 1, peers: [known] }))
+  const node = await startNode({ directory, counts: { wanted: 2, inbound: 8, outbound: 4 } })
+  await until('the known node is dialled', () => node.sessions.has(id))
+  await other.close()
+  await until('it is gone', () => !node.sessions.has(id))
+
+  for (let count = 0; count < 3; count++) await (await startAttacker()).join(node)
+  await startNode({ key, port: address.port })
+  // Longer than the wait after a dial that failed.
+  node.clockMs += 10_000
+  await until('the known node is dialled again', () => node.sessions.get(id)?.isOutbound === true)
 })

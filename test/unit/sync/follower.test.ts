@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
 import type { FetchedBlock, FetchedBlocks } from '../../../src/consensus/transport.ts'
+import { LIMITS } from '../../../src/p2p/limits.ts'
 import { runs } from '../../propertyRuns.ts'
 import { commitFor, fakeSign, keyOf, type ServedChain, servedChain } from './servedChain.ts'
 import { type FakePeer, honestPeer, type Reaction, SyncWorld } from './syncWorld.ts'
@@ -340,6 +341,45 @@ describe('peers that hold up', () => {
     world.connect(honestPeer('archive', chain, () => BLOCKS))
     world.runToConsensus(30_000)
     expect(world.applied).toEqual(ALL)
+  })
+})
+
+describe('a joiner whose peers all hold its requests', () => {
+  /** More than are asked for a proof at a time. */
+  const silentPeers = Array.from({ length: 12 }, (_, index): FakePeer => ({ ...liar(silent), id: `silent-${index}` }))
+
+  /** The engine hears again and again that others are far ahead. */
+  function keepTelling(world: SyncWorld): void {
+    world.follower.onBehind(BLOCKS)
+    world.at(1_000, () => keepTelling(world))
+  }
+
+  it('says so, and syncs as soon as another peer is there', () => {
+    const world = new SyncWorld({ chain, onEngineStarted: keepTelling })
+    for (const peer of silentPeers) world.connect(peer)
+    world.follower.start()
+    world.run(40_000)
+    expect(world.logs).toContainEqual([
+      'warn',
+      'no peer serves a next block: sync ends',
+      expect.objectContaining({ height: 0, peers: 12, silent: 12 }),
+    ])
+    world.connect(honestPeer('honest', chain, () => BLOCKS))
+    expect(world.run(30_000, () => world.state.lastHeight === BLOCKS)).toBe(true)
+    expect(world.applied).toEqual(ALL)
+  })
+
+  it('reports each of them for every request that it holds, so that the network lets go of it', () => {
+    const world = new SyncWorld({ chain, onEngineStarted: keepTelling })
+    for (const peer of silentPeers) world.connect(peer)
+    world.follower.start()
+    world.run(300_000)
+    const reports = Map.groupBy(world.punished, ([id]) => id)
+    for (const { id } of silentPeers) {
+      // More than the network forgives in that time.
+      expect(reports.get(id)?.length).toBeGreaterThan(LIMITS.failures.burst + 300 * LIMITS.failures.perSecond)
+      for (const [, what] of reports.get(id)!) expect(what).toBe('unresponsive')
+    }
   })
 })
 
