@@ -41,6 +41,12 @@ export function createConsensusMetrics(registry: Registry) {
       registers,
     }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
+    threadRestartsTotal: new Counter({
+      name: 'coind_thread_restarts_total',
+      help: 'Threads for clients that ended and were started again, by name',
+      labelNames: ['name'],
+      registers,
+    }),
     unknownSignatures: new Counter({
       name: 'coind_unknown_signatures_total',
       help: "Votes signed with this validator's key that this node did not make: the key signs elsewhere too",

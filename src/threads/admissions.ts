@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
+import { ThreadStopped } from './port.ts'
 
 /** undefined: admitted; a refusal as its reason alone, or with its error; `failure`: the pool threw */
 type Outcome = string | undefined | Required<Refused> | { readonly failure: string }
@@ -42,12 +43,12 @@ export function connectAdmissions(port: MessagePort): TxPort['add'] {
   })
   port.on('close', () => {
     isClosed = true
-    for (const { reject } of [...sent.flat(), ...next]) reject(threadStopped())
+    for (const { reject } of [...sent.flat(), ...next]) reject(new ThreadStopped())
     next = []
   })
   return (raw, sender, hash) =>
     new Promise((resolve, reject) => {
-      if (isClosed) return reject(threadStopped())
+      if (isClosed) return reject(new ThreadStopped())
       next.push({ transaction: { raw, sender, hash }, resolve, reject })
       if (next.length === 1) setImmediate(send)
     })
@@ -63,10 +64,10 @@ export function connectBatchAdmissions(port: MessagePort): (packed: Uint8Array<A
   })
   port.on('close', () => {
     isClosed = true
-    for (const { reject } of waiting) reject(threadStopped())
+    for (const { reject } of waiting) reject(new ThreadStopped())
   })
   return (packed) => {
-    if (isClosed) return Promise.reject(threadStopped())
+    if (isClosed) return Promise.reject(new ThreadStopped())
     const answer = Promise.withResolvers<number>()
     waiting.push(answer)
     port.postMessage(packed, [packed.buffer])
@@ -105,8 +106,4 @@ function outcomeOf(
     // The thread that sent the transaction gets the error, as for every failed call; the other transactions of the message continue.
     return { failure: error instanceof Error ? error.message : String(error) }
   }
-}
-
-function threadStopped(): Error {
-  return new Error('the thread has stopped')
 }

@@ -21,7 +21,7 @@ import { connectBatchAdmissions } from './admissions.ts'
 import { type NodeCopies, publishNetInfo } from './cometNode.ts'
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
-import { connect, serve } from './port.ts'
+import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
@@ -56,8 +56,8 @@ export interface NetworkData {
   readonly evidence: MessagePort
   /** to the pool: transactions of peers go there, those of clients come from there */
   readonly pool: { readonly admissions: MessagePort; readonly announcements: MessagePort }
-  /** to the view threads, which recover senders */
-  readonly views: readonly MessagePort[]
+  /** how many there are to recover senders; their ports come by `connectView` */
+  readonly viewThreads: number
   /** where socket threads read the peers */
   readonly copies: NodeCopies
 }
@@ -71,7 +71,8 @@ waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true })
 const reports = new NetworkReports(data.reports)
 const mainEvidence = connect<EvidenceService>(data.evidence)
-const recoverSenders = createSenderRecovery(data.views.map((port) => connect<ViewService>(port)))
+const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
+const recoverSenders = createSenderRecovery(viewThreads.map(({ remote }) => remote))
 const offerToPool = connectBatchAdmissions(data.pool.admissions)
 
 /** Recovers the senders of the transactions and offers those with a valid signature to the pool. */
@@ -162,12 +163,14 @@ const calls: NetworkCalls = {
 
 const service = {
   ...calls,
+  /** Takes the port to a view thread, or to its successor. */
+  connectView: (index: number, port: MessagePort): void => viewThreads[index]!.replace(port),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     // First, so that no message of a peer makes a call to another thread any more.
     await network.close()
     endCopies()
-    for (const port of [data.evidence, ...Object.values(data.pool), ...data.views, data.reports]) port.close()
+    for (const port of [data.evidence, ...Object.values(data.pool), ...viewThreads, data.reports]) port.close()
     await database.close()
     log.flush()
   },

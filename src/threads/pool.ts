@@ -63,10 +63,8 @@ export interface PoolData {
   /** opens when the executor has opened the database */
   readonly databaseGate: Gate
   readonly chain: ChainConfig
-  /** ports of the threads that use the pool */
-  readonly clients: readonly MessagePort[]
-  /** ports of those that offer transactions */
-  readonly admissions: readonly MessagePort[]
+  /** to the executor; views and sockets come by `attach` */
+  readonly executor: MessagePort
   /** from the network thread: transactions of peers come in, those of this node's clients go out */
   readonly gossip: { readonly admissions: MessagePort; readonly announcements: MessagePort }
   readonly nodeState: NodeState
@@ -197,6 +195,9 @@ function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
 }
 
+/** ports of the view and socket threads */
+const clients = new Set<MessagePort>()
+
 const service = {
   get: (hash: Hash) => pool.get(hash),
   pendingNonce: (sender: Address) => pool.pendingNonce(sender),
@@ -235,10 +236,19 @@ const service = {
     metrics.transactions.set({ state: 'queued' }, evm.queued + native.queued)
     metrics.bytes.set(pool.bytes)
   },
+  /** Serves a view or a socket thread, on a port for calls and one for transactions. */
+  attach: (calls: MessagePort, admissions: MessagePort): void => {
+    serve(calls, service)
+    serveAdmissions(admissions, admitter(true), recordUnforeseen)
+    for (const port of [calls, admissions]) {
+      clients.add(port)
+      port.on('close', () => clients.delete(port))
+    }
+  },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     announcements.close()
-    for (const port of [...data.clients, ...data.admissions, ...Object.values(data.gossip)]) port.close()
+    for (const port of [data.executor, ...clients, ...Object.values(data.gossip)]) port.close()
     await snapshot.close()
     await database.close()
     log.flush()
@@ -251,8 +261,7 @@ function reasonLabel(reason: string): string {
 }
 
 serve(control, service)
-for (const client of data.clients) serve(client, service)
-for (const port of data.admissions) serveAdmissions(port, admitter(true), recordUnforeseen)
+serve(data.executor, service)
 serveAdmissions(data.gossip.admissions, admitter(false), recordUnforeseen)
 
 // Now, because a killed process cannot write its compile cache at the end.

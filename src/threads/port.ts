@@ -1,4 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
+import { MessagePort } from 'node:worker_threads'
 
 /**
  * Functions that one thread offers to another: structured-clonable arguments and results. The last argument may be an `AbortSignal`: when
@@ -114,7 +114,7 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
     isClosed = true
     for (const caller of waiting.values()) {
       caller.stopListening?.()
-      caller.reject(threadStopped())
+      caller.reject(new ThreadStopped())
     }
     waiting.clear()
   })
@@ -124,7 +124,7 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
       if (method === 'then') return undefined
       return (...args: unknown[]) =>
         new Promise((resolve, reject) => {
-          if (isClosed) return reject(threadStopped())
+          if (isClosed) return reject(new ThreadStopped())
           const id = ++lastId
           const signal = args.at(-1)
           if (!(signal instanceof AbortSignal)) {
@@ -142,8 +142,74 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
   })
 }
 
-function threadStopped(): Error {
-  return new Error('the thread has stopped')
+/** The thread at the other end has ended. What it did of the call is unknown. */
+export class ThreadStopped extends Error {
+  override readonly name = 'ThreadStopped'
+
+  constructor() {
+    super('the thread has stopped')
+  }
+}
+
+/** A service whose thread may end and be started again. */
+export interface ReplaceableRemote<S extends Service> {
+  /** Calls that the thread had not answered when it ended reject with {@link ThreadStopped}; later ones wait for its successor. */
+  readonly remote: Remote<S>
+  /** Takes the port to the thread, or to its successor. */
+  replace(port: MessagePort): void
+  /** Calls that wait for a successor reject. */
+  close(): void
+}
+
+export function connectReplaceable<S extends Service>(): ReplaceableRemote<S> {
+  let current: { readonly port: MessagePort; readonly remote: Remote<S> } | undefined
+  let successor = Promise.withResolvers<Remote<S>>()
+  // Rejected by `close`, which is no error when nobody waits.
+  successor.promise.catch(() => undefined)
+  const remote = new Proxy({} as Remote<S>, {
+    get: (_, method: string) => {
+      if (method === 'then') return undefined
+      return (...args: Parameters<S[string]>) =>
+        current === undefined
+          ? successor.promise.then((present) => present[method]!(...args))
+          : current.remote[method]!(...args)
+    },
+  })
+  return {
+    remote,
+    replace: (port) => {
+      current?.port.close()
+      const present = { port, remote: connect<S>(port) }
+      current = present
+      port.on('close', () => {
+        if (current !== present) return
+        current = undefined
+        successor = Promise.withResolvers()
+        successor.promise.catch(() => undefined)
+      })
+      successor.resolve(present.remote)
+    },
+    close: () => {
+      const former = current
+      former?.port.close()
+      current = undefined
+      successor.reject(new ThreadStopped())
+    },
+  }
+}
+
+/** A thread that ends thrice at the same work may well do so because of it. */
+const ATTEMPTS = 3
+
+/** Does work that changes nothing, and does it again where the thread that did it has ended. @throws ThreadStopped after some attempts */
+export async function despiteStops<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ThreadStopped) || attempt === ATTEMPTS) throw error
+    }
+  }
 }
 
 /** Calls a function of the service without waiting for an answer; an error there is a bug and stops that thread. */
@@ -152,5 +218,7 @@ export function notify<S extends Service, K extends keyof S & string>(
   method: K,
   ...args: Parameters<S[K]>
 ): void {
-  port.postMessage([[0, method, args] satisfies WireRequest])
+  // Ports cannot be cloned: they move to the other thread.
+  const ports = (args as unknown[]).filter((argument) => argument instanceof MessagePort)
+  port.postMessage([[0, method, args] satisfies WireRequest], ports)
 }

@@ -85,6 +85,10 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
     copies,
     addEvidence: (evidence) => consensus?.service.addEvidence(evidence),
     genesisPath: paths.genesis,
+    onRestart: (thread, error, waitMs) => {
+      metrics.threadRestartsTotal.inc({ name: thread })
+      logger.error({ name: thread, error, waitMs }, 'a thread for clients has ended and is started again')
+    },
     network: networkIdentity(config, home),
   })
   undo.add(() => threads.stop())

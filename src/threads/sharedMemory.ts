@@ -74,22 +74,28 @@ export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStat
 }
 
 /**
- * How many subscriptions and filters want pending transactions, counted by all socket threads: while there are none, the pool
+ * How many subscriptions and filters want pending transactions, one cell for each socket thread: while there are none, the pool
  * thread announces none.
  */
 export type PendingWatch = Int32Array<SharedArrayBuffer>
 
-export function createPendingWatch(): PendingWatch {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+export function createPendingWatch(socketThreads: number): PendingWatch {
+  return new Int32Array(new SharedArrayBuffer(socketThreads * Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** Adds a watcher (1) or removes one (-1). */
-export function countWatchers(watch: PendingWatch, change: 1 | -1): void {
-  Atomics.add(watch, 0, change)
+/** Adds a watcher (1) of a socket thread or removes one (-1). */
+export function countWatchers(watch: PendingWatch, thread: number, change: 1 | -1): void {
+  Atomics.add(watch, thread, change)
+}
+
+/** The watchers of a thread that has ended are gone. */
+export function forgetWatchers(watch: PendingWatch, thread: number): void {
+  Atomics.store(watch, thread, 0)
 }
 
 export function isWatched(watch: PendingWatch): boolean {
-  return Atomics.load(watch, 0) > 0
+  for (let thread = 0; thread < watch.length; thread++) if (Atomics.load(watch, thread) > 0) return true
+  return false
 }
 
 /**

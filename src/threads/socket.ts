@@ -29,7 +29,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
-import { connect, serve } from './port.ts'
+import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
@@ -42,12 +42,10 @@ import { createSenderRecovery, createViewPool } from './viewPool.ts'
  * transactions to the pool and everything longer to the view threads.
  */
 export interface SocketData extends RpcThreadData {
-  /** to the view threads */
-  readonly views: readonly MessagePort[]
-  /** ports of the socket threads that use this one's filters */
-  readonly filterClients: readonly MessagePort[]
-  /** to the socket thread that has the filters; undefined: this one */
-  readonly filterOwner: MessagePort | undefined
+  /** among the socket threads: the first one has the filters of all */
+  readonly index: number
+  /** how many there are; their ports come by `connectView` */
+  readonly viewThreads: number
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** counts the clients that want them */
@@ -103,11 +101,11 @@ const criteriaBudget = createClientBudget({
   onChange: (bytes) => metrics.criteriaBytes.set(bytes),
   onRefused: () => metrics.refusedTotal.inc({ reason: 'criteria' }),
 })
-const filters: FilterPort = data.filterOwner === undefined ? ownFilters() : connect<FilterPort>(data.filterOwner)
+const remoteFilters = connectReplaceable<FilterPort>()
+const filters: FilterPort = data.index === 0 ? ownFilters() : remoteFilters.remote
 
-/** The count need not be corrected when this thread dies: the node ends with it. */
 function watchPending(change: 1 | -1): void {
-  countWatchers(data.pendingWatch, change)
+  countWatchers(data.pendingWatch, data.index, change)
 }
 
 function ownFilters(): FilterStore {
@@ -117,7 +115,6 @@ function ownFilters(): FilterStore {
     onRefused: () => metrics.refusedTotal.inc({ reason: 'filters' }),
   })
   pendingListeners.push((transactions) => store.addTransactions(transactions))
-  for (const client of data.filterClients) serve<FilterPort>(client, store)
   return store
 }
 
@@ -140,7 +137,8 @@ function withView<T>(read: (view: NodeView) => T): T {
 
 const pool = connectPool(data.pool)
 const contexts = createContextSource({ data, feed, pool })
-const remoteViews = data.views.map((port) => connect<ViewService>(port))
+const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
+const remoteViews = viewThreads.map(({ remote }) => remote)
 const views = createViewPool(remoteViews)
 const node = connectCometNode(data.copies, data.main)
 const first = contexts.lease()
@@ -240,14 +238,26 @@ const server = await createRpcServer({
   metrics,
 })
 
+/** ports of the socket threads that use this one's filters */
+const filterClients = new Set<MessagePort>()
+
 const service = {
+  /** Takes the port to a view thread, or to its successor. */
+  connectView: (index: number, port: MessagePort): void => viewThreads[index]!.replace(port),
+  /** Takes the port to the thread that has the filters. */
+  connectFilters: (port: MessagePort): void => remoteFilters.replace(port),
+  /** Lets another socket thread use the filters of this one. */
+  attachFilterClient: (port: MessagePort): void => {
+    serve<FilterPort>(port, filters)
+    filterClients.add(port)
+    port.on('close', () => filterClients.delete(port))
+  },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     await server.close()
     pending.close()
     closePool(data.pool)
-    for (const port of [...data.views, ...data.filterClients]) port.close()
-    data.filterOwner?.close()
+    for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()
     node.close()
     await feed.close()
     await database.close()

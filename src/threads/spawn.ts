@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type { Remote, Service } from './port.ts'
 
 /** What every thread of the node is started with. */
 export interface ThreadData<T> {
@@ -43,6 +44,25 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
       port1.close()
     },
   }
+}
+
+/** A started thread whose functions can be called. */
+export interface Started<S extends Service> {
+  readonly thread: Thread
+  readonly remote: Remote<S>
+}
+
+/** Starts a thread of a role; `index`: which of several. */
+export type StartThread = <S extends Service>(
+  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'scrubber',
+  index: number | undefined,
+  data: unknown,
+  transfer: readonly MessagePort[],
+) => Started<S>
+
+/** Waits for a thread's first answer, which comes when the thread is ready. Rejects with the thread's own error when it dies. */
+export function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
+  return Promise.race([thread.died, answer])
 }
 
 /** Both ends of a channel between two threads. */

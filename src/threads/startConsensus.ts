@@ -17,6 +17,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { ConsensusMetrics } from '../telemetry/metrics.ts'
 import type { NetworkTransport } from './networkTransport.ts'
 import type { Home } from './openHome.ts'
+import { despiteStops } from './port.ts'
 import type { Threads } from './startThreads.ts'
 import { createSenderRecovery } from './viewPool.ts'
 
@@ -100,7 +101,9 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     consensus: service,
     transport,
     ownAddress: validatorKey.address,
-    verifyCommits: createCommitVerifier(parts.views.map((view) => (packed) => view.checkCommits(packed))),
+    verifyCommits: createCommitVerifier(
+      parts.views.map((view) => (packed) => despiteStops(() => view.checkCommits(packed))),
+    ),
     recoverSenders: createSenderRecovery(parts.views),
     nowMs: () => systemClock.monotonicMs(),
     setTimer: systemClock.setTimer,

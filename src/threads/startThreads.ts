@@ -1,54 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
-import type { MessagePort } from 'node:worker_threads'
 import type { GenesisState } from '../app/genesisBlock.ts'
-import type { ChainConfig } from '../chain/chainConfig.ts'
-import type { Evidence } from '../chain/consensus/types.ts'
-import type { Config } from '../config/config.ts'
-import { chooseEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
-import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
+import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { Database } from '../storage/database.ts'
 import { START_BYTES, verifyFiles } from '../storage/verifyFiles.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
-import { type NodeCopies, serveEvidence } from './cometNode.ts'
+import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { PoolData, PoolService } from './pool.ts'
-import { connect, type Remote, type Service } from './port.ts'
-import type { RpcThreadData } from './rpcContext.ts'
+import { connect, type Remote } from './port.ts'
 import type { ScrubberData, ScrubberService } from './scrubber.ts'
-import {
-  createGate,
-  createPendingWatch,
-  createPublishedHeight,
-  type NodeState,
-  openGate,
-  untilWaiting,
-} from './sharedMemory.ts'
-import type { SocketData, SocketService } from './socket.ts'
-import { type Channel, channel, spawnThread, type Thread } from './spawn.ts'
+import { createGate, createPendingWatch, createPublishedHeight, openGate, untilWaiting } from './sharedMemory.ts'
+import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
-import type { ViewData, ViewService } from './view.ts'
+import type { ViewService } from './view.ts'
 
 /** Enough for threads to load their modules on the slowest machines. */
 const LOADING_MS = 20_000
 
-export interface ThreadsOptions {
-  readonly config: Config
-  /** directory of the database */
-  readonly location: string
-  readonly chain: ChainConfig
+export interface ThreadsOptions extends ClientThreadsOptions {
   readonly genesis: GenesisState
-  readonly clientVersion: string
-  readonly identity: NodeIdentity
-  readonly validator: OwnValidator
-  readonly nodeState: NodeState
-  /** what socket threads know of consensus and the network */
-  readonly copies: NodeCopies
-  /** takes new evidence from clients, which is valid */
-  readonly addEvidence: (evidence: Evidence) => void
-  readonly genesisPath: string
   /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
@@ -73,12 +46,6 @@ export interface Threads {
   stop(): Promise<void>
 }
 
-/** A started thread whose functions can be called. */
-interface Started<S extends Service> {
-  readonly thread: Thread
-  readonly remote: Remote<S>
-}
-
 /**
  * Starts the node's threads and connects them with each other and with this one, the main thread:
  *
@@ -86,7 +53,7 @@ interface Started<S extends Service> {
  *    them. Then it opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, pool, views, sockets, network, scrubber. All but the executor then
+ * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber. All but the executor then
  *    wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
@@ -118,7 +85,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 async function startAll(options: ThreadsOptions): Promise<Threads> {
   // 2.
   tuneCompiler()
-  const wiring = wire(options.config.rpc)
+  const wiring = wire(options.config.rpc.socketThreads)
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)
   const started: Thread[] = []
@@ -140,11 +107,12 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     // 3.
     const executor = startExecutor(options, wiring, { engine, shadow }, start)
     const pool = startPool(options, wiring, start)
-    const views = startViews(options, wiring, engine, start)
-    const sockets = wiring.sockets.map((_, index) => startSocket(options, wiring, start, index))
     const network = startNetwork(options, wiring, start)
+    const links = { ...wiring, engine, pool: pool.thread.control, network: network.thread.control }
+    const clients = startClientThreads(options, links, start)
     const scrubber = startScrubber(options, wiring, start)
-    const died = Promise.race(started.map((thread) => thread.died))
+    const lasting = [executor, pool, network, scrubber].map(({ thread }) => thread.died)
+    const died = Promise.race([...lasting, clients.failed])
     // Nothing awaits it before consensus runs.
     died.catch(() => undefined)
 
@@ -153,9 +121,9 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     openGate(wiring.databaseGate)
 
     // 5.
-    for (const { thread, remote } of [pool, ...views, network]) await answered(thread, remote.metrics())
+    for (const { thread, remote } of [pool, network]) await answered(thread, remote.metrics())
+    await clients.viewsReady()
 
-    const mainToViews = wiring.mainToViews.map(({ left }) => left)
     return {
       executor: executor.remote,
       network: network.remote,
@@ -164,19 +132,19 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
         reports: wiring.network.reports.right,
         evidence: wiring.network.evidence.right,
       },
-      views: mainToViews.map((port) => connect<ViewService>(port)),
-      listening: async () => {
-        await Promise.all(sockets.map(({ thread, remote }) => answered(thread, remote.metrics())))
-      },
+      views: clients.views,
+      listening: clients.listening,
       died,
-      metrics: () =>
-        Promise.all([executor, pool, network, scrubber, ...views, ...sockets].map(({ remote }) => remote.metrics())),
+      metrics: async () => [
+        ...(await Promise.all([executor, pool, network, scrubber].map(({ remote }) => remote.metrics()))),
+        ...(await clients.metrics()),
+      ],
       stop: async () => {
         // A thread that died cannot close: `died` has its error, and the others still close in order.
+        const { sockets, views } = clients.halt()
         for (const group of [sockets, [network], views, [pool], [executor]]) {
           await Promise.allSettled(group.map(({ remote }) => remote.close()))
         }
-        for (const port of mainToViews) port.close()
         await Promise.all(started.map((thread) => thread.stop()))
       },
     }
@@ -185,18 +153,6 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     await Promise.all(started.map((thread) => thread.stop()))
     throw error
   }
-}
-
-type StartThread = <S extends Service>(
-  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'scrubber',
-  index: number | undefined,
-  data: unknown,
-  transfer: readonly MessagePort[],
-) => Started<S>
-
-/** Waits for a thread's first answer, which comes when the thread is ready. Rejects with the thread's own error when it dies. */
-function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
-  return Promise.race([thread.died, answer])
 }
 
 /** Ten times V8's own number. */
@@ -211,46 +167,33 @@ function tuneCompiler(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
 }
 
-/** All channels between threads (the left end is the caller's, the right end the server's), and the memory that they share. */
+/**
+ * The channels between threads (the left end is the caller's, the right end the server's) but those of the threads for clients, and the
+ * memory that all share.
+ */
 type Wiring = ReturnType<typeof wire>
 
-function wire({ viewThreads, socketThreads }: { readonly viewThreads: number; readonly socketThreads: number }) {
+function wire(socketThreads: number) {
   const instance = randomUUID()
-  const toViews = (): readonly Channel[] => Array.from({ length: viewThreads }, channel)
   return {
     /** opens when the database holds a chain */
     databaseGate: createGate(),
     headChannel: `coind-heads-${instance}`,
     publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
-    pendingWatch: createPendingWatch(),
+    pendingWatch: createPendingWatch(socketThreads),
     executorToPool: channel(),
-    views: Array.from({ length: viewThreads }, () => ({ toPool: poolChannels() })),
-    sockets: Array.from({ length: socketThreads }, () => ({
-      toPool: poolChannels(),
-      /** one for each view thread */
-      toViews: toViews(),
-      /** to the filters of the first socket thread, which does not use its own */
-      toFilters: channel(),
-      toMain: channel(),
-    })),
     network: {
       /** transactions of peers, to the pool */
       admissions: channel(),
       /** transactions of this node's clients, from the pool */
       announcements: channel(),
-      toViews: toViews(),
       /** messages and events of peers to the main thread, messages for them back */
       reports: channel(),
       /** evidence of peers, for the main thread to check */
       evidence: channel(),
     },
-    mainToViews: toViews(),
   }
-}
-
-function poolChannels(): { readonly calls: Channel; readonly admissions: Channel } {
-  return { calls: channel(), admissions: channel() }
 }
 
 function startExecutor(
@@ -274,81 +217,21 @@ function startExecutor(
 
 function startPool(
   { config, location, chain, nodeState }: ThreadsOptions,
-  { databaseGate, executorToPool, views, sockets, network, pendingChannel, pendingWatch }: Wiring,
+  { databaseGate, executorToPool, network, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
-  const channels = [...views, ...sockets].map(({ toPool }) => toPool)
-  const clients = [executorToPool.right, ...channels.map(({ calls }) => calls.right)]
-  const admissions = channels.map((channels) => channels.admissions.right)
   const data: PoolData = {
     location,
     databaseGate,
     chain,
-    clients,
-    admissions,
+    executor: executorToPool.right,
     gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
     nodeState,
     log: config.log,
     pendingChannel,
     pendingWatch,
   }
-  return start('pool', undefined, data, [...clients, ...admissions, ...Object.values(data.gossip)])
-}
-
-function startViews(
-  options: ThreadsOptions,
-  wiring: Wiring,
-  engine: EngineChoice,
-  start: StartThread,
-): readonly Started<ViewService>[] {
-  const { identity, config } = options
-  const node = { identity, pruningWindow: config.pruning === 'archive' ? 0 : config.pruning }
-  const { skipUpgrades } = config
-  return wiring.views.map(({ toPool }, index) => {
-    const callers = [...wiring.sockets.map(({ toViews }) => toViews), wiring.network.toViews, wiring.mainToViews]
-    const clients = callers.map((toViews) => toViews[index]!.right)
-    const data: ViewData = { ...rpcData(options, wiring, toPool), clients, engine, node, skipUpgrades }
-    return start('view', index, data, [...Object.values(data.pool), ...clients])
-  })
-}
-
-function startSocket(
-  options: ThreadsOptions,
-  wiring: Wiring,
-  start: StartThread,
-  index: number,
-): Started<SocketService> {
-  const { config, identity, validator, genesisPath } = options
-  const { toPool, toViews, toFilters, toMain } = wiring.sockets[index]!
-  const isOwner = index === 0
-  serveEvidence(toMain.right, options.addEvidence)
-  const data: SocketData = {
-    ...rpcData(options, wiring, toPool),
-    views: toViews.map(({ left }) => left),
-    filterClients: isOwner ? wiring.sockets.slice(1).map((other) => other.toFilters.right) : [],
-    filterOwner: isOwner ? undefined : toFilters.left,
-    pendingChannel: wiring.pendingChannel,
-    pendingWatch: wiring.pendingWatch,
-    host: config.rpc.host,
-    port: config.rpc.port,
-    sharesPort: wiring.sockets.length > 1,
-    rateLimit: config.rpc.rateLimit,
-    trustedProxies: config.rpc.trustedProxies,
-    corsOrigins: config.rpc.corsOrigins,
-    identity,
-    validator,
-    copies: options.copies,
-    main: toMain.left,
-    genesisPath,
-  }
-  const owner = data.filterOwner === undefined ? [] : [data.filterOwner]
-  return start('socket', index, data, [
-    ...Object.values(data.pool),
-    ...data.views,
-    ...data.filterClients,
-    ...owner,
-    data.main,
-  ])
+  return start('pool', undefined, data, [data.executor, ...Object.values(data.gossip)])
 }
 
 function startNetwork(
@@ -369,10 +252,10 @@ function startNetwork(
     reports: channels.reports.left,
     evidence: channels.evidence.left,
     pool,
-    views: channels.toViews.map(({ left }) => left),
+    viewThreads: config.rpc.viewThreads,
     copies,
   }
-  return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool), ...data.views])
+  return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool)])
 }
 
 function startScrubber(
@@ -381,27 +264,4 @@ function startScrubber(
   start: StartThread,
 ): Started<ScrubberService> {
   return start('scrubber', undefined, { location, databaseGate } satisfies ScrubberData, [])
-}
-
-/** What view and socket threads are started with alike. */
-function rpcData(
-  options: ThreadsOptions,
-  { databaseGate, headChannel, publishedHeight }: Wiring,
-  toPool: ReturnType<typeof poolChannels>,
-): RpcThreadData {
-  const { config, location, chain, clientVersion, nodeState } = options
-  const { limits } = config.rpc
-  const pool = { calls: toPool.calls.left, admissions: toPool.admissions.left }
-  return {
-    location,
-    databaseGate,
-    chain,
-    limits,
-    clientVersion,
-    log: config.log,
-    pool,
-    headChannel,
-    publishedHeight,
-    nodeState,
-  }
 }

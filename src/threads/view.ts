@@ -36,8 +36,6 @@ import { createViewTasks } from './viewTasks.ts'
  * scans and native queries for the socket threads; recovery of senders and checks of commits for network and block sync.
  */
 export interface ViewData extends RpcThreadData {
-  /** ports of the socket threads */
-  readonly clients: readonly MessagePort[]
   readonly engine: EngineChoice
   readonly node: NodeDescription
   /** as the executor has them: traces run blocks again */
@@ -86,6 +84,9 @@ const DROPPED_QUERIES: Readonly<Record<DropReason, NativeAnswer>> = {
   refused: TOO_BUSY,
 }
 
+/** ports of the threads that call this one */
+const clients = new Set<MessagePort>()
+
 const service = {
   call: async (
     queue: ViewQueue,
@@ -113,10 +114,16 @@ const service = {
   /** see `createSenderRecovery` */
   recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),
+  /** Serves another thread: a socket thread, the network thread or the main thread. */
+  attach: (client: MessagePort): void => {
+    serve(client, service)
+    clients.add(client)
+    client.on('close', () => clients.delete(client))
+  },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     closePool(data.pool)
-    for (const client of data.clients) client.close()
+    for (const client of clients) client.close()
     await feed.close()
     await database.close()
     log.flush()
@@ -124,7 +131,6 @@ const service = {
 }
 
 serve(control, service)
-for (const client of data.clients) serve(client, service)
 
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -3,10 +3,12 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { unpackSenders } from '../mempool/packedMessages.ts'
 import type { Address } from '../primitives/address.ts'
 import type { CallScope } from '../rpc/callScope.ts'
-import { CANCELLED } from '../rpc/native/nativeCall.ts'
+import { RPC_CODES, RpcError } from '../rpc/errors.ts'
+import { CANCELLED, THREAD_LOST } from '../rpc/native/nativeCall.ts'
 import type { NativeAnswer, NativeCall, NativePort } from '../rpc/native/query.ts'
 import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
+import { despiteStops, ThreadStopped } from './port.ts'
 
 /** Transactions in one call (about 4 ms): other work of that thread waits no longer than this. */
 const TRANSACTIONS_PER_CALL = 64
@@ -32,10 +34,23 @@ export function createViewPool(views: readonly RemoteView[]): ViewPool & NativeP
   const inQueue = <T>(queue: ViewQueue, task: (view: RemoteView) => Promise<T>): Promise<T> =>
     queue === 'cheap' ? task(first) : runHeavy(task)
   return {
-    call: (queue, method, params, { signal, deadlineMs, client }) =>
-      inQueue(queue, (view) => view.call(queue, method, params, { deadlineMs, client }, signal)),
-    query: async (queue, call, { signal, deadlineMs, client }) =>
-      signal.aborted ? CANCELLED : inQueue(queue, (view) => view.query(queue, call, { deadlineMs, client }, signal)),
+    call: async (queue, method, params, { signal, deadlineMs, client }) => {
+      try {
+        return await inQueue(queue, (view) => view.call(queue, method, params, { deadlineMs, client }, signal))
+      } catch (error) {
+        // Not tried again: a call that ends its thread must not end one after another.
+        throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
+      }
+    },
+    query: async (queue, call, { signal, deadlineMs, client }) => {
+      if (signal.aborted) return CANCELLED
+      try {
+        return await inQueue(queue, (view) => view.query(queue, call, { deadlineMs, client }, signal))
+      } catch (error) {
+        if (error instanceof ThreadStopped) return THREAD_LOST
+        throw error
+      }
+    },
   }
 }
 
@@ -54,7 +69,7 @@ export function createSenderRecovery(
   if (threads.length === 0) throw new Error('there is no thread to recover senders in')
   const run = leastBusy(threads)
   const recover = async (transactions: readonly Uint8Array[]): Promise<(Address | undefined)[]> =>
-    unpackSenders(await run((thread) => thread.recoverSenders(packBytes(transactions))))
+    unpackSenders(await despiteStops(() => run((thread) => thread.recoverSenders(packBytes(transactions)))))
   return async (transactions) => {
     const chunks: Promise<(Address | undefined)[]>[] = []
     for (let at = 0; at < transactions.length; at += TRANSACTIONS_PER_CALL) {

@@ -34,6 +34,14 @@ export const EXPIRED = {
   abci: undefined,
 } as const satisfies NativeAnswer
 
+/** The answer to a query whose thread has ended. */
+export const THREAD_LOST = {
+  kind: 'error',
+  code: GRPC_CODES.unavailable,
+  message: 'the thread that worked on this has ended, and another one takes its place: try again',
+  abci: undefined,
+} as const satisfies NativeAnswer
+
 /** The answer to a client that is gone. */
 export const CANCELLED = {
   kind: 'error',

@@ -11,6 +11,7 @@ export const GRPC_CODES = {
   failedPrecondition: 9,
   unimplemented: 12,
   internal: 13,
+  unavailable: 14,
 } as const
 
 type GrpcCode = (typeof GRPC_CODES)[keyof typeof GRPC_CODES]
@@ -26,6 +27,7 @@ const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
   9: 'FailedPrecondition',
   12: 'Unimplemented',
   13: 'Internal',
+  14: 'Unavailable',
 }
 
 /**
@@ -42,6 +44,7 @@ const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
   9: 400,
   12: 501,
   13: 500,
+  14: 503,
 }
 
 /** Why a query has no answer. The message is for the client. */

@@ -21,7 +21,7 @@ import { readCopies } from '../../../src/threads/copyOnRequest.ts'
 import type { NetworkData, NetworkService } from '../../../src/threads/network.ts'
 import { createNetworkTransport, type NetworkTransport } from '../../../src/threads/networkTransport.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
-import { connect, type Remote, serve } from '../../../src/threads/port.ts'
+import { connect, notify, type Remote, serve } from '../../../src/threads/port.ts'
 import { createGate, createPublishedHeight, openGate, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { channel, spawnThread } from '../../../src/threads/spawn.ts'
 import { createTestChain, type TestChain } from '../app/testChain.ts'
@@ -88,12 +88,13 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     reports: reports.left,
     evidence: evidencePort.left,
     pool: { admissions: admissions.left, announcements: announcements.left },
-    views: [view.left],
+    viewThreads: 1,
     copies,
   }
-  const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements, ...data.views]
+  const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements]
   const thread = spawnThread('network', new URL('../../../src/threads/network.ts', import.meta.url), data, ports)
   const remote = connect<NetworkService>(thread.control)
+  notify<NetworkService, 'connectView'>(thread.control, 'connectView', 0, view.left)
 
   const offered: ThreadedNode['offered'] = []
   admissions.right.on('message', (packed: Uint8Array) => {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connect, serve } from '../../../src/threads/port.ts'
+import { connect, connectReplaceable, despiteStops, serve, ThreadStopped } from '../../../src/threads/port.ts'
 
 /** calls of `untilAborted` */
 const running = new Set<string>()
@@ -98,5 +98,51 @@ describe('port', () => {
     const { remote } = connected()
     await expect(remote.failOddly()).rejects.toMatchObject({ message: 'odd', code: 'ODD' })
     expect(await remote.double(2)).toBe(4)
+  })
+})
+
+describe('a port to a thread that may be replaced', () => {
+  function successor(number: number) {
+    const made = new MessageChannel()
+    channels.push(made)
+    serve(made.port2, { ...service, double: (value: number) => 2 * value + number })
+    return made
+  }
+
+  it('lets calls wait for the first thread and for each successor, and rejects only those that were under way', async () => {
+    const { remote, replace, close } = connectReplaceable<typeof service>()
+    const early = remote.double(10)
+    const first = successor(1)
+    replace(first.port1)
+    expect(await early).toBe(21)
+
+    const underWay = remote.never()
+    first.port2.close()
+    await expect(underWay).rejects.toThrow(ThreadStopped)
+    const late = remote.double(10)
+    replace(successor(2).port1)
+    expect(await late).toBe(22)
+
+    close()
+    await expect(remote.double(1)).rejects.toThrow(ThreadStopped)
+  })
+
+  it('rejects calls that wait for a successor when there will be none', async () => {
+    const { remote, close } = connectReplaceable<typeof service>()
+    const waiting = remote.double(1)
+    close()
+    await expect(waiting).rejects.toThrow(ThreadStopped)
+  })
+
+  it('repeats work a few times at most, and only when its thread has ended', async () => {
+    let attempts = 0
+    const failing = (error: Error) => () => {
+      attempts++
+      return Promise.reject(error)
+    }
+    await expect(despiteStops(failing(new ThreadStopped()))).rejects.toThrow(ThreadStopped)
+    expect(attempts).toBe(3)
+    await expect(despiteStops(failing(new TypeError('bug')))).rejects.toThrow('bug')
+    expect(attempts).toBe(4)
   })
 })
