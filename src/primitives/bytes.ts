@@ -199,3 +199,16 @@ export function padLeft(bytes: Uint8Array, length: number): Uint8Array {
   out.set(bytes, length - bytes.length)
   return out
 }
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The text of UTF-8, byte order marks included; undefined for bytes that are none. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(bytes)
+  } catch (error) {
+    // Anything else, too little memory for one, says nothing of the bytes.
+    if ((error as Error & { readonly code?: string }).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error
+    return undefined
+  }
+}

@@ -1,4 +1,4 @@
-import { bytesKey } from './bytes.ts'
+import { bytesKey, decodeUtf8 } from './bytes.ts'
 import { type Decimal, formatDecimal, parseDecimal } from './decimal.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from './protobuf.ts'
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './timeText.ts'
@@ -49,7 +49,6 @@ export interface ValueCodec<T> {
   fromJson(json: Json, context: JsonContext, path: string): T
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const MAX_UINT64 = 2n ** 64n - 1n
 const MAX_INT64 = 2n ** 63n - 1n
 const NANOS = 1_000_000_000n
@@ -71,11 +70,9 @@ function varint(raw: bigint | Uint8Array): bigint {
 function readText(raw: bigint | Uint8Array): string {
   const bytes = delimited(raw)
   if (isAscii(bytes)) return bytesKey(bytes)
-  try {
-    return UTF8.decode(bytes)
-  } catch (cause) {
-    throw new ProtobufError('not UTF-8', { cause })
-  }
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new ProtobufError('not UTF-8')
+  return text
 }
 
 /** True for nearly all text; for short texts the decoder takes several times as long as this check. */

@@ -1,4 +1,4 @@
-import { EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
+import { decodeUtf8, EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
 
 /** Size of a new buffer: most messages are smaller. */
 const SPARE_BYTES = 1024
@@ -125,8 +125,6 @@ export class ProtobufError extends Error {
 /** A varint as 64 unsigned bits, everything else as bytes. */
 export type FieldValue = bigint | Uint8Array
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /**
  * The fields of one protobuf message, in any order and encoding; bytes are views on the input. A caller that must accept only one
  * encoding of a message encodes the result again and compares.
@@ -168,11 +166,9 @@ export class ProtobufFields {
   }
 
   string(field: number): string {
-    try {
-      return UTF8.decode(this.bytes(field))
-    } catch (cause) {
-      throw new ProtobufError(`field ${field} is not UTF-8`, { cause })
-    }
+    const text = decodeUtf8(this.bytes(field))
+    if (text === undefined) throw new ProtobufError(`field ${field} is not UTF-8`)
+    return text
   }
 
   repeatedBytes(field: number): Uint8Array[] {

@@ -14,6 +14,14 @@ export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03
 /** EIP-2: the largest s of a valid signature. */
 export const SECP256K1_HALF_ORDER = SECP256K1_ORDER / 2n
 
+/**
+ * Whether a library of curves has refused its input, for which it throws a plain `Error`. Anything else that is thrown is a bug or the
+ * failure of this machine: it says nothing of a key or a signature, and other nodes may not have it.
+ */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.constructor === Error
+}
+
 /** Recovers the 64-byte public key (without the 0x04 prefix); undefined when no key fits. */
 type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
 
@@ -23,7 +31,8 @@ export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) 
   try {
     const point = Signature.fromBytes(signature, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest)
     return point.toBytes(false).subarray(1)
-  } catch {
+  } catch (error) {
+    if (!isRefusal(error)) throw error
     return undefined
   }
 }
@@ -64,7 +73,8 @@ function nativeRecovery(): RecoverPublicKey | undefined {
     signatureInput.set(signature)
     try {
       native.ecdsaRecover(signatureInput, recovery, digestInput, false, output)
-    } catch {
+    } catch (error) {
+      if (!isRefusal(error)) throw error
       return undefined
     }
     return output.slice(1)
@@ -80,7 +90,8 @@ type DecompressPublicKey = (publicKey: Uint8Array) => Uint8Array | undefined
 export const verifyWithNoble: VerifySignature = (digest, signature, publicKey) => {
   try {
     return loadNoble().verify(signature, digest, publicKey, { prehash: false, lowS: true })
-  } catch {
+  } catch (error) {
+    if (!isRefusal(error)) throw error
     return false
   }
 }
@@ -100,7 +111,8 @@ function nativeVerification(): VerifySignature | undefined {
     keyInput.set(publicKey)
     try {
       return native.ecdsaVerify(signatureInput, digestInput, keyInput)
-    } catch {
+    } catch (error) {
+      if (!isRefusal(error)) throw error
       return false
     }
   }
@@ -116,7 +128,8 @@ export function verifySignature(digest: Uint8Array, signature: Uint8Array, publi
 export const decompressWithNoble: DecompressPublicKey = (publicKey) => {
   try {
     return loadNoble().Point.fromBytes(publicKey).toBytes(false).subarray(1)
-  } catch {
+  } catch (error) {
+    if (!isRefusal(error)) throw error
     return undefined
   }
 }
@@ -132,7 +145,8 @@ function nativeDecompression(): DecompressPublicKey | undefined {
     keyInput.set(publicKey)
     try {
       native.publicKeyConvert(keyInput, false, output)
-    } catch {
+    } catch (error) {
+      if (!isRefusal(error)) throw error
       return undefined
     }
     return output.slice(1)

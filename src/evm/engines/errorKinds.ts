@@ -6,10 +6,11 @@ import { DatabaseError } from '../../storage/database.ts'
  * transaction, so an error becomes one only when it is certain that every node has it.
  *
  * - **Outcomes** are mostly values: `SdkError`, a precompile's `Revert` and `OUT_OF_GAS`, a failed `ExecutionResult`, and what a decoder
- *   of a transaction finds wrong, which is caught where the bytes are decoded. The only thrown ones are `EVMError`s of
+ *   of a transaction finds wrong, which is caught where the bytes are decoded, by the decoder's own class of errors; a library's refusal
+ *   of a key, a signature or a text is caught by its one form (`isRefusal`, `decodeUtf8`). The only thrown ones are `EVMError`s of
  *   `@ethereumjs/evm`, the failures of its frames. Nothing else that is thrown makes a transaction fail: neither a receipt nor a revert
  *   hides it. (One exception, with its reason: `recoverPanic`, for proposals that governance has passed.)
- * - **Failures of the machine** ({@link isMachineFailure}) end the node, wherever they come up.
+ * - **Failures of the machine** ({@link isMachineFailure}) end the node, whether the block was being built, checked or executed.
  * - **Verdicts on this node**, `ShadowMismatchError` and `UpgradeNeeded`, end it too: that is what they are for.
  * - **All others are unforeseen**: a `TypeError` of a bug, a trap of the engine, an overflown stack. Another node may not have them.
  *   They cost no more than they must (`src/app/unforeseenError.ts`): a proposer leaves the transaction out, a validator does not vote

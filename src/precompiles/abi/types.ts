@@ -1,5 +1,5 @@
 import { type Address, toAddress } from '../../primitives/address.ts'
-import { bigIntToBytes, concatBytes, padLeft } from '../../primitives/bytes.ts'
+import { bigIntToBytes, concatBytes, decodeUtf8, padLeft } from '../../primitives/bytes.ts'
 import { AbiError, type AbiReader, WORD_BYTES } from './reader.ts'
 
 /**
@@ -116,8 +116,6 @@ export const bytes: AbiType<Uint8Array> = {
   },
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /** Decodes short ASCII texts, the usual ones: faster than a TextDecoder. */
 function shortAscii(encoded: Uint8Array): string | undefined {
   if (encoded.length > SHORT_TEXT) return undefined
@@ -136,11 +134,9 @@ export const string: AbiType<string> = {
   headBytes: WORD_BYTES,
   read(reader, at) {
     const encoded = reader.view(at + WORD_BYTES, reader.size(at))
-    try {
-      return shortAscii(encoded) ?? utf8.decode(encoded)
-    } catch {
-      throw new AbiError('not UTF-8')
-    }
+    const text = shortAscii(encoded) ?? decodeUtf8(encoded)
+    if (text === undefined) throw new AbiError('not UTF-8')
+    return text
   },
   encode: (value) => bytes.encode(new TextEncoder().encode(value)),
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { bigIntToMinimalBytes, bytesToBigInt, bytesToHex, writeBigInt } from '../../../src/primitives/bytes.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  bigIntToMinimalBytes,
+  bytesToBigInt,
+  bytesToHex,
+  decodeUtf8,
+  writeBigInt,
+} from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 
 const bytes = fc
@@ -23,5 +29,23 @@ describe('integers as bytes', () => {
       }),
       { numRuns: runs(1_000) },
     )
+  })
+})
+
+describe('decodeUtf8', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it('gives the text, and nothing for other bytes', () => {
+    expect(decodeUtf8(new TextEncoder().encode('\ufeffä🜁'))).toBe('\ufeffä🜁')
+    for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80]]) expect(decodeUtf8(Uint8Array.from(bytes))).toBeUndefined()
+  })
+
+  it('does not take a failure of this machine for wrong bytes', () => {
+    vi.spyOn(TextDecoder.prototype, 'decode').mockImplementation(() => {
+      throw new RangeError('Array buffer allocation failed')
+    })
+    expect(() => decodeUtf8(Uint8Array.of(0x61))).toThrow(RangeError)
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToBytes, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import {
+  decompressWithNoble,
   publicKeyToAddress,
   recoverNatively,
   recoverPublicKey,
@@ -27,6 +28,42 @@ describe('recovery', () => {
       }),
       { numRuns: runs(60) },
     )
+  })
+
+  it('is the same at the edges of the curve', () => {
+    const order = SECP256K1_ORDER
+    const field = 2n ** 256n - 2n ** 32n - 977n
+    const around = (value: bigint) => [value - 1n, value, value + 1n]
+    const edges = [
+      0n,
+      1n,
+      2n,
+      SECP256K1_HALF_ORDER,
+      ...around(order),
+      ...around(field),
+      ...around(field - order),
+      2n ** 256n - 1n,
+    ]
+    let recovered = 0
+    for (const r of edges) {
+      for (const s of edges) {
+        const signature = concatBytes(bigIntToBytes(r, 32), bigIntToBytes(s, 32))
+        for (const recovery of [0, 1] as const) {
+          const hash = bigIntToBytes(order, 32)
+          const native = recoverNatively?.(hash, recovery, signature)
+          expect(native && new Uint8Array(native)).toEqual(recoverWithNoble(hash, recovery, signature))
+          if (native !== undefined) recovered++
+        }
+      }
+    }
+    expect(recovered).toBeGreaterThan(10)
+  })
+
+  it('takes only what the library refuses for a wrong signature', () => {
+    const wrong = undefined as unknown as Uint8Array
+    expect(() => recoverWithNoble(new Uint8Array(32), 0, wrong)).toThrow(TypeError)
+    expect(() => decompressWithNoble(wrong)).toThrow(TypeError)
+    expect(decompressWithNoble(new Uint8Array(33))).toBeUndefined()
   })
 
   it('finds who signed, with a low s', () => {

@@ -5,7 +5,7 @@ import mcl from 'mcl-wasm'
 import { initRustBN } from 'rustbn-wasm'
 import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes, padLeft } from '../../../primitives/bytes.ts'
 import { keccak256, sha256 } from '../../../primitives/hash.ts'
-import { recoverPublicKey } from '../../../primitives/secp256k1.ts'
+import { isRefusal, recoverPublicKey } from '../../../primitives/secp256k1.ts'
 
 /** The arithmetic that @ethereumjs/evm is given in place of its slow defaults. */
 interface EVMCrypto {
@@ -102,7 +102,8 @@ function decodeG1(compressed: Uint8Array): Uint8Array | undefined {
     const point = bls12_381.G1.Point.fromBytes(compressed)
     if (!point.equals(bls12_381.G1.Point.ZERO)) point.assertValidity()
     return encodeG1(point)
-  } catch {
+  } catch (error) {
+    if (!isRefusal(error)) throw error
     return undefined
   }
 }
