@@ -7,24 +7,36 @@ interface MetricsServer {
   stop(): Promise<void>
 }
 
+/** Connections at the same time. Prometheus uses one. */
+const MAX_CONNECTIONS = 16
+
 /**
- * Serves `GET /metrics` on the loopback interface.
+ * Serves `GET /metrics` on the loopback interface. It runs in the main thread and asks all others, so a page is made for all who ask
+ * meanwhile.
  * @param collect makes the page (see `formatMetrics`); when it rejects, the answer is 503
  * @throws Error with a `code` when the port cannot be opened
  */
 export async function serveMetrics(port: number, collect: () => Promise<string>): Promise<MetricsServer> {
+  let running: Promise<string> | undefined
+  const collectOnce = (): Promise<string> => {
+    running ??= collect().finally(() => {
+      running = undefined
+    })
+    return running
+  }
   const server = createServer((request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end()
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end()
     } else {
-      collect().then(
+      collectOnce().then(
         (page) => response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(page),
         (error: unknown) => response.writeHead(503).end(`${String(error)}\n`),
       )
     }
   })
+  server.maxConnections = MAX_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)

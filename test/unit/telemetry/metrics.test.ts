@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import {
   createConsensusMetrics,
@@ -89,6 +91,26 @@ describe('serveMetrics', () => {
       await expect(serveMetrics(Number(new URL(server.url).port), async () => '')).rejects.toMatchObject({
         code: 'EADDRINUSE',
       })
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('makes one page for all who ask meanwhile', async () => {
+    let made = 0
+    const server = await serveMetrics(0, async () => {
+      const page = `coind_block_height ${++made}`
+      await new Promise((resolve) => setImmediate(resolve))
+      return page
+    })
+    try {
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+      const get = (connection: string) => `GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n\r\n`
+      // In one packet, so that all of them are there before the first is answered.
+      socket.write(get('keep-alive').repeat(9) + get('close'))
+      const answers = await text(socket)
+      expect(answers.match(/coind_block_height \d+/g)).toEqual(Array(10).fill('coind_block_height 1'))
+      expect(await (await fetch(server.url)).text()).toBe('coind_block_height 2')
     } finally {
       await server.stop()
     }
