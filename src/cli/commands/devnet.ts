@@ -17,8 +17,8 @@ const VARIABLE_GROUPS: readonly Variable['group'][] = ['JSON-RPC', 'Execution an
 /** Variables that make a node known to the public. */
 const PUBLIC_NAMES: readonly string[] = [VARIABLES.publicRpcUrl.name, VARIABLES.heartbeatUrl.name]
 
-/** The keys of a devnet are public: by default it is reachable from this machine alone. */
-const DEVNET_DEFAULTS = { RPC_HOST: '127.0.0.1', P2P_HOST: '127.0.0.1' } as const
+/** The keys of a devnet are public: by default it is reachable from this machine alone. In a container, its developer is another client. */
+const DEVNET_DEFAULTS = { RPC_HOST: '127.0.0.1', P2P_HOST: '127.0.0.1', RPC_RATE_LIMIT: '0' } as const
 
 /** The variables that a devnet takes; all others are the devnet's own. */
 const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES).filter(

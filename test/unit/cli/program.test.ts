@@ -378,7 +378,7 @@ describe('coind devnet', () => {
       evmChainId: 76287n,
       homedir: join(directory, '.devnet'),
       heartbeatUrl: undefined,
-      rpc: { host: '127.0.0.1', port: 9000, viewThreads: 3 },
+      rpc: { host: '127.0.0.1', port: 9000, viewThreads: 3, rateLimit: 0 },
       genesis: { wallet: parseAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266') },
       log: { level: 'warn' },
     })
