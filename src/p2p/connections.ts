@@ -5,6 +5,7 @@ import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { sendFrame } from './frames.ts'
+import type { GossipStreams } from './gossipStreams.ts'
 import { HandshakePlaces } from './handshakePlaces.ts'
 import {
   differenceOf,
@@ -44,6 +45,7 @@ interface ConnectionsOptions {
   readonly listen: PeerAddress
   readonly maxConnections: number
   readonly topics: readonly string[]
+  readonly gossipStreams: GossipStreams
   readonly log: Logger
   readonly metrics: NetworkMetrics
   readonly now: () => number
@@ -161,7 +163,17 @@ export class Connections {
   /** The session of a connection, after the handshake; undefined when the handshake fails. */
   async sessionOf(connection: Connection): Promise<Session | undefined> {
     const session = this.#find(connection)
-    return session ?? this.#handshakes.get(connection)?.promise
+    if (session !== undefined || connection.status !== 'open') return session
+    // A stream may be here a moment before libp2p tells of its connection.
+    return this.#handshakeOf(connection).promise
+  }
+
+  #handshakeOf(connection: Connection): PromiseWithResolvers<Session | undefined> {
+    const known = this.#handshakes.get(connection)
+    if (known !== undefined) return known
+    const handshake = Promise.withResolvers<Session | undefined>()
+    this.#handshakes.set(connection, handshake)
+    return handshake
   }
 
   /** Whether a peer is connected, or about to be. */
@@ -272,7 +284,7 @@ export class Connections {
   }
 
   #opened(connection: Connection): void {
-    this.#handshakes.set(connection, Promise.withResolvers())
+    this.#handshakeOf(connection)
     connection.addEventListener('close', ({ error }) => this.#closed(connection, error))
     if (connection.direction === 'inbound') this.#pending.add(connection)
   }

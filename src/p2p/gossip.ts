@@ -1,8 +1,9 @@
-import { type Message, TopicValidatorResult } from '@libp2p/gossipsub'
-import type { Connection, PeerId, Stream } from '@libp2p/interface'
+import { TopicValidatorResult } from '@libp2p/gossipsub'
+import type { PeerId } from '@libp2p/interface'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
+import type { GossipStreams } from './gossipStreams.ts'
 import { nodeIdOfPeer } from './peerAddress.ts'
 import type { Session } from './session.ts'
 import type { Verdict } from './transactionGossip.ts'
@@ -18,27 +19,14 @@ export function topicName(topic: Topic, genesisHash: Uint8Array): string {
 
 interface GossipOptions {
   readonly connections: Connections
+  /** those of the host */
+  readonly streams: GossipStreams
   readonly genesisHash: Uint8Array
   readonly metrics: NetworkMetrics
   readonly now: () => number
   readonly validate: Readonly<Record<Topic, (session: Session, data: Uint8Array) => Promise<Verdict>>>
-}
-
-/** The part of gossipsub's messages that counts against a peer's budget. */
-interface GossipRpc {
-  readonly messages?: readonly unknown[]
-}
-
-/**
- * Private parts of gossipsub: the function that handles everything that peers send, its streams to them, and the messages it has seen.
- */
-interface GossipInternals {
-  handleReceivedRpc(from: PeerId, rpc: GossipRpc): Promise<void>
-  readonly streamsOutbound: Map<string, { readonly rawStream: Stream }>
-  onPeerConnected(peer: PeerId, connection: Connection): void
-  msgIdFn(message: Message): Uint8Array
-  msgIdToStrFn(id: Uint8Array): string
-  readonly seenCache: { readonly entries: Map<string, unknown> }
+  /** why so many messages of a peer are dropped before they are looked at; undefined: they are not */
+  readonly refusal: Readonly<Record<Topic, (session: Session, messages: number) => string | undefined>>
 }
 
 /** Age at which a session without a gossip stream gets one. */
@@ -57,9 +45,21 @@ export class Gossip {
 
   /** Installs the validation; called before the host listens, so that no message bypasses it. */
   prepare(): void {
-    const { connections, validate } = this.#options
+    const { connections, streams, validate } = this.#options
     const { pubsub } = connections.host.services
-    this.#measure(pubsub as unknown as GossipInternals)
+    const names = new Map(TOPICS.map((topic) => [topicName(topic, this.#options.genesisHash), topic]))
+    streams.guard = {
+      opens: async (connection) => (await connections.sessionOf(connection)) !== undefined,
+      passes: (connection, topics) => {
+        const session = this.#sessionOf(connection.remotePeer)
+        if (session === undefined) return false
+        return this.#passes(
+          session,
+          topics.map((name) => names.get(name)),
+        )
+      },
+      failed: (error) => connections.endOnDefect(error),
+    }
     for (const topic of TOPICS) {
       const name = topicName(topic, this.#options.genesisHash)
       // libp2p passes a Buffer, whose `slice` shares memory; the rest of the code expects a plain Uint8Array, whose `slice` copies.
@@ -68,7 +68,6 @@ export class Gossip {
         const verdict = await this.#validate(topic, peer, plain(message.data), validate[topic])
         if (verdict === 'accept') return TopicValidatorResult.Accept
         if (verdict === 'ban') return TopicValidatorResult.Reject
-        if (verdict === 'unread') forget(pubsub as unknown as GossipInternals, message)
         return TopicValidatorResult.Ignore
       })
     }
@@ -93,36 +92,41 @@ export class Gossip {
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).length
   }
 
-  /**
-   * Reopens streams that gossipsub wrongly considers open: if a connection is replaced just when gossipsub opens a stream on it,
-   * gossipsub keeps that dead stream forever.
-   */
+  /** Opens the streams that gossipsub lacks: it does not try again when a connection ends while it opens a stream on it. */
   repair(): void {
-    const { connections, now } = this.#options
-    const pubsub = connections.host.services.pubsub as unknown as GossipInternals
+    const { connections, streams, now } = this.#options
+    const { protocols } = connections.host.services.pubsub
     for (const { connection, meter } of connections.sessions.values()) {
       if (now() - meter.openedMs < REPAIR_MS || connection.status !== 'open') continue
-      const key = connection.remotePeer.toString()
-      const stream = pubsub.streamsOutbound.get(key)?.rawStream
-      if (stream !== undefined && stream.status === 'open' && connection.streams.includes(stream)) continue
-      pubsub.streamsOutbound.delete(key)
-      pubsub.onPeerConnected(connection.remotePeer, connection)
+      const isOpen = connection.streams.some(
+        ({ direction, status, protocol }) =>
+          direction === 'outbound' && status === 'open' && protocols.includes(protocol),
+      )
+      if (!isOpen) streams.reconnect(connection).catch((error: unknown) => connections.endOnDefect(error))
     }
   }
 
-  #measure(receiver: GossipInternals): void {
-    const { metrics, connections, now } = this.#options
-    const handle = receiver.handleReceivedRpc.bind(receiver)
-    receiver.handleReceivedRpc = async (from, rpc) => {
-      const session = this.#sessionOf(from)
-      // Subscriptions may arrive before the end of the handshake; messages are dropped until then.
-      if (session === undefined) return handle(from, { ...rpc, messages: [] })
-      const nowMs = now()
-      const count = Math.max(1, rpc.messages?.length ?? 0)
-      if (session.budgets.gossip.take(count, nowMs)) return handle(from, rpc)
+  /**
+   * Whether gossipsub may read a frame of a peer. It is counted with its messages, also those that gossipsub knows already or that are
+   * not for it; what is dropped here gossipsub takes from another peer.
+   */
+  #passes(session: Session, topics: readonly (Topic | undefined)[]): boolean {
+    const { metrics, connections, now, refusal } = this.#options
+    const nowMs = now()
+    const count = Math.max(1, topics.length)
+    if (!session.budgets.gossip.take(count, nowMs)) {
       metrics.droppedTotal.inc({ reason: 'too much gossip' }, count)
       if (!session.budgets.gossipDropped.take(count, nowMs)) connections.disconnect(session, 'too much gossip')
+      return false
     }
+    for (const topic of TOPICS) {
+      const messages = topics.filter((name) => name === topic).length
+      const reason = messages === 0 ? undefined : refusal[topic](session, messages)
+      if (reason === undefined) continue
+      metrics.droppedTotal.inc({ reason }, count)
+      return false
+    }
+    return true
   }
 
   async #validate(
@@ -152,12 +156,4 @@ export class Gossip {
     const id = nodeIdOfPeer(peer)
     return id === undefined ? undefined : this.#options.connections.sessions.get(id)
   }
-}
-
-/**
- * Makes gossipsub accept the message again from another peer. Otherwise a peer above its budget could suppress messages by sending
- * them first.
- */
-function forget({ msgIdFn, msgIdToStrFn, seenCache }: GossipInternals, message: Message): void {
-  seenCache.entries.delete(msgIdToStrFn(msgIdFn(message)))
 }

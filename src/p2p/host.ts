@@ -1,11 +1,18 @@
 import { generateKeyPairFromSeed } from '@libp2p/crypto/keys'
-import { type GossipSub, gossipsub, StrictNoSign } from '@libp2p/gossipsub'
+import {
+  type GossipSub,
+  type GossipSubComponents,
+  type GossipsubOpts,
+  gossipsub,
+  StrictNoSign,
+} from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
 import type { ConnectionGater, Libp2p } from '@libp2p/interface'
 import { noise } from '@libp2p/noise'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
+import type { GossipStreams } from './gossipStreams.ts'
 import { guardedTcp } from './guardedTcp.ts'
 import type { HandshakePlaces } from './handshakePlaces.ts'
 import { LIMITS } from './limits.ts'
@@ -23,6 +30,8 @@ interface HostOptions {
   readonly gater: ConnectionGater
   /** for inbound connections; undefined: all of them may begin a handshake */
   readonly places?: HandshakePlaces
+  /** stands between gossip and its streams; by default nothing does */
+  readonly gossipStreams?: GossipStreams
   /** milliseconds, monotonic */
   readonly now: () => number
 }
@@ -34,6 +43,9 @@ const TCP = {
   inboundSocketInactivityTimeout: LIMITS.silentMs,
   outboundSocketInactivityTimeout: LIMITS.silentMs,
 } as const
+
+/** Bytes of gossip that may come in one frame. */
+export const MAX_GOSSIP_FRAME = 4 * LIMITS.batchBytes
 
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
@@ -68,7 +80,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     connectionMonitor: { enabled: false },
     services: {
       identify: identify({ maxInboundStreams: 2, maxOutboundStreams: 2, runOnConnectionOpen: true }),
-      pubsub: gossipsub({
+      pubsub: createGossip(options, {
         D: 8,
         Dlo: 6,
         Dhi: 12,
@@ -92,7 +104,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         maxInboundStreams: 2,
         maxOutboundStreams: 2,
         maxOutboundBufferSize: 8 << 20,
-        maxInboundDataLength: 4 * LIMITS.batchBytes,
+        maxInboundDataLength: MAX_GOSSIP_FRAME,
         maxTopicBytesPerPeer: 16 << 10,
         decodeRpcLimits: {
           maxSubscriptions: 16,
@@ -107,6 +119,22 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }),
     },
   })
+}
+
+function createGossip(
+  { gossipStreams }: Pick<HostOptions, 'gossipStreams'>,
+  init: Partial<GossipsubOpts>,
+): (components: GossipSubComponents) => GossipSub {
+  const create = gossipsub(init)
+  return ({ privateKey, peerId, peerStore, registrar, connectionManager, logger }) =>
+    create({
+      privateKey,
+      peerId,
+      peerStore,
+      registrar: gossipStreams?.wrap(registrar) ?? registrar,
+      connectionManager,
+      logger,
+    })
 }
 
 function toListenAddress(listen: PeerAddress): string {

@@ -8,7 +8,9 @@ import { type BlockSource, blockHandler, fetchBlocks } from './blockExchange.ts'
 import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
+import { GossipStreams } from './gossipStreams.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
+import { MAX_GOSSIP_FRAME } from './host.ts'
 import { KnownAddresses } from './knownAddresses.ts'
 import { HANDSHAKE_LIMITS, LIMITS, type PeerCounts } from './limits.ts'
 import { isMalformed } from './misbehaviour.ts'
@@ -100,6 +102,7 @@ export class Network {
     id: string,
     connections: Connections,
     known: KnownAddresses,
+    gossipStreams: GossipStreams,
   ) {
     this.id = id
     this.#options = options
@@ -122,6 +125,7 @@ export class Network {
     })
     this.#gossip = new Gossip({
       connections,
+      streams: gossipStreams,
       genesisHash,
       metrics,
       now,
@@ -129,10 +133,14 @@ export class Network {
         transactions: (session, data) => this.#transactions.validate(session, data),
         evidence: async (session, data) => {
           if (data.length > LIMITS.evidenceBytes) return { ban: `evidence of ${data.length} bytes` }
-          if (!session.budgets.evidence.take(1, now())) return 'unread'
           const verdict = await events.evidence(session, data)
           return verdict === 'reject' ? { ban: 'wrong evidence' } : verdict
         },
+      },
+      refusal: {
+        transactions: (session) => this.#transactions.refusal(session),
+        evidence: (session, messages) =>
+          session.budgets.evidence.take(messages, now()) ? undefined : 'too much evidence',
       },
     })
     this.#book = new AddressBook(options.addressBookPath, id)
@@ -167,12 +175,14 @@ export class Network {
     const persistentIds = new Set(options.persistentPeers.map((peer) => peer.id))
     const { counts } = options
     const known = new KnownAddresses()
+    const gossipStreams = new GossipStreams(MAX_GOSSIP_FRAME)
     const connections = await Connections.create({
       seed: options.seed,
       id,
       listen: options.listen,
       maxConnections: PENDING_HANDSHAKES + 2 * (counts.inbound + counts.outbound) + persistentIds.size,
       topics: TOPICS.map((topic) => topicName(topic, options.genesisHash)),
+      gossipStreams,
       log: options.log,
       now: options.now,
       metrics: options.metrics,
@@ -186,7 +196,7 @@ export class Network {
       onDefect: options.onDefect,
       onPeersNamed: (source, peers) => network.#book.learn(peers, source),
     })
-    const network = new Network(options, events, id, connections, known)
+    const network = new Network(options, events, id, connections, known, gossipStreams)
     // 2.
     await network.#serve()
     // 3.

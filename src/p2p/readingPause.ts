@@ -47,7 +47,7 @@ export class ReadingPause {
 /**
  * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
  */
-function whileReadable(change: () => void): void {
+export function whileReadable(change: () => void): void {
   try {
     change()
   } catch (error) {

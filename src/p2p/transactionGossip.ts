@@ -7,8 +7,7 @@ import type { Session } from './session.ts'
 
 /**
  * What happens to a gossiped message. `accept`: it is relayed; `ignore`: it is not; `unread`: it was not examined, because its sender
- * is above its budget or this node is overloaded, and the same message from another peer counts as new; `ban`: no honest node sends
- * it.
+ * is above its budget or this node is overloaded, so nothing in it counts as known; `ban`: no honest node sends it.
  */
 export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
@@ -77,6 +76,15 @@ export class TransactionGossip {
   published(data: Uint8Array): void {
     const nowMs = this.#options.now()
     for (const transaction of decodeBatch(data).transactions) this.#seen.add(bytesKey(entryHash(transaction)), nowMs)
+  }
+
+  /**
+   * Why batches of this peer are not read at all now; undefined: they are. Asked before gossipsub gets a batch, which then remembers
+   * its bytes for a minute: otherwise a peer above its budget could suppress batches by sending them first.
+   */
+  refusal(session: Session): string | undefined {
+    if (!session.budgets.refusedTransactions.take(0, this.#options.now())) return 'refused transactions'
+    return this.#queuedBytes > LIMITS.queuedTransactions - LIMITS.batchBytes ? 'transactions wait' : undefined
   }
 
   async validate(session: Session, data: Uint8Array): Promise<Verdict> {

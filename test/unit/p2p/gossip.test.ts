@@ -95,12 +95,14 @@ describe('hostile gossip', () => {
 
   test('a flood of messages is cut off, and honest transactions still arrive', async () => {
     const [a, b, attacker] = await withAttacker()
+    a.frozenMs = performance.now()
     for (let i = 0; i < 12_000 && a.sessions.has(attacker.id); i++) {
       await attacker.host.services.pubsub.publish(TOPIC, batch(i, [numbered(i)])).catch(() => undefined)
     }
     await until('it is disconnected', () => !a.sessions.has(attacker.id))
     expect(await counter(a, 'coind_p2p_dropped_total', { reason: 'too much gossip' })).toBeGreaterThan(1_000)
     expect(a.transactions.length).toBeLessThan(6_000)
+    a.frozenMs = undefined
     const honest = Uint8Array.of(42, 42)
     await b.network.publishTransactions(batch(1, [honest]))
     await until('an honest transaction arrives', () => a.transactions.some((raw) => Buffer.compare(raw, honest) === 0))
@@ -118,6 +120,18 @@ describe('hostile gossip', () => {
     expect(a.transactions).toEqual([])
     await b.network.publishTransactions(data)
     await until('they arrive from somebody else', () => a.transactions.length === 1)
+  })
+
+  test('nor can it keep evidence from a node', async () => {
+    const [a, b, attacker] = await withAttacker()
+    a.sessions.get(attacker.id)!.budgets.evidence.draw(LIMITS.evidence.burst * 2, performance.now())
+    const data = Uint8Array.of(1, 2, 3)
+    await attacker.host.services.pubsub.publish(EVIDENCE, data)
+    const reason = 'too much evidence'
+    await vi.waitFor(async () => expect(await counter(a, 'coind_p2p_dropped_total', { reason })).toBe(1), 20_000)
+    expect(a.evidence).toEqual([])
+    await b.network.publishEvidence(data)
+    await until('it arrives from somebody else', () => a.evidence.length === 1)
   })
 
   test('a peer that has not said hello is not listened to', async () => {

@@ -36,6 +36,8 @@ export interface TestNode {
   readonly directory: string
   /** milliseconds that its clock is ahead */
   clockMs: number
+  /** what its clock shows when it stands still: its budgets then do not grow, however slow the machine is */
+  frozenMs: number | undefined
   /** how others name it */
   readonly peer: PersistentPeer
   close(): Promise<void>
@@ -118,6 +120,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
   )
   const started: TestNode = {
     clockMs: 0,
+    frozenMs: undefined,
     network,
     key,
     registry,

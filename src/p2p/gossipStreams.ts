@@ -1,0 +1,236 @@
+import type { GossipSubComponents } from '@libp2p/gossipsub'
+import type { Connection, Stream, StreamHandler, Topology } from '@libp2p/interface'
+import { StreamMessageEvent } from '@libp2p/interface'
+import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { ProtobufError, visitFields } from '../primitives/protobuf.ts'
+import { whileReadable } from './readingPause.ts'
+
+type Registrar = GossipSubComponents['registrar']
+
+/** Fields of gossipsub's protobuf: messages of an RPC, and the topic of a message (libp2p/specs, pubsub/README.md). */
+const RPC_MESSAGES = 2
+const MESSAGE_TOPIC = 4
+/** More bytes of a length than that are no length of a frame that is taken. */
+const MAX_PREFIX = 4
+
+/** Decides what gossipsub may read. */
+export interface GossipGuard {
+  /** Resolves to whether this connection may gossip at all; nothing is read before. */
+  readonly opens: (connection: Connection) => Promise<boolean>
+  /** @param topics of the messages in a frame, one for each; a frame without messages has only subscriptions or control messages */
+  readonly passes: (connection: Connection, topics: readonly string[]) => boolean
+  /** Called with what these functions throw, which ends the stream. */
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Stands between gossipsub and libp2p's registrar, of which gossipsub gets its streams and learns of peers. Gossipsub's own interface
+ * has no place where a peer's frames could be counted before they are handled (its validators see messages only, and each of them
+ * once), and none to open a stream again.
+ *
+ * (libp2p's `use`, which is meant for this, keeps the handler of every stream and calls all of them for the next one.)
+ */
+export class GossipStreams {
+  /** undefined: everything passes */
+  guard: GossipGuard | undefined
+  readonly #maxFrameBytes: number
+  /** what gossipsub has registered to be told of peers */
+  readonly #topologies = new Set<Topology>()
+
+  constructor(maxFrameBytes: number) {
+    this.#maxFrameBytes = maxFrameBytes
+  }
+
+  /** The registrar that gossipsub gets. */
+  wrap(registrar: Registrar): Registrar {
+    return {
+      getProtocols: () => registrar.getProtocols(),
+      handle: (protocol, handler, options) => registrar.handle(protocol, this.#guarded(handler), options),
+      unhandle: (protocol, options) => registrar.unhandle(protocol, options),
+      getHandler: (protocol) => registrar.getHandler(protocol),
+      use: (protocol, middleware) => registrar.use(protocol, middleware),
+      unuse: (protocol) => registrar.unuse(protocol),
+      getMiddleware: (protocol) => registrar.getMiddleware(protocol),
+      register: (protocol, topology, options) => {
+        this.#topologies.add(topology)
+        const onConnect: Topology['onConnect'] = (peer, connection) =>
+          topology.onConnect?.(peer, forOpening(connection))
+        return registrar.register(protocol, { ...topology, onConnect }, options)
+      },
+      unregister: (id) => registrar.unregister(id),
+      getTopologies: (protocol) => registrar.getTopologies(protocol),
+    }
+  }
+
+  /** Tells gossipsub again that this peer is connected, so that it opens a stream if it has none. */
+  async reconnect(connection: Connection): Promise<void> {
+    for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, forOpening(connection))
+  }
+
+  #guarded(handler: StreamHandler): StreamHandler {
+    return (stream, connection) => {
+      if (this.guard !== undefined) guardStream(stream, connection, this.guard, this.#maxFrameBytes)
+      return handler(stream, forOpening(connection))
+    }
+  }
+}
+
+/**
+ * The connection as gossipsub gets it, to open a stream of its own on. Gossipsub would keep a stream for ever that has ended before it
+ * listens for the end, so none like that is given out.
+ */
+function forOpening(connection: Connection): Connection {
+  const newStream: Connection['newStream'] = async (protocols, options) => {
+    const stream = await connection.newStream(protocols, options)
+    if (stream.status !== 'open') throw new Error(`the stream was ${stream.status} at once`)
+    return stream
+  }
+  return new Proxy(connection, {
+    get: (target, key) => {
+      if (key === 'newStream') return newStream
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** Makes the stream deliver only frames that pass, and none before it is known whose they are. */
+function guardStream(stream: Stream, connection: Connection, guard: GossipGuard, maxFrameBytes: number): void {
+  const frames = new RpcFrames(maxFrameBytes)
+  const dispatch = stream.dispatchEvent.bind(stream)
+  const fail = (error: unknown): void => {
+    guard.failed(error)
+    stream.abort(error instanceof Error ? error : new Error(String(error)))
+  }
+  const nextThatPasses = (): RpcFrame | undefined => {
+    let frame = frames.next()
+    while (frame?.topics !== undefined && !guard.passes(connection, frame.topics)) frame = frames.next()
+    return frame
+  }
+  stream.dispatchEvent = (event) => {
+    if (event.type !== 'message') return dispatch(event)
+    try {
+      frames.push((event as StreamMessageEvent).data.subarray())
+      for (let frame = nextThatPasses(); frame !== undefined; frame = nextThatPasses()) {
+        dispatch(new StreamMessageEvent(frame.bytes))
+      }
+    } catch (error) {
+      fail(error)
+    }
+    return true
+  }
+  whileReadable(() => stream.pause())
+  guard.opens(connection).then((isOpen) => {
+    if (isOpen) whileReadable(() => stream.resume())
+    else stream.abort(new Error('no hello on this connection'))
+  }, fail)
+}
+
+/** A frame as it came, its length included; `topics` undefined: it is too long, and so are all bytes after it. */
+interface RpcFrame {
+  readonly bytes: Uint8Array
+  readonly topics: readonly string[] | undefined
+}
+
+/** The place of a frame: bytes of its length, and all of it. */
+interface Extent {
+  readonly prefix: number
+  readonly size: number
+}
+
+/** A frame of which the first `length` bytes have come. */
+interface PartialFrame {
+  readonly extent: Extent
+  readonly bytes: Uint8Array
+  length: number
+}
+
+/**
+ * Cuts the bytes of a stream into gossipsub's frames, of which one that is not complete takes the memory of one. A frame that is too
+ * long is left to gossipsub, which ends the stream.
+ */
+class RpcFrames {
+  readonly #maxBytes: number
+  /** bytes that are not read yet */
+  #chunk: Uint8Array = EMPTY_BYTES
+  /** a frame of which not all has come */
+  #partial: PartialFrame | undefined
+  #isTooLong = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** To be called when {@link next} gives no more. */
+  push(chunk: Uint8Array): void {
+    this.#chunk = this.#chunk.length === 0 ? chunk : concatBytes(this.#chunk, chunk)
+  }
+
+  /** The next complete frame; undefined until more bytes arrive. */
+  next(): RpcFrame | undefined {
+    if (this.#partial !== undefined) return this.#fill(this.#partial)
+    const extent = this.#isTooLong ? undefined : this.#extent()
+    if (this.#isTooLong) {
+      const bytes = this.#take(this.#chunk.length)
+      return bytes.length === 0 ? undefined : { bytes, topics: undefined }
+    }
+    // Less than a length: it is put before the next bytes.
+    if (extent === undefined) return undefined
+    if (this.#chunk.length >= extent.size) return frameOf(extent, this.#take(extent.size))
+    this.#partial = { extent, bytes: new Uint8Array(extent.size), length: 0 }
+    return this.#fill(this.#partial)
+  }
+
+  #fill(partial: PartialFrame): RpcFrame | undefined {
+    const { extent, bytes } = partial
+    const piece = this.#take(Math.min(this.#chunk.length, extent.size - partial.length))
+    bytes.set(piece, partial.length)
+    partial.length += piece.length
+    if (partial.length < extent.size) return undefined
+    this.#partial = undefined
+    return frameOf(extent, bytes)
+  }
+
+  /** Of the frame that the chunk begins with; undefined until its length is complete. */
+  #extent(): Extent | undefined {
+    let body = 0
+    for (const [index, byte] of this.#chunk.subarray(0, MAX_PREFIX).entries()) {
+      body += (byte & 0x7f) * 2 ** (7 * index)
+      const prefix = index + 1
+      if (byte >= 0x80 && prefix < MAX_PREFIX) continue
+      this.#isTooLong = byte >= 0x80 || body > this.#maxBytes
+      return { prefix, size: prefix + body }
+    }
+    return undefined
+  }
+
+  #take(size: number): Uint8Array {
+    const taken = this.#chunk.subarray(0, size)
+    this.#chunk = this.#chunk.subarray(size)
+    return taken
+  }
+}
+
+function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
+  return { bytes, topics: topicsOf(bytes.subarray(prefix)) }
+}
+
+const UTF8 = new TextDecoder()
+
+/** The topic of each message in an RPC; none for what gossipsub will not be able to decode either. */
+function topicsOf(rpc: Uint8Array): readonly string[] {
+  const topics: string[] = []
+  try {
+    visitFields(rpc, (field, value) => {
+      if (field !== RPC_MESSAGES || typeof value === 'bigint') return
+      let topic = ''
+      visitFields(value, (inner, text) => {
+        if (inner === MESSAGE_TOPIC && typeof text !== 'bigint') topic = UTF8.decode(text)
+      })
+      topics.push(topic)
+    })
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+  }
+  return topics
+}
