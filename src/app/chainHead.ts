@@ -5,6 +5,7 @@ import type { ChainReader } from '../chain/store.ts'
 import type { HeadRecord } from '../chain/writeBlock.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { damagedContents } from '../storage/damage.ts'
 
 /** The newest published block: what the next one builds on. */
 export interface ChainHead {
@@ -38,7 +39,7 @@ export function loadChainHead(
   const header = reader.header(record.height)
   const hash = reader.hash(record.height)
   if (header === undefined || hash === undefined) {
-    throw new Error(`the database is damaged: block ${record.height}, its newest, is missing`)
+    throw damagedContents(`block ${record.height}, its newest, is missing`)
   }
   const { height } = record
   const last = reader.validatorSetAt(Math.max(height, 1))

@@ -9,6 +9,7 @@ import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 import { DatabaseError, type WritableDatabase } from '../storage/database.ts'
 import { type ChainHead, genesisHeadValidators, loadChainHead } from './chainHead.ts'
 import { resultsHashOf } from './executedBlock.ts'
@@ -49,7 +50,7 @@ export async function openChain(
   }
   checkFormat(database)
   const record = readHeadRecord(database)
-  if (record === undefined) throw new Error(`the database ${database.location} is damaged: it has no head`)
+  if (record === undefined) throw damagedContents('it has no head')
   await checkBlocks(database, record.height)
   return loadChainHead(openChainReader(database), record, chain)
 }

@@ -2,7 +2,8 @@ import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
+import { damagedContents } from '../storage/damage.ts'
+import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
@@ -113,7 +114,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       transactionsIn: (value: T) => number = () => 0,
     ) =>
     (height: number): T | undefined => {
-      if (height > head.height) return undefined
+      if (height > head.height || height < 0) return undefined
       const cached = known.get(height)
       if (cached !== undefined) return cached
       const value = read(height)
@@ -129,18 +130,17 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     transactionsIn: (value: T) => number,
   ): ((height: number) => T | undefined) => {
     const remembered = remember(known, read, transactionsIn)
-    return (height) => (height < oldestBlock ? read(height) : remembered(height))
+    return (height) => (height >= 0 && height < oldestBlock ? read(height) : remembered(height))
   }
 
   const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
-    const bytes = db.get(columnKey(Column.header, heightBytes(height)))
-    return bytes && decodeEthereumHeader(bytes)
+    return decodeEthereumHeader(readBlockPart(db, Column.header, height))
   })
   const consensusBlock = rememberBody(
     cache.consensusBlocks,
     (height: number): ConsensusBlock | undefined => {
-      const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
-      return bytes && decodeBlock(bytes)
+      // Block 0 was not decided.
+      return height === 0 ? undefined : decodeBlock(readBlockPart(db, Column.consensusBlock, height))
     },
     ({ txs }) => txs.length,
   )
@@ -150,7 +150,9 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       if (height < oldestBlock) return undefined
       const bytes = db.get(columnKey(Column.results, heightBytes(height)))
       if (bytes !== undefined) return decodeResults(bytes)
-      return header(height) === undefined ? undefined : NO_RESULTS
+      const entries = consensusBlock(height)?.txs.length ?? 0
+      if (entries > 0) throw damagedContents(`the results of block ${height} are missing`)
+      return NO_RESULTS
     },
     ({ executed, native }) => executed.length + native.length,
   )
@@ -228,6 +230,13 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, from, to, pause),
   }
   return reader
+}
+
+/** A part that every block up to the head has. @throws DatabaseError when it is missing */
+function readBlockPart(db: KeyReader, column: Column, height: number): Uint8Array {
+  const bytes = db.get(columnKey(column, heightBytes(height)))
+  if (bytes === undefined) throw damagedContents(`a part of block ${height} is missing`)
+  return bytes
 }
 
 /** The entries of a block by position in data.txs, from its stored parts. */

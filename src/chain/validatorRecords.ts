@@ -2,6 +2,7 @@ import { bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { ed25519Address } from './consensus/ed25519.ts'
 import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
@@ -81,7 +82,7 @@ function readPriorities(db: KeyReader, height: number): StoredPriorities | undef
 
 function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
-  if (bytes === undefined) throw new Error('the database is damaged: a validator set is missing')
+  if (bytes === undefined) throw damagedContents('a validator set is missing')
   const validators = (decodeRLP(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
     address: ed25519Address(publicKey),
     publicKey,
@@ -112,5 +113,5 @@ function segmentKey(height: number): Uint8Array {
 }
 
 function damaged(height: number): Error {
-  return new Error(`the database is damaged: the validators of block ${height} are missing`)
+  return damagedContents(`the validators of block ${height} are missing`)
 }

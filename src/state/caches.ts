@@ -1,6 +1,8 @@
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
+import { damagedContents } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
+import { checkAbsent, storedTries } from './checkAbsent.ts'
 import { codeKey } from './flatState.ts'
 import { changedKeysOf } from './history.ts'
 
@@ -74,7 +76,7 @@ export class CodeCache {
     const cached = this.#codes.get(key)
     if (cached !== undefined) return cached
     const code = reader.get(codeKey(hash))
-    if (code === undefined) throw new Error('a contract code is missing: the database is damaged')
+    if (code === undefined) throw damagedContents('a contract code is missing')
     this.#codes.set(key, code)
     return code
   }
@@ -107,11 +109,11 @@ export class HeadCache {
 
   /** The value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent. */
   get(snapshot: KeyReader, height: number, key: Uint8Array): Uint8Array {
-    if (height !== this.#height && !this.#advance(snapshot, height)) return snapshot.get(key) ?? EMPTY_BYTES
+    if (height !== this.#height && !this.#advance(snapshot, height)) return readFlat(snapshot, key)
     const name = bytesKey(key)
     const known = this.#values.get(name)
     if (known !== undefined) return known
-    const value = snapshot.get(key) ?? EMPTY_BYTES
+    const value = readFlat(snapshot, key)
     this.#values.set(name, value)
     this.#isEmpty = false
     return value
@@ -138,4 +140,12 @@ export class HeadCache {
     }
     return true
   }
+}
+
+/** A flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
+function readFlat(snapshot: KeyReader, key: Uint8Array): Uint8Array {
+  const value = snapshot.get(key)
+  if (value !== undefined) return value
+  checkAbsent(key, storedTries(snapshot))
+  return EMPTY_BYTES
 }

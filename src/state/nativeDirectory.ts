@@ -1,5 +1,6 @@
 import { compareBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { prefixEnd } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
 /*
@@ -179,7 +180,7 @@ function split(page: Page): Page[] {
 function loadPage(readPage: PageReader, number: number): Page {
   const bytes = readPage(number)
   if (bytes !== undefined && bytes.length > 0) return decodePage(bytes)
-  if (number !== ROOT) throw new Error('a page of the native directory is missing: the database is damaged')
+  if (number !== ROOT) throw damagedContents('a page of the native directory is missing')
   return { height: 0, keys: [], children: [], nextPage: 1 }
 }
 

@@ -38,7 +38,12 @@ export async function prepareChanges(
     if (!equalAccounts(previous, current)) accounts.push(change)
     const slots = change.wiped ? await wipedSlots(database, change) : change.slots
     if (slots.length > 0) addSlots(flat, reader, change, slots)
-    trie.push({ address, current, slots: isNative ? nativeSlots(changes) : slots })
+    trie.push({
+      address,
+      isThere: previous !== undefined,
+      current,
+      slots: isNative ? nativeSlots(changes) : slots,
+    })
   }
   addNative(flat, readPage, changes)
   return { accounts, flat, trie }
@@ -74,8 +79,12 @@ async function wipedSlots(database: DatabaseReader, { address, slots }: AccountC
   return [...merged.values()].filter(({ previous, current }) => !equalBytes(previous, current))
 }
 
-function nativeSlots(changes: StateChanges): { slot: Uint8Array; current: Uint8Array }[] {
-  return changes.native.map(({ key, current }) => ({ slot: nativeSlot(key), current: current ?? EMPTY_BYTES }))
+function nativeSlots(changes: StateChanges): SlotChange[] {
+  return changes.native.map(({ key, previous, current }) => ({
+    slot: nativeSlot(key),
+    previous: previous ?? EMPTY_BYTES,
+    current: current ?? EMPTY_BYTES,
+  }))
 }
 
 function addNative(

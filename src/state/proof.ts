@@ -3,6 +3,7 @@ import { bytesKey, concatBytes, EMPTY_BYTES, equalBytes, keyBytes } from '../pri
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { decodeRLP } from '../primitives/rlp.ts'
 import { HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { checkHeight, type StateHead } from './head.ts'
 import { decodeAccountLeaf } from './trie.ts'
@@ -99,7 +100,7 @@ async function prove(
     const rlp = await read(owner, key, depth)
     if (rlp === undefined) {
       if (depth === 0) return { nodes, value: undefined }
-      throw new Error('a trie node is missing: the database is damaged')
+      throw damagedContents('a trie node is missing')
     }
     if (depth === 0 || rlp.length >= 32) nodes.push(rlp)
     const node = parseNode(rlp, key, depth)
@@ -141,12 +142,12 @@ async function nodeAt(
       if ((mask & (1 << nibble)) === 0) return
       const childPath = joinPath(path, depth, String.fromCharCode(nibble))
       const child = await recordedAt(reader, owner, childPath, depth + 1, height)
-      if (child === undefined) throw new Error('a child of a former trie node is missing: the database is damaged')
+      if (child === undefined) throw damagedContents('a child of a former trie node is missing')
       branch.children[nibble] = 'rlp' in child ? referenceOf(child.rlp) : bytesKey(child.hash)
     }),
   )
   const rlp = encodeNode(branch).slice()
-  if (!equalBytes(keccak256(rlp), hash)) throw new Error('a former trie node does not have its hash')
+  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
   return rlp
 }
 

@@ -5,6 +5,7 @@ import { WriteBatch } from '../storage/batch.ts'
 import type { DatabaseView, WritableDatabase } from '../storage/database.ts'
 import { BoundedCache, CodeCache } from './caches.ts'
 import type { StateChanges } from './changes.ts'
+import { checkAbsent } from './checkAbsent.ts'
 import { accountKey, codeKey, decodeAccount, encodeAccount, FlatReader, nativePageKey } from './flatState.ts'
 import { readStateHead, writeOldestHeight, writeStateHead } from './head.ts'
 import { BlockHistory, dropBlock } from './history.ts'
@@ -58,6 +59,8 @@ export class StateStore {
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
   readonly #trie: StateTrie
+  /** entries that were read and not found since the last root was computed: the trie must not have them either (`checkAbsent`) */
+  readonly #unchecked = new Map<string, Uint8Array>()
   #snapshot: DatabaseView
   #height: number
   #root: Hash
@@ -112,6 +115,7 @@ export class StateStore {
   /**
    * Computes the state after block `height`, which follows the head (any height when there is none), from the changes of a journal on
    * top of `reader()`. It has no effect until it is written and published; several may be pending.
+   * @throws DatabaseError when the flat state lacked what the trie has, which the execution then took for absent
    */
   async apply(changes: StateChanges, height: number): Promise<PendingState> {
     const base = this.#height
@@ -120,6 +124,10 @@ export class StateStore {
     const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
     this.#assertHead(base)
     const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
+    // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
+    this.#forgetWritten(prepared)
+    for (const key of this.#unchecked.values()) checkAbsent(key, this.#trie)
+    this.#unchecked.clear()
     let ready: WriteBatch | undefined
     const prepare = (): WriteBatch => {
       this.#assertHead(base)
@@ -197,6 +205,7 @@ export class StateStore {
     for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
     for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
     for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
+    this.#forgetWritten(prepared)
     this.#trie.adopt(commit, snapshot)
     const former = this.#snapshot
     this.#snapshot = snapshot
@@ -212,7 +221,10 @@ export class StateStore {
     const name = bytesKey(address)
     let account = this.#accounts.get(name)
     if (account === undefined) {
-      account = decodeAccount(this.#snapshot.get(accountKey(address)) ?? EMPTY_BYTES) ?? null
+      const key = accountKey(address)
+      const bytes = this.#snapshot.get(key)
+      if (bytes === undefined) this.#noteAbsent(key)
+      account = (bytes && decodeAccount(bytes)) ?? null
       this.#accounts.set(name, account)
     }
     return account ?? undefined
@@ -223,16 +235,34 @@ export class StateStore {
     let value = this.#entries.get(name)
     if (value === undefined) {
       // A copy, because LevelDB's arrays are outside of the heap.
-      value = this.#snapshot.get(key)?.slice() ?? EMPTY_BYTES
+      value = this.#snapshot.get(key)?.slice()
+      if (value === undefined) this.#noteAbsent(key)
+      value ??= EMPTY_BYTES
       this.#entries.set(name, value)
     }
     return value
+  }
+
+  /** Most absent entries are written by the block that reads them, and their check costs nothing when the root is computed. */
+  #noteAbsent(key: Uint8Array): void {
+    if (this.#unchecked.size < MAX_UNCHECKED) this.#unchecked.set(bytesKey(key), key)
+    else checkAbsent(key, this.#trie)
+  }
+
+  /** Forgets the absent entries that a block writes: `StateTrie.compute` has compared them with the trie. */
+  #forgetWritten({ accounts, flat }: PreparedChanges): void {
+    if (this.#unchecked.size === 0) return
+    for (const { address } of accounts) this.#unchecked.delete(bytesKey(accountKey(address)))
+    for (const { key } of flat) this.#unchecked.delete(bytesKey(key))
   }
 
   #assertHead(height: number): void {
     if (height !== this.#height) throw new Error(`the state of block ${height} is no longer the head`)
   }
 }
+
+/** More absent entries are looked up in the trie when they are read. */
+const MAX_UNCHECKED = 100_000
 
 /** Approximate bytes of an account in the cache: key, object, two integers, entry of the map. */
 const ACCOUNT_BYTES = 220

@@ -1,9 +1,10 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, bytesKeyOf, bytesToBigInt, compareKeys, writeBigInt } from '../primitives/bytes.ts'
+import { bytesKey, bytesKeyOf, bytesToBigInt, bytesToHex, compareKeys, writeBigInt } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256, toHash } from '../primitives/hash.ts'
 import { decodeRLP, encodeRLP, writeHeader } from '../primitives/rlp.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, HEIGHT_BYTES, writeHeight } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 import type { Account } from './reader.ts'
 import {
   ACCOUNT_TRIE,
@@ -13,16 +14,25 @@ import {
   type TrieChild,
   type TrieNode,
 } from './trieNode.ts'
-import { loadRoot, type TrieSink, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
+import { findLeaf, loadRoot, type TrieSink, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
 import { KeyList } from './varint.ts'
 
 /** An account whose leaf or storage changes. */
 export interface TrieAccountChange {
   readonly address: Address
+  /** whether the flat state has the account; undefined: that is not compared with the trie */
+  readonly isThere?: boolean
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
-  /** new values; no bytes: the slot is unset */
-  readonly slots: readonly { readonly slot: Uint8Array; readonly current: Uint8Array }[]
+  readonly slots: readonly TrieSlotChange[]
+}
+
+interface TrieSlotChange {
+  readonly slot: Uint8Array
+  /** value in the flat state; no bytes: unset; undefined: that is not compared with the trie */
+  readonly previous?: Uint8Array
+  /** new value; no bytes: the slot is unset */
+  readonly current: Uint8Array
 }
 
 /** The result of an update of the state trie. It has no effect before `adopt`. */
@@ -67,6 +77,7 @@ export class StateTrie {
    *
    * Nodes in memory do not change, except that children are loaded, so another update of the same head can follow.
    * @param height of the block, for the history; undefined when no history is kept
+   * @throws DatabaseError when only one of flat state and trie has what changes
    */
   compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
     const generation = this.#generation + 1
@@ -75,29 +86,41 @@ export class StateTrie {
     const updates: TrieUpdate[] = []
     let made = 0
     // 1. Storage tries.
-    for (const { address, current, slots } of changes) {
+    for (const { address, isThere, current, slots } of changes) {
       let storageRoot: string | undefined
       if (slots.length > 0) {
         const owner = storageTrie(address)
-        const root = this.#storages.get(bytesKey(address)) ?? loadRoot(owner, this.#source, generation)
+        const root = this.#storageRoot(owner, generation)
         const result = updateTrie(owner, root, sortUpdates(slots.map(slotUpdate)), this.#source, log, generation)
         storages.set(bytesKey(address), result.root)
         made += result.made
         this.#resident += result.loaded + 1
         storageRoot = bytesKey(result.rootHash)
       }
-      updates.push({ key: bytesKey(keccak256(address)), next: (leaf) => nextLeaf(leaf, current, storageRoot) })
+      const next = (leaf: string | undefined): string | undefined => {
+        if (isThere !== undefined && isThere !== (leaf !== undefined)) throw differentAccount(address)
+        return nextLeaf(leaf, current, storageRoot)
+      }
+      updates.push({ key: bytesKey(keccak256(address)), next })
     }
     // 2. The account trie.
-    if (!this.#accountsLoaded) {
-      this.#accounts = loadRoot(ACCOUNT_TRIE, this.#source, generation)
-      this.#accountsLoaded = true
-    }
-    const result = updateTrie(ACCOUNT_TRIE, this.#accounts, sortUpdates(updates), this.#source, log, generation)
+    const accounts = this.#accountRoot(generation)
+    const result = updateTrie(ACCOUNT_TRIE, accounts, sortUpdates(updates), this.#source, log, generation)
     made += result.made
     // Loaded nodes stay attached to the present nodes, also when this update is not adopted.
     this.#resident += result.loaded
     return { root: result.rootHash, log, accounts: result.root, storages, made }
+  }
+
+  /** Whether the head has this key, in the trie of `owner`; see `TriePresence`. Loaded nodes stay in memory for the next update. */
+  has(owner: Uint8Array, path: string | undefined): boolean {
+    const generation = this.#generation + 1
+    const root =
+      owner.length === ACCOUNT_TRIE.length ? this.#accountRoot(generation) : this.#storageRoot(owner, generation)
+    if (root === undefined || path === undefined) return root !== undefined
+    const { isThere, loaded } = findLeaf(owner, root, path, this.#source, generation)
+    this.#resident += loaded
+    return isThere
   }
 
   /** Makes a computed update the head. `source` reads the stored nodes of the new head. */
@@ -111,6 +134,26 @@ export class StateTrie {
     this.#generation++
     this.#resident += commit.made
     if (this.#resident > this.#limit) this.#evict()
+  }
+
+  #accountRoot(generation: number): TrieNode | undefined {
+    if (!this.#accountsLoaded) {
+      this.#accounts = loadRoot(ACCOUNT_TRIE, this.#source, generation)
+      this.#accountsLoaded = true
+    }
+    return this.#accounts
+  }
+
+  #storageRoot(owner: Uint8Array, generation: number): TrieNode | undefined {
+    const name = bytesKey(owner.subarray(1))
+    const known = this.#storages.get(name)
+    if (known !== undefined) return known
+    const root = loadRoot(owner, this.#source, generation)
+    if (root !== undefined) {
+      this.#storages.set(name, root)
+      this.#resident++
+    }
+    return root
   }
 
   /** Drops nodes from memory, the least recently used first, until half of the limit is left. */
@@ -129,9 +172,19 @@ export class StateTrie {
   }
 }
 
-function slotUpdate({ slot, current }: { slot: Uint8Array; current: Uint8Array }): TrieUpdate {
+function slotUpdate({ slot, previous, current }: TrieSlotChange): TrieUpdate {
   const value = current.length === 0 ? undefined : bytesKey(encodeRLP(current))
-  return { key: bytesKey(keccak256(slot)), next: () => value }
+  const next = (leaf: string | undefined): string | undefined => {
+    if (previous !== undefined && previous.length > 0 !== (leaf !== undefined)) {
+      throw damagedContents(`only one of state and trie has the slot ${bytesToHex(slot)}`)
+    }
+    return value
+  }
+  return { key: bytesKey(keccak256(slot)), next }
+}
+
+function differentAccount(address: Address): Error {
+  return damagedContents(`only one of state and trie has the account ${bytesToHex(address)}`)
 }
 
 function sortUpdates(updates: TrieUpdate[]): TrieUpdate[] {

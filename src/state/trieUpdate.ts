@@ -1,5 +1,6 @@
 import { bytesKey, compareKeys, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { damagedContents } from '../storage/damage.ts'
 import {
   type BranchNode,
   copyBranch,
@@ -65,6 +66,58 @@ const nodePath = new Uint8Array(32)
 export function loadRoot(owner: Uint8Array, source: TrieSource, usedAt: number): TrieNode | undefined {
   const rlp = source.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, nodePath, 0)))
   return rlp && decodeNode(rlp, '', 0, bytesKey(keccak256(rlp)), usedAt)
+}
+
+/**
+ * Whether the trie below `root` has `key` (32 bytes as a string). Nodes that are loaded on the way stay attached, so that an update of
+ * the key finds them.
+ */
+export function findLeaf(
+  owner: Uint8Array,
+  root: TrieNode,
+  key: string,
+  source: TrieSource,
+  generation: number,
+): { readonly isThere: boolean; readonly loaded: number } {
+  let node = root
+  let loaded = 0
+  const load = (depth: number, ref: string): TrieNode => {
+    loaded++
+    return loadNode(owner, key, depth, ref, source, generation)
+  }
+  for (let depth = 0; ; ) {
+    node.usedAt = generation
+    if (node.kind === 'leaf') return { isThere: node.key === key, loaded }
+    if (node.kind === 'extension') {
+      if (!matches(node.segment, key, depth)) return { isThere: false, loaded }
+      depth += node.segment.length
+      if (typeof node.child === 'string') node.child = load(depth, node.child)
+      node = node.child
+      continue
+    }
+    const nibble = nibbleAt(key, depth++)
+    let child = node.children[nibble]
+    if (child === undefined) return { isThere: false, loaded }
+    if (typeof child === 'string') {
+      child = load(depth, child)
+      node.children[nibble] = child
+    }
+    node = child
+  }
+}
+
+function loadNode(
+  owner: Uint8Array,
+  path: string,
+  depth: number,
+  ref: string,
+  source: TrieSource,
+  generation: number,
+): TrieNode {
+  const key = nodeKey.subarray(0, writeNodeKey(nodeKey, owner, setPath(nodePath, path, depth), depth))
+  const rlp = source.get(key)
+  if (rlp === undefined) throw damagedContents('a trie node is missing')
+  return decodeNode(rlp, path, depth, ref, generation)
 }
 
 /**
@@ -263,10 +316,8 @@ class Updater {
   }
 
   #load(path: string, depth: number, ref: string): TrieNode {
-    const rlp = this.#source.get(this.#key(setPath(nodePath, path, depth), depth))
-    if (rlp === undefined) throw new Error('a trie node is missing: the database is damaged')
     this.#loaded++
-    return decodeNode(rlp, path, depth, ref, this.#generation)
+    return loadNode(this.#owner, path, depth, ref, this.#source, this.#generation)
   }
 
   #key(path: Uint8Array, depth: number): Uint8Array {

@@ -4,6 +4,7 @@ import { concatBytes } from '../primitives/bytes.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import { CodeCache, HeadCache } from './caches.ts'
+import { checkAbsent, storedTries } from './checkAbsent.ts'
 import { accountKey, FlatReader } from './flatState.ts'
 import { checkHeight, readStateHead, type StateHead } from './head.ts'
 import { valueAt } from './history.ts'
@@ -77,7 +78,12 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
     value:
       height === head.height
         ? (key) => caches.head.get(snapshot, height, key)
-        : (key) => valueAt(snapshot, key, height),
+        : (key) => {
+            const value = valueAt(snapshot, key, height)
+            // It has not changed since: what the head lacks was absent then.
+            if (value === undefined) checkAbsent(key, storedTries(snapshot))
+            return value
+          },
     code: (hash) => caches.codes.get(snapshot, hash),
   })
 }

@@ -1,10 +1,10 @@
 import { readSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCRC32 } from 'hash-wasm'
-import { DatabaseError } from './database.ts'
+import { damagedFile } from './damage.ts'
 
 /*
- * What all files of a LevelDB directory have in common: names, checksums, integers, and the error that names a damaged place.
+ * What all files of a LevelDB directory have in common: names, checksums and integers.
  * Formats: https://github.com/google/leveldb/tree/main/doc
  */
 
@@ -59,20 +59,6 @@ export class LevelReader {
     this.#at = end
     return taken
   }
-}
-
-const ADVICE =
-  'check the disk, then get a good copy: stop the node, move db/ away, keep config/ and wal/, and start to join anew from the ' +
-  'peers, or first `coind import` an export of another node; do not put back an older wal/ or a copy of the whole directory from ' +
-  'before the last start of a validator, which could sign twice (docs/operations.md, "A damaged disk")'
-
-/**
- * The error for a damaged file, with what to do.
- * @param offset of the first byte that is known to be wrong; undefined when the file as a whole is
- */
-export function damagedFile(path: string, offset: number | undefined, what: string, cause?: unknown): DatabaseError {
-  const place = offset === undefined ? path : `${path} at byte ${offset}`
-  return new DatabaseError('corrupt', `${place} is damaged (${what}): ${ADVICE}`, cause)
 }
 
 /** A file that is open for reading. */

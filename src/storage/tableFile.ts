@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { snappyUncompressor } from 'hysnappy'
-import { damagedFile, hasChecksum, LevelReader, type OpenFile, readBytes, readUint32 } from './levelFormat.ts'
+import { damagedFile } from './damage.ts'
+import { hasChecksum, LevelReader, type OpenFile, readBytes, readUint32 } from './levelFormat.ts'
 
 /*
  * Checks of a LevelDB table file:

@@ -1,15 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  damagedFile,
-  LevelReader,
-  logNumber,
-  logPath,
-  type OpenFile,
-  readBytes,
-  readUint32,
-  tablePaths,
-} from './levelFormat.ts'
+import { damagedFile } from './damage.ts'
+import { LevelReader, logNumber, logPath, type OpenFile, readBytes, readUint32, tablePaths } from './levelFormat.ts'
 import { type FileRecord, readRecords } from './recordFile.ts'
 import { checkExtent, checkTableFrame } from './tableFile.ts'
 

@@ -12,6 +12,7 @@ import { writeBlock, writeHeadRecord } from '../../../src/chain/writeBlock.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, columnKey, heightBytes } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 
 const GENESIS = genesisHeader(
@@ -65,6 +66,23 @@ describe('block cache', () => {
     const reader = openChainReader(database, cache)
     for (let height = 0; height < blocks; height++) expect(reader.receipts(height)).toHaveLength(transactions)
     expect([...cache.results.keys()]).toEqual(Array.from({ length: kept }, (_, i) => blocks - kept + i))
+  })
+
+  it('has every block up to the head: a missing part is damage', async () => {
+    await fill(4, 1)
+    const damaged = expect.objectContaining({ name: 'DatabaseError', code: 'corrupt' })
+    expect(openChainReader(database).header(4)).toBeUndefined()
+    expect(openChainReader(database).header(-1)).toBeUndefined()
+    expect(openChainReader(database).consensusBlock(0)).toBeUndefined()
+    const batch = new WriteBatch()
+    batch.del(columnKey(Column.header, heightBytes(2)))
+    batch.del(columnKey(Column.results, heightBytes(3)))
+    await database.write(batch, { sync: false })
+    expect(() => openChainReader(database).header(2)).toThrow(damaged)
+    expect(() => openChainReader(database).receipts(3)).toThrow(damaged)
+    // `fill` stores none.
+    expect(() => openChainReader(database).consensusBlock(1)).toThrow(damaged)
+    expect(openChainReader(database).receipts(1)).toHaveLength(1)
   })
 })
 
