@@ -48,6 +48,8 @@ export function createViewPool(views: readonly RemoteView[]): ViewPool & NativeP
         return await inQueue(queue, (view) => view.query(queue, call, { deadlineMs, client }, signal))
       } catch (error) {
         if (error instanceof ThreadStopped) return THREAD_LOST
+        // The client left while the call waited for a thread that was started again.
+        if (signal.aborted) return CANCELLED
         throw error
       }
     },

@@ -194,6 +194,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_rpc_criteria_bytes',
   'coind_rpc_refused_total',
   'coind_rpc_subscriptions',
+  'coind_thread_restarts_total',
   'coind_scrub_last_pass_timestamp_seconds',
   'coind_scrubbed_bytes_total',
   'coind_view_cancelled_tasks_total',

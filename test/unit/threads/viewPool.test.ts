@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
+import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
+import { CANCELLED } from '../../../src/rpc/native/nativeCall.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
-import { createSenderRecovery, recoverPackedSenders } from '../../../src/threads/viewPool.ts'
+import { createSenderRecovery, createViewPool, recoverPackedSenders } from '../../../src/threads/viewPool.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -43,6 +45,27 @@ const recoverer = (calls: number[] = []) => ({
     calls.push(unpackBytes(packed).length)
     return recoverPackedSenders(packed, TEST_CHAIN)
   },
+})
+
+describe('queries in view threads', () => {
+  const call = { path: '/a', request: { json: '{}' }, height: 0 }
+  const views = [{ call: () => Promise.reject(new Error('no calls')), query: rejectWhenAborted }]
+
+  /** As a thread that is being started again: the call is only made, and refused, once it is there. */
+  async function rejectWhenAborted(_: unknown, __: unknown, ___: unknown, signal: AbortSignal): Promise<never> {
+    await new Promise((resolve) => setImmediate(resolve))
+    throw signal.reason
+  }
+
+  it('are answered, not failed, when the client is gone before or while they wait', async () => {
+    const pool = createViewPool(views)
+    const gone = AbortSignal.abort(new Error('gone'))
+    expect(await pool.query('heavy', call, { ...OWN_SCOPE, signal: gone })).toEqual(CANCELLED)
+    const leaving = new AbortController()
+    const answer = pool.query('heavy', call, { ...OWN_SCOPE, signal: leaving.signal })
+    leaving.abort(new Error('gone'))
+    expect(await answer).toEqual(CANCELLED)
+  })
 })
 
 describe('sender recovery', () => {
