@@ -6,7 +6,7 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { recoverEntrySenders } from '../src/app/entry.ts'
+import { recoverEntrySender } from '../src/app/entry.ts'
 import type { DecidedBlock } from '../src/consensus/application.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import type { Address } from '../src/primitives/address.ts'
@@ -45,7 +45,7 @@ async function produce(): Promise<readonly (DecidedBlock & { readonly senders: r
       decided,
       await node.executor.application.finalizeBlock({ ...decided, catchingUp: true }),
     )
-    decisions.push({ ...decided, senders: recoverEntrySenders(decided.block.txs, node.chain) })
+    decisions.push({ ...decided, senders: decided.block.txs.map((raw) => recoverEntrySender(raw, node.chain)) })
   }
   await node.close()
   return decisions

@@ -9,7 +9,7 @@ import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
-import { endsNode, withTransaction } from './unforeseenError.ts'
+import { withTransaction } from './unforeseenError.ts'
 
 /** An entry of data.txs: a transaction of either kind, or the reason why these bytes can never start as one. */
 export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
@@ -25,7 +25,7 @@ type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId'>
 
 /**
  * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees. It throws only unforeseen errors.
- * @param known the sender that `recoverEntrySenders` or the pool found for exactly these bytes; saves nearly all of the time. For a
+ * @param known the sender that `recoverEntrySender` or the pool found for exactly these bytes; saves nearly all of the time. For a
  *   native transaction it means that its signatures are known to be valid
  */
 export function readEntry(raw: Uint8Array, chain: Chain, known?: KnownOfEntry): Entry {
@@ -80,18 +80,11 @@ export async function readEntries(
 }
 
 /**
- * Senders of a block's entries, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no
- * transaction, wrong signatures, or an unforeseen error, which whoever executes the entry meets again.
+ * The sender of an entry, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no transaction, or
+ * wrong signatures.
  */
-export function recoverEntrySenders(txs: readonly Uint8Array[], chain: Chain): readonly (Address | undefined)[] {
-  return txs.map((raw) => {
-    try {
-      const entry = readEntry(raw, chain)
-      if ('reason' in entry) return undefined
-      return 'native' in entry ? entry.native.sender : entry.sender
-    } catch (error) {
-      if (endsNode(error)) throw error
-      return undefined
-    }
-  })
+export function recoverEntrySender(raw: Uint8Array, chain: Chain): Address | undefined {
+  const entry = readEntry(raw, chain)
+  if ('reason' in entry) return undefined
+  return 'native' in entry ? entry.native.sender : entry.sender
 }

@@ -24,6 +24,8 @@ export interface AdmissionCounts {
   readonly refused: number
   /** those that are malformed, of another chain, or with a wrong signature */
   readonly invalid: readonly HashedTransaction[]
+  /** those among the refused whose check came upon an unforeseen error: the peer is not to blame, and they are not relayed */
+  readonly unknown: readonly HashedTransaction[]
 }
 
 /** A batch begins with its kind (1) and number (4). */
@@ -152,7 +154,10 @@ export class TransactionGossip {
     try {
       const counts = await admit([...fresh.values()])
       const invalid = new Set(counts.invalid.map(({ hash }) => bytesKey(hash)))
-      for (const key of fresh.keys()) (invalid.has(key) ? this.#invalid : this.#seen).add(key, now())
+      const unknown = new Set(counts.unknown.map(({ hash }) => bytesKey(hash)))
+      for (const key of fresh.keys()) {
+        if (!unknown.has(key)) (invalid.has(key) ? this.#invalid : this.#seen).add(key, now())
+      }
       return counts
     } finally {
       for (const key of fresh.keys()) this.#validating.delete(key)

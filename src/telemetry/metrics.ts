@@ -59,7 +59,7 @@ export function createConsensusMetrics(registry: Registry) {
 const unforeseenErrors = (registers: Registry[]) =>
   new Counter({
     name: 'coind_unforeseen_errors_total',
-    help: 'Errors that nobody has foreseen, by place: build, check or decided (of a block), pool',
+    help: 'Errors that nobody has foreseen, by place: build, check or decided (of a block), pool, senders',
     labelNames: ['place'],
     registers,
   })
@@ -333,5 +333,6 @@ export function createViewMetrics(registry: Registry) {
       labelNames: ['queue'],
       registers,
     }),
+    unforeseenTotal: unforeseenErrors(registers),
   }
 }

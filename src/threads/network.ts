@@ -25,7 +25,7 @@ import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import type { ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
-import { createSenderRecovery } from './viewPool.ts'
+import { createSenderExamination } from './viewPool.ts'
 
 /**
  * The network thread runs libp2p: connections, gossip, limits, and answers to peers that sync blocks. Consensus messages go to and
@@ -72,7 +72,7 @@ const database = await Database.open(data.location, { readOnly: true })
 const reports = new NetworkReports(data.reports)
 const mainEvidence = connect<EvidenceService>(data.evidence)
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
-const recoverSenders = createSenderRecovery(viewThreads.map(({ remote }) => remote))
+const recoverSenders = createSenderExamination(viewThreads.map(({ remote }) => remote))
 const offerToPool = connectBatchAdmissions(data.pool.admissions)
 
 /** Recovers the senders of the transactions and offers those with a valid signature to the pool. */
@@ -80,13 +80,15 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
   const senders = await recoverSenders(transactions.map(({ raw }) => raw))
   const signed: PackedInput[] = []
   const invalid: HashedTransaction[] = []
+  const unknown: HashedTransaction[] = []
   for (const [index, transaction] of transactions.entries()) {
     const sender = senders[index]
     if (sender === undefined) invalid.push(transaction)
+    else if (sender === 'unknown') unknown.push(transaction)
     else signed.push({ ...transaction, sender })
   }
   const admitted = signed.length === 0 ? 0 : await offerToPool(packTransactions(signed))
-  return { admitted, refused: signed.length - admitted, invalid }
+  return { admitted, refused: transactions.length - invalid.length - admitted, invalid, unknown }
 }
 
 const metrics = createNetworkMetrics(threadMetrics.registry)

@@ -111,8 +111,12 @@ const service = {
       throw error
     }
   },
-  /** see `createSenderRecovery` */
-  recoverSenders: (packed: PackedBytes): Uint8Array => recoverPackedSenders(packed, data.chain),
+  /** see `createSenderExamination` */
+  recoverSenders: (packed: PackedBytes): Uint8Array =>
+    recoverPackedSenders(packed, data.chain, (error) => {
+      metrics.unforeseenTotal.inc({ place: 'senders' })
+      log.error({ error }, 'an unforeseen error at the recovery of a sender')
+    }),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),
   /** Serves another thread: a socket thread, the network thread or the main thread. */
   attach: (client: MessagePort): void => {

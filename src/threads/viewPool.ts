@@ -1,4 +1,5 @@
-import { recoverEntrySenders } from '../app/entry.ts'
+import { recoverEntrySender } from '../app/entry.ts'
+import { endsNode } from '../app/unforeseenError.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { unpackSenders } from '../mempool/packedMessages.ts'
 import type { Address } from '../primitives/address.ts'
@@ -62,18 +63,37 @@ interface SenderRecoverer {
 }
 
 /**
- * Recovers the senders of encoded transactions in the least busy of the threads. The answer is in the order of the transactions;
- * undefined: malformed, of another chain, or with a wrong signature.
+ * Who signed a transaction; undefined: nobody, it is malformed, of another chain, or with a wrong signature; `unknown`: an unforeseen
+ * error came up, so that nobody is to blame.
  */
+type RecoveredSender = Address | undefined | 'unknown'
+
+/** What stands for `unknown` on the way between threads. Nobody has a key of this address. */
+const UNKNOWN_BYTE = 0xff
+
+/** {@link createSenderExamination} for those who check a transaction without a known sender themselves: `unknown` is undefined too. */
 export function createSenderRecovery(
   threads: readonly SenderRecoverer[],
 ): (transactions: readonly Uint8Array[]) => Promise<(Address | undefined)[]> {
+  const recover = createSenderExamination(threads)
+  return async (transactions) =>
+    (await recover(transactions)).map((sender) => (sender === 'unknown' ? undefined : sender))
+}
+
+/** Recovers the senders of encoded transactions in the least busy of the threads. The answer is in the order of the transactions. */
+export function createSenderExamination(
+  threads: readonly SenderRecoverer[],
+): (transactions: readonly Uint8Array[]) => Promise<RecoveredSender[]> {
   if (threads.length === 0) throw new Error('there is no thread to recover senders in')
   const run = leastBusy(threads)
-  const recover = async (transactions: readonly Uint8Array[]): Promise<(Address | undefined)[]> =>
-    unpackSenders(await despiteStops(() => run((thread) => thread.recoverSenders(packBytes(transactions)))))
+  const recover = async (transactions: readonly Uint8Array[]): Promise<RecoveredSender[]> => {
+    const packed = await despiteStops(() => run((thread) => thread.recoverSenders(packBytes(transactions))))
+    return unpackSenders(packed).map((sender) =>
+      sender?.every((byte) => byte === UNKNOWN_BYTE) === true ? 'unknown' : sender,
+    )
+  }
   return async (transactions) => {
-    const chunks: Promise<(Address | undefined)[]>[] = []
+    const chunks: Promise<RecoveredSender[]>[] = []
     for (let at = 0; at < transactions.length; at += TRANSACTIONS_PER_CALL) {
       chunks.push(recover(transactions.slice(at, at + TRANSACTIONS_PER_CALL)))
     }
@@ -82,16 +102,27 @@ export function createSenderRecovery(
 }
 
 /**
- * The view thread's side of {@link createSenderRecovery}: 20 bytes for each transaction, zeros where there is no sender. Read them
- * with `unpackSenders`.
+ * The view thread's side of {@link createSenderExamination}: 20 bytes for each transaction, zeros where there is no sender.
+ * @param onError takes unforeseen errors
  */
 export function recoverPackedSenders(
   packed: PackedBytes,
   chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+  onError: (error: unknown) => void,
 ): Uint8Array {
-  const senders = recoverEntrySenders(unpackBytes(packed), chain)
-  const out = new Uint8Array(senders.length * ADDRESS_BYTES)
-  for (const [index, sender] of senders.entries()) if (sender !== undefined) out.set(sender, index * ADDRESS_BYTES)
+  const raws = unpackBytes(packed)
+  const out = new Uint8Array(raws.length * ADDRESS_BYTES)
+  for (const [index, raw] of raws.entries()) {
+    const at = index * ADDRESS_BYTES
+    try {
+      const sender = recoverEntrySender(raw, chain)
+      if (sender !== undefined) out.set(sender, at)
+    } catch (error) {
+      if (endsNode(error)) throw error
+      onError(error)
+      out.fill(UNKNOWN_BYTE, at, at + ADDRESS_BYTES)
+    }
+  }
   return out
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { blockFileHeader, encodeBlockFileEntry } from '../../../src/app/blockFile.ts'
-import { recoverEntrySenders } from '../../../src/app/entry.ts'
+import { recoverEntrySender } from '../../../src/app/entry.ts'
 import { exportBlocks } from '../../../src/app/exportBlocks.ts'
 import { importBlocks } from '../../../src/app/importBlocks.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
@@ -146,7 +146,8 @@ describe('catching up', () => {
     async (pruning) => {
       const node = await start({ pruning, blockHistory: pruning === 'archive' ? 0 : 6 })
       for (const [index, decided] of decisions.entries()) {
-        const senders = index % 2 === 0 ? { senders: recoverEntrySenders(decided.block.txs, node.chain) } : {}
+        const senders =
+          index % 2 === 0 ? { senders: decided.block.txs.map((raw) => recoverEntrySender(raw, node.chain)) } : {}
         // Back to single blocks at times, and restarted in between.
         await finalize(node, { ...decided, ...senders }, index % 7 !== 6)
         if (index % 11 === 10) await node.reopen()
@@ -193,7 +194,7 @@ describe('senders', () => {
     const stranger = privateKeyToAccount(`0x${'02'.repeat(32)}`)
     const chain = (await start()).chain
     const txs = [await transfer(0), Uint8Array.of(0x0a, 1), Uint8Array.of(0xff), await transfer(0, stranger)]
-    const senders = recoverEntrySenders(txs, chain).map((sender) => sender && bytesToHex(sender))
+    const senders = txs.map((raw) => recoverEntrySender(raw, chain)).map((sender) => sender && bytesToHex(sender))
     expect(senders).toEqual([bytesToHex(WALLET), undefined, undefined, stranger.address.toLowerCase()])
   })
 })

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { readEntries, recoverEntrySenders } from '../../../src/app/entry.ts'
+import { readEntries, recoverEntrySender } from '../../../src/app/entry.ts'
 import { eventsOfEntry } from '../../../src/app/entryEvents.ts'
 import { checkEntries } from '../../../src/app/proposal.ts'
 import { resultsHash } from '../../../src/chain/consensus/block.ts'
@@ -266,7 +266,7 @@ describe('native transactions in a block', () => {
     const { chain } = await start()
     const [good, altered] = [send(0, 1n), send(0, 1n)]
     altered[altered.length - 1]! ^= 1
-    expect(recoverEntrySenders([good, altered], chain)).toEqual([WALLET, undefined])
+    expect([good, altered].map((raw) => recoverEntrySender(raw, chain))).toEqual([WALLET, undefined])
     expect(checkEntries(await readEntries([good], chain, undefined), 1, chain)).toBeUndefined()
     expect(checkEntries(await readEntries([good, altered], chain, undefined), 1, chain)).toMatch(
       /^transaction 1: .*signature/,

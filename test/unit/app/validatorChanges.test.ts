@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { recoverEntrySenders } from '../../../src/app/entry.ts'
+import { recoverEntrySender } from '../../../src/app/entry.ts'
 import { encodeEvidence } from '../../../src/chain/consensus/evidence.ts'
 import type { RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
 import { validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
@@ -117,7 +117,11 @@ describe('applications of several validators', () => {
       states.push(state)
       expect(await checker.executor.application.finalizeBlock(decided)).toEqual(result)
       expect(await restarting.executor.application.finalizeBlock(decided)).toEqual(result)
-      const hinted = { ...decided, catchingUp: true, senders: recoverEntrySenders(block.txs, syncing.chain) }
+      const hinted = {
+        ...decided,
+        catchingUp: true,
+        senders: block.txs.map((raw) => recoverEntrySender(raw, syncing.chain)),
+      }
       expect(await syncing.executor.application.finalizeBlock(hinted)).toMatchObject({ appHash: result.appHash })
       await restarting.reopen()
       for (const node of nodes) expect(comparable(await node.state())).toEqual(comparable(state))

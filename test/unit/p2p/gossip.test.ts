@@ -61,6 +61,7 @@ describe('hostile gossip', () => {
         admitted: 0,
         refused: 0,
         invalid: transactions,
+        unknown: [],
       }),
       evidence: async () => 'reject' as const,
     }
@@ -77,7 +78,7 @@ describe('hostile gossip', () => {
     const events = {
       transactions: async (transactions: readonly unknown[]) => {
         offered += transactions.length
-        return { admitted: 0, refused: transactions.length, invalid: [] }
+        return { admitted: 0, refused: transactions.length, invalid: [], unknown: [] }
       },
     }
     const [a, b, attacker] = await withAttacker({ events })

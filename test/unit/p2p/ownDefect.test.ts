@@ -173,7 +173,7 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
   const gossip = new TransactionGossip({
     metrics,
     now: () => 0,
-    admit: async (transactions) => ({ admitted: transactions.length, refused: 0, invalid: [] }),
+    admit: async (transactions) => ({ admitted: transactions.length, refused: 0, invalid: [], unknown: [] }),
   })
   const asked = { from: 1, count: 2, maxBytes: 1_000 }
 

@@ -84,7 +84,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
     },
     transactions: async (batch) => {
       transactions.push(...batch.map(({ raw }) => raw))
-      return { admitted: batch.length, refused: 0, invalid: [] }
+      return { admitted: batch.length, refused: 0, invalid: [], unknown: [] }
     },
     ...options.events,
   }

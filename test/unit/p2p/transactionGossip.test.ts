@@ -18,8 +18,11 @@ import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../../../src/primitives/hash.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
-/** A transaction; those that begin with 9 have wrong signatures, those with 8 are refused by the pool. */
-type Bytes = readonly [kind: 1 | 8 | 9, number: number]
+/**
+ * A transaction; those that begin with 9 have wrong signatures, those with 8 are refused by the pool, and the check of those with 7
+ * comes upon a bug.
+ */
+type Bytes = readonly [kind: 1 | 7 | 8 | 9, number: number]
 
 const BAN = { ban: 'a transaction with a wrong signature' }
 
@@ -38,7 +41,7 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
   offered.push(...transactions.map(({ raw }) => raw.join('.')))
   await pool
   const count = (kind: number) => transactions.filter(({ raw }) => raw[0] === kind)
-  return { admitted: count(1).length, refused: count(8).length, invalid: count(9) }
+  return { admitted: count(1).length, refused: count(8).length + count(7).length, invalid: count(9), unknown: count(7) }
 }
 
 /** A peer of its own each time. */
@@ -64,7 +67,7 @@ test('native transactions are known by their sha256, EVM ones by their keccak256
     now: () => 0,
     admit: async (transactions) => {
       hashes.push(...transactions.map(({ hash }) => bytesToHex(hash)))
-      return { admitted: transactions.length, refused: 0, invalid: [] }
+      return { admitted: transactions.length, refused: 0, invalid: [], unknown: [] }
     },
   })
   const [native, evm] = [Uint8Array.of(0x0a, 1), Uint8Array.of(2, 1)]
@@ -75,6 +78,13 @@ test('native transactions are known by their sha256, EVM ones by their keccak256
   both.published(batch([Uint8Array.of(0x0a, 2)]))
   expect(await both.validate(peer(), batch([Uint8Array.of(0x0a, 2)]))).toBe('ignore')
   expect(hashes.length).toBe(2)
+})
+
+test('a transaction whose check comes upon a bug is not relayed, is no fault of its sender, and is not known', async () => {
+  expect(await validate([[7, 1]])).toBe('ignore')
+  expect(await validate([[1, 1], [7, 1]])).toBe('ignore') // biome-ignore format: short
+  expect(offered).toEqual(['7.1', '1.1', '7.1'])
+  expect(await validate([[1, 2]])).toBe('accept')
 })
 
 describe('a batch with a transaction that is known to be invalid is never passed on', () => {

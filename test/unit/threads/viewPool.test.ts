@@ -1,11 +1,17 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
+import { MESSAGES } from '../../../src/modules/messages.ts'
 import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { CANCELLED } from '../../../src/rpc/native/nativeCall.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
-import { createSenderRecovery, createViewPool, recoverPackedSenders } from '../../../src/threads/viewPool.ts'
+import {
+  createSenderExamination,
+  createSenderRecovery,
+  createViewPool,
+  recoverPackedSenders,
+} from '../../../src/threads/viewPool.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -16,6 +22,8 @@ import {
 import { signEvmTransaction as signEvm } from '../../signEvmTransaction.ts'
 
 const [alice, bob, carol] = [testAccount(1), testAccount(2), testAccount(3, 'secp256k1')]
+
+const fromBob = anyOf(MsgSend, { fromAddress: bob.bech32, toAddress: bob.bech32, amount: coinsOf(1n) })
 
 function native(from: typeof alice, fields: Partial<TestTransaction> = {}): Uint8Array {
   const send = anyOf(MsgSend, { fromAddress: from.bech32, toAddress: bob.bech32, amount: coinsOf(1n) })
@@ -40,10 +48,10 @@ function altered(raw: Uint8Array): Uint8Array {
   return out
 }
 
-const recoverer = (calls: number[] = []) => ({
+const recoverer = (calls: number[] = [], errors: unknown[] = []) => ({
   recoverSenders: async (packed: PackedBytes) => {
     calls.push(unpackBytes(packed).length)
-    return recoverPackedSenders(packed, TEST_CHAIN)
+    return recoverPackedSenders(packed, TEST_CHAIN, (error) => errors.push(error))
   },
 })
 
@@ -84,6 +92,27 @@ describe('sender recovery', () => {
     ]
     const recover = createSenderRecovery([recoverer()])
     expect(await recover(cases.map(([raw]) => raw))).toEqual(cases.map(([, sender]) => sender))
+  })
+
+  it('knows nothing of a transaction at which it comes upon a bug, and goes on with the others', async () => {
+    const handler = MESSAGES.get(MsgSend.typeUrl)!
+    const gas = vi.spyOn(handler, 'gas').mockImplementationOnce(() => {
+      throw new TypeError('a bug')
+    })
+    const errors: unknown[] = []
+    const threads = [recoverer([], errors)]
+    const raws = [
+      native(bob, { messages: [fromBob], signers: [{ ...bob, sequence: 0n }] }),
+      native(alice),
+      altered(native(alice)),
+    ]
+    expect(await createSenderExamination(threads)(raws)).toEqual(['unknown', alice.address, undefined])
+    expect(errors).toMatchObject([{ name: 'TransactionDefect', cause: { message: 'a bug' } }])
+    gas.mockImplementationOnce(() => {
+      throw new TypeError('a bug')
+    })
+    expect(await createSenderRecovery(threads)(raws)).toEqual([undefined, alice.address, undefined])
+    gas.mockRestore()
   })
 
   it('shares many transactions among the threads, in their order', async () => {

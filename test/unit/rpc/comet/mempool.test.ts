@@ -140,7 +140,7 @@ function createNode() {
         {
           recoverSenders: async (packed) => {
             verifiedElsewhere++
-            return recoverPackedSenders(packed, TEST_CHAIN)
+            return recoverPackedSenders(packed, TEST_CHAIN, (error) => expect.unreachable(String(error)))
           },
         },
       ]),
