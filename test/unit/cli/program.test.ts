@@ -350,6 +350,7 @@ describe('stop signals', () => {
     ['SeedUnavailableError', 69],
     ['SyncError', 65],
     ['NodeUnreachable', 69],
+    ['DecidedBlockError', 1],
     ['NodeRefused', 1],
     ['Interrupted', 130],
   ])('%s is one line and exit code %i', async (name, exitCode) => {

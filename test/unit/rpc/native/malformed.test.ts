@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ProtobufWriter } from '../../../../src/primitives/protobuf.ts'
 import type { AnyMessageType } from '../../../../src/primitives/protoScalars.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
@@ -139,4 +139,15 @@ describe('whatever a client sends, no query fails with an internal error', () =>
     )
     expect(node.logged).toEqual([])
   })
+})
+
+it('a query that comes upon a bug fails alone, and is logged', async () => {
+  const url = '/cosmos/mint/v1beta1/params'
+  const query = QUERIES.get('/cosmos.mint.v1beta1.Query/Params')!
+  vi.spyOn(query, 'run').mockImplementationOnce(() => {
+    throw new TypeError('a bug')
+  })
+  expect(await node.get(url)).toMatchObject({ status: 500, json: { code: 13, message: 'internal error' } })
+  expect(node.logged.splice(0)).toMatchObject([{ error: { message: 'a bug' } }])
+  expect(await node.get(url)).toMatchObject({ status: 200 })
 })
