@@ -5,7 +5,7 @@ import { constants, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import type { ClientAddresses } from './clientAddress.ts'
-import { createClientBudget } from './clientBudget.ts'
+import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { cometRateLimited } from './comet/answer.ts'
 import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
@@ -17,6 +17,7 @@ import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import {
   type AllowedOrigins,
   acceptsGzip,
+  announcedBytes,
   bodyText,
   bodyTooLarge,
   corsHeaders,
@@ -86,6 +87,8 @@ interface HttpLimits {
   readonly writeMs: number
   /** milliseconds that an idle connection is kept */
   readonly idleMs: number
+  /** bytes of requests of all clients together that are being received or answered; the short ones of the fast path are not counted */
+  readonly pendingRequestBytes: number
   /** bytes of answers that wait for all clients together */
   readonly pendingResponseBytes: number
   /** bytes from which on an answer is compressed when the client takes gzip */
@@ -106,6 +109,7 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
   requestMs: 30_000,
   writeMs: 60_000,
   idleMs: 120_000,
+  pendingRequestBytes: 512 * 1_048_576,
   pendingResponseBytes: 256 * 1_048_576,
   gzipFromBytes: 4_096,
   staleMs: 15_000,
@@ -119,6 +123,10 @@ const HEALTH_PATH = '/health'
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
 const CLOSING_MS = 3_000
+/** When a client may come again whose requests under way take too much memory. */
+const RETRY_SECONDS = 1
+/** Requests of the fast path up to this length are not counted in bytes: their number is limited elsewhere. */
+const SHORT_REQUEST_LENGTH = 4_096
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 const compress = promisify(gzip)
@@ -142,6 +150,10 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     reusePort = false,
   } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
+  const requests = createClientBudget({
+    total: limits.pendingRequestBytes,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'bytes' }),
+  })
   const webSockets = createWebSocketEndpoint({
     protocols: new Map([
       [WEBSOCKET_PATH, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions)],
@@ -161,6 +173,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     ]),
     clients,
     rateLimit,
+    requests,
     allowedOrigins,
     requestBytes,
     metrics,
@@ -174,9 +187,9 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(limits, handler),
   })
-  const fastPathHttp = putFastPathFirst(app.server, options, limits, pending)
+  const fastPathHttp = putFastPathFirst(app.server, options, limits, requests, pending)
   app.server.on('upgrade', webSockets.upgrade)
-  addRoutes(app, options, limits, pending)
+  addRoutes(app, options, limits, requests, pending)
   await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
 
   const address = app.server.address()
@@ -239,6 +252,7 @@ function putFastPathFirst(
   server: Server,
   options: RpcServerOptions,
   limits: HttpLimits,
+  requests: ClientBudget,
   pending: PendingResponses,
 ): FastPathHttp {
   const { dispatcher, clients, rateLimit, allowedOrigins } = options
@@ -251,10 +265,14 @@ function putFastPathFirst(
     'content-encoding': 'gzip',
   })
   const fastPathHttp = createFastPathHttp({
-    answer: (text, scope) => dispatcher.answer(text, scope),
+    answer: (text, scope) => {
+      const answering = dispatcher.answer(text, scope)
+      return isShort(text) ? answering : answering.finally(() => requests.giveBack(scope.client, text.length))
+    },
     refuse: (text, client) => {
-      const seconds = rateLimit.admit(client, text.length)
-      if (seconds === 0) return undefined
+      const waitSeconds = rateLimit.admit(client, text.length)
+      if (waitSeconds === 0 && (isShort(text) || requests.take(client, text.length))) return undefined
+      const seconds = Math.max(waitSeconds, RETRY_SECONDS)
       return { json: dispatcher.refuse(text, rateLimited(seconds)), retryAfterSeconds: seconds }
     },
     clients,
@@ -275,6 +293,10 @@ function putFastPathFirst(
   return fastPathHttp
 }
 
+function isShort(text: string): boolean {
+  return text.length <= SHORT_REQUEST_LENGTH
+}
+
 function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -285,6 +307,7 @@ function addRoutes(
   app: FastifyInstance,
   options: RpcServerOptions,
   limits: HttpLimits,
+  requests: ClientBudget,
   pending: PendingResponses,
 ): void {
   const { dispatcher, comet, rest, health, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
@@ -298,9 +321,17 @@ function addRoutes(
     request.client = clients.of(request.raw.socket.remoteAddress, forwardedFor(request.headers))
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
-    if (request.method !== 'POST' || request.url.split('?', 1)[0] !== '/') return
-    const refusal = refusePost(request.headers, requestBytes)
+    const path = request.url.split('?', 1)[0]!
+    const refusal = request.method === 'POST' && path === '/' ? refusePost(request.headers, requestBytes) : undefined
     if (refusal !== undefined) return refuse(reply, refusal)
+    const bytes = announcedBytes(request.headers, requestBytes)
+    if (bytes === 0) return
+    const { client } = request
+    if (!requests.take(client, bytes)) {
+      const json = tooManyRequests(dispatcher, path, '', RETRY_SECONDS)
+      return sendJson(reply.code(429).header('retry-after', RETRY_SECONDS), json)
+    }
+    reply.raw.once('close', () => requests.giveBack(client, bytes))
   })
   // Once the body is there: what it counts is taken before another request is let in.
   app.addHook('preHandler', async (request, reply) => {

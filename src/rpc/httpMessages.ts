@@ -44,6 +44,12 @@ export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): Refu
   return { status: 415, text: 'invalid content type, only application/json is supported' }
 }
 
+/** The bytes that a request's body may take: as many as are allowed where it does not say its length. */
+export function announcedBytes(headers: IncomingHttpHeaders, maxBytes: number): number {
+  if (headers['transfer-encoding'] !== undefined) return maxBytes
+  return Math.min(Number(headers['content-length'] ?? 0), maxBytes)
+}
+
 /** For a body whose length was not announced. */
 export function bodyTooLarge(maxBytes: number): Refusal {
   return { status: 413, text: `content length too large (>${maxBytes})` }

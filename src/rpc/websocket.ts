@@ -18,6 +18,8 @@ interface WebSocketEndpointOptions {
   /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly clients: Pick<ClientAddresses, 'of'>
+  /** bytes of the messages that are being answered */
+  readonly requests: ClientBudget
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one message */
@@ -65,10 +67,12 @@ const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
 }
 
 const CHECK_INTERVAL_MS = 1_000
+/** When a client may come again whose messages under way take too much memory. */
+const RETRY_SECONDS = 1
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { clients, rateLimit, allowedOrigins, requestBytes, metrics } = options
+  const { clients, rateLimit, requests, allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
   const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
@@ -104,7 +108,14 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       if (!sockets.take(client, 1)) return refuse('503 Service Unavailable')
       socket.once('close', () => sockets.giveBack(client, 1))
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        const session = new WebSocketSession(webSocket, { client, protocol, rateLimit, budget: subscriptions, limits })
+        const session = new WebSocketSession(webSocket, {
+          client,
+          protocol,
+          rateLimit,
+          requests,
+          budget: subscriptions,
+          limits,
+        })
         sessions.add(session)
         metrics?.connections.inc({ transport: 'ws' })
         webSocket.once('close', () => {
@@ -191,6 +202,7 @@ interface SessionOptions {
   readonly client: string
   readonly protocol: SocketProtocol
   readonly rateLimit: Pick<RateLimit, 'admit'>
+  readonly requests: ClientBudget
   /** of the subscriptions of all sockets */
   readonly budget: ClientBudget
   readonly limits: WebSocketLimits
@@ -203,6 +215,7 @@ class WebSocketSession {
   readonly #caller = createCaller()
   readonly #protocol: SocketProtocol
   readonly #rateLimit: Pick<RateLimit, 'admit'>
+  readonly #requests: ClientBudget
   readonly #budget: ClientBudget
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
@@ -214,11 +227,12 @@ class WebSocketSession {
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, { client, protocol, rateLimit, budget, limits }: SessionOptions) {
+  constructor(socket: WebSocket, { client, protocol, rateLimit, requests, budget, limits }: SessionOptions) {
     this.#socket = socket
     this.client = client
     this.#protocol = protocol
     this.#rateLimit = rateLimit
+    this.#requests = requests
     this.#budget = budget
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
@@ -269,7 +283,7 @@ class WebSocketSession {
   #received(text: string): void {
     this.#markAlive()
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const waitSeconds = this.#rateLimit.admit(this.client, text.length)
+    const waitSeconds = this.#admit(text.length)
     if (waitSeconds > 0) {
       const refusal = this.#protocol.refuse(text, waitSeconds)
       if (refusal !== undefined) this.#send(refusal)
@@ -279,6 +293,13 @@ class WebSocketSession {
     // Messages that were in the same network packet arrive although reading is paused.
     if (this.#isBusy) this.#waiting.push(message)
     else void this.#answer(message)
+  }
+
+  /** Seconds after which a message of this length may come again; 0: it is let in, and its bytes are taken. */
+  #admit(length: number): number {
+    const waitSeconds = this.#rateLimit.admit(this.client, length)
+    if (waitSeconds > 0) return waitSeconds
+    return this.#requests.take(this.client, length) ? 0 : RETRY_SECONDS
   }
 
   get #isBusy(): boolean {
@@ -298,6 +319,7 @@ class WebSocketSession {
     )
     this.#inFlight--
     this.#inFlightLength -= text.length
+    this.#requests.giveBack(this.client, text.length)
     if (answer !== undefined) this.#send(answer)
     for (const id of started) this.#confirm(id, this.#protocol.confirms(answer, id))
     while (!this.#isBusy) {
@@ -392,6 +414,7 @@ class WebSocketSession {
     this.#budget.giveBack(this.client, this.#subscriptions.size)
     this.#subscriptions.clear()
     this.#queuedLength = 0
+    for (const { text } of this.#waiting) this.#requests.giveBack(this.client, text.length)
     this.#waiting.length = 0
   }
 }

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws'
 import { type ClientAddresses, createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterStore } from '../../../src/rpc/filters.ts'
+import { defineMethod } from '../../../src/rpc/method.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -78,17 +79,21 @@ describe('shares of one client', () => {
   let thread: TestThread
   let server: TestServer
   let criteriaBytes = 0
+  /** ends the calls of test_held that wait */
+  let release = Promise.withResolvers<string>()
+  const held = defineMethod({ name: 'test_held', queue: 'socket', run: () => release.promise })
   const sockets: TestSocket[] = []
 
   beforeAll(async () => {
     node = await createMemoryNode()
     const budget = createClientBudget({ total: 120_000, onChange: (bytes) => (criteriaBytes = bytes) })
     filters = createFilterStore({ limits: { ...DEFAULT_FILTER_LIMITS, filters: 50 }, criteria: budget })
-    thread = createTestThread(node, { filters, budget })
+    thread = createTestThread(node, { filters, budget, extraMethods: [held] })
     server = await startTestServer(node, thread, {
       clients,
       metrics,
-      limits: { connections: 50 },
+      requestBytes: 20_000,
+      limits: { connections: 50, pendingRequestBytes: 100_000 },
       webSocketLimits: { sockets: 20, totalSubscriptions: 50, subscriptions: 8 },
     })
   })
@@ -190,6 +195,53 @@ describe('shares of one client', () => {
     expect(await askUntilRefused(await open(BOB), 'eth_subscribe', ['logs', { topics }])).toBe(1)
     await closeAll()
     await vi.waitFor(() => expect(criteriaBytes).toBe(0))
+  })
+
+  describe('bytes of requests under way', () => {
+    const request = (method: string, length: number): string => {
+      const start = `{"jsonrpc":"2.0","id":1,"method":"${method}","pad":"`
+      return `${start}${'x'.repeat(length - start.length - 2)}"}`
+    }
+    const statusOf = async (client: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': client, connection: 'close' }
+      const response = await fetch(server.url, { method: 'POST', headers, body: request('eth_chainId', 10_000) })
+      await response.text()
+      return response.status
+    }
+    /** Sends the start of a request, or a whole one, by HTTP. Returns what ends it. */
+    const send = (header: string, body: string) => async (): Promise<() => void> => {
+      const socket = connect(server.address.port, '127.0.0.1')
+      const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Forwarded-For: ${ALICE}\r\n${header}`
+      socket.write(`${head}\r\n\r\n${body}`)
+      return () => socket.destroy()
+    }
+
+    test.each([
+      ['that is announced', send('Origin: x\r\nContent-Length: 20000', '')],
+      ['of unknown length', send('Origin: x\r\nTransfer-Encoding: chunked', '')],
+      ['that is being answered on the fast path', send('Content-Length: 20000', request('test_held', 20_000))],
+      [
+        'that is being answered by WebSocket',
+        async (): Promise<() => void> => {
+          const { socket } = await open(ALICE)
+          socket.send(request('test_held', 20_000))
+          return () => undefined
+        },
+      ],
+    ])('a request %s', async (_, hold) => {
+      connectionOf = undefined
+      const end = await hold()
+      await vi.waitFor(async () => expect(await statusOf(ALICE)).toBe(429))
+      expect(await statusOf(BOB)).toBe(200)
+      const { socket, next } = await open(ALICE)
+      socket.send(request('eth_chainId', 10_000))
+      expect(await next()).toMatchObject({ error: { code: -32005 } })
+      end()
+      release.resolve('')
+      await vi.waitFor(async () => expect(await statusOf(ALICE)).toBe(200))
+      release = Promise.withResolvers()
+      await closeAll()
+    })
   })
 
   test('filters', async () => {
