@@ -170,10 +170,11 @@ export interface SocketSubscriptions {
   has(id: string): boolean
   /**
    * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
-   * @param begin starts it with the function that delivers the text of a notification, and returns the function that ends it
+   * @param begin starts it with the function that delivers the text of a notification, and one that closes the connection because the
+   *   notifications are too much work; returns the function that ends it
    * @returns false: the client, or all clients together, have too many
    */
-  start(id: string, begin: (deliver: (text: string) => void) => () => void): boolean
+  start(id: string, begin: (deliver: (text: string) => void, drop: () => void) => () => void): boolean
   /** false: there was none */
   end(id: string): boolean
   endAll(): void
@@ -341,7 +342,9 @@ class WebSocketSession {
       start: (id, begin) => {
         if (!this.#budget.take(this.client, 1)) return false
         try {
-          const end = begin((text) => this.#notify(id, text))
+          const drop = (): void =>
+            this.close(CLOSE_CODES.tryAgainLater, 'the subscriptions of the client are too much work')
+          const end = begin((text) => this.#notify(id, text), drop)
           subscriptions.set(id, { end, queued: [] })
         } catch (error) {
           this.#budget.giveBack(this.client, 1)

@@ -278,7 +278,7 @@ export function createSocketMetrics(registry: Registry) {
     subscriptions: new Gauge({ name: 'coind_rpc_subscriptions', help: 'Open subscriptions', registers }),
     criteriaBytes: new Gauge({
       name: 'coind_rpc_criteria_bytes',
-      help: 'Memory of the addresses and topics of log subscriptions and filters',
+      help: 'Memory of the addresses and topics of log subscriptions and filters, and of event queries',
       registers,
     }),
   }

@@ -95,7 +95,7 @@ pending.onmessage = (event) => {
   for (const listener of pendingListeners) listener(transactions)
 }
 
-/** for the criteria of log subscriptions and filters */
+/** for the criteria of log subscriptions and filters, and the queries of event subscriptions */
 const criteriaBudget = createClientBudget({
   total: CRITERIA_BYTES,
   onChange: (bytes) => metrics.criteriaBytes.set(bytes),
@@ -208,6 +208,8 @@ const server = await createRpcServer({
     onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
     headHeight: firstHeight,
     lease: contexts.lease,
+    budget: criteriaBudget,
+    onDropped: () => metrics.refusedTotal.inc({ reason: 'events' }),
     log,
   }),
   rest: { router: createRestRouter(QUERIES), port: views, metrics },

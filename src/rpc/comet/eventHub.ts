@@ -1,22 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { eventsOfEntry } from '../../app/entryEvents.ts'
-import { entryHash } from '../../chain/entries.ts'
-import type { ChainReader } from '../../chain/store.ts'
-import { sha256 } from '../../primitives/hash.ts'
+import { type ClientBudget, createClientBudget } from '../clientBudget.ts'
 import type { RpcLog } from '../errors.ts'
-import { type EventQuery, type EventValues, eventValues, matchesEvents } from '../events/eventQuery.ts'
-import type { JsonObject } from '../format/json.ts'
-import type { RpcContext } from '../method.ts'
+import { type EventQuery, type EventValues, meetsCondition } from '../events/eventQuery.ts'
 import type { ContextLease } from '../runMethod.ts'
-import { blockJson, headerJson } from './json/block.ts'
-import { evidenceJson } from './json/evidence.ts'
-import { blockEventsJson, blockResultsJson, entryTxResult, powerChanges, txResultJson } from './json/results.ts'
-import { base64, blockIdJson, publicKeyJson, upperHex } from './json/values.ts'
+import { BLOCK_EVENT_KINDS, type BlockEventsContext, blockEventsOf, type CometEvent } from './blockEvents.ts'
+import {
+  createEventSubscribers,
+  type EventSubscriber,
+  type EventSubscribers,
+  type SharedQuery,
+} from './eventSubscribers.ts'
 
 /** All CometBFT subscriptions of one socket thread. */
 export interface CometEventHub {
-  /** Starts a subscription; the returned function ends it. @param deliver takes the JSON text of a notification's result */
-  add(query: EventQuery, deliver: (result: string) => void): () => void
+  /** Starts a subscription; the returned function ends it. undefined: the queries of the client, or of all, take too much memory. */
+  add(query: EventQuery, subscriber: EventSubscriber): (() => void) | undefined
 }
 
 interface CometEventHubOptions {
@@ -26,20 +24,36 @@ interface CometEventHubOptions {
   readonly headHeight: number
   /** on the newest blocks; `release` must follow */
   readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: BlockEventsContext }
+  /** bytes for the queries */
+  readonly budget: ClientBudget
+  /** work for the events of one block; absent: `WORK_PER_BLOCK` */
+  readonly workPerBlock?: number
+  /** called when a subscriber is dropped because its client asks for too much work */
+  readonly onDropped?: () => void
   readonly log: Pick<RpcLog, 'error'>
 }
 
-interface Subscriber {
-  readonly query: EventQuery
-  readonly deliver: (result: string) => void
-}
-
-/** Events that are matched in one turn of the event loop. */
-const EVENTS_PER_TURN = 256
+/**
+ * Work is counted in comparisons of a condition with a value, which take up to 0.3 µs. In one turn of the event loop there are so many,
+ * about 3 ms of them, before other connections have their turn.
+ */
+const WORK_PER_TURN = 10_000
+/** To find the queries for an event, beside its values; to write a notification to a socket, beside its characters. */
+const EVENT_WORK = 20
+const DELIVERY_WORK = 30
+/** Characters of an event that are made, or written to a socket, for the work of a comparison. */
+const CHARACTERS_MADE = 64
+const CHARACTERS_WRITTEN = 1_024
+/**
+ * Of one block, for all clients together. A client alone has a fifth of it (`ClientBudget`), which is each transaction of a full block
+ * nine times; beyond it, its connections are dropped.
+ */
+const WORK_PER_BLOCK = 2_000_000
 
 /** Notifies of every height once and in order. Without subscribers nothing is done. */
-export function createCometEventHub({ onHead, headHeight, lease, log }: CometEventHubOptions): CometEventHub {
-  const subscribers = new Set<Subscriber>()
+export function createCometEventHub(options: CometEventHubOptions): CometEventHub {
+  const { onHead, headHeight, lease, budget, workPerBlock = WORK_PER_BLOCK, onDropped, log } = options
+  const subscribers = createEventSubscribers(budget)
   let notifiedHeight = headHeight
   let newest = headHeight
   let isNotifying = false
@@ -50,7 +64,8 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
       while (notifiedHeight < newest && subscribers.size > 0) {
         const { context, release } = lease()
         try {
-          await notifyBlock(context, ++notifiedHeight, subscribers)
+          const work = createBlockWork(workPerBlock, onDropped)
+          await notifyBlock(context, ++notifiedHeight, subscribers, work)
         } finally {
           release()
         }
@@ -68,177 +83,91 @@ export function createCometEventHub({ onHead, headHeight, lease, log }: CometEve
     if (!isNotifying) void notifyAll()
   })
 
+  // Blocks that were published before are not for a new subscriber.
+  return { add: (query, subscriber) => subscribers.add(query, newest + 1, subscriber) }
+}
+
+/** What the events of one block cost, and whom. */
+interface BlockWork {
+  /** Counts work that is for nobody in particular. */
+  spend(amount: number): void
+  /** Counts work for a subscriber. false: it is more than the share of its client, and the subscriber is dropped. */
+  spendFor(subscriber: EventSubscriber, amount: number): boolean
+  /** Lets other connections have their turn when this one is used up; undefined: it is not. */
+  pause(): Promise<void> | undefined
+}
+
+function createBlockWork(total: number, onDropped: (() => void) | undefined): BlockWork {
+  const shares = createClientBudget({ total })
+  let ofTurn = 0
+  const spend = (amount: number): void => {
+    ofTurn += amount
+  }
   return {
-    add: (query, deliver) => {
-      // Blocks that were published before are not for the new subscriber.
-      if (subscribers.size === 0 && !isNotifying) notifiedHeight = newest
-      const subscriber = { query, deliver }
-      subscribers.add(subscriber)
-      return () => subscribers.delete(subscriber)
+    spend,
+    spendFor: (subscriber, amount) => {
+      spend(amount)
+      if (shares.take(subscriber.client, amount)) return true
+      onDropped?.()
+      subscriber.drop()
+      return false
+    },
+    pause: () => {
+      if (ofTurn < WORK_PER_TURN) return undefined
+      ofTurn = 0
+      return nextTurn()
     },
   }
 }
 
+/** The order is that of the events: each goes to all its subscribers before the next one. */
 async function notifyBlock(
   context: BlockEventsContext,
   height: number,
-  subscribers: ReadonlySet<Subscriber>,
+  subscribers: EventSubscribers,
+  work: BlockWork,
 ): Promise<void> {
-  let eventCount = 0
   for (const kind of BLOCK_EVENT_KINDS) {
-    const interested = [...subscribers].filter(({ query }) => mayMatch(query, kind))
-    if (interested.length === 0) continue
+    if (!subscribers.wants(kind)) continue
     for (const event of blockEventsOf(context, height, kind)) {
-      deliverEvent(event, interested)
-      if (++eventCount % EVENTS_PER_TURN === 0) await nextTurn()
+      work.spend(EVENT_WORK + event.values.size)
+      await work.pause()
+      await deliverEvent(event, height, subscribers.candidates(event.values), work)
     }
   }
 }
 
-function deliverEvent(event: CometEvent, subscribers: readonly Subscriber[]): void {
-  let data: string | undefined
-  for (const { query, deliver } of subscribers) {
-    if (!matchesEvents(query, event.values)) continue
-    data ??= `"data":${JSON.stringify(event.data())},"events":${JSON.stringify(Object.fromEntries(event.values))}`
-    deliver(`{"query":${JSON.stringify(query.text)},${data}}`)
-  }
-}
-
-/** Nearly all queries name the kind of events that they want. */
-function mayMatch({ conditions }: EventQuery, kind: BlockEventKind): boolean {
-  return conditions.every(
-    (condition) => condition.key !== 'tm.event' || condition.operator !== '=' || condition.operand === kind,
-  )
-}
-
-/** An event that clients can subscribe to. */
-interface CometEvent {
-  /** what queries are matched with */
-  readonly values: EventValues
-  /** made when it is needed: `{type, value}` */
-  data(): { readonly type: string; readonly value: unknown }
-}
-
-/** Kinds of events that a block gives, in CometBFT's order (state/execution.go, fireEvents): `Tx` once for each transaction, `NewEvidence` for each evidence. */
-const BLOCK_EVENT_KINDS = [
-  'NewBlock',
-  'NewBlockHeader',
-  'NewBlockEvents',
-  'NewEvidence',
-  'Tx',
-  'ValidatorSetUpdates',
-] as const
-type BlockEventKind = (typeof BLOCK_EVENT_KINDS)[number]
-
-/** What events are read from. */
-export type BlockEventsContext = Pick<RpcContext, 'view' | 'chain'>
-
-/** The events of one kind that a block gives. The block must be kept. */
-export function* blockEventsOf(
-  { view, chain: config }: BlockEventsContext,
+/** The event is written as JSON once for all its subscribers. */
+async function deliverEvent(
+  event: CometEvent,
   height: number,
-  kind: BlockEventKind,
-): IterableIterator<CometEvent> {
-  const { chain } = view
-  const block = chain.consensusBlock(height)
-  if (block === undefined) throw new Error(`block ${height} was published without its body`)
-  switch (kind) {
-    case 'NewBlock':
-      yield event(kind, ownBlockValues(chain, height, kind), () => {
-        const results = blockResultsJson(view, config, height)
-        return {
-          block: blockJson(block),
-          block_id: blockIdJson(chain.blockId(height)!),
-          result_finalize_block: finalizeBlockJson(results),
-        }
-      })
-      return
-    case 'NewBlockHeader':
-      yield event(kind, ownBlockValues(chain, height, kind), () => ({ header: headerJson(block.header) }))
-      return
-    case 'NewBlockEvents':
-      yield event(kind, ownBlockValues(chain, height, kind), () => ({
-        height: String(height),
-        events: blockEventsJson(chain, height),
-        num_txs: String(block.txs.length),
-      }))
-      return
-    case 'NewEvidence':
-      for (const evidence of block.evidence) {
-        yield event(kind, eventValues([], { 'tm.event': kind }), () => ({
-          height: String(height),
-          evidence: evidenceJson(evidence),
-        }))
+  candidates: readonly SharedQuery[],
+  work: BlockWork,
+): Promise<void> {
+  let text: string | undefined
+  for (const shared of candidates) {
+    if (!(await isMet(shared, event.values, work))) continue
+    // Subscriptions may end, and begin for later blocks, while others have their turn: the iteration goes along.
+    for (const [subscriber, fromHeight] of shared.subscribers) {
+      if (fromHeight > height) continue
+      if (text === undefined) {
+        text = `"data":${JSON.stringify(event.data())},"events":${JSON.stringify(Object.fromEntries(event.values))}}}`
+        work.spend(text.length / CHARACTERS_MADE)
       }
-      return
-    case 'ValidatorSetUpdates':
-      yield* validatorSetUpdates(chain, height)
-      return
-    case 'Tx':
-      yield* transactions(chain, height, block.txs)
+      if (work.spendFor(subscriber, DELIVERY_WORK + text.length / CHARACTERS_WRITTEN)) subscriber.deliver(text)
+      await work.pause()
+    }
   }
 }
 
-/**
- * abci.ResponseFinalizeBlock as Go writes it here, unlike in `block_results`: empty values are left out, and `validator_updates` is a
- * list. Typed clients (tendermint-rpc of Rust) accept null for neither.
- */
-function finalizeBlockJson(results: JsonObject): JsonObject {
-  const { finalize_block_events, txs_results, validator_updates, consensus_param_updates, app_hash } = results
-  return {
-    ...(isEmpty(finalize_block_events) ? {} : { events: finalize_block_events }),
-    ...(isEmpty(txs_results) ? {} : { tx_results: txs_results }),
-    validator_updates: validator_updates ?? [],
-    ...(consensus_param_updates === null ? {} : { consensus_param_updates }),
-    app_hash: app_hash ?? null,
+/** Matches a query once for all its subscribers. The first of them answers for the work. */
+async function isMet({ query, subscribers }: SharedQuery, values: EventValues, work: BlockWork): Promise<boolean> {
+  for (const condition of query.conditions) {
+    const [first] = subscribers.keys()
+    if (first === undefined) return false
+    work.spendFor(first, 1 + (values.get(condition.key)?.length ?? 0))
+    await work.pause()
+    if (!meetsCondition(condition, values)) return false
   }
-}
-
-function isEmpty(list: unknown): boolean {
-  return list === null || (Array.isArray(list) && list.length === 0)
-}
-
-function event(kind: BlockEventKind, values: EventValues, value: () => unknown): CometEvent {
-  return { values, data: () => ({ type: `tendermint/event/${kind}`, value: value() }) }
-}
-
-function ownBlockValues(chain: ChainReader, height: number, kind: BlockEventKind): EventValues {
-  const events = chain.blockEvents(height)
-  return eventValues(events === undefined ? [] : [...events.begin, ...events.end], {
-    'tm.event': kind,
-    'block.height': String(height),
-  })
-}
-
-function* transactions(chain: ChainReader, height: number, txs: readonly Uint8Array[]): IterableIterator<CometEvent> {
-  for (const [position, entry] of (chain.entryResults(height) ?? []).entries()) {
-    const tx = txs[position]!
-    const values = eventValues(eventsOfEntry(entry), {
-      'tm.event': 'Tx',
-      'tx.hash': upperHex(entryHash(tx)),
-      'tx.height': String(height),
-    })
-    yield event('Tx', values, () => ({
-      TxResult: {
-        height: String(height),
-        // Go leaves out zeros.
-        ...(position === 0 ? {} : { index: position }),
-        tx: base64(tx),
-        result: txResultJson(entryTxResult(entry)),
-      },
-    }))
-  }
-}
-
-function* validatorSetUpdates(chain: ChainReader, height: number): IterableIterator<CometEvent> {
-  const changes = powerChanges(chain, height)
-  if (changes.length === 0) return
-  yield event('ValidatorSetUpdates', eventValues([], { 'tm.event': 'ValidatorSetUpdates' }), () => ({
-    validator_updates: changes.map(({ publicKey, power }) => ({
-      address: upperHex(sha256(publicKey).subarray(0, 20)),
-      pub_key: publicKeyJson(publicKey),
-      voting_power: power.toString(),
-      proposer_priority: '0',
-    })),
-  }))
+  return true
 }

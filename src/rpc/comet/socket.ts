@@ -38,7 +38,7 @@ const NOT_FOUND = 'subscription not found'
 export function createCometSocket(options: CometSocketOptions): SocketProtocol {
   const { table, hub, maxSubscriptions } = options
 
-  const run = ({ id, method, params }: Request, subscriptions: SocketSubscriptions): void => {
+  const run = ({ id, method, params }: Request, client: string, subscriptions: SocketSubscriptions): void => {
     if (method === 'unsubscribe_all') {
       if (subscriptions.count === 0) throw cometFailure(NOT_FOUND)
       subscriptions.endAll()
@@ -56,10 +56,13 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       return
     }
     if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
-    const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-    const hasStarted = subscriptions.start(canonical, (deliver) =>
-      hub.add(query, (result) => deliver(`${start}${result}}`)),
-    )
+    const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"query":${JSON.stringify(query.text)},`
+    const hasStarted = subscriptions.start(canonical, (deliver, drop) => {
+      const subscriber = { client, keptLength: start.length, deliver: (data: string) => deliver(start + data), drop }
+      const end = hub.add(query, subscriber)
+      if (end === undefined) throw cometFailure('event queries take too much memory')
+      return end
+    })
     if (!hasStarted) throw cometFailure('too many subscriptions')
   }
 
@@ -73,7 +76,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       }
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`
       try {
-        run(request, subscriptions)
+        run(request, scope.client, subscriptions)
         return `${head}"result":{}}`
       } catch (error) {
         return `${head}"error":${errorText(error)}}`

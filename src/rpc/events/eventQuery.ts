@@ -98,7 +98,12 @@ export function parseEventQuery(text: string): EventQuery {
 
 /** Whether some values of a set of events meet every condition. */
 export function matchesEvents({ conditions }: Pick<EventQuery, 'conditions'>, values: EventValues): boolean {
-  return conditions.every((condition) => (values.get(condition.key) ?? []).some((value) => meets(condition, value)))
+  return conditions.every((condition) => meetsCondition(condition, values))
+}
+
+/** Whether one of the values of its key meets a condition. */
+export function meetsCondition(condition: EventCondition, values: EventValues): boolean {
+  return (values.get(condition.key) ?? []).some((value) => meets(condition, value))
 }
 
 /** The terms of a query that the index can look up. They match too much: each result still has to be checked against the query. */

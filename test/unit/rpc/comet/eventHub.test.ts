@@ -1,9 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
-import { createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
+import { createClientBudget } from '../../../../src/rpc/clientBudget.ts'
+import type { BlockEventsContext } from '../../../../src/rpc/comet/blockEvents.ts'
+import { type CometEventHub, createCometEventHub } from '../../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
+import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
 import type { SocketSubscriptions } from '../../../../src/rpc/websocket.ts'
 import { createIndexedChain, type IndexedChain, receiver } from './indexedChain.ts'
 
@@ -14,18 +17,59 @@ beforeAll(async () => {
 })
 afterAll(() => indexed.close())
 
+/** A hub, the function that announces a head to it, and how often it read of the chain what it tells. */
+function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; workPerBlock?: number } = {}) {
+  let announce: (height: number) => void = () => undefined
+  const reads = new Map<PropertyKey, number>()
+  let dropped = 0
+  const context = (): BlockEventsContext => {
+    const view = indexed.view()
+    const chain = new Proxy(view.chain, {
+      get: (target, name) => {
+        reads.set(name, (reads.get(name) ?? 0) + 1)
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    return { view: { ...view, chain }, chain: indexed.chain }
+  }
+  const hub = createCometEventHub({
+    onHead: (listener) => {
+      announce = listener
+    },
+    headHeight: 0,
+    lease: () => ({ context: context(), release: () => undefined }),
+    budget: createClientBudget({ total: memoryBytes }),
+    ...(workPerBlock === undefined ? {} : { workPerBlock }),
+    onDropped: () => dropped++,
+    log: { error: (fields) => expect.fail(String(fields['error'])) },
+  })
+  return { hub, announce: (height: number) => announce(height), reads, dropped: () => dropped }
+}
+
+/** Subscribes, with what it hears; it ends when it is dropped. */
+function subscribe(hub: CometEventHub, text: string, client = '192.0.2.1') {
+  const heard: string[] = []
+  const subscriber = {
+    heard,
+    isDropped: false,
+    end: hub.add(parseEventQuery(text), {
+      client,
+      keptLength: 0,
+      deliver: (data) => void heard.push(data),
+      drop: () => {
+        subscriber.isDropped = true
+        subscriber.end?.()
+      },
+    }),
+  }
+  return subscriber
+}
+
 describe('subscriptions', () => {
   /** A socket whose notifications are gathered, and the heads that it hears of. */
-  function createSocket(maxSubscriptions = 5) {
-    let announce: (height: number) => void = () => undefined
-    const hub = createCometEventHub({
-      onHead: (listener) => {
-        announce = listener
-      },
-      headHeight: 0,
-      lease: () => ({ context: { view: indexed.view(), chain: indexed.chain }, release: () => undefined }),
-      log: { error: (fields) => expect.fail(String(fields['error'])) },
-    })
+  function createSocket(maxSubscriptions = 5, memoryBytes = 1e6) {
+    const { hub, announce } = createHub({ memoryBytes })
     const log = { error: () => undefined }
     const socket = createCometSocket({ table: createCometTable([]), hub, log, responseBytes: 1e6, maxSubscriptions })
     const ends = new Map<string, () => void>()
@@ -39,7 +83,10 @@ describe('subscriptions', () => {
       start: (id, begin) => {
         ends.set(
           id,
-          begin((text) => void heard.push(JSON.parse(text))),
+          begin(
+            (text) => void heard.push(JSON.parse(text)),
+            () => expect.fail('the work is little'),
+          ),
         )
         return true
       },
@@ -59,8 +106,8 @@ describe('subscriptions', () => {
         // All that it tells in one turn.
         await nextTurn()
       },
-      ask: async (method: string, query?: unknown) => {
-        const text = JSON.stringify({ jsonrpc: '2.0', id: `${method}-1`, method, params: { query } })
+      ask: async (method: string, query?: unknown, id = `${method}-1`) => {
+        const text = JSON.stringify({ jsonrpc: '2.0', id, method, params: { query } })
         const { result, error } = JSON.parse((await socket.answer(text, OWN_SCOPE, subscriptions))!)
         return error ?? result
       },
@@ -134,6 +181,17 @@ describe('subscriptions', () => {
     })
   })
 
+  it('are refused when their queries, or the IDs that they repeat, take too much memory', async () => {
+    const socket = createSocket(5, 20_000)
+    expect(await socket.ask('subscribe', "tm.event='NewBlock'")).toEqual({})
+    const long = Array(30).fill('a.b=5').join(' AND ')
+    expect((await socket.ask('subscribe', long)).data).toBe('event queries take too much memory')
+    expect(await socket.ask('subscribe', "tm.event='Tx'", 'x'.repeat(20_000))).toMatchObject({
+      data: 'event queries take too much memory',
+    })
+    expect(await socket.ask('unsubscribe_all')).toEqual({})
+  })
+
   it('begin with the block after they began', async () => {
     const socket = createSocket()
     await socket.publish(3)
@@ -161,5 +219,69 @@ describe('subscriptions', () => {
       ['validator_updates', 'consensus_param_updates', 'app_hash'],
     ])
     expect(results[1]).toMatchObject({ validator_updates: [] })
+  })
+})
+
+describe('the work for a block', () => {
+  const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+
+  it('makes the JSON of an event once for all its subscribers, whatever their queries', async () => {
+    const { hub, announce, reads } = createHub({ memoryBytes: 1e9 })
+    const queries = ["tm.event='NewBlock'", "tm.event='NewBlock' AND block.height>0"]
+    const subscribers = times(100, (index) => subscribe(hub, queries[index % 2]!))
+    announce(2)
+    await nextTurn()
+    expect(subscribers.map(({ heard }) => heard.length)).toEqual(Array(100).fill(2))
+    expect(reads.get('blockId')).toBe(2)
+  })
+
+  it('is nothing for kinds of events that nobody wants', async () => {
+    const { hub, announce, reads } = createHub({ memoryBytes: 1e9 })
+    times(20, (index) => subscribe(hub, `tm.event='NewEvidence' AND a.b='${index}'`))
+    announce(3)
+    await nextTurn()
+    expect(reads.get('entryResults')).toBeUndefined()
+    expect(reads.get('blockEvents')).toBeUndefined()
+  })
+
+  it('is done in parts, between which others have their turn, with events in order', async () => {
+    const { hub, announce } = createHub({ memoryBytes: 1e9 })
+    const subscribers = times(2_000, (index) => subscribe(hub, "tm.event='Tx'", `192.0.2.${index}`))
+    const count = () => subscribers.reduce((sum, { heard }) => sum + heard.length, 0)
+    announce(3)
+    const perTurn: number[] = []
+    for (let told = 0; told < 10_000; told = count()) {
+      await nextTurn()
+      perTurn.push(count() - told)
+    }
+    expect(Math.max(...perTurn)).toBeLessThan(700)
+    const heights = subscribers.at(-1)!.heard.map((data) => /"height":"(\d+)"/.exec(data)![1])
+    expect(heights).toEqual(['1', '1', '3', '3', '3'])
+  })
+
+  it('is not for those who subscribe while it goes on', async () => {
+    const { hub, announce } = createHub({ memoryBytes: 1e9 })
+    times(1_000, (index) => subscribe(hub, "tm.event='Tx'", `192.0.2.${index}`))
+    announce(1)
+    await nextTurn()
+    const late = subscribe(hub, "tm.event='Tx'")
+    for (let turn = 0; turn < 30; turn++) await nextTurn()
+    expect(late.heard).toEqual([])
+    announce(3)
+    for (let turn = 0; turn < 60; turn++) await nextTurn()
+    expect(late.heard).toHaveLength(3)
+  })
+
+  it('has a share for each client: who asks for more is dropped, others hear everything', async () => {
+    const { hub, announce, dropped } = createHub({ memoryBytes: 1e9, workPerBlock: 40_000 })
+    // Each comparison is for the one value of another key, and never met.
+    const greedy = times(1_000, (index) => subscribe(hub, `transfer.amount EXISTS AND tx.height>${1_000 + index}`))
+    const modest = subscribe(hub, "tm.event='Tx'", '198.51.100.1')
+    announce(3)
+    for (let turn = 0; turn < 60; turn++) await nextTurn()
+    expect(greedy.filter(({ isDropped }) => isDropped).length).toBe(dropped())
+    expect(dropped()).toBeGreaterThan(100)
+    expect(modest.isDropped).toBe(false)
+    expect(modest.heard).toHaveLength(5)
   })
 })
