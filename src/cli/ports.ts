@@ -77,6 +77,8 @@ export interface Terminal {
   /** of Node.js and of the machine, for `coind version` */
   readonly platform: string
   print(text: string): void
+  /** Prints while a node runs in this process: a reader that has stopped does not stop the node, and may miss the text. */
+  announce(text: string): void
   /**
    * Asks a person for a secret.
    * @param instead how to give it where there is no terminal

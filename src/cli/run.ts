@@ -1,9 +1,11 @@
 import { homedir } from 'node:os'
 import { checkInvariants, exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
+import { createLineWriter } from '../telemetry/lineWriter.ts'
 import type { Terminal } from './ports.ts'
 import { runCommand } from './program.ts'
 import { readSecret } from './readSecret.ts'
 
+const STDOUT = 1
 /** Set by bin/coind.js when it runs the node as its child process. */
 const LAUNCHED = 'COIND_LAUNCHED'
 
@@ -16,6 +18,8 @@ const terminal: Terminal = {
   print: (text) => {
     process.stdout.write(text)
   },
+  // Node.js waits for a terminal; the log's writer does not, and it keeps the text apart from lines of the log.
+  announce: (text) => createLineWriter(STDOUT, () => undefined).write(text, Number.MAX_SAFE_INTEGER),
   readSecret: (question, instead) => readSecret(question, instead),
   now: () => performance.now(),
   onStopSignal: (handler) => {

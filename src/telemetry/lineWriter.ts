@@ -1,4 +1,4 @@
-import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { constants, fstatSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
@@ -248,16 +248,39 @@ function createLineBuffer(limit: number) {
 
 /**
  * A descriptor of the same pipe or terminal whose writes do not block; `fd` itself is shared with other processes, which may want it
- * to block. Where the system has or allows none (sockets, pipes of another user), `fd` is used: Node.js makes sockets and pipes
- * non-blocking once `process.stdout` is used, as src/cli/run.ts does. Files need none: nobody has to read them.
+ * to block. A terminal of another user (after `sudo`) cannot be opened by its name, but as the terminal of this session. Where the
+ * system has or allows none (sockets, pipes of another user), `fd` is used: Node.js makes sockets and pipes non-blocking once
+ * `process.stdout` is used, as src/cli/run.ts does. Files need none: nobody has to read them.
+ *
+ * What is left: a terminal that is neither this user's nor this session's. It blocks when it is stopped.
  */
 function openNonBlocking(fd: number): number {
-  if (!fstatSync(fd).isFIFO() && !isatty(fd)) return fd
-  try {
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-  } catch {
-    return fd
+  const stats = fstatSync(fd)
+  const isTerminal = isatty(fd)
+  if (!stats.isFIFO() && !isTerminal) return fd
+  const names = [`/proc/self/fd/${fd}`]
+  if (isTerminal && stats.rdev === sessionTerminal()) names.push('/dev/tty')
+  for (const name of names) {
+    try {
+      return openSync(name, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+    } catch {
+      // The next name, or the descriptor itself.
+    }
   }
+  return fd
+}
+
+/** Device number of the terminal that controls this process (proc_pid_stat(5), tty_nr); 0 where there is none. */
+function sessionTerminal(): number {
+  let text: string
+  try {
+    text = readFileSync('/proc/self/stat', 'latin1')
+  } catch {
+    return 0
+  }
+  // The name of the program before it, in brackets, may have spaces and brackets in it.
+  const [, , , , terminal] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return Number(terminal)
 }
 
 /** @returns number of bytes that were written; a reader that has closed the pipe takes everything: the node continues without a log */

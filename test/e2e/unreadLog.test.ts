@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, closeSync, constants, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,24 +11,30 @@ import { startNode } from './startNode.ts'
 const PIPE_BYTES = 65_536
 const BLOCKS = 5
 
-describe('a standard output that nobody reads', () => {
-  let directory: string
-  let path: string
-  let reader: number
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'coind-unread-'))
-    path = join(directory, 'pipe')
-    execFileSync('mkfifo', [path])
-    reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  })
-  afterEach(() => {
-    closeSync(reader)
-    rmSync(directory, { recursive: true, force: true })
-  })
+let directory: string
+let path: string
+let reader: number
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-unread-'))
+  path = join(directory, 'pipe')
+  execFileSync('mkfifo', [path])
+  reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+})
+afterEach(() => {
+  closeSync(reader)
+  rmSync(directory, { recursive: true, force: true })
+})
 
+/** The pipe's other end, full. */
+function fullPipe(): number {
+  const writer = openSync(path, constants.O_WRONLY)
+  writeSync(writer, Buffer.alloc(PIPE_BYTES, '\n'))
+  return writer
+}
+
+describe('a standard output that nobody reads', () => {
   it('does not stop a validator, and its lines come when it is read again', async () => {
-    const stdout = openSync(path, constants.O_WRONLY)
-    writeSync(stdout, Buffer.alloc(PIPE_BYTES, '\n'))
+    const stdout = fullPipe()
     const node = await startNode({
       command: 'start',
       homedir: join(directory, 'home'),
@@ -63,5 +69,40 @@ describe('a standard output that nobody reads', () => {
     expect(messages).toContain('node is up')
     expect(messages.filter((message) => message === 'block decided').length).toBeGreaterThanOrEqual(BLOCKS)
     expect(messages.at(-1)).toBe('node has stopped')
+  })
+})
+
+/** Whether this system has the program that makes a terminal, and a user who may not open it. */
+const NO_SCRIPT = spawnSync('script', ['--version']).error !== undefined
+const IS_ROOT = process.getuid?.() === 0
+const NOBODY = 65_534
+
+describe.skipIf(NO_SCRIPT)('a terminal that has stopped', () => {
+  it.each([
+    ['of the same user', false],
+    ['of another user, as after sudo', true],
+  ])('%s does not stop a node, its banner included', async (_, isOther) => {
+    if (isOther && !IS_ROOT) return
+    const stdout = fullPipe()
+    const homedir = join(directory, 'home')
+    mkdirSync(homedir)
+    if (isOther) for (const made of [directory, homedir]) chownSync(made, NOBODY, NOBODY)
+    const user = isOther ? `setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups` : ''
+    // `script` writes what the terminal shows to the pipe and so shows nothing more, and `yes` fills what the terminal buffers.
+    const terminal = `yes > /dev/tty & sleep 0.5; exec ${user} $*`
+    const node = await startNode({
+      homedir,
+      within: ['sh', '-c', `exec script -qfec "${terminal}" /dev/null`, 'sh'],
+      stdout,
+      timeoutMs: 40_000,
+    })
+    closeSync(stdout)
+    try {
+      const height = async (): Promise<number> => Number(await rpc(node.url, 'eth_blockNumber'))
+      const first = await height()
+      await until('blocks', async () => (await height()) >= first + 2 * BLOCKS)
+    } finally {
+      await node.kill('SIGKILL')
+    }
   })
 })

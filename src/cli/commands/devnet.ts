@@ -52,7 +52,7 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     await runNode(
       (signal) => node.startNode(config, { fundedAccounts, signal }),
       terminal,
-      (running) => terminal.print(devnetBanner(config, running)),
+      (running) => terminal.announce(devnetBanner(config, running)),
     )
   })
 }

@@ -89,6 +89,9 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     print: (text) => {
       printed += text
     },
+    announce: (text) => {
+      printed += text
+    },
     readSecret: async (question) => {
       throw new ConfigError(question)
     },
