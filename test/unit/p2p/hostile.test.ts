@@ -256,7 +256,8 @@ describe('peers without manners', () => {
     const blocks = () => ({ block: new Uint8Array(LIMITS.streamWindow / 2), commit: new Uint8Array(10) })
     const [a, b] = await connectedPair({ blocks })
     const attacker = await startAttacker()
-    const stream = await openStream(await attacker.join(a), PROTOCOLS.blocks)
+    const connection = await attacker.join(a)
+    const stream = await openStream(connection, PROTOCOLS.blocks)
     let received = 0
     stream.addEventListener('message', ({ data }) => {
       received += data.byteLength
@@ -264,7 +265,12 @@ describe('peers without manners', () => {
     })
     stream.send(encodeFrame(encodeBlockRequest({ from: 1, count: 10, maxBytes: LIMITS.bytesPerAnswer })))
     await until('the answer begins', () => received > 0)
-    a.clockMs += LIMITS.answerMs + 1
+    for (let part = 0; part < 2; part++) {
+      a.clockMs += LIMITS.answerMs / 2 + 1
+      // Both are heard meanwhile: a silent peer would be disconnected.
+      await expectHealthy(b, a)
+      await openStream(connection, PROTOCOLS.status)
+    }
     // It takes something every now and then, so that no single wait is too long.
     const reading = setInterval(() => stream.status === 'open' && stream.resume(), 20)
     await until('the answer is broken off', () => stream.status !== 'open').finally(() => clearInterval(reading))
