@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { damagedFile } from './damage.ts'
+import { DatabaseError } from './database.ts'
 import { LevelReader, logNumber, logPath, type OpenFile, readBytes, readUint32, tablePaths } from './levelFormat.ts'
 import { type FileRecord, readRecords } from './recordFile.ts'
 import { checkExtent, checkTableFrame } from './tableFile.ts'
@@ -68,6 +69,36 @@ export function verifyFiles(location: string, tableBytes = Number.POSITIVE_INFIN
  */
 export function* scrubTables(location: string): Generator<number, void, void> {
   for (const table of readManifest(location)?.tables ?? []) yield* scrubTable(location, table)
+}
+
+/** The search for a damage that a read has met ends after so many bytes of tables: half a minute. */
+const SEARCH_BYTES = 8 * 2 ** 30
+
+/**
+ * The error to report when a database that is closed again has failed: a read that came upon damage does not know in which file, but the
+ * checksums of the tables may show it. All other errors are given back.
+ */
+export function nameDamagedFile(error: unknown, location: string): unknown {
+  if (!isDamageWithoutName(error)) return error
+  let left = SEARCH_BYTES
+  try {
+    for (const bytes of scrubTables(location)) {
+      left -= bytes
+      if (left < 0) break
+    }
+  } catch (found) {
+    if (found instanceof DatabaseError) return new DatabaseError(found.code, found.message, error)
+    // A search that fails otherwise must not take the place of what has happened.
+  }
+  return error
+}
+
+/** By name and code: an error from another thread has lost its class. */
+function isDamageWithoutName(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const isDamage = error.name === 'DatabaseError' && 'code' in error && error.code === 'corrupt'
+  if (isDamage) return !/\d\.(ldb|sst|log)\b|MANIFEST|CURRENT/.test(error.message)
+  return isDamageWithoutName(error.cause)
 }
 
 /** Bytes of all tables of a database that may be in use. @throws DatabaseError */

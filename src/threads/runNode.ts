@@ -8,6 +8,7 @@ import { peerCounts } from '../p2p/limits.ts'
 import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
+import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics } from '../telemetry/metrics.ts'
@@ -45,7 +46,7 @@ export async function runNode(config: Config, home: Home, logger: Logger): Promi
     return await start(config, home, logger, undo)
   } catch (error) {
     await undo.run().catch((stopError: unknown) => logNotStopped(logger, stopError))
-    throw error
+    throw nameDamagedFile(error, home.paths.db)
   }
 }
 
@@ -161,15 +162,21 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
     wsUrl: `${rpcUrl.replace(/^http/, 'ws')}ws`,
     metricsUrl,
     height: info.height,
-    ...endOf(Promise.race([failure.promise, threads.died]), undo, logger),
+    ...endOf(Promise.race([failure.promise, threads.died]), undo, logger, paths.db),
   }
 }
 
 /**
  * The end of a running node: `stop`, or `died`, which rejects when the node cannot go on. `ended` resolves after a stop and rejects
- * after a failure; a stop signal during the end of a failed node does not make it a success.
+ * after a failure, which names the damaged file of the database where it can; a stop signal during the end of a failed node does not make
+ * it a success.
  */
-function endOf(died: Promise<never>, undo: UndoList, logger: Logger): Pick<RunningNode, 'ended' | 'stop'> {
+function endOf(
+  died: Promise<never>,
+  undo: UndoList,
+  logger: Logger,
+  location: string,
+): Pick<RunningNode, 'ended' | 'stop'> {
   const ended = Promise.withResolvers<void>()
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
@@ -182,7 +189,7 @@ function endOf(died: Promise<never>, undo: UndoList, logger: Logger): Pick<Runni
     hasFailed = true
     logger.fatal({ error }, 'the node cannot go on and stops')
     await stop().catch((stopError: unknown) => logNotStopped(logger, stopError))
-    ended.reject(error)
+    ended.reject(nameDamagedFile(error, location))
   })
   return {
     ended: ended.promise,

@@ -15,8 +15,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WriteBatch } from '../../../src/storage/batch.ts'
+import { damagedContents, damagedFile } from '../../../src/storage/damage.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { scrubTables, tableBytes, verifyFiles } from '../../../src/storage/verifyFiles.ts'
+import { nameDamagedFile, scrubTables, tableBytes, verifyFiles } from '../../../src/storage/verifyFiles.ts'
 
 const LOG_BLOCK = 32_768
 
@@ -186,6 +187,22 @@ describe('verifyFiles', () => {
     writeFileSync(join(location, log), bytes.subarray(0, cut))
     writeFileSync(join(location, '999999.log'), bytes.subarray(cut))
     expectDamage('', /\.log at byte \d+ is damaged \(writes are missing there\)/)
+  })
+
+  it('names the table in which a read has met damage', () => {
+    const table = named(/\.ldb$/)
+    const damage = damagedContents('a code is missing')
+    const failure = new Error('the executor thread failed', { cause: damage })
+    expect(nameDamagedFile(failure, location)).toBe(failure)
+    flip(table, 5)
+    expect(nameDamagedFile(failure, location)).toMatchObject({
+      name: 'DatabaseError',
+      message: expect.stringContaining(join(location, table)),
+      cause: failure,
+    })
+    for (const other of [new Error('other'), damagedFile(join(location, table), 0, 'known')]) {
+      expect(nameDamagedFile(other, location)).toBe(other)
+    }
   })
 
   it('scrubs tables in steps of at most about 256 KiB, and passes over those that were merged meanwhile', async () => {
