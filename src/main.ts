@@ -8,14 +8,14 @@ import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createLogger } from './telemetry/logger.ts'
-import { loadOrCreateNodeKey, openExistingHome, openHome } from './threads/openHome.ts'
+import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
 
 /** Starts the node in the configured data directory; resolves when it serves its ports. */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const logger = createLogger(config.log)
   const home = await openHome(config, options, logger)
   const { runNode } = await import('./threads/runNode.ts')
-  return runNode(config, home, logger)
+  return runNode(config, home, logger, options.signal)
 }
 
 /** Prepares the data directory without starting anything. */
@@ -62,11 +62,11 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
   const { chooseEngine } = await import('./evm/engines/createEngine.ts')
   const { chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
-  const { START_BYTES, verifyFiles } = await import('./storage/verifyFiles.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, genesis, paths } = home
-    verifyFiles(paths.db, START_BYTES)
+    // Before the executor opens it: the files are checked, and one in the former format is converted.
+    await (await openDatabase(paths, createLogger(config.log), undefined)).close()
     const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,

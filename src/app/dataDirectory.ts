@@ -16,6 +16,10 @@ export interface DataPaths {
   readonly nodeKey: string
   /** state, blocks and indexes; only the executor thread writes it */
   readonly db: string
+  /** the database in a new format, while it is made from `db` (src/app/convertDatabase.ts) */
+  readonly convertingDb: string
+  /** the database in the former format, from when it is replaced until it is deleted */
+  readonly replacedDb: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
   /** known addresses of peers; may be deleted */
@@ -37,6 +41,8 @@ export function dataPaths(homedir: string): DataPaths {
     validatorKey: join(config, 'priv_validator_key.json'),
     nodeKey: join(config, 'node_key.json'),
     db: join(homedir, 'db'),
+    convertingDb: join(homedir, 'db.converting'),
+    replacedDb: join(homedir, 'db.replaced'),
     wal: join(homedir, 'wal'),
     addressBook: join(homedir, 'peers.json'),
     resetMarker: join(homedir, 'reset-under-way'),
@@ -98,7 +104,12 @@ function holder(pidFile: string): string {
 
 /** Everything that belongs to one chain. Keys and configuration are not part of it. */
 function chainParts(paths: DataPaths): readonly string[] {
-  return [paths.genesis, paths.db, paths.wal, paths.addressBook]
+  return [paths.genesis, ...databaseDirectories(paths), paths.wal, paths.addressBook]
+}
+
+/** The database, and what a conversion may have left beside it. */
+export function databaseDirectories({ db, convertingDb, replacedDb }: DataPaths): readonly string[] {
+  return [db, convertingDb, replacedDb]
 }
 
 /** What {@link resetHome} would remove, as paths that exist. */
@@ -120,7 +131,8 @@ export function resetHome(paths: DataPaths): void {
   )
   rmSync(paths.genesis, { force: true })
   if (existsSync(paths.config)) syncDirectory(paths.config)
-  for (const path of [paths.addressBook, paths.db, paths.wal]) rmSync(path, { recursive: true, force: true })
+  for (const path of [paths.addressBook, ...databaseDirectories(paths), paths.wal])
+    rmSync(path, { recursive: true, force: true })
   syncDirectory(paths.homedir)
   rmSync(paths.resetMarker)
   syncDirectory(paths.homedir)

@@ -8,7 +8,7 @@ import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Database, type DatabaseReader } from '../storage/database.ts'
+import { Database, type DatabaseOptions, type DatabaseReader } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
@@ -22,6 +22,8 @@ import type { UnforeseenReport } from './unforeseenError.ts'
 export interface ExecutorOptions {
   /** directory of the database */
   readonly location: string
+  /** see `DatabaseOptions` */
+  readonly onDamage?: DatabaseOptions['onDamage']
   readonly chain: ChainConfig
   readonly genesis: GenesisState
   readonly engine: Engine
@@ -82,7 +84,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
   const upgrades = upgradeRules(options.skipUpgrades ?? [])
   const { hooks = moduleHooks(upgrades), observer } = options
-  const stored = await Database.open(options.location)
+  const stored = await Database.open(options.location, { onDamage: options.onDamage })
   try {
     // 1.
     const database = new BufferedDatabase(stored)

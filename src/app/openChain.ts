@@ -11,16 +11,10 @@ import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { DatabaseError, type WritableDatabase } from '../storage/database.ts'
+import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
 import { type ChainHead, genesisHeadValidators, loadChainHead } from './chainHead.ts'
 import { resultsHashOf } from './executedBlock.ts'
 import { applyGenesis, type GenesisState, genesisHeader } from './genesisBlock.ts'
-
-const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
-const FORMAT_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('format'))
-/** Version of the database's contents, module state included. It changes with each incompatible layout. */
-const FORMAT = 2
-/** The format of databases that hold no number. */
-const FIRST_FORMAT = 1
 
 /** The database belongs to a chain with another genesis. */
 class GenesisMismatch extends Error {
@@ -29,7 +23,7 @@ class GenesisMismatch extends Error {
 
 /**
  * The chain in `database`; an empty database gets block 0 first.
- * @throws GenesisMismatch; DatabaseError when blocks are missing, or another version wrote it in another format
+ * @throws GenesisMismatch; DatabaseError when blocks are missing, or the chain is not completely converted
  */
 export async function openChain(
   database: WritableDatabase,
@@ -48,20 +42,20 @@ export async function openChain(
         `${bytesToHex(chain.genesisHash)}: put the original genesis.json back, or use another HOMEDIR for the new chain`,
     )
   }
-  checkFormat(database)
+  checkComplete(database)
   const record = readHeadRecord(database)
   if (record === undefined) throw damagedContents('it has no head')
   await checkBlocks(database, record.height)
   return loadChainHead(openChainReader(database), record, chain)
 }
 
-function checkFormat(database: WritableDatabase): void {
-  const format = database.get(FORMAT_KEY)?.[0] ?? FIRST_FORMAT
-  if (format === FORMAT) return
+/** That the format is this version's, `Database.open` has checked; a conversion writes its number last. */
+function checkComplete(database: WritableDatabase): void {
+  if (database.get(FORMAT_KEY) !== undefined) return
   throw new DatabaseError(
-    'format',
-    `${database.location} was written in format ${format}, and this version reads ${FORMAT}: use the version that wrote it, ` +
-      'or, where other nodes have the chain, `coind reset --yes` and join again',
+    'corrupt',
+    `${database.location} holds no number of its format, so its conversion was not completed: put the database back that was ` +
+      'converted, or restore the data directory from a backup',
     undefined,
   )
 }
@@ -90,7 +84,7 @@ async function writeGenesis(
   writeValidators(batch, database, { height: 2, set: validators.afterNext, isChanged: false })
   writeHeadRecord(batch, { height: 0, decided: undefined, resultsHash: resultsHashOf([]) })
   batch.put(GENESIS_HASH_KEY, chain.genesisHash)
-  batch.put(FORMAT_KEY, Uint8Array.of(FORMAT))
+  batch.put(FORMAT_KEY, encodeFormat())
   await database.write(batch, { sync: true })
   pending.publish()
 }

@@ -1,3 +1,5 @@
+import { CHECKSUM_BYTES, writeChecksum } from './checksum.ts'
+
 /** Is called with the operations of a batch in the order in which they were added; no value: a delete. */
 type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
@@ -7,7 +9,10 @@ const LARGEST_SLAB_BYTES = 1 << 18
 const SLAB_GROWTH = 4
 /** Length of a deleted key's value. */
 const DELETED = -1
-/** How many numbers describe an operation: slab, offset of the key, its length, the value's length. The value follows the key. */
+/**
+ * How many numbers describe an operation: slab, offset of the key, its length, the value's length. The value follows the key, and room
+ * for its checksum the value.
+ */
 const FIELDS = 4
 
 /**
@@ -33,7 +38,8 @@ export class WriteBatch {
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
-    const at = this.#reserve(key.length + value.length)
+    const at = this.#reserve(key.length + value.length + CHECKSUM_BYTES)
+    this.#bytes += key.length + value.length
     copy(key, this.#slab, at)
     copy(value, this.#slab, at + key.length)
     this.#operations.push(this.#slabs.length - 1, at, key.length, value.length)
@@ -41,6 +47,7 @@ export class WriteBatch {
 
   del(key: Uint8Array): void {
     const at = this.#reserve(key.length)
+    this.#bytes += key.length
     copy(key, this.#slab, at)
     this.#operations.push(this.#slabs.length - 1, at, key.length, DELETED)
   }
@@ -60,14 +67,31 @@ export class WriteBatch {
 
   /** The arrays that `visit` gets are views on the batch. */
   forEach(visit: OperationVisitor): void {
+    this.#visit(visit, false)
+  }
+
+  /** As {@link forEach}, with the values as they are stored: each with its checksum. */
+  forEachStored(visit: OperationVisitor): void {
+    this.#visit(visit, true)
+  }
+
+  #visit(visit: OperationVisitor, withChecksum: boolean): void {
     const operations = this.#operations
     for (let i = 0; i < operations.length; i += FIELDS) {
       const { buffer } = this.#slabs[operations[i]!]!
       const at = operations[i + 1]!
       const length = operations[i + 2]!
-      const valueLength = operations[i + 3]!
-      const value = valueLength === DELETED ? undefined : new Uint8Array(buffer, at + length, valueLength)
-      visit(new Uint8Array(buffer, at, length), value)
+      const key = new Uint8Array(buffer, at, length)
+      let valueLength = operations[i + 3]!
+      if (valueLength === DELETED) {
+        visit(key, undefined)
+        continue
+      }
+      if (withChecksum) {
+        valueLength += CHECKSUM_BYTES
+        writeChecksum(new Uint8Array(buffer, at, length + valueLength))
+      }
+      visit(key, new Uint8Array(buffer, at + length, valueLength))
     }
   }
 
@@ -81,7 +105,6 @@ export class WriteBatch {
     }
     const at = this.#used
     this.#used += length
-    this.#bytes += length
     return at
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The list of all columns of db/. A column is the first byte of a key, and each comment says `rest of the key -> value`. ‖ joins
  * bytes. Heights in keys are 6 bytes, big-endian, so that ranges are in order of height. A column's number is never reused, not even
- * after the column was removed.
+ * after the column was removed. Behind each value, with or without bytes, is its checksum (src/storage/checksum.ts), which `Database`
+ * adds and takes away. What cannot be read as this table says needs a new `FORMAT` (src/storage/format.ts).
  */
 export const Column = {
   // The state at the head, and contract codes of all heights (src/state/flatState.ts)
@@ -46,8 +47,8 @@ export const Column = {
   /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes */
   logTerm: 0x25,
   /**
-   * `head` -> head record; `oldest` -> lowest height whose transactions and receipts are kept; `genesis` -> genesis hash;
-   * `format` -> version of what this table describes (both src/app/openChain.ts)
+   * `head` -> head record; `oldest` -> lowest height whose transactions and receipts are kept; `genesis` -> genesis hash
+   * (src/app/openChain.ts); `format` -> version of what this table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,
   /** first 8 bytes of a consensus header's hash -> height */
@@ -67,6 +68,15 @@ export const Column = {
 } as const
 
 export type Column = (typeof Column)[keyof typeof Column]
+
+const COLUMN_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(Column).map(([name, column]) => [column, name]),
+)
+
+/** What messages call a column. */
+export function columnName(column: number | undefined): string {
+  return COLUMN_NAMES.get(column ?? -1) ?? `column ${column ?? '(none)'}`
+}
 
 /** Bytes of a height in a key. */
 export const HEIGHT_BYTES = 6

@@ -1,14 +1,9 @@
-import { DatabaseError } from './database.ts'
+import { DAMAGE_ADVICE, DatabaseError } from './database.ts'
 
 /*
  * The errors for a database that has lost or changed something. No transaction and no client can cause them. They end the node, and say
  * what to do.
  */
-
-const ADVICE =
-  'check the disk, then get a good copy: stop the node, move db/ away, keep config/ and wal/, and start to join anew from the ' +
-  'peers, or first `coind import` an export of another node; do not put back an older wal/ or a copy of the whole directory from ' +
-  'before the last start of a validator, which could sign twice (docs/operations.md, "A damaged disk")'
 
 /**
  * The error for a damaged file, with what to do.
@@ -16,7 +11,7 @@ const ADVICE =
  */
 export function damagedFile(path: string, offset: number | undefined, what: string, cause?: unknown): DatabaseError {
   const place = offset === undefined ? path : `${path} at byte ${offset}`
-  return new DatabaseError('corrupt', `${place} is damaged (${what}): ${ADVICE}`, cause)
+  return new DatabaseError('corrupt', `${place} is damaged (${what}): ${DAMAGE_ADVICE}`, cause)
 }
 
 /**
@@ -24,5 +19,5 @@ export function damagedFile(path: string, offset: number | undefined, what: stri
  * @param what is missing or wrong
  */
 export function damagedContents(what: string, cause?: unknown): DatabaseError {
-  return new DatabaseError('corrupt', `the database is damaged (${what}): ${ADVICE}`, cause)
+  return new DatabaseError('corrupt', `the database is damaged (${what}): ${DAMAGE_ADVICE}`, cause)
 }

@@ -1,9 +1,13 @@
 import { resolve } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { WriteBatch } from './batch.ts'
+import { checkedValue } from './checksum.ts'
+import { columnName } from './columns.ts'
+import { FORMAT, FORMER_FORMAT, formatOf } from './format.ts'
 
-type Level = ClassicLevel<Uint8Array, Uint8Array>
+export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
+type ReadOptions = { readonly keyEncoding: 'view'; readonly valueEncoding: 'view'; readonly snapshot: LevelSnapshot }
 
 /** Keys from `start` (included) to `end` (excluded; undefined: the end of the database). */
 export interface KeyRange {
@@ -37,7 +41,8 @@ export interface WritableDatabase extends DatabaseReader {
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
 }
 
-export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'format' | 'io'
+/** `former`: a format that can be converted; `format`: one that cannot */
+export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'former' | 'format' | 'io'
 
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
@@ -56,6 +61,17 @@ export interface DatabaseOptions {
   readonly cacheBytes?: number
   /** size in bytes at which the memory table is written to a file */
   readonly writeBufferBytes?: number
+  /**
+   * Is told when a read comes upon damage, besides the error that the read throws: whoever catches that one may take it for the
+   * failure of a single request. `close` closes the handle.
+   */
+  readonly onDamage?: ((error: DatabaseError, close: () => Promise<void>) => void) | undefined
+}
+
+/** What the readers of a handle share. */
+interface Handle {
+  readonly level: Level
+  readonly onDamage: ((error: DatabaseError) => void) | undefined
 }
 
 /**
@@ -64,63 +80,58 @@ export interface DatabaseOptions {
  */
 const FILE_BYTES = 16 << 20
 
+/** Bytes of a key that an error shows. */
+const SHOWN_KEY_BYTES = 64
+
 /**
  * One LevelDB directory. Threads of one process may each open it; another process may not. The handle that was opened first must be
  * closed last, because it owns LevelDB's block cache: otherwise the process crashes. The end of a thread closes its handles, so the
  * main thread must be the first to open the database.
+ *
+ * Each value is stored with a checksum (see `CHECKSUM_BYTES`), which callers do not see: a read of a value that was damaged throws.
  */
 export class Database implements WritableDatabase {
   readonly location: string
   readonly readOnly: boolean
-  readonly #level: Level
+  readonly #handle: Handle
 
-  private constructor(location: string, readOnly: boolean, level: Level) {
+  private constructor(location: string, readOnly: boolean, handle: Handle) {
     this.location = location
     this.readOnly = readOnly
-    this.#level = level
+    this.#handle = handle
   }
 
   /**
    * Opens the directory; a writer creates it when it is absent.
-   * @throws DatabaseError
+   * @throws DatabaseError, also when the directory holds a chain in another format
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
-    const { readOnly = false, cacheBytes = 64 << 20, writeBufferBytes = 16 << 20 } = options
-    // LevelDB recognizes handles of the same database by the text of the path.
-    const path = resolve(location)
-    const level: Level = new ClassicLevel(path, {
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-      multithreading: true,
-      createIfMissing: !readOnly,
-      cacheSize: cacheBytes,
-      writeBufferSize: writeBufferBytes,
-      maxFileSize: FILE_BYTES,
-    })
+    const { readOnly = false, onDamage } = options
+    const level = await openLevel(location, options)
     try {
-      await level.open()
+      checkFormat(level)
     } catch (error) {
-      throw openError(path, error)
+      await level.close()
+      throw error
     }
-    return new Database(path, readOnly, level)
+    return new Database(level.location, readOnly, {
+      level,
+      onDamage: onDamage && ((error) => onDamage(error, () => level.close())),
+    })
   }
 
-  /** @throws DatabaseError when a file is damaged or cannot be read */
+  /** @throws DatabaseError when a file or the value is damaged, or cannot be read */
   get(key: Uint8Array): Uint8Array | undefined {
-    try {
-      return asBytes(this.#level.getSync(outsideOfHeap(key)))
-    } catch (error) {
-      throw readError(this.location, error)
-    }
+    return readValue(this.#handle, key, undefined)
   }
 
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
-    return readEntries(this.#level, range, undefined)
+    return readEntries(this.#handle, range, undefined)
   }
 
   /** The database as it is now, until it is closed. */
   snapshot(): DatabaseSnapshot {
-    return new DatabaseSnapshot(this.#level)
+    return new DatabaseSnapshot(this.#handle)
   }
 
   /**
@@ -132,8 +143,8 @@ export class Database implements WritableDatabase {
     if (this.readOnly) throw new Error('the database was opened for reading')
     if (batch.length === 0 && !options.sync) return
     // A chained batch takes half the time of the array form on this thread.
-    const chain = this.#level.batch()
-    batch.forEach((key, value) => {
+    const chain = this.#handle.level.batch()
+    batch.forEachStored((key, value) => {
       if (value === undefined) chain.del(key)
       else chain.put(key, value)
     })
@@ -150,43 +161,39 @@ export class Database implements WritableDatabase {
 
   /** Bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
   approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
-    return this.#level.approximateSize(start, end)
+    return this.#handle.level.approximateSize(start, end)
   }
 
   /** Merges the files of a range, which drops overwritten and deleted entries. */
   compact(start: Uint8Array, end: Uint8Array): Promise<void> {
-    return this.#level.compactRange(start, end)
+    return this.#handle.level.compactRange(start, end)
   }
 
   /** Waits for running operations. Closes all snapshots too. */
   close(): Promise<void> {
-    return this.#level.close()
+    return this.#handle.level.close()
   }
 }
 
 /** The database as it was when the snapshot was made. Reads of single keys are synchronous, range reads asynchronous. */
 export class DatabaseSnapshot implements DatabaseView {
-  readonly #level: Level
+  readonly #handle: Handle
   readonly #snapshot: LevelSnapshot
-  readonly #options: { keyEncoding: 'view'; valueEncoding: 'view'; snapshot: LevelSnapshot }
+  readonly #options: ReadOptions
 
-  constructor(level: Level) {
-    this.#level = level
-    this.#snapshot = level.snapshot()
+  constructor(handle: Handle) {
+    this.#handle = handle
+    this.#snapshot = handle.level.snapshot()
     this.#options = { keyEncoding: 'view', valueEncoding: 'view', snapshot: this.#snapshot }
   }
 
-  /** @throws DatabaseError when a file is damaged or cannot be read; Error after `close` */
+  /** @throws DatabaseError when a file or the value is damaged, or cannot be read; Error after `close` */
   get(key: Uint8Array): Uint8Array | undefined {
-    try {
-      return asBytes(this.#level.getSync<Uint8Array, Uint8Array>(outsideOfHeap(key), this.#options))
-    } catch (error) {
-      throw readError(this.#level.location, error)
-    }
+    return readValue(this.#handle, key, this.#options)
   }
 
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
-    return readEntries(this.#level, range, this.#snapshot)
+    return readEntries(this.#handle, range, this.#snapshot)
   }
 
   /** Waits for running range reads of the snapshot. */
@@ -195,8 +202,61 @@ export class DatabaseSnapshot implements DatabaseView {
   }
 }
 
+/**
+ * Opens the directory without a look at what is in it.
+ * @throws DatabaseError
+ */
+export async function openLevel(location: string, options: DatabaseOptions): Promise<Level> {
+  const { readOnly = false, cacheBytes = 64 << 20, writeBufferBytes = 16 << 20 } = options
+  // LevelDB recognizes handles of the same database by the text of the path.
+  const path = resolve(location)
+  const level: Level = new ClassicLevel(path, {
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    multithreading: true,
+    createIfMissing: !readOnly,
+    cacheSize: cacheBytes,
+    writeBufferSize: writeBufferBytes,
+    maxFileSize: FILE_BYTES,
+  })
+  try {
+    await level.open()
+  } catch (error) {
+    throw openError(path, error)
+  }
+  return level
+}
+
+/** @throws DatabaseError */
+function checkFormat(level: Level): void {
+  const { location } = level
+  const format = formatOf((key) => level.getSync(key))
+  if (format === undefined || format === FORMAT) return
+  if (format === 'damaged') throw damage(location, 'the number of its format does not match its checksum', undefined)
+  const found = `${location} was written in format ${format}, and this version reads ${FORMAT}`
+  if (format === FORMER_FORMAT) {
+    throw new DatabaseError('former', `${found}: run \`coind start\`, which converts it`, undefined)
+  }
+  throw new DatabaseError(
+    'format',
+    `${found}: use the version that wrote it. To keep the chain with this one, run \`coind export --out FILE\` with that version, ` +
+      `move ${location} away, and run \`coind import FILE\` with this one`,
+    undefined,
+  )
+}
+
+function readValue({ level, onDamage }: Handle, key: Uint8Array, options: ReadOptions | undefined) {
+  const name = outsideOfHeap(key)
+  try {
+    const stored = options === undefined ? level.getSync(name) : level.getSync<Uint8Array, Uint8Array>(name, options)
+    return stored && verifiedValue(level, name, stored)
+  } catch (error) {
+    throw readError(level.location, error, onDamage)
+  }
+}
+
 async function* readEntries(
-  level: Level,
+  { level, onDamage }: Handle,
   range: KeyRange,
   snapshot: LevelSnapshot | undefined,
 ): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
@@ -205,13 +265,22 @@ async function* readEntries(
   const iterator = level.iterator<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view', ...options })
   try {
     for (let entry = await iterator.next(); entry !== undefined; entry = await iterator.next()) {
-      yield [asBytes(entry[0]), asBytes(entry[1])]
+      yield [asBytes(entry[0]), verifiedValue(level, entry[0], entry[1])]
     }
   } catch (error) {
-    throw readError(level.location, error)
+    throw readError(level.location, error, onDamage)
   } finally {
     await iterator.close()
   }
+}
+
+/** @throws DatabaseError when the value is not what was written under this key */
+function verifiedValue({ location }: Level, key: Uint8Array, stored: Uint8Array): Uint8Array {
+  const value = checkedValue(key, stored)
+  if (value !== undefined) return value
+  const name = Buffer.from(key.subarray(1, 1 + SHOWN_KEY_BYTES)).toString('hex')
+  const rest = key.length > 1 + SHOWN_KEY_BYTES ? '…' : ''
+  throw damage(location, `the value of ${columnName(key[0])} 0x${name}${rest} does not match its checksum`, undefined)
 }
 
 const keyMemory = new Uint8Array(256)
@@ -225,25 +294,40 @@ function outsideOfHeap(key: Uint8Array): Uint8Array {
 }
 
 /** LevelDB returns `Buffer`s, whose `slice` shares memory; all other code here expects plain `Uint8Array`s. */
-function asBytes(value: Uint8Array): Uint8Array
-function asBytes(value: Uint8Array | undefined): Uint8Array | undefined
-function asBytes(value: Uint8Array | undefined): Uint8Array | undefined {
-  return value && new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+function asBytes(value: Uint8Array): Uint8Array {
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
-const RESTORE = 'check the disk, then restore the data directory from a backup'
+/** What an operator can do about damage. */
+export const DAMAGE_ADVICE =
+  'check the disk, then get a good copy: stop the node, move db/ away, keep config/ and wal/, and start to join anew from the ' +
+  'peers, or first `coind import` an export of another node; do not put back an older wal/ or a copy of the whole directory from ' +
+  'before the last start of a validator, which could sign twice (docs/operations.md, "A damaged disk")'
 
-/** The error for a failed read: LevelDB reports a damaged file when a block of it is read. Other errors are returned as they are. */
-function readError(location: string, error: unknown): unknown {
+function damage(location: string, what: string, cause: unknown): DatabaseError {
+  return new DatabaseError('corrupt', `${location} is damaged (${what}): ${DAMAGE_ADVICE}`, cause)
+}
+
+/**
+ * The error for a failed read: LevelDB reports a damaged file when it cannot decode a block of it. Other errors are returned as they
+ * are.
+ * @param onDamage is told when the database is damaged
+ */
+export function readError(location: string, error: unknown, onDamage: Handle['onDamage']): unknown {
+  const known = error instanceof DatabaseError ? error : levelError(location, error)
+  if (known?.code === 'corrupt') onDamage?.(known)
+  return known ?? error
+}
+
+function levelError(location: string, error: unknown): DatabaseError | undefined {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const text = cause instanceof Error ? cause.message : String(cause)
   // A read behind the end of a file that was cut off is an invalid argument.
   if (/^Corruption/.test(text) || /^IO error: .*(Invalid argument|No such file)/.test(text)) {
-    return new DatabaseError('corrupt', `${location} is damaged (${text}): ${RESTORE}`, error)
+    return damage(location, text, error)
   }
-  return /^IO error/.test(text)
-    ? new DatabaseError('io', `${location} cannot be read: ${text}: check the disk`, error)
-    : error
+  if (!/^IO error/.test(text)) return undefined
+  return new DatabaseError('io', `${location} cannot be read: ${text}: check the disk`, error)
 }
 
 function openError(path: string, error: unknown): DatabaseError {
@@ -259,7 +343,7 @@ function openError(path: string, error: unknown): DatabaseError {
   // CURRENT names a file that does not exist.
   const isCut = text.startsWith(`IO error: ${path}/`) && /No such file/.test(text) && !text.includes(`${path}/LOCK`)
   if (code === 'LEVEL_CORRUPTION' || isCut || /^Corruption|missing files|CURRENT/i.test(text)) {
-    return new DatabaseError('corrupt', `${path} is damaged (${text}): ${RESTORE}`, error)
+    return damage(path, text, error)
   }
   return new DatabaseError('io', `${path} cannot be opened: ${text}`, error)
 }

@@ -19,7 +19,7 @@ import { applicationService } from './executorApplication.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
 import { type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
@@ -60,6 +60,7 @@ let haltTimer: NodeJS.Timeout | undefined
 
 const executor = await openExecutor({
   location: data.location,
+  onDamage: endThread,
   chain: data.chain,
   genesis: data.genesis,
   engine: await openThreadEngine(data.engine),

@@ -23,7 +23,7 @@ import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkRepor
 import { packBytes } from './packedBytes.ts'
 import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { createSenderExamination } from './viewPool.ts'
 
@@ -67,8 +67,8 @@ export type NetworkService = typeof service
 const { control, data } = workerData as ThreadData<NetworkData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('network')
-waitAtGate(data.databaseGate)
-const database = await Database.open(data.location, { readOnly: true })
+await waitAtGate(data.databaseGate)
+const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const reports = new NetworkReports(data.reports)
 const mainEvidence = connect<EvidenceService>(data.evidence)
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { openConverted } from '../app/convertDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
 import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
@@ -15,11 +16,15 @@ import { ConfigError } from '../config/configError.ts'
 import { checkJoining } from '../config/startRules.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
+import type { Database } from '../storage/database.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Bytes of an ed25519 seed. */
 const SEED_BYTES = 32
+
+/** Between two lines of the log that say how far a conversion is. */
+const PROGRESS_MS = 5_000
 
 /** A locked data directory with everything that a start needs of it. */
 export interface Home {
@@ -106,6 +111,31 @@ async function genesisToJoin(
       logger?.warn({ reason, retryInSeconds: delayMs / 1000 }, 'waiting for the seed node to give its genesis')
     },
   })
+}
+
+/**
+ * Opens the database of a locked data directory, after a check of its files. One in the former format is converted first, and the log
+ * says how far it is.
+ * @param signal ends a conversion, which the next call goes on with
+ * @throws DatabaseError; `signal.reason`
+ */
+export async function openDatabase(
+  paths: DataPaths,
+  logger: Pick<Logger, 'info'>,
+  signal: AbortSignal | undefined,
+): Promise<Database> {
+  let loggedMs: number | undefined
+  const database = await openConverted(paths, {
+    signal,
+    onProgress: ({ step, share }) => {
+      if (loggedMs !== undefined && performance.now() - loggedMs < PROGRESS_MS) return
+      loggedMs = performance.now()
+      const fields = { database: paths.db, step, percent: Math.floor(share * 100) }
+      logger.info(fields, 'converting the database to the format of this version')
+    },
+  })
+  if (loggedMs !== undefined) logger.info({ database: paths.db }, 'the database is converted')
+  return database
 }
 
 /** This node's identity towards peers; created when the file is missing. */

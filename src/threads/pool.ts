@@ -41,7 +41,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
 import { serve } from './port.ts'
 import { type Gate, getPeerCount, isWatched, type NodeState, type PendingWatch, waitAtGate } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 
 /** Milliseconds for which transactions are gathered before they are sent to peers. */
 const BATCH_MS = 20
@@ -82,8 +82,8 @@ checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('pool')
 const metrics = createPoolMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'pool' }).child({ part: 'mempool' })
-waitAtGate(data.databaseGate)
-const database = await Database.open(data.location, { readOnly: true })
+await waitAtGate(data.databaseGate)
+const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const announcements = new BroadcastChannel(data.pendingChannel)
 
 const caches = createViewCaches()

@@ -26,7 +26,12 @@ interface WireError {
   readonly name: string
   readonly message: string
   readonly fields: Readonly<Record<string, unknown>>
+  /** what the error came from */
+  readonly cause: WireError | undefined
 }
+
+/** Causes that travel with an error: more than any error here has, and an end for one that is its own cause. */
+const CAUSES = 8
 
 /**
  * Sends messages in one `postMessage` per turn of the event loop: a burst of small calls costs one wake-up of the other
@@ -45,15 +50,17 @@ function batchingSender<T>(port: MessagePort): (message: T) => void {
   }
 }
 
-function toWireError(error: unknown): WireError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
+function toWireError(error: unknown, causes = CAUSES): WireError {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {}, cause: undefined }
   // A function cannot be cloned: with one among its fields, a library's error would stop the thread.
   const fields = Object.entries(error).filter(([, value]) => typeof value !== 'function')
-  return { name: error.name, message: error.message, fields: Object.fromEntries(fields) }
+  const cause = error.cause === undefined || causes === 0 ? undefined : toWireError(error.cause, causes - 1)
+  return { name: error.name, message: error.message, fields: Object.fromEntries(fields), cause }
 }
 
 function fromWireError(wire: WireError): Error {
-  return Object.assign(new Error(wire.message), wire.fields, { name: wire.name })
+  const options = wire.cause === undefined ? {} : { cause: fromWireError(wire.cause) }
+  return Object.assign(new Error(wire.message, options), wire.fields, { name: wire.name })
 }
 
 /** Answers the calls that arrive on `port` with the functions of `service`. */
@@ -92,7 +99,7 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
 }
 
 /**
- * The functions of the service at the other end of `port`. An error there rejects here with its name and fields; so does
+ * The functions of the service at the other end of `port`. An error there rejects here with its name, fields and causes; so does
  * every call that the other thread cannot answer because it has ended.
  */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {

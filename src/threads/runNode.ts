@@ -17,7 +17,7 @@ import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.t
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { executorApplication } from './executorApplication.ts'
 import { createNetworkTransport } from './networkTransport.ts'
-import type { Home } from './openHome.ts'
+import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
 import { startThreads, type ThreadsOptions } from './startThreads.ts'
@@ -36,21 +36,34 @@ const ANY_HOST = new Set(['0.0.0.0', '::'])
  * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 5. Starts what reports on the running node: metrics server and heartbeat.
  *
+ * `signal` ends a conversion of the database, which the first step may begin with.
+ *
  * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
  * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
  */
-export async function runNode(config: Config, home: Home, logger: Logger): Promise<RunningNode> {
+export async function runNode(
+  config: Config,
+  home: Home,
+  logger: Logger,
+  signal: AbortSignal | undefined,
+): Promise<RunningNode> {
   const undo = createUndoList()
   undo.add(() => home.lock.release())
   try {
-    return await start(config, home, logger, undo)
+    return await start(config, home, logger, signal, undo)
   } catch (error) {
     await undo.run().catch((stopError: unknown) => logNotStopped(logger, stopError))
     throw nameDamagedFile(error, home.paths.db)
   }
 }
 
-async function start(config: Config, home: Home, logger: Logger, undo: UndoList): Promise<RunningNode> {
+async function start(
+  config: Config,
+  home: Home,
+  logger: Logger,
+  signal: AbortSignal | undefined,
+  undo: UndoList,
+): Promise<RunningNode> {
   const { chain, paths, validatorKey, nodeKey } = home
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
@@ -69,6 +82,7 @@ async function start(config: Config, home: Home, logger: Logger, undo: UndoList)
   // 1.
   const threads = await startThreads({
     config,
+    openDatabase: () => openDatabase(paths, logger, signal),
     location: paths.db,
     chain,
     genesis: home.genesis,

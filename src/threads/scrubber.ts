@@ -50,7 +50,7 @@ const service = { metrics: () => threadMetrics.snapshot() }
 
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
-waitAtGate(data.databaseGate)
+await waitAtGate(data.databaseGate)
 serve(control, service)
 // An error ends the thread, and with it the node.
 void scrubForEver()

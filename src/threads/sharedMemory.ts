@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { SyncStatus as RpcSyncStatus } from '../rpc/method.ts'
 import type { SyncStatus } from '../sync/syncStatus.ts'
 
@@ -120,7 +120,9 @@ export function openGate(gate: Gate): void {
 }
 
 /** Blocks this thread, which has nothing else to do yet, until the gate is open. */
-export function waitAtGate(gate: Gate): void {
+export async function waitAtGate(gate: Gate): Promise<void> {
+  // A thread that is ended while it waits in a microtask of its modules' loading crashes the process.
+  await setImmediate()
   Atomics.add(gate, GATE_CELLS.waiting, 1)
   Atomics.wait(gate, GATE_CELLS.state, CLOSED)
 }

@@ -32,7 +32,7 @@ import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -83,8 +83,8 @@ checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('socket')
 const metrics = createSocketMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'socket' }).child({ part: 'rpc' })
-waitAtGate(data.databaseGate)
-const database = await Database.open(data.location, { readOnly: true })
+await waitAtGate(data.databaseGate)
+const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const feed = followHeads(database, data.headChannel, data.publishedHeight)
 const pending = new BroadcastChannel(data.pendingChannel)
 

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type { DatabaseError } from '../storage/database.ts'
 import type { Remote, Service } from './port.ts'
 
 /** What every thread of the node is started with. */
@@ -63,6 +64,28 @@ export type StartThread = <S extends Service>(
 /** Waits for a thread's first answer, which comes when the thread is ready. Rejects with the thread's own error when it dies. */
 export function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
   return Promise.race([thread.died, answer])
+}
+
+let isEnding = false
+
+/**
+ * Ends this thread with the damage that it has found in the database, and with it the node, although whoever caught the error of the
+ * read may have answered a client with it.
+ * @param close closes the thread's handle of the database: when a thread ends in the middle of LevelDB's work, the process crashes
+ */
+export function endThread(error: DatabaseError, close: () => Promise<void>): void {
+  if (isEnding) return
+  isEnding = true
+  const end = (): void => {
+    throw error
+  }
+  // Not at once: a thread that is starting ends with the error of the read itself, and nothing may be under way then.
+  setImmediate(() =>
+    close().then(
+      () => setImmediate(end),
+      () => setImmediate(end),
+    ),
+  )
 }
 
 /** Both ends of a channel between two threads. */

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
-import { Database } from '../storage/database.ts'
-import { START_BYTES, verifyFiles } from '../storage/verifyFiles.ts'
+import type { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
@@ -21,6 +20,8 @@ import type { ViewService } from './view.ts'
 const LOADING_MS = 20_000
 
 export interface ThreadsOptions extends ClientThreadsOptions {
+  /** opens the database of {@link location} in this thread; it is made when it is absent */
+  readonly openDatabase: () => Promise<Database>
   readonly genesis: GenesisState
   /** the node towards its peers */
   readonly network: Pick<
@@ -49,8 +50,7 @@ export interface Threads {
 /**
  * Starts the node's threads and connects them with each other and with this one, the main thread:
  *
- * 1. The main thread checks the files of the database: LevelDB would drop writes from damaged ones without a word, already when it opens
- *    them. Then it opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
+ * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
  * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber. All but the executor then
@@ -65,8 +65,7 @@ export interface Threads {
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   // 1.
-  verifyFiles(options.location, START_BYTES)
-  const database = await Database.open(options.location)
+  const database = await options.openDatabase()
   try {
     const threads = await startAll(options)
     return {

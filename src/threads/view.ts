@@ -25,7 +25,7 @@ import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { waitAtGate } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
 import { type CallDue, recoverPackedSenders } from './viewPool.ts'
@@ -53,8 +53,8 @@ const threadMetrics = createThreadMetrics('view')
 const metrics = createViewMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })
 const engine = await openThreadEngine(data.engine)
-waitAtGate(data.databaseGate)
-const database = await Database.open(data.location, { readOnly: true })
+await waitAtGate(data.databaseGate)
+const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const feed = followHeads(database, data.headChannel, data.publishedHeight)
 const precompiles = precompileTable(data.chain.registeredPrecompiles)
 const hooks = moduleHooks(upgradeRules(data.skipUpgrades))

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { dataPaths, lockHome } from '../../app/dataDirectory.ts'
+import { databaseDirectories, dataPaths, lockHome } from '../../app/dataDirectory.ts'
 import { ACOIN_PER_COIN, INITIAL_SUPPLY_ACOIN } from '../../chain/genesisConstants.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
@@ -95,7 +95,8 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   if (!isReset) return
   const paths = dataPaths(directory)
   const lock = await lockHome(paths, processId)
-  for (const path of [paths.config, paths.db, paths.wal]) rmSync(path, { recursive: true, force: true })
+  for (const path of [paths.config, ...databaseDirectories(paths), paths.wal])
+    rmSync(path, { recursive: true, force: true })
   await lock.release()
 }
 

@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type DataPaths, dataPaths, partsToReset, resetHome } from '../../../src/app/dataDirectory.ts'
+import {
+  type DataPaths,
+  databaseDirectories,
+  dataPaths,
+  partsToReset,
+  resetHome,
+} from '../../../src/app/dataDirectory.ts'
 import { checkInit, initNode } from '../../../src/app/initNode.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 
@@ -21,9 +27,9 @@ afterEach(() => {
 function fill(): void {
   mkdirSync(paths.config)
   for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook]) writeFileSync(file, file)
-  for (const directory of [paths.db, join(paths.wal, 'evidence')]) {
+  for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence')]) {
     mkdirSync(directory, { recursive: true })
-    for (let index = 0; index < 20; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
+    for (let index = 0; index < 10; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
   }
   writeFileSync(join(paths.homedir, 'notes.txt'), 'mine')
 }
@@ -43,7 +49,7 @@ function start(): string | undefined {
 
 describe('resetHome', () => {
   it('removes the chain and keeps keys and whatever is not its own', () => {
-    expect(partsToReset(paths)).toEqual([paths.genesis, paths.db, paths.wal, paths.addressBook])
+    expect(partsToReset(paths)).toEqual([paths.genesis, ...databaseDirectories(paths), paths.wal, paths.addressBook])
     resetHome(paths)
     expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'notes.txt'])
     expect(readdirSync(paths.config).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])

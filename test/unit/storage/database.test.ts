@@ -3,10 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { heightBytes, prefixEnd, readHeight } from '../../../src/storage/columns.ts'
-import { Database } from '../../../src/storage/database.ts'
+import { BufferedDatabase } from '../../../src/storage/bufferedDatabase.ts'
+import { Column, columnKey, heightBytes, prefixEnd, readHeight } from '../../../src/storage/columns.ts'
+import { Database, type DatabaseError } from '../../../src/storage/database.ts'
+import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../../../src/storage/format.ts'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 
@@ -86,7 +89,7 @@ describe('Database', () => {
     await (await filled()).close()
     const manifest = readdirSync(join(directory, 'db')).find((name) => name.startsWith('MANIFEST'))!
     writeFileSync(join(directory, 'db', manifest), 'damaged')
-    const damaged = { code: 'corrupt', message: expect.stringMatching(/is damaged .*restore/) }
+    const damaged = { code: 'corrupt', message: expect.stringMatching(/is damaged .*coind import/) }
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
     writeFileSync(join(directory, 'db', 'CURRENT'), 'MANIFEST-000099\n')
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
@@ -119,6 +122,197 @@ describe('Database', () => {
       await Database.open(${JSON.stringify(join(directory, 'db'))}).catch((error) => console.log(error.code))`
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
     expect(output.trim()).toBe('locked')
+    await database.close()
+  })
+})
+
+describe('a value on the disk that is not what was written', () => {
+  const KEY = columnKey(Column.account, new Uint8Array(20).fill(0xab))
+  const PRESENCE = columnKey(Column.logTerm, bytes(1, 2, 3))
+  const VALUE = bytes(1, 2, 3, 4, 5)
+  const everything = { start: bytes(0), end: undefined }
+  let directory: string
+  let database: Database
+  /** the same database without checksums */
+  let stored: ClassicLevel<Uint8Array, Uint8Array>
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'coind-db-'))
+    database = await Database.open(join(directory, 'db'))
+    const batch = new WriteBatch()
+    batch.put(KEY, VALUE)
+    batch.put(PRESENCE, bytes())
+    await database.write(batch, { sync: true })
+    stored = new ClassicLevel(join(directory, 'db'), {
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+      multithreading: true,
+    })
+    await stored.open()
+  })
+  afterEach(async () => {
+    await stored.close()
+    await database.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  const damaged = (key: string) => ({
+    name: 'DatabaseError',
+    code: 'corrupt',
+    message: expect.stringContaining(
+      `${join(directory, 'db')} is damaged (the value of ${key} does not match its checksum): check the disk`,
+    ),
+  })
+  const account = () => damaged(`account 0x${'ab'.repeat(20)}`)
+
+  it.each([
+    ['the value', KEY, VALUE, account],
+    ['no bytes', PRESENCE, bytes(), () => damaged('logTerm 0x010203')],
+  ])('is noticed in every bit and length of %s', async (_, key, value, error) => {
+    const whole = (await stored.get(key))!
+    expect(whole).toHaveLength(value.length + 4)
+    for (let bit = 0; bit < whole.length * 8; bit++) {
+      const changed = Uint8Array.from(whole)
+      changed[bit >> 3]! ^= 1 << (bit & 7)
+      await stored.put(key, changed)
+      expect(() => database.get(key)).toThrow(expect.objectContaining(error()))
+    }
+    for (let length = 0; length < whole.length; length++) {
+      await stored.put(key, whole.subarray(0, length))
+      expect(() => database.get(key)).toThrow(expect.objectContaining(error()))
+    }
+    await stored.put(key, whole)
+    expect(database.get(key)).toEqual(value)
+  })
+
+  it('is noticed when it is the value of another key', async () => {
+    await stored.put(KEY, (await stored.get(PRESENCE))!)
+    expect(() => database.get(KEY)).toThrow(expect.objectContaining(account()))
+  })
+
+  it('is noticed by every way to read it', async () => {
+    const whole = (await stored.get(KEY))!
+    whole[2]! ^= 0x10
+    await stored.put(KEY, whole)
+    const buffered = new BufferedDatabase(database)
+    const snapshots = [database.snapshot(), buffered.snapshot()]
+    const delaying = new BufferedDatabase(database)
+    delaying.startBuffering()
+    const other = new WriteBatch()
+    other.put(bytes(1), bytes())
+    await delaying.write(other, { sync: true })
+
+    const readers = [database, ...snapshots, buffered, delaying, delaying.snapshot()]
+    for (const reader of readers) {
+      expect(() => reader.get(KEY)).toThrow(expect.objectContaining(account()))
+      await expect(Array.fromAsync(reader.entries(everything))).rejects.toMatchObject(account())
+      await expect(Array.fromAsync(reader.entries({ ...everything, reverse: true }))).rejects.toMatchObject(account())
+      const range = { start: KEY, end: PRESENCE, limit: 1 }
+      await expect(Array.fromAsync(reader.entries(range))).rejects.toMatchObject(account())
+    }
+    for (const snapshot of snapshots) await snapshot.close()
+  })
+
+  it('is not asked for when it was overwritten', async () => {
+    await stored.put(KEY, bytes(1))
+    const buffered = new BufferedDatabase(database)
+    buffered.startBuffering()
+    const batch = new WriteBatch()
+    batch.put(KEY, VALUE)
+    await buffered.write(batch, { sync: true })
+    expect(buffered.get(KEY)).toEqual(VALUE)
+    await buffered.stopBuffering()
+    expect(database.get(KEY)).toEqual(VALUE)
+  })
+
+  it('is told each time, with what closes the handle', async () => {
+    await stored.put(KEY, bytes(1))
+    const told: DatabaseError[] = []
+    const closing: (() => Promise<void>)[] = []
+    const watched = await Database.open(join(directory, 'db'), {
+      onDamage: (error, close) => {
+        told.push(error)
+        closing.push(close)
+      },
+    })
+    expect(() => watched.get(KEY)).toThrow(expect.objectContaining(account()))
+    expect(() => watched.snapshot().get(KEY)).toThrow(expect.objectContaining(account()))
+    await expect(Array.fromAsync(watched.entries(everything))).rejects.toMatchObject(account())
+    expect(told).toEqual([1, 2, 3].map(() => expect.objectContaining(account())))
+    expect(watched.get(PRESENCE)).toEqual(bytes())
+    await closing[0]!()
+    expect(() => watched.get(PRESENCE)).toThrow('not open')
+    expect(database.get(PRESENCE)).toEqual(bytes())
+    await closing[1]!()
+  })
+
+  it('is named by the beginning of its key, when that is long', async () => {
+    const key = columnKey(Column.native, new Uint8Array(1_000).fill(0x11))
+    await stored.put(key, VALUE)
+    const shown = damaged(`native 0x${'11'.repeat(64)}…`)
+    expect(() => database.get(key)).toThrow(expect.objectContaining(shown))
+  })
+})
+
+describe('a chain in another format', () => {
+  const HASH = new Uint8Array(32).fill(7)
+  let directory: string
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'coind-db-'))
+  })
+  afterEach(() => rmSync(directory, { recursive: true }))
+
+  async function store(...entries: readonly (readonly [Uint8Array, Uint8Array])[]): Promise<void> {
+    const stored = new ClassicLevel<Uint8Array, Uint8Array>(directory, { keyEncoding: 'view', valueEncoding: 'view' })
+    for (const [key, value] of entries) await stored.put(key, value)
+    await stored.close()
+  }
+
+  /** A number as versions with checksums store it. */
+  function checked(value: number): Uint8Array {
+    const batch = new WriteBatch()
+    batch.put(FORMAT_KEY, bytes(value))
+    let found = bytes()
+    batch.forEachStored((_, stored) => {
+      found = Uint8Array.from(stored!)
+    })
+    return found
+  }
+
+  it('is converted by a start where that is possible', async () => {
+    await store([FORMAT_KEY, bytes(2)], [GENESIS_HASH_KEY, HASH])
+    const message = `${directory} was written in format 2, and this version reads 3: run \`coind start\`, which converts it`
+    await expect(Database.open(directory, { readOnly: true })).rejects.toMatchObject({ code: 'former', message })
+  })
+
+  it.each([
+    ['older', 1, []],
+    ['newer', 4, [[FORMAT_KEY, checked(4)]]],
+    ['much newer', 255, [[FORMAT_KEY, checked(255)]]],
+  ] as const)('is refused with what keeps the chain when it is %s', async (_, format, entries) => {
+    await store([GENESIS_HASH_KEY, HASH], ...entries)
+    const message =
+      `${directory} was written in format ${format}, and this version reads 3: use the version that wrote it. To keep the chain ` +
+      `with this one, run \`coind export --out FILE\` with that version, move ${directory} away, and run \`coind import FILE\` with this one`
+    await expect(Database.open(directory)).rejects.toMatchObject({ code: 'format', message })
+  })
+
+  it.each([
+    ['a bit of the former number', bytes(3)],
+    ['a bit of the number', Uint8Array.from([3 ^ 8, ...checked(3).subarray(1)])],
+    ['a bit of its checksum', Uint8Array.from([...checked(3).subarray(0, 4), checked(3)[4]! ^ 1])],
+    ['its end', checked(3).subarray(0, 3)],
+    ['all of it', bytes()],
+  ])('is damaged, not read in another way, when %s was lost', async (_, number) => {
+    await store([GENESIS_HASH_KEY, HASH], [FORMAT_KEY, number])
+    const message = expect.stringContaining('is damaged (the number of its format does not match its checksum)')
+    await expect(Database.open(directory)).rejects.toMatchObject({ code: 'corrupt', message })
+  })
+
+  it('is read when it is in this format', async () => {
+    await store([FORMAT_KEY, checked(3)])
+    const database = await Database.open(directory)
+    expect(database.get(FORMAT_KEY)).toEqual(encodeFormat())
     await database.close()
   })
 })

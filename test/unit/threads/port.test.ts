@@ -20,6 +20,13 @@ const service = {
         resolve(`${name} ended`)
       })
     }),
+  failDeeply: () => {
+    throw new Error('outer', { cause: Object.assign(new TypeError('inner'), { code: 'DEEP' }) })
+  },
+  failForItself: () => {
+    const error = new Error('circle')
+    throw Object.assign(error, { cause: error })
+  },
   failOddly: () => {
     throw Object.assign(new Error('odd'), { code: 'ODD', retry: () => undefined })
   },
@@ -48,6 +55,13 @@ describe('port', () => {
   it('gives the error of the other side with its name and fields', async () => {
     const { remote } = connected()
     await expect(remote.fail()).rejects.toMatchObject({ name: 'RangeError', message: 'too far', code: -32000 })
+  })
+
+  it('gives what an error came from', async () => {
+    const { remote } = connected()
+    const cause = expect.objectContaining({ name: 'TypeError', message: 'inner', code: 'DEEP' })
+    await expect(remote.failDeeply()).rejects.toMatchObject({ message: 'outer', cause })
+    await expect(remote.failForItself()).rejects.toThrow('circle')
   })
 
   it('rejects calls that wait when the other thread ends, and those made afterwards', async () => {

@@ -1,0 +1,110 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import type { Hex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openConverted } from '../../src/app/convertDatabase.ts'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { accountKey, codeKey } from '../../src/state/flatState.ts'
+import { Column, columnKey } from '../../src/storage/columns.ts'
+import { FIXTURE_ENVIRONMENT, readFixture, unpackFixture } from '../formats/fixture.ts'
+import { ACCOUNTS, CHAIN_ID, GWEI } from './devChain.ts'
+import { post } from './rpc.ts'
+import { runCoind } from './runCoind.ts'
+import { freePort, startNode } from './startNode.ts'
+
+const EXIT_DATA = 65
+const TIMEOUT_MS = 90_000
+const ENVIRONMENT = { NETWORK: 'devnet', ...FIXTURE_ENVIRONMENT }
+/** It has done nothing since the genesis. */
+const IDLE = ACCOUNTS[5]!
+const fixture = readFixture(2)
+
+let directory: string
+let homes = 0
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-damaged-'))
+  const home = join(directory, 'whole')
+  unpackFixture(fixture, home)
+  await (await openConverted(dataPaths(home), { onProgress: () => undefined })).close()
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** A data directory in which one bit of every value that `isDamaged` chooses is flipped. */
+async function damagedHome(isDamaged: (key: Uint8Array) => boolean): Promise<string> {
+  const home = join(directory, `home-${++homes}`)
+  cpSync(join(directory, 'whole'), home, { recursive: true })
+  const encodings = { keyEncoding: 'view', valueEncoding: 'view' } as const
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(dataPaths(home).db, encodings)
+  for await (const [key, stored] of level.iterator()) {
+    if (!isDamaged(key)) continue
+    const changed = Uint8Array.from(stored)
+    changed[0]! ^= 1
+    await level.put(key, changed)
+  }
+  await level.close()
+  return home
+}
+
+const isKey =
+  (wanted: Uint8Array) =>
+  (key: Uint8Array): boolean =>
+    Buffer.compare(key, wanted) === 0
+
+/** What the node that made the fixture told of its contract. */
+function contractOfFixture(): { readonly address: Hex; readonly codeHash: Hex } {
+  const answers = fixture.answers.map(({ body = '{}', answer }) => ({ ...JSON.parse(body), answer }))
+  const address = answers.find(({ method }) => method === 'eth_call').params[0].to
+  const proof = answers.find(({ method, params }) => method === 'eth_getProof' && params[0] === address)
+  return { address, codeHash: JSON.parse(proof.answer).result.codeHash }
+}
+
+async function transfer(): Promise<Hex> {
+  const fees = { gas: 21_000n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }
+  return IDLE.signTransaction({ type: 'eip1559', chainId: CHAIN_ID, nonce: 0, to: IDLE.address, ...fees })
+}
+
+const contract = contractOfFixture()
+const idle = accountKey(hexToBytes(IDLE.address))
+
+describe('one flipped bit of a value', () => {
+  it.each([
+    ['socket', 'account', idle, 'eth_getBalance', async () => [IDLE.address, 'latest']],
+    ['pool', 'account', idle, 'eth_sendRawTransaction', async () => [await transfer()]],
+    [
+      'view',
+      'code',
+      codeKey(hexToBytes(contract.codeHash)),
+      'eth_call',
+      async () => [{ to: contract.address }, 'latest'],
+    ],
+  ] as const)('ends the node when a %s thread reads it', async (_, column, key, method, params) => {
+    const homedir = await damagedHome(isKey(key))
+    const node = await startNode({ command: 'start', homedir, environment: ENVIRONMENT })
+    const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))
+    const timer = setTimeout(() => node.process.kill('SIGKILL'), TIMEOUT_MS)
+    const answer = await post(node.url, { method, params: await params() }).catch((error: unknown) => ({ error }))
+    expect(await exit).toBe(EXIT_DATA)
+    clearTimeout(timer)
+    expect(answer).not.toHaveProperty('result')
+    const name = Buffer.from(key.subarray(1)).toString('hex')
+    expect(node.output()).toContain(
+      `${dataPaths(homedir).db} is damaged (the value of ${column} 0x${name} does not match`,
+    )
+  })
+
+  it.each([
+    ['starts', 'chainMeta', isKey(columnKey(Column.chainMeta, new TextEncoder().encode('head')))],
+    ['executes a block', 'trieNode', (key: Uint8Array) => key[0] === Column.trieNode],
+  ])('ends the node when the executor %s with it', async (_, column, isDamaged) => {
+    const homedir = await damagedHome(isDamaged)
+    const ports = { RPC_PORT: String(await freePort()), P2P_PORT: String(await freePort()), METRICS_PORT: '0' }
+    const environment = { ...ENVIRONMENT, ...ports, HOMEDIR: homedir }
+    const { code, output } = await runCoind(['start'], { environment, killAfterMs: TIMEOUT_MS })
+    expect(code).toBe(EXIT_DATA)
+    expect(output).toContain(`${dataPaths(homedir).db} is damaged (the value of ${column} 0x`)
+  })
+})
