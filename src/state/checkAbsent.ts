@@ -1,16 +1,16 @@
-import { bytesKey, bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
+import { itemAt } from '../primitives/rlp.ts'
 import { Column } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from './prepareChanges.ts'
-import { ACCOUNT_TRIE, storageTrie } from './trieNode.ts'
-import { findLeaf, loadRoot } from './trieUpdate.ts'
+import { ACCOUNT_TRIE, NODE_KEY_BYTES, storageTrie, writeNodeKey } from './trieNode.ts'
 
 /** Tells what the tries hold. */
 export interface TriePresence {
-  /** @param path 32 bytes as a string (`bytesKey`); undefined: whether the trie holds anything */
-  has(owner: Uint8Array, path: string | undefined): boolean
+  /** @param path of the key, 32 bytes; undefined: whether the trie holds anything */
+  has(owner: Uint8Array, path: Uint8Array | undefined): boolean
 }
 
 const ADDRESS_END = 21
@@ -30,11 +30,11 @@ function isInTrie(key: Uint8Array, tries: TriePresence): boolean {
   const address = key.subarray(1, ADDRESS_END)
   switch (key[0]) {
     case Column.account:
-      return tries.has(ACCOUNT_TRIE, pathOf(address))
+      return tries.has(ACCOUNT_TRIE, keccak256(address))
     case Column.native:
-      return tries.has(storageTrie(NATIVE_ACCOUNT), pathOf(nativeSlot(key.subarray(1))))
+      return tries.has(storageTrie(NATIVE_ACCOUNT), keccak256(nativeSlot(key.subarray(1))))
     case Column.slot:
-      return !isNative(address) && tries.has(storageTrie(address), pathOf(key.subarray(ADDRESS_END)))
+      return !isNative(address) && tries.has(storageTrie(address), keccak256(key.subarray(ADDRESS_END)))
     case Column.slotCount:
       return !isNative(address) && tries.has(storageTrie(address), undefined)
     default:
@@ -47,17 +47,49 @@ function isNative(address: Uint8Array): boolean {
   return equalBytes(address, NATIVE_ACCOUNT)
 }
 
-function pathOf(key: Uint8Array): string {
-  return bytesKey(keccak256(key))
-}
+const nodeKey = new Uint8Array(NODE_KEY_BYTES)
+const NO_PATH = new Uint8Array(32)
 
-/** The tries that `reader` has stored; nothing is kept between two questions. */
+/** The tries that `reader` has stored: nothing is kept between two questions, and of a node only what the path needs is decoded. */
 export function storedTries(reader: KeyReader): TriePresence {
+  const read = (owner: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined =>
+    reader.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, path, depth)))
   return {
     has: (owner, path) => {
-      const root = loadRoot(owner, reader, 0)
-      if (root === undefined || path === undefined) return root !== undefined
-      return findLeaf(owner, root, path, reader, 0).isThere
+      if (path === undefined) return read(owner, NO_PATH, 0) !== undefined
+      for (let depth = 0; ; ) {
+        const rlp = read(owner, path, depth)
+        if (rlp === undefined && depth === 0) return false
+        if (rlp === undefined) throw damagedContents('a trie node is missing')
+        const next = follow(rlp, path, depth)
+        if (typeof next === 'boolean') return next
+        depth = next
+      }
     },
   }
+}
+
+/** The depth at which the path goes on below this node at `depth`, or whether it ends here in a leaf of this path. */
+function follow(rlp: Uint8Array, path: Uint8Array, depth: number): number | boolean {
+  const list = itemAt(rlp, 0)
+  const first = itemAt(rlp, list.start)
+  if (itemAt(rlp, first.end).end !== list.end) {
+    let child = first
+    for (let i = nibbleOf(path, depth); i > 0; i--) child = itemAt(rlp, child.end)
+    return child.start === child.end ? false : depth + 1
+  }
+  // A leaf or an extension: the first item is its part of the path, hex-prefix encoded (`encodeNode`).
+  const flags = rlp[first.start]! >> 4
+  const isOdd = flags & 1
+  const segment = rlp.subarray(first.start, first.end)
+  const length = (segment.length - 1) * 2 + isOdd
+  for (let i = 0; i < length; i++) {
+    if (nibbleOf(segment, 2 - isOdd + i) !== nibbleOf(path, depth + i)) return false
+  }
+  return flags >= 2 ? true : depth + length
+}
+
+function nibbleOf(bytes: Uint8Array, index: number): number {
+  const byte = bytes[index >> 1]!
+  return index & 1 ? byte & 15 : byte >> 4
 }

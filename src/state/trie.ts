@@ -113,12 +113,12 @@ export class StateTrie {
   }
 
   /** Whether the head has this key, in the trie of `owner`; see `TriePresence`. Loaded nodes stay in memory for the next update. */
-  has(owner: Uint8Array, path: string | undefined): boolean {
+  has(owner: Uint8Array, path: Uint8Array | undefined): boolean {
     const generation = this.#generation + 1
     const root =
       owner.length === ACCOUNT_TRIE.length ? this.#accountRoot(generation) : this.#storageRoot(owner, generation)
     if (root === undefined || path === undefined) return root !== undefined
-    const { isThere, loaded } = findLeaf(owner, root, path, this.#source, generation)
+    const { isThere, loaded } = findLeaf(owner, root, bytesKey(path), this.#source, generation)
     this.#resident += loaded
     return isThere
   }

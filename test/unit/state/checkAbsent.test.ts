@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { keccak256 } from '../../../src/primitives/hash.ts'
+import { storedTries } from '../../../src/state/checkAbsent.ts'
 import { accountKey, nativeKey, slotCountKey, slotKey } from '../../../src/state/flatState.ts'
 import { readStateHead } from '../../../src/state/head.ts'
 import { Journal } from '../../../src/state/journal.ts'
@@ -9,9 +11,11 @@ import { NATIVE_ACCOUNT, nativeSlot } from '../../../src/state/prepareChanges.ts
 import type { StateReader } from '../../../src/state/reader.ts'
 import { StateStore } from '../../../src/state/store.ts'
 import { StateTrie } from '../../../src/state/trie.ts'
+import { storageTrie } from '../../../src/state/trieNode.ts'
 import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { createRandom } from './randomChain.ts'
 
 const address = (index: number): Uint8Array => new Uint8Array(20).fill(index + 1)
 const slot = (index: number): Uint8Array => new Uint8Array(32).fill(index)
@@ -131,6 +135,36 @@ describe('an entry that the flat state lacks and the trie has', () => {
     }
     has.mockRestore()
     await store.close()
+  })
+
+  it('is looked for in tries of every form', async () => {
+    const random = createRandom(5)
+    const store = new StateStore(database)
+    // Contracts with 0 to 300 slots: tries without nodes, of one leaf, with extensions, of several levels.
+    const slots = (contract: number): Uint8Array[] =>
+      Array.from({ length: [0, 1, 2, 17, 300][contract]! }, (_, i) => keccak256(Uint8Array.of(contract, i, i >> 8)))
+    const journal = new Journal(store.reader())
+    for (let contract = 0; contract < 5; contract++) {
+      for (const key of slots(contract)) journal.setStorage(address(60 + contract), key, Uint8Array.of(1))
+    }
+    const pending = await store.apply(journal.changes(), 3)
+    const batch = new WriteBatch()
+    pending.write(batch)
+    await database.write(batch, { sync: false })
+    pending.publish()
+    await store.close()
+    const tries = storedTries(database)
+    for (let contract = 0; contract < 5; contract++) {
+      const owner = storageTrie(address(60 + contract))
+      expect(tries.has(owner, undefined)).toBe(contract > 0)
+      for (const key of slots(contract)) {
+        const path = keccak256(key)
+        expect(tries.has(owner, path)).toBe(true)
+        // Another path that parts from it anywhere, which is how most end.
+        path[random(32)]! ^= 1 << random(8)
+        expect(tries.has(owner, path)).toBe(false)
+      }
+    }
   })
 
   it('is none of those that were never there, nor a native entry read as a slot', async () => {
