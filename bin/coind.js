@@ -8,8 +8,11 @@ import module from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { watchNpm } from './npmParents.js'
 
 const NEEDED_MAJOR = 24
+/** See src/cli/run.ts. */
+const NODE_COMMANDS = ['start', 'devnet']
 const entry = new URL('../src/cli/run.ts', import.meta.url)
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
@@ -20,6 +23,8 @@ if (runtime !== undefined) {
   runWith(runtime)
 } else if (major >= NEEDED_MAJOR) {
   module.enableCompileCache()
+  // What the node takes for the end of its launcher.
+  watchNpm(() => process.emit('disconnect'))
   await import(entry.href)
 } else {
   console.error(
@@ -45,15 +50,20 @@ function findRuntime() {
 /** Runs the node as a child process: passes signals on to it, and ends with its exit code. */
 function runWith(runtime) {
   const child = spawn(runtime, [fileURLToPath(entry), ...process.argv.slice(2)], {
-    // The channel carries no messages. It closes when this process is killed, which stops the node.
+    // The channel carries no messages. It closes when this process is killed, or closes it: that stops the node.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, COIND_LAUNCHED: '1' },
   })
+  watchNpm(() => {
+    if (child.connected) child.disconnect()
+  })
+  let passedOn
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR2']) {
     process.on(signal, () => {
       // A terminal sends Ctrl-C to the child too: passed on, the child would get it twice.
       const isFromTerminal = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY
       if (!isFromTerminal) child.kill(signal)
+      passedOn = signal
     })
   }
   child.on('error', (error) => {
@@ -61,7 +71,9 @@ function runWith(runtime) {
     process.exitCode = 69
   })
   child.on('exit', (code, signal) => {
-    // Code 128 + n is how a shell reports the end by signal n.
-    process.exitCode = code ?? 128 + constants.signals[signal]
+    // Only a node that has not begun anything, not even to listen to signals, ends by one that was passed on: it is stopped. Otherwise
+    // code 128 + n is how a shell reports the end by signal n.
+    const isStopped = signal === passedOn && NODE_COMMANDS.includes(process.argv[2])
+    process.exitCode = code ?? (isStopped ? 0 : 128 + constants.signals[signal])
   })
 }

@@ -10,12 +10,21 @@ import { bytesToHex } from './primitives/bytes.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
 
-/** Starts the node in the configured data directory; resolves when it serves its ports. */
+/**
+ * Starts the node in the configured data directory; resolves when it serves its ports.
+ * @throws the reason of the options' signal when that is aborted before, after everything that was begun has been undone
+ */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const logger = createLogger(config.log)
-  const home = await openHome(config, options, logger)
-  const { runNode } = await import('./threads/runNode.ts')
-  return runNode(config, home, logger, options.signal)
+  const { signal = new AbortController().signal, onThreadsLeft = () => undefined } = options
+  try {
+    const home = await openHome(config, options, logger)
+    const { runNode } = await import('./threads/runNode.ts')
+    return await runNode(config, home, logger, { signal, onThreadsLeft })
+  } catch (error) {
+    if (error === signal.reason) logger.info('node has stopped')
+    throw error
+  }
 }
 
 /** Prepares the data directory without starting anything. */
@@ -33,7 +42,7 @@ export async function initNode(config: Config, options: StartOptions): Promise<I
 }
 
 /** Writes blocks of a stopped node to a file. */
-export async function exportBlocks(config: Config, { out, from, to }: ExportOptions): Promise<BlockRange> {
+export async function exportBlocks(config: Config, { out, from, to, signal }: ExportOptions): Promise<BlockRange> {
   const { openChainReader } = await import('./chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('./app/exportBlocks.ts')
   const { Database } = await import('./storage/database.ts')
@@ -45,7 +54,7 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
     try {
       const reader = openChainReader(database)
       const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
-      await writeBlockFile({ chain: reader, genesisHash: home.chain.genesisHash, path: out, ...range })
+      await writeBlockFile({ chain: reader, genesisHash: home.chain.genesisHash, path: out, signal, ...range })
       return range
     } finally {
       await database.close()
@@ -56,7 +65,7 @@ export async function exportBlocks(config: Config, { out, from, to }: ExportOpti
 }
 
 /** Executes the blocks of a file in a stopped node. */
-export async function importBlocks(config: Config, { file }: ImportOptions): Promise<BlockRange> {
+export async function importBlocks(config: Config, { file, signal }: ImportOptions): Promise<BlockRange> {
   const { openExecutor } = await import('./app/executor.ts')
   const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
   const { chooseEngine } = await import('./evm/engines/createEngine.ts')
@@ -86,7 +95,7 @@ export async function importBlocks(config: Config, { file }: ImportOptions): Pro
       onPublished: () => undefined,
     })
     try {
-      return await readBlockFile({ application: executor.application, chain, path: file })
+      return await readBlockFile({ application: executor.application, chain, path: file, signal })
     } finally {
       await executor.close()
     }

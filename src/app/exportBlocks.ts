@@ -10,13 +10,16 @@ export interface ExportRequest {
   /** first and last height */
   readonly from: number
   readonly to: number
+  /** ends the export */
+  readonly signal?: AbortSignal
 }
 
 /**
  * Writes decided blocks with their commits to a new file, and syncs it. A file that could not be finished is removed.
- * @throws BlockFileError when not all of the blocks are stored whole; Error when the file exists or cannot be written
+ * @throws BlockFileError when not all of the blocks are stored whole; Error when the file exists or cannot be written; the reason of
+ * `signal` when that is aborted
  */
-export async function exportBlocks({ chain, genesisHash, path, from, to }: ExportRequest): Promise<void> {
+export async function exportBlocks({ chain, genesisHash, path, from, to, signal }: ExportRequest): Promise<void> {
   const oldest = Math.max(chain.oldestBlock, 1)
   if (from < oldest || to > chain.headHeight || from > to) {
     throw new BlockFileError(
@@ -27,6 +30,7 @@ export async function exportBlocks({ chain, genesisHash, path, from, to }: Expor
   try {
     await file.appendFile(blockFileHeader(genesisHash))
     for (let height = from; height <= to; height++) {
+      signal?.throwIfAborted()
       const block = chain.consensusBlock(height)
       const commit = chain.seenCommit(height)
       if (block === undefined || commit === undefined) throw new Error(`block ${height} is missing in the database`)

@@ -13,6 +13,8 @@ export interface ImportRequest {
   readonly application: Application
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
   readonly path: string
+  /** ends the import before the next block */
+  readonly signal?: AbortSignal
   readonly onBlock?: (height: number) => void
 }
 
@@ -23,12 +25,13 @@ export interface ImportRequest {
  * @throws BlockFileError when a block is not the chain's next one or its commit is not valid
  */
 export async function importBlocks(request: ImportRequest): Promise<{ readonly from: number; readonly to: number }> {
-  const { application, chain, path } = request
+  const { application, chain, path, signal } = request
   const file = await open(path, 'r')
   try {
     let info = await application.info()
     const from = info.height + 1
     for await (const entry of readBlockFile(file, chain.genesisHash)) {
+      if (signal?.aborted) break
       const { height } = entry.block.header
       const next = info.height + 1
       if (height < next) continue

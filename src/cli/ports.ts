@@ -5,8 +5,10 @@ import type { Config } from '../config/config.ts'
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
-  /** ends a start that waits for a seed node; the start rejects with the signal's reason */
+  /** ends the start, whatever it is at; it then undoes what it has begun and rejects with the signal's reason */
   readonly signal?: AbortSignal
+  /** Called when the node has stopped but for threads that are still busy: the process has to be ended without them. */
+  readonly onThreadsLeft?: () => void
 }
 
 /** A node that serves its ports. */
@@ -43,11 +45,15 @@ export interface ExportOptions {
   readonly from?: number
   /** last block; the head by default */
   readonly to?: number
+  /** ends the export, which then leaves no file and rejects with the signal's reason */
+  readonly signal: AbortSignal
 }
 
 export interface ImportOptions {
   /** path of a file that `exportBlocks` wrote */
   readonly file: string
+  /** ends the import after the block under way; it then resolves with what was imported */
+  readonly signal: AbortSignal
 }
 
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
@@ -87,8 +93,8 @@ export interface Terminal {
   readSecret(question: string, instead: string): Promise<string>
   /** milliseconds of a steady clock */
   now(): number
-  /** Calls `handler` for each SIGTERM and SIGINT. */
+  /** Calls `handler` for each SIGTERM and SIGINT from now on; before, these end the process at once. */
   onStopSignal(handler: () => void): void
-  /** Ends the process at once. */
+  /** Ends the process at once, whatever its threads do. */
   exitNow(code: number): never
 }

@@ -1,11 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ConfigError } from '../config/configError.ts'
-
-/** The person refused to answer, with Ctrl-C or Ctrl-D. */
-class Interrupted extends Error {
-  override readonly name = 'Interrupted'
-}
+import { Interrupted } from './stopSignal.ts'
 
 /**
  * Asks a person for a secret, without showing what is typed.

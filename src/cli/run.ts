@@ -1,13 +1,44 @@
-import { homedir } from 'node:os'
-import { checkInvariants, exportBlocks, importBlocks, initNode, showNodeId, startNode } from '../main.ts'
-import { createLineWriter } from '../telemetry/lineWriter.ts'
-import type { Terminal } from './ports.ts'
-import { runCommand } from './program.ts'
-import { readSecret } from './readSecret.ts'
+import { constants, homedir } from 'node:os'
+import type { NodeCommands, Terminal } from './ports.ts'
 
 const STDOUT = 1
 /** Set by bin/coind.js when it runs the node as its child process. */
 const LAUNCHED = 'COIND_LAUNCHED'
+
+/** Commands that run until somebody stops them: for these a stop is no failure. */
+const NODE_COMMANDS: readonly string[] = ['start', 'devnet']
+
+/*
+ * The stop signals come first of all, before the sources are loaded, which takes a second or two. Until a command says how it stops it
+ * has begun nothing that must be ended, so the process ends at once.
+ */
+let onStop = (signal: 'SIGTERM' | 'SIGINT'): void =>
+  process.exit(NODE_COMMANDS.includes(process.argv[2] ?? '') ? 0 : 128 + constants.signals[signal])
+let isAsked = false
+const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
+  isAsked = true
+  onStop(signal)
+}
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
+// The launcher has ended, or the npm that started this process, and can pass on no more signals: stop as if it had passed on SIGTERM.
+// It may have passed one on before: this is no second one.
+const onLauncherEnded = (): void => {
+  if (!isAsked) stop('SIGTERM')
+}
+process.on('disconnect', onLauncherEnded)
+if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
+
+const [
+  { startNode, initNode, exportBlocks, importBlocks, showNodeId, checkInvariants },
+  { runCommand },
+  { createLineWriter },
+  { readSecret },
+] = await Promise.all([
+  import('../main.ts'),
+  import('./program.ts'),
+  import('../telemetry/lineWriter.ts'),
+  import('./readSecret.ts'),
+])
 
 const terminal: Terminal = {
   environment: process.env,
@@ -23,12 +54,9 @@ const terminal: Terminal = {
   readSecret: (question, instead) => readSecret(question, instead),
   now: () => performance.now(),
   onStopSignal: (handler) => {
-    process.on('SIGTERM', handler)
-    process.on('SIGINT', handler)
-    // The launcher was killed and can pass on no more signals: stop as if it had passed on SIGTERM.
-    if (process.env[LAUNCHED] === '1') process.on('disconnect', handler)
+    onStop = handler
   },
-  exitNow: (code) => process.exit(code),
+  exitNow: endAtOnce,
 }
 
 // A reader may close the pipe early (`| head`): the node continues without it. This use of `process.stdout` also makes a pipe or
@@ -37,8 +65,43 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-const commands = { startNode, initNode, exportBlocks, importBlocks, showNodeId, checkInvariants }
-process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
-  process.stderr.write(`coind: ${line}\n`)
-})
+let areThreadsLeft = false
+const commands: NodeCommands = {
+  startNode: (config, options) =>
+    startNode(config, {
+      ...options,
+      onThreadsLeft: () => {
+        areThreadsLeft = true
+      },
+    }),
+  initNode,
+  exportBlocks,
+  importBlocks,
+  showNodeId,
+  checkInvariants,
+}
+try {
+  process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
+    process.stderr.write(`coind: ${line}\n`)
+  })
+  if (areThreadsLeft) endAtOnce(process.exitCode)
+} catch (error) {
+  if (!areThreadsLeft) throw error
+  console.error(error)
+  endAtOnce(1)
+}
+process.off('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && process.connected) process.disconnect()
+
+/**
+ * Ends the process with all its threads, without waiting for any. `process.exit` would end the threads one after another, and a thread for
+ * which LevelDB works, or which loads modules, crashes then. So the process becomes another one, which does nothing but end: for the
+ * data this is as if the process had been killed, which loses nothing.
+ */
+function endAtOnce(code: number): never {
+  // Writes what is left of the log.
+  process.emit('exit', code)
+  const environment = { ...process.env, NODE_OPTIONS: '' }
+  process.execve?.(process.execPath, [process.execPath, '-e', `process.exitCode = ${code}`], environment)
+  process.exit(code)
+}

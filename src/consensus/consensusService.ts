@@ -51,6 +51,8 @@ interface ConsensusServiceOptions {
   /** see ConsensusEnvironment */
   readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  /** ends the start before the next block of the log is executed */
+  readonly signal?: AbortSignal
 }
 
 /** Consensus of this node: the engine, which is off during block sync, and its log, signer and evidence pool. */
@@ -82,7 +84,7 @@ export interface ConsensusService {
  * 6. Drop pending evidence that one of those blocks has reported.
  * 7. Create the signer, with the log's last signature and the height after the replay. The engine stays off: block sync may come
  *    first.
- * @throws WalError, RecoveryError, or what the application throws
+ * @throws WalError, RecoveryError, or what the application throws; the reason of `signal` when that is aborted
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
   const { application, chain, key, clock, onDecided, wal: walOptions } = options
@@ -109,6 +111,7 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
     })
     // 5.
     const state = await replayDecided(context, start, async (decided) => {
+      options.signal?.throwIfAborted()
       const beginMs = clock.monotonicMs()
       const result = await executeDecided(application, decided)
       const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }

@@ -122,7 +122,7 @@ const HEALTH_PATH = '/health'
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
-const CLOSING_MS = 3_000
+const CLOSING_MS = 1_000
 /** When a client may come again whose requests under way take too much memory. */
 const RETRY_SECONDS = 1
 /** Requests of the fast path up to this length are not counted in bytes: their number is limited elsewhere. */

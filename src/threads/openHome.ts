@@ -56,7 +56,8 @@ export async function openExistingHome(config: Config): Promise<Home> {
  * Locks the data directory and reads genesis and keys. A missing genesis is fetched from the seed node or created, as the
  * configuration says; missing keys are created where that is allowed.
  * @param logger reports when the seed node has to be waited for
- * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator
+ * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; the reason of the options' signal when
+ * that is aborted
  */
 export async function openHome(
   config: Config,
@@ -67,6 +68,7 @@ export async function openHome(
   checkInit(config, paths)
   const lock = await lockHome(paths, process.pid)
   try {
+    signal?.throwIfAborted()
     const keyFile = {
       load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
       create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,

@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { setTimeout } from 'node:timers/promises'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { checkRuntime } from '../config/startRules.ts'
@@ -20,11 +21,21 @@ import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
-import { startThreads, type ThreadsOptions } from './startThreads.ts'
+import { startThreads, type ThreadsOptions, unlessAborted } from './startThreads.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
+/** Milliseconds in which consensus finishes the block that it is deciding; then the stop goes on without it. */
+const CONSENSUS_STOP_MS = 2_000
 /** Hosts that mean every interface. */
 const ANY_HOST = new Set(['0.0.0.0', '::'])
+
+/** How a node ends before its time. */
+interface NodeEnd {
+  /** ends the start: no further step is begun, and a wait or a conversion of the database ends */
+  readonly signal: AbortSignal
+  /** the process has to end without some threads that are still busy, see `ThreadsOptions` */
+  readonly onThreadsLeft: () => void
+}
 
 /**
  * Runs the node in an opened home:
@@ -36,21 +47,16 @@ const ANY_HOST = new Set(['0.0.0.0', '::'])
  * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 5. Starts what reports on the running node: metrics server and heartbeat.
  *
- * `signal` ends a conversion of the database, which the first step may begin with.
- *
  * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
  * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
+ * Every step has a limit of time, so a stop takes seconds at most: then the process ends without what is still busy.
+ * @throws the signal's reason; what a step throws
  */
-export async function runNode(
-  config: Config,
-  home: Home,
-  logger: Logger,
-  signal: AbortSignal | undefined,
-): Promise<RunningNode> {
+export async function runNode(config: Config, home: Home, logger: Logger, end: NodeEnd): Promise<RunningNode> {
   const undo = createUndoList()
   undo.add(() => home.lock.release())
   try {
-    return await start(config, home, logger, signal, undo)
+    return await start(config, home, logger, end, undo)
   } catch (error) {
     await undo.run().catch((stopError: unknown) => logNotStopped(logger, stopError))
     throw nameDamagedFile(error, home.paths.db)
@@ -61,9 +67,10 @@ async function start(
   config: Config,
   home: Home,
   logger: Logger,
-  signal: AbortSignal | undefined,
+  { signal, onThreadsLeft }: NodeEnd,
   undo: UndoList,
 ): Promise<RunningNode> {
+  signal.throwIfAborted()
   const { chain, paths, validatorKey, nodeKey } = home
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
@@ -105,12 +112,17 @@ async function start(
       logger.error({ name: thread, error, waitMs }, 'a thread for clients has ended and is started again')
     },
     network: networkIdentity(config, home),
+    signal,
+    onThreadsLeft: (late) => {
+      if (late.length > 0) logger.warn({ late }, 'threads did not close in time: the process ends without them')
+      onThreadsLeft()
+    },
   })
   undo.add(() => threads.stop())
 
   // 2.
   const application = executorApplication(threads.executor)
-  const info = await application.info()
+  const info = await unlessAborted(signal, application.info())
   const signers = [info.validators, info.nextValidators].flatMap(({ validators }) => validators)
   const isValidator = signers.some(({ address }) => equalBytes(address, validatorKey.address))
   const runtimeWarning = checkRuntime(process.versions.node, isValidator)
@@ -138,12 +150,19 @@ async function start(
     logger,
     onSyncStatus: (status) => setSyncStatus(nodeState, status),
     onHalt: (error) => failure.reject(error),
+    signal,
   })
   consensus = started
-  undo.add(() => started.stop())
+  undo.add(async () => {
+    const stopped = started.stop().then(() => true)
+    const isInTime = await Promise.race([stopped, setTimeout(CONSENSUS_STOP_MS, false, { ref: false })])
+    if (isInTime) return
+    logger.warn('the block under way takes too long: the next start executes it from the write-ahead log')
+    onThreadsLeft()
+  })
 
   // 4.
-  await Promise.race([threads.listening(), failure.promise])
+  await unlessAborted(signal, Promise.race([threads.listening(), failure.promise]))
 
   // 5.
   let metricsUrl: string | undefined

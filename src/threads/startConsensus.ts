@@ -35,6 +35,8 @@ interface ConsensusParts {
   readonly onSyncStatus: (status: SyncStatus) => void
   /** consensus or block sync cannot go on */
   readonly onHalt: (error: Error) => void
+  /** ends the replay of the write-ahead log */
+  readonly signal: AbortSignal
 }
 
 export interface RunningConsensus {
@@ -52,7 +54,7 @@ export interface RunningConsensus {
  * 3. Makes the follower, which decides whether the node syncs blocks or takes part in consensus.
  * 4. Listens to the network, whose events go to both. What has arrived since the threads started waits until now.
  * 5. Starts the follower, which may ask peers for blocks at once.
- * @throws WalError, RecoveryError, or what the application throws
+ * @throws WalError, RecoveryError, or what the application throws; the signal's reason
  */
 export async function startConsensus(parts: ConsensusParts): Promise<RunningConsensus> {
   const { home, application, transport, decisions, metrics, onHalt } = parts
@@ -67,6 +69,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     chain: engineChainOf(chain, APP_VERSION, home.maxGas),
     wal: { directory: paths.wal, randomBytes, warn: (message, fields) => log.warn(fields, message) },
     evidenceStore: openEvidenceFiles(join(paths.wal, 'evidence')),
+    signal: parts.signal,
     clock: systemClock,
     transport,
     onDecided: (event) => {

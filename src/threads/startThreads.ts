@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
@@ -18,6 +19,12 @@ import type { ViewService } from './view.ts'
 
 /** Enough for threads to load their modules on the slowest machines. */
 const LOADING_MS = 20_000
+/**
+ * Milliseconds in which threads of a kind have to close, all at the same time; then they are left as they are. A socket thread gives
+ * running requests a second; a view thread may be in the middle of a long trace, and the executor in that of a heavy block, which the
+ * next start executes again from the write-ahead log.
+ */
+const CLOSING_MS = { clientsAndPeers: 1_500, readers: 500, executor: 1_000 } as const
 
 export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
@@ -28,6 +35,14 @@ export interface ThreadsOptions extends ClientThreadsOptions {
     NetworkData,
     'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath'
   >
+  /** ends the start */
+  readonly signal: AbortSignal
+  /**
+   * Threads were left as they are: the process has to end without them. To end one of them crashes the process while it loads modules or
+   * LevelDB works for it.
+   * @param late those that did not close in time; none: the start was ended
+   */
+  readonly onThreadsLeft: (late: readonly string[]) => void
 }
 
 /** All threads but the main one, connected with each other. */
@@ -59,29 +74,36 @@ export interface Threads {
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
  *    once there is a first block, which consensus has yet to make (`listening`).
  *
- * The stop closes each thread before those that it asks: sockets (no more clients), network (no more peers), views, pool, executor.
- * Then the threads end, and the main thread's handle of the database closes last.
- * @throws DatabaseError, or an error that names the thread that failed, with its error as the cause
+ * The stop closes each thread before those that it asks: sockets (no more clients) and network (no more peers), views and pool,
+ * executor. Whatever client or block keeps one of them busy, the stop goes on after a time ({@link CLOSING_MS}). When all have closed, the
+ * threads end, and the main thread's handle of the database closes last. Otherwise all are left for the end of the process.
+ * @throws DatabaseError, or an error that names the thread that failed, with its error as the cause; the signal's reason when the start
+ * is to end: the threads that there are then are left too
  */
 export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   // 1.
   const database = await options.openDatabase()
+  let areThreadsLeft = false
+  const onThreadsLeft = (late: readonly string[]): void => {
+    areThreadsLeft = true
+    options.onThreadsLeft(late)
+  }
+  // Threads that are left may use what belongs to this handle.
+  const close = async (): Promise<void> => {
+    if (!areThreadsLeft) await database.close()
+  }
   try {
-    const threads = await startAll(options)
-    return {
-      ...threads,
-      stop: async () => {
-        await threads.stop()
-        await database.close()
-      },
-    }
+    options.signal.throwIfAborted()
+    const threads = await startAll({ ...options, onThreadsLeft })
+    return { ...threads, stop: () => threads.stop().then(close) }
   } catch (error) {
-    await database.close()
+    await close()
     throw error
   }
 }
 
 async function startAll(options: ThreadsOptions): Promise<Threads> {
+  const { signal } = options
   // 2.
   tuneCompiler()
   const wiring = wire(options.config.rpc.socketThreads)
@@ -116,13 +138,14 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
     died.catch(() => undefined)
 
     // 4.
-    await answered(executor.thread, executor.remote.info())
+    await unlessAborted(signal, answered(executor.thread, executor.remote.info()))
     openGate(wiring.databaseGate)
 
     // 5.
-    for (const { thread, remote } of [pool, network]) await answered(thread, remote.metrics())
-    await clients.viewsReady()
+    for (const { thread, remote } of [pool, network]) await unlessAborted(signal, answered(thread, remote.metrics()))
+    await unlessAborted(signal, clients.viewsReady())
 
+    let hasClients = false
     return {
       executor: executor.remote,
       network: network.remote,
@@ -132,26 +155,68 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
         evidence: wiring.network.evidence.right,
       },
       views: clients.views,
-      listening: clients.listening,
+      listening: async () => {
+        await clients.listening()
+        hasClients = true
+      },
       died,
       metrics: async () => [
         ...(await Promise.all([executor, pool, network, scrubber].map(({ remote }) => remote.metrics()))),
         ...(await clients.metrics()),
       ],
       stop: async () => {
-        // A thread that died cannot close: `died` has its error, and the others still close in order.
         const { sockets, views } = clients.halt()
-        for (const group of [sockets, [network], views, [pool], [executor]]) {
-          await Promise.allSettled(group.map(({ remote }) => remote.close()))
-        }
-        await Promise.all(started.map((thread) => thread.stop()))
+        const late = [
+          // Sockets that do not listen yet cannot close: they wait for the first block.
+          ...(await close([...(hasClients ? sockets : []), network], CLOSING_MS.clientsAndPeers)),
+          ...(await close([...views, pool], CLOSING_MS.readers)),
+          ...(await close([executor], CLOSING_MS.executor)),
+        ]
+        if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
+        else await Promise.all(started.map((thread) => thread.stop()))
       },
     }
   } catch (error) {
-    await untilWaiting(wiring.databaseGate, () => living, LOADING_MS)
-    await Promise.all(started.map((thread) => thread.stop()))
+    if (error === signal.reason) {
+      options.onThreadsLeft([])
+    } else {
+      await untilWaiting(wiring.databaseGate, () => living, LOADING_MS)
+      await Promise.all(started.map((thread) => thread.stop()))
+    }
     throw error
   }
+}
+
+/**
+ * What `work` resolves with.
+ * @throws the signal's reason when it is aborted before; nothing waits for `work` then
+ */
+export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/**
+ * Asks the threads to close. A thread that died cannot: `died` has its error.
+ * @returns the names of those that have not closed in time
+ */
+async function close(
+  threads: readonly { readonly thread: Thread; readonly remote: { close(): Promise<unknown> } }[],
+  timeoutMs: number,
+): Promise<readonly string[]> {
+  const closings = threads.map(async ({ thread, remote }) => {
+    const closed = remote.close().then(
+      () => true,
+      () => true,
+    )
+    const isInTime = await Promise.race([closed, setTimeout(timeoutMs, false, { ref: false })])
+    return isInTime ? [] : [thread.name]
+  })
+  return (await Promise.all(closings)).flat()
 }
 
 /** Ten times V8's own number. */

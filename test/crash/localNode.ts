@@ -42,6 +42,10 @@ export interface LocalNodeOptions {
   readonly pruning?: number
   readonly segmentBytes?: number
   readonly disk?: WalDisk
+  /** ends the start */
+  readonly signal?: AbortSignal
+  /** a block of the write-ahead log was executed */
+  readonly onReplayed?: (height: number) => void
 }
 
 /** A node without threads and sockets whose time passes as fast as it can work. */
@@ -151,7 +155,10 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
       onDecided: ({ decided, result, source }) => {
         const { height } = decided.block.header
         hashes.set(height, bytesToHex(result.appHash))
-        if (source === 'log') replayedTo = height
+        if (source === 'log') {
+          replayedTo = height
+          options.onReplayed?.(height)
+        }
         for (const waiter of waiting) if (height >= waiter.height) waiter.resolve()
       },
       onHalt: (error) => halted.resolve(error),
@@ -159,6 +166,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
       onUnknownSignature: () => undefined,
       onTimedProposal: () => undefined,
       log: () => undefined,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
     consensus.startEngine()
     return {

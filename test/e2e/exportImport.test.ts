@@ -34,7 +34,7 @@ function coind(home: string, args: readonly string[], killAfterMs?: number): Pro
 
 function importHere(home: string, from: string): Promise<{ readonly from: number; readonly to: number }> {
   const sources = { flags: {}, environment: { HOMEDIR: home, NETWORK: 'devnet' }, dotenv: {} }
-  return importBlocks(loadConfig(sources, directory), { file: from })
+  return importBlocks(loadConfig(sources, directory), { file: from, signal: new AbortController().signal })
 }
 
 beforeAll(async () => {

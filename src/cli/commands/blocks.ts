@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
+import { abortOnStop, Interrupted } from '../stopSignal.ts'
 
 interface ExportFlags {
   readonly out: string
@@ -19,10 +20,15 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
     .option('--to <height>', 'last block (default: the newest)', blockHeight)
   addConfigFlags(command).action(async (options: ExportFlags) => {
     const config = configOf(command, terminal)
-    const range = await node.exportBlocks(config, {
+    const signal = abortOnStop(terminal)
+    const exported = node.exportBlocks(config, {
       out: resolve(terminal.workingDirectory, options.out),
       ...(options.from === undefined ? {} : { from: options.from }),
       ...(options.to === undefined ? {} : { to: options.to }),
+      signal,
+    })
+    const range = await exported.catch((error: unknown) => {
+      throw error === signal.reason ? new Interrupted('interrupted: nothing was exported') : error
     })
     terminal.print(`Exported ${range.to - range.from + 1} blocks, ${range.from} to ${range.to}, to ${options.out}\n`)
   })
@@ -35,8 +41,10 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
     .argument('<file>', 'file to read')
   addConfigFlags(command).action(async (file: string) => {
     const config = configOf(command, terminal)
-    const range = await node.importBlocks(config, { file: resolve(terminal.workingDirectory, file) })
+    const signal = abortOnStop(terminal)
+    const range = await node.importBlocks(config, { file: resolve(terminal.workingDirectory, file), signal })
     terminal.print(`Imported ${range.to - range.from + 1} blocks, ${range.from} to ${range.to}\n`)
+    if (signal.aborted) throw new Interrupted('interrupted: the same command goes on with the next block')
   })
 }
 

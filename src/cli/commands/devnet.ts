@@ -44,13 +44,15 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
   addConfigFlags(command, DEVNET_VARIABLES, DEVNET_DEFAULTS).action(async (options: Options) => {
     const directory = resolve(terminal.workingDirectory, options.homedir)
     const config = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
-    await prepareDevnet(directory, options.reset ?? false, terminal.processId)
     const fundedAccounts = DEVNET_ACCOUNTS.slice(1).map(({ address }) => ({
       address,
       balanceAcoin: DEVNET_BALANCE_ACOIN,
     }))
     await runNode(
-      (signal) => node.startNode(config, { fundedAccounts, signal }),
+      async (signal) => {
+        await prepareDevnet(directory, options.reset ?? false, terminal.processId)
+        return node.startNode(config, { fundedAccounts, signal })
+      },
       terminal,
       (running) => terminal.announce(devnetBanner(config, running)),
     )

@@ -1,12 +1,7 @@
 import type { Command } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, RunningNode, Terminal } from '../ports.ts'
-
-/** 128 + SIGINT, as shells report it. */
-const EXIT_INTERRUPTED = 130
-
-/** A parent process may pass on a signal that the node got itself too: two signals within this time count as one. */
-const SAME_SIGNAL_MS = 500
+import { abortOnStop } from '../stopSignal.ts'
 
 export function addStart(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
@@ -23,34 +18,25 @@ export function addStart(program: Command, node: NodeCommands, terminal: Termina
 }
 
 /**
- * Runs a node until its end. The first stop signal stops it cleanly, a second one ends the process at once.
- * @param start gets a signal that ends its wait for other nodes
+ * Runs a node until its end. The first stop signal stops it cleanly, during its start too; a second one ends the process at once.
+ * @param start gets a signal that ends the start, which then rejects with the signal's reason
  */
 export async function runNode(
   start: (signal: AbortSignal) => Promise<RunningNode>,
   terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>,
   onUp: (node: RunningNode) => void,
 ): Promise<void> {
-  let firstSignalMs: number | undefined
+  const signal = abortOnStop(terminal)
   let running: RunningNode | undefined
-  const stopped = new AbortController()
-  terminal.onStopSignal(() => {
-    if (firstSignalMs === undefined) {
-      firstSignalMs = terminal.now()
-      stopped.abort()
-      // A failure to stop rejects `ended`.
-      running?.stop().catch(() => undefined)
-    } else if (terminal.now() - firstSignalMs > SAME_SIGNAL_MS) {
-      terminal.exitNow(EXIT_INTERRUPTED)
-    }
-  })
+  // A failure to stop rejects `ended`.
+  signal.addEventListener('abort', () => void running?.stop().catch(() => undefined))
   try {
-    running = await start(stopped.signal)
+    running = await start(signal)
   } catch (error) {
-    if (error === stopped.signal.reason) return
+    if (error === signal.reason) return
     throw error
   }
-  if (firstSignalMs === undefined) onUp(running)
-  else await running.stop()
+  if (signal.aborted) await running.stop()
+  else onUp(running)
   await running.ended
 }

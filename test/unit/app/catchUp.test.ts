@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -239,6 +239,28 @@ describe('export and import', () => {
     expect(equalBytes((await target.state()).appHash, hexToBytes(headHash))).toBe(true)
     await target.reopen()
     expect(bytesToHex(target.executor.head().hash)).toBe(headHash)
+  })
+
+  it('end when they are stopped: an import after a block, an export without a file', async () => {
+    const path = await fileOf(decisions.slice(0, 8))
+    const target = await start()
+    const { application } = target.executor
+    const stop = new AbortController()
+    const onBlock = (height: number): void => {
+      if (height === 5) stop.abort()
+    }
+    const { signal } = stop
+    expect(await importBlocks({ application, chain: target.chain, path, signal, onBlock })).toEqual({ from: 1, to: 5 })
+    await target.reopen()
+    expect(target.executor.head().header.number).toBe(5)
+
+    const database = await Database.open(target.location, { readOnly: true })
+    const { genesisHash } = target.chain
+    const out = join(directory, 'out')
+    const exported = exportBlocks({ chain: openChainReader(database), genesisHash, path: out, from: 1, to: 5, signal })
+    await expect(exported).rejects.toBe(signal.reason)
+    expect(existsSync(out)).toBe(false)
+    await database.close()
   })
 
   it('stop at a block that its height’s validators did not decide', async () => {

@@ -41,7 +41,9 @@ beforeEach(() => {
   mkdirSync(join(project, 'bin'))
   mkdirSync(join(project, 'src/cli'), { recursive: true })
   writeFileSync(join(project, 'package.json'), '{"type": "module"}')
-  copyFileSync(new URL('../../../bin/coind.js', import.meta.url), join(project, 'bin/coind.js'))
+  for (const file of ['coind.js', 'npmParents.js']) {
+    copyFileSync(new URL(`../../../bin/${file}`, import.meta.url), join(project, 'bin', file))
+  }
   writeFileSync(join(project, 'src/cli/run.ts'), NODE)
 })
 afterEach(() => {
@@ -107,6 +109,47 @@ describe('bin/coind.js', () => {
     expect(await firstLine(child)).toBe(`version ${process.versions.node} launched 1`)
     child.kill('SIGTERM')
     await endOf(child)
+  })
+
+  it.each([
+    ['start', 0],
+    ['export', 143],
+  ])('gives the code of a clean stop to a node that had not begun to listen to signals: %s', async (command, code) => {
+    bundleRuntime()
+    writeFileSync(join(project, 'src/cli/run.ts'), "setInterval(() => undefined, 1000)\nconsole.log('up')")
+    const child = launch(OLD, command)
+    await firstLine(child)
+    child.kill('SIGTERM')
+    expect((await endOf(child)).code).toBe(code)
+  })
+
+  it('ends with the code of a command that runs no node, whose end of the channel is no stop', async () => {
+    const real = new URL('../../../bin/coind.js', import.meta.url).pathname
+    const child = spawn(process.execPath, ['--import', pretending(OLD), real, 'version'])
+    expect((await endOf(child)).code).toBe(0)
+  })
+
+  it.each([
+    ['the shell that npm starts', 'parent'],
+    ['npm', 'grandparent'],
+  ])('stops the node when %s is killed', async (_, killed) => {
+    // npm does not set the variable for itself, but for its shell.
+    const script = `const { spawn } = require('node:child_process')
+      const [level, ...rest] = process.argv.slice(1)
+      const env = { ...process.env, npm_lifecycle_event: 'start' }
+      const next = level === 'grandparent' ? [process.execPath, '-e', process.env.SCRIPT, 'parent', ...rest] : rest
+      spawn(next[0], next.slice(1), { stdio: 'inherit', env }).on('exit', () => process.exit())
+      if (level === process.env.KILLED) process.stdin.on('data', () => process.kill(process.pid, 'SIGKILL'))
+      else setInterval(() => undefined, 1000)`
+    const coind = [process.execPath, join(project, 'bin/coind.js'), 'run', stopped]
+    const child = spawn(process.execPath, ['-e', script, 'grandparent', ...coind], {
+      env: { ...process.env, SCRIPT: script, KILLED: killed },
+    })
+    await firstLine(child)
+    child.stdin.write('now')
+    await until(() => existsSync(stopped) && readFileSync(stopped, 'utf8') !== '')
+    expect(readFileSync(stopped, 'utf8')).toBe('disconnect')
+    child.kill('SIGKILL')
   })
 
   it('passes on exit codes', async () => {

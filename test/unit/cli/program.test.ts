@@ -39,6 +39,7 @@ interface Setting {
   /** what startNode does instead of serving */
   readonly start?: (signal: AbortSignal | undefined) => Promise<RunningNode>
   readonly terminal?: Partial<Terminal>
+  readonly node?: Partial<NodeCommands>
   /** what is wrong with the state */
   readonly problems?: readonly string[]
 }
@@ -77,6 +78,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     importBlocks: record('import', { from: 3, to: 2 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
+    ...setting.node,
   }
   let printed = ''
   const errors: string[] = []
@@ -167,10 +169,33 @@ describe('coind', () => {
 
   it('exports and imports with paths of the working directory', async () => {
     const exported = await run('export --out blocks --from 2 --to 9')
-    expect(exported.calls[0]?.options).toEqual({ out: join(directory, 'blocks'), from: 2, to: 9 })
+    expect(exported.calls[0]?.options).toMatchObject({ out: join(directory, 'blocks'), from: 2, to: 9 })
     expect(exported.printed).toBe('Exported 10 blocks, 1 to 10, to blocks\n')
     const imported = await run('import blocks')
-    expect(imported.calls[0]?.options).toEqual({ file: join(directory, 'blocks') })
+    expect(imported.calls[0]?.options).toMatchObject({ file: join(directory, 'blocks') })
+  })
+
+  it.each([
+    ['export --out blocks', '', 'interrupted: nothing was exported'],
+    ['import blocks', 'Imported 2 blocks, 1 to 2\n', 'interrupted: the same command goes on with the next block'],
+  ])('%s ends with what is done at a stop signal', async (args, output, line) => {
+    let stop = (): void => undefined
+    const onStopSignal: Terminal['onStopSignal'] = (handler) => {
+      stop = handler
+    }
+    const exportBlocks: NodeCommands['exportBlocks'] = async (_, { signal }) => {
+      stop()
+      throw signal.reason
+    }
+    const importBlocks: NodeCommands['importBlocks'] = async (_, { signal }) => {
+      stop()
+      return { from: 1, to: signal.aborted ? 2 : 3 }
+    }
+    const { code, printed, errors } = await run(args, {
+      terminal: { onStopSignal },
+      node: { exportBlocks, importBlocks },
+    })
+    expect({ code, printed, errors }).toEqual({ code: 130, printed: output, errors: [line] })
   })
 
   it('prints what the state breaks', async () => {

@@ -1,0 +1,54 @@
+// npm and npx run a command in a shell, and neither passes on its own end: a node would stay behind. Node.js has no way to be told of the
+// end of another process than its child, so the processes above this one are looked at from time to time.
+import { readFileSync } from 'node:fs'
+
+const CHECK_MS = 500
+/** npm sets it for what it runs. */
+const STARTED_BY_NPM = 'npm_lifecycle_event'
+
+/**
+ * Calls `onEnded`, again and again, once a process has ended that npm or npx consists of: its shell (the parent of this process), npm
+ * itself, and further ones where a script runs npm. Does nothing in a process that npm has not started. Without /proc only the parent is
+ * watched.
+ */
+export function watchNpm(onEnded) {
+  if (process.env[STARTED_BY_NPM] === undefined) return
+  const known = ancestors()
+  const check = () => {
+    if (!known.every((id, index) => id === parentOf(known[index - 1]))) onEnded()
+  }
+  setInterval(check, CHECK_MS).unref()
+}
+
+/** The parent of this process, its parent, and so on up to the npm that was started by something else. */
+function ancestors() {
+  const known = [process.ppid]
+  while (isStartedByNpm(known.at(-1))) {
+    const next = parentOf(known.at(-1))
+    if (next === undefined) break
+    known.push(next)
+  }
+  return known
+}
+
+function isStartedByNpm(id) {
+  const environment = readProc(`${id}/environ`) ?? ''
+  return environment.split('\0').some((entry) => entry.startsWith(`${STARTED_BY_NPM}=`))
+}
+
+/** Of this process where no ID is given; undefined: it has ended, or there is no /proc. */
+function parentOf(id) {
+  if (id === undefined) return process.ppid
+  // The name in parentheses, which may contain spaces, is followed by the state and the parent's ID.
+  const fields = readProc(`${id}/stat`)?.replace(/^.*\)/s, '').trim().split(' ')
+  return fields === undefined ? undefined : Number(fields[1])
+}
+
+function readProc(path) {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8')
+  } catch {
+    // The process has ended or belongs to somebody else, or this system has no /proc.
+    return undefined
+  }
+}
