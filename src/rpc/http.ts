@@ -66,7 +66,7 @@ export interface RpcServerOptions {
   readonly limits?: Partial<HttpLimits>
   readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
   readonly log: RpcLog
-  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'refusedTotal'> | undefined
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal'> | undefined
 }
 
 /** What GET /health shows. */

@@ -4,6 +4,15 @@ import { bytesKey } from '../primitives/bytes.ts'
 import type { ClientBudget } from './clientBudget.ts'
 import { readBlockLogs } from './eth/logs.ts'
 import type { LogFilter } from './params/logFilter.ts'
+import { type NotificationEnd, notificationEnd } from './websocket.ts'
+
+/** Takes the end of a notification, from its result on (`resultEnd`). */
+export type DeliverResult = (end: NotificationEnd) => void
+
+/** What is the same for all subscribers that are told of a result. @param result JSON text */
+export function resultEnd(result: string): NotificationEnd {
+  return notificationEnd(`${result}}}`)
+}
 
 /** What a log has to match. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
@@ -12,9 +21,9 @@ type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 export interface LogSubscribers {
   /**
    * Starts a subscription of `client`; the returned function ends it. undefined: its criteria exceed the memory budget.
-   * @param deliver takes the JSON text of a log
+   * @param deliver takes a log; all who are told of it get the same
    */
-  add(criteria: LogCriteria, client: string, deliver: (log: string) => void): (() => void) | undefined
+  add(criteria: LogCriteria, client: string, deliver: DeliverResult): (() => void) | undefined
   /**
    * Delivers the logs of a block to the subscriptions that they match, in order.
    * @throws Error when the block has no header or no receipts
@@ -29,7 +38,7 @@ export interface LogSubscribers {
  */
 interface Subscriber {
   readonly client: string
-  readonly deliver: (log: string) => void
+  readonly deliver: DeliverResult
   /** the table that has it: the positions that its keys join, and how many topics a log needs */
   readonly shape: number
   readonly keys: readonly string[]
@@ -103,14 +112,17 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
       if (!mayMatch(header.logsBloom)) return
       for (const { log, text } of readBlockLogs(chain, height)) {
         // All are found before the first delivery: a delivery may close a connection, which ends its subscriptions.
-        for (const { deliver } of findSubscribers(tables, log)) deliver(text())
+        const found = findSubscribers(tables, log)
+        if (found.length === 0) continue
+        const end = resultEnd(text())
+        for (const { deliver } of found) deliver(end)
       }
     },
   }
 }
 
 /** Everything that matching needs, made once; keeps nothing of `criteria` itself. */
-function prepare({ addresses, topics }: LogCriteria, client: string, deliver: (log: string) => void): Subscriber {
+function prepare({ addresses, topics }: LogCriteria, client: string, deliver: DeliverResult): Subscriber {
   const lists = [addresses, ...topics].map((alternatives) => [...new Set(alternatives.map(bytesKey))])
   const alternatives = lists.reduce((sum, list) => sum + list.length, 0)
   const keyed = keyedPositions(lists)

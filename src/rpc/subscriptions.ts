@@ -10,12 +10,12 @@ import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited } from './
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
-import { createLogSubscribers } from './logSubscribers.ts'
+import { createLogSubscribers, type DeliverResult, resultEnd } from './logSubscribers.ts'
 import { type ParamReader, readArguments, type SyncStatus } from './method.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { readBool } from './params/values.ts'
 import { noSuchSubscription } from './runMethod.ts'
-import type { SocketProtocol, SocketSubscriptions } from './websocket.ts'
+import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
 /** What a client subscribes to. */
 type Topic =
@@ -38,11 +38,8 @@ export interface SubscriptionHub {
    * Starts a subscription of `client`; the returned function ends it.
    * @throws RpcError when the addresses and topics of log subscriptions take too much memory
    */
-  add(topic: Topic, client: string, deliver: Deliver): () => void
+  add(topic: Topic, client: string, deliver: DeliverResult): () => void
 }
-
-/** Takes the JSON text of one notification's result. */
-type Deliver = (result: string) => void
 
 interface SubscriptionHubOptions {
   readonly feed: HeadFeed
@@ -59,7 +56,7 @@ interface SubscriptionHubOptions {
 
 interface Subscriber<K extends Topic['kind'] = Topic['kind']> {
   readonly topic: Extract<Topic, { kind: K }>
-  readonly deliver: Deliver
+  readonly deliver: DeliverResult
 }
 
 /** Log subscriptions are kept apart: `LogSubscribers`. */
@@ -124,7 +121,8 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
 
 /** Iterates over a copy: a delivery may close a connection, which ends its subscriptions. */
 function deliverAll(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text: string): void {
-  for (const { deliver } of [...subscribers]) deliver(text)
+  const end = resultEnd(text)
+  for (const { deliver } of [...subscribers]) deliver(end)
 }
 
 function notifyHeader(newHeads: ReadonlySet<Subscriber<'newHeads'>>, chain: ChainReader, height: number): void {
@@ -145,12 +143,12 @@ function notifyPending(
   const withBodies = all.filter(({ topic }) => topic.full)
   for (const { hash, raw, sender } of transactions) {
     if (withHashes.length > 0) {
-      const text = JSON.stringify(bytesToHex(hash))
-      for (const { deliver } of withHashes) deliver(text)
+      const end = resultEnd(JSON.stringify(bytesToHex(hash)))
+      for (const { deliver } of withHashes) deliver(end)
     }
     if (withBodies.length > 0) {
-      const text = JSON.stringify(formatPendingTransaction(decodeTransaction(raw), sender))
-      for (const { deliver } of withBodies) deliver(text)
+      const end = resultEnd(JSON.stringify(formatPendingTransaction(decodeTransaction(raw), sender)))
+      for (const { deliver } of withBodies) deliver(end)
     }
   }
 }
@@ -198,9 +196,9 @@ export function createEthereumSocket(
 }
 
 /** Makes notifications of results. A function of its own, so that what it returns does not keep a subscription's filter in memory. */
-function notifier(id: string, deliver: (text: string) => void): Deliver {
+function notifier(id: string, deliver: DeliverNotification): DeliverResult {
   const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
-  return (result) => deliver(`${start}${result}}}`)
+  return (end) => deliver(start, end)
 }
 
 interface TopicReader {

@@ -7,6 +7,7 @@ import type { ClientAddresses } from './clientAddress.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 import type { RateLimit } from './rateLimit.ts'
+import { bytesInSocket, createUnreadBytes, type UnreadBytes, type UnreadMessage } from './unreadBytes.ts'
 
 interface WebSocketEndpoint {
   /** Takes over a connection that asks to become a WebSocket. */
@@ -25,7 +26,7 @@ interface WebSocketEndpointOptions {
   /** of one message */
   readonly requestBytes: number
   readonly limits?: Partial<WebSocketEndpointLimits>
-  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'refusedTotal'> | undefined
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal'> | undefined
 }
 
 interface WebSocketLimits {
@@ -46,7 +47,7 @@ export interface WebSocketEndpointLimits extends WebSocketLimits {
   readonly sockets: number
   /** of all sockets together */
   readonly totalSubscriptions: number
-  /** bytes that may wait for all clients together */
+  /** bytes that may wait for all clients together; a notification's text counts once for all that it waits for */
   readonly totalBufferedBytes: number
 }
 
@@ -84,12 +85,23 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
     total: limits.totalSubscriptions,
     onRefused: () => metrics?.refusedTotal.inc({ reason: 'subscriptions' }),
   })
+  const unread = createUnreadBytes()
+  const freeMemory = (): void => {
+    const dropped = dropLargest(sessions, unread, limits.totalBufferedBytes)
+    if (dropped > 0) metrics?.refusedTotal.inc({ reason: 'unread' }, dropped)
+  }
   // Compression would cost memory for every connection.
-  const server = new WebSocketServer({ noServer: true, maxPayload: requestBytes, perMessageDeflate: false })
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: requestBytes,
+    perMessageDeflate: false,
+    // Sessions do it, as pongs may have to wait too.
+    autoPong: false,
+  })
   const checks = setInterval(() => {
     const nowMs = performance.now()
     for (const session of sessions) session.check(nowMs)
-    dropLargest(sessions, limits.totalBufferedBytes)
+    metrics?.unreadBytes.set(unread.total)
     metrics?.subscriptions.set(sessions.values().reduce((sum, session) => sum + session.subscriptionCount, 0))
   }, CHECK_INTERVAL_MS).unref()
 
@@ -114,6 +126,8 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
           rateLimit,
           requests,
           budget: subscriptions,
+          unread,
+          onUnread: freeMemory,
           limits,
         })
         sessions.add(session)
@@ -132,23 +146,26 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   }
 }
 
-/** Frees memory at the cost of the clients that take most of it. */
-function dropLargest(sessions: ReadonlySet<WebSocketSession>, maxBytes: number): void {
-  const waiting = [...sessions].map((session) => ({ session, client: session.client, bytes: session.bufferedBytes }))
-  let total = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (total <= maxBytes) return
-  waiting.sort((a, b) => a.bytes - b.bytes)
+/** Frees memory at the cost of the clients that take most of it. Gives the number of connections that it closed. */
+function dropLargest(sessions: ReadonlySet<WebSocketSession>, unread: UnreadBytes, maxBytes: number): number {
+  if (unread.total <= maxBytes) return 0
+  const waiting = [...sessions]
+    .map((session) => ({ session, client: session.client, bytes: session.unreadBytes }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => a.bytes - b.bytes)
   const clients = [...Map.groupBy(waiting, ({ client }) => client).values()].map((own) => ({
     own,
     bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
   }))
-  while (total > maxBytes) {
+  let dropped = 0
+  // A text that several sockets share is free when all of them are closed.
+  for (; unread.total > maxBytes && dropped < waiting.length; dropped++) {
     const greediest = clients.reduce((most, client) => (client.bytes > most.bytes ? client : most))
     const { session, bytes } = greediest.own.pop()!
     greediest.bytes -= bytes
-    total -= bytes
-    session.drop()
+    session.abandon()
   }
+  return dropped
 }
 
 /** A protocol over a WebSocket. */
@@ -170,14 +187,31 @@ export interface SocketSubscriptions {
   has(id: string): boolean
   /**
    * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
-   * @param begin starts it with the function that delivers the text of a notification, and one that closes the connection because the
+   * @param begin starts it with the function that delivers a notification, and one that closes the connection because the
    *   notifications are too much work; returns the function that ends it
    * @returns false: the client, or all clients together, have too many
    */
-  start(id: string, begin: (deliver: (text: string) => void, drop: () => void) => () => void): boolean
+  start(id: string, begin: (deliver: DeliverNotification, drop: () => void) => () => void): boolean
   /** false: there was none */
   end(id: string): boolean
   endAll(): void
+}
+
+/** Sends a notification, whose text is `start` and `end`. */
+export type DeliverNotification = (start: string, end: NotificationEnd) => void
+
+/**
+ * The part of a notification that all who are told of the same have in common, made once by `notificationEnd`. A long one is bytes, which
+ * are in memory once, however many sockets they wait in: they are sent as a fragment of their own (RFC 6455, section 5.4). A short one is
+ * a text, which is copied into each message.
+ */
+export type NotificationEnd = string | Buffer
+
+/** Characters from which on an end is a fragment. */
+const FRAGMENT_LENGTH = 16_384
+
+export function notificationEnd(text: string): NotificationEnd {
+  return text.length < FRAGMENT_LENGTH ? text : Buffer.from(text)
 }
 
 /** RFC 6455, section 7.4.1 and the IANA registry. */
@@ -195,7 +229,12 @@ interface Message {
 interface Subscription {
   readonly end: () => void
   /** notifications from before the client got the ID; undefined once it has it */
-  queued: string[] | undefined
+  queued: QueuedNotification[] | undefined
+}
+
+interface QueuedNotification extends UnreadMessage {
+  readonly start: string
+  readonly end: NotificationEnd
 }
 
 interface SessionOptions {
@@ -206,6 +245,10 @@ interface SessionOptions {
   readonly requests: ClientBudget
   /** of the subscriptions of all sockets */
   readonly budget: ClientBudget
+  /** of all sockets */
+  readonly unread: UnreadBytes
+  /** called when more has to wait */
+  readonly onUnread: () => void
   readonly limits: WebSocketLimits
 }
 
@@ -223,25 +266,35 @@ class WebSocketSession {
   readonly #waiting: Message[] = []
   #inFlight = 0
   #inFlightLength = 0
-  #queuedLength = 0
+  readonly #unread: UnreadBytes
+  readonly #onUnread: () => void
+  /** what waits for this client */
+  readonly #messages = new Set<UnreadMessage>()
+  #unreadBytes = 0
   #lastReceivedMs: number
   #pingedMs: number | undefined
   #flushedMs: number
 
-  constructor(socket: WebSocket, { client, protocol, rateLimit, requests, budget, limits }: SessionOptions) {
+  constructor(socket: WebSocket, options: SessionOptions) {
+    const { client, protocol, rateLimit, requests, budget, unread, onUnread, limits } = options
     this.#socket = socket
     this.client = client
     this.#protocol = protocol
     this.#rateLimit = rateLimit
     this.#requests = requests
     this.#budget = budget
+    this.#unread = unread
+    this.#onUnread = onUnread
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
     this.#flushedMs = this.#lastReceivedMs
     socket.on('message', (data) => this.#received(toText(data)))
     socket.on('pong', () => this.#markAlive())
-    socket.on('ping', () => this.#markAlive())
-    socket.on('close', () => this.#endAll())
+    socket.on('ping', (data) => this.#pinged(data))
+    socket.on('close', () => {
+      this.#endAll()
+      this.#freeMessages()
+    })
     // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
     socket.on('error', () => this.#endAll())
   }
@@ -250,8 +303,9 @@ class WebSocketSession {
     return this.#subscriptions.size
   }
 
-  get bufferedBytes(): number {
-    return this.#socket.bufferedAmount
+  /** Memory of what waits for this client, if nothing of it were shared with others. */
+  get unreadBytes(): number {
+    return this.#unreadBytes
   }
 
   /** To be called every second or so: pings an idle client, drops one that is dead or does not read. */
@@ -269,6 +323,13 @@ class WebSocketSession {
   /** Gives up a client that reads too slowly, so that what waits for it does not fill the memory. */
   drop(): void {
     this.close(CLOSE_CODES.tryAgainLater, 'the client reads too slowly')
+  }
+
+  /** Closes the connection without a word, as the memory of what waits for the client is needed at once. */
+  abandon(): void {
+    this.#endAll()
+    this.#socket.terminate()
+    this.#freeMessages()
   }
 
   close(code: number, reason: string): void {
@@ -344,8 +405,8 @@ class WebSocketSession {
         try {
           const drop = (): void =>
             this.close(CLOSE_CODES.tryAgainLater, 'the subscriptions of the client are too much work')
-          const end = begin((text) => this.#notify(id, text), drop)
-          subscriptions.set(id, { end, queued: [] })
+          const stop = begin((start, end) => this.#notify(id, start, end), drop)
+          subscriptions.set(id, { end: stop, queued: [] })
         } catch (error) {
           this.#budget.giveBack(this.client, 1)
           throw error
@@ -369,15 +430,18 @@ class WebSocketSession {
     return this.#subscriptions.delete(id)
   }
 
-  #notify(id: string, text: string): void {
+  #notify(id: string, start: string, end: NotificationEnd): void {
     const queued = this.#subscriptions.get(id)?.queued
     if (queued === undefined) {
-      this.#send(text)
+      this.#sendNotification(start, end)
       return
     }
-    queued.push(text)
-    this.#queuedLength += text.length
-    if (this.#queuedLength > this.#limits.bufferedBytes) this.drop()
+    // Of the start there is one text for the whole subscription.
+    const own = typeof end === 'string' ? { ownBytes: end.length, shared: undefined } : { ownBytes: 0, shared: end }
+    const notification = { start, end, ...own }
+    queued.push(notification)
+    this.#hold(notification)
+    if (this.#unreadBytes > this.#limits.bufferedBytes) this.drop()
   }
 
   /** The answer with a subscription's ID has been sent: its notifications may follow. Without an answer the client cannot have the ID. */
@@ -385,25 +449,77 @@ class WebSocketSession {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return
     if (!isKnown) this.#unsubscribe(id)
-    else for (const text of this.#release(subscription)) this.#send(text)
+    else for (const { start, end } of this.#release(subscription)) this.#sendNotification(start, end)
   }
 
-  #release(subscription: Subscription): readonly string[] {
+  #release(subscription: Subscription): readonly QueuedNotification[] {
     const { queued = [] } = subscription
     subscription.queued = undefined
-    for (const text of queued) this.#queuedLength -= text.length
+    for (const notification of queued) this.#free(notification)
     return queued
   }
 
-  #send(text: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return
-    if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) {
-      this.drop()
+  #sendNotification(start: string, end: NotificationEnd): void {
+    if (typeof end === 'string') {
+      this.#send(start + end)
       return
     }
-    this.#socket.send(text, (error) => {
-      if (!error) this.#flushedMs = performance.now()
-    })
+    if (!this.#mayTake()) return
+    this.#socket.send(start, { fin: false })
+    this.#sendText(end, { ownBytes: start.length, shared: end })
+  }
+
+  #send(text: string): void {
+    if (this.#mayTake()) this.#sendText(text, { ownBytes: text.length, shared: undefined })
+  }
+
+  /** Whether the socket takes a message: it is open, and the client reads. */
+  #mayTake(): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false
+    if (this.#unreadBytes <= this.#limits.bufferedBytes) return true
+    this.drop()
+    return false
+  }
+
+  /** @param message what it takes of the memory when it has to wait */
+  #sendText(text: string | Buffer, message: UnreadMessage): void {
+    this.#socket.send(text, { binary: false }, (error) => this.#written(message, error))
+    this.#holdUnwritten(message)
+  }
+
+  #pinged(data: Buffer): void {
+    this.#markAlive()
+    if (!this.#mayTake()) return
+    const message = { ownBytes: data.length, shared: undefined }
+    this.#socket.pong(data, false, (error) => this.#written(message, error))
+    this.#holdUnwritten(message)
+  }
+
+  #written(message: UnreadMessage, error: Error | null | undefined): void {
+    this.#free(message)
+    if (!error) this.#flushedMs = performance.now()
+  }
+
+  /** What the system took at once is no more in our memory. */
+  #holdUnwritten(message: UnreadMessage): void {
+    if (this.#socket.bufferedAmount > 0) this.#hold(message)
+  }
+
+  #hold(message: UnreadMessage): void {
+    this.#messages.add(message)
+    this.#unread.add(message)
+    this.#unreadBytes += bytesInSocket(message)
+    this.#onUnread()
+  }
+
+  #free(message: UnreadMessage): void {
+    if (!this.#messages.delete(message)) return
+    this.#unread.remove(message)
+    this.#unreadBytes -= bytesInSocket(message)
+  }
+
+  #freeMessages(): void {
+    for (const message of this.#messages) this.#free(message)
   }
 
   #markAlive(): void {
@@ -413,10 +529,12 @@ class WebSocketSession {
 
   #endAll(): void {
     this.#caller.leave()
-    for (const { end } of this.#subscriptions.values()) end()
+    for (const subscription of this.#subscriptions.values()) {
+      subscription.end()
+      this.#release(subscription)
+    }
     this.#budget.giveBack(this.client, this.#subscriptions.size)
     this.#subscriptions.clear()
-    this.#queuedLength = 0
     for (const { text } of this.#waiting) this.#requests.giveBack(this.client, text.length)
     this.#waiting.length = 0
   }

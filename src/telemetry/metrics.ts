@@ -276,6 +276,11 @@ export function createSocketMetrics(registry: Registry) {
       registers,
     }),
     subscriptions: new Gauge({ name: 'coind_rpc_subscriptions', help: 'Open subscriptions', registers }),
+    unreadBytes: new Gauge({
+      name: 'coind_rpc_unread_bytes',
+      help: 'Memory of the messages that wait for clients of WebSockets to read them',
+      registers,
+    }),
     criteriaBytes: new Gauge({
       name: 'coind_rpc_criteria_bytes',
       help: 'Memory of the addresses and topics of log subscriptions and filters, and of event queries',

@@ -3,6 +3,7 @@ import { type ClientBudget, createClientBudget } from '../clientBudget.ts'
 import type { RpcLog } from '../errors.ts'
 import { type EventQuery, type EventValues, meetsCondition } from '../events/eventQuery.ts'
 import type { ContextLease } from '../runMethod.ts'
+import { type NotificationEnd, notificationEnd } from '../websocket.ts'
 import { BLOCK_EVENT_KINDS, type BlockEventsContext, blockEventsOf, type CometEvent } from './blockEvents.ts'
 import {
   createEventSubscribers,
@@ -38,12 +39,12 @@ interface CometEventHubOptions {
  * about 3 ms of them, before other connections have their turn.
  */
 const WORK_PER_TURN = 10_000
-/** To find the queries for an event, beside its values; to write a notification to a socket, beside its characters. */
+/** To find the queries for an event, beside its values; to write a notification to a socket, beside its bytes. */
 const EVENT_WORK = 20
 const DELIVERY_WORK = 30
-/** Characters of an event that are made, or written to a socket, for the work of a comparison. */
-const CHARACTERS_MADE = 64
-const CHARACTERS_WRITTEN = 1_024
+/** Bytes of an event that are made, or written to a socket, for the work of a comparison. */
+const BYTES_MADE = 64
+const BYTES_WRITTEN = 1_024
 /**
  * Of one block, for all clients together. A client alone has a fifth of it (`ClientBudget`), which is each transaction of a full block
  * nine times; beyond it, its connections are dropped.
@@ -144,20 +145,25 @@ async function deliverEvent(
   candidates: readonly SharedQuery[],
   work: BlockWork,
 ): Promise<void> {
-  let text: string | undefined
+  let end: NotificationEnd | undefined
   for (const shared of candidates) {
     if (!(await isMet(shared, event.values, work))) continue
     // Subscriptions may end, and begin for later blocks, while others have their turn: the iteration goes along.
     for (const [subscriber, fromHeight] of shared.subscribers) {
       if (fromHeight > height) continue
-      if (text === undefined) {
-        text = `"data":${JSON.stringify(event.data())},"events":${JSON.stringify(Object.fromEntries(event.values))}}}`
-        work.spend(text.length / CHARACTERS_MADE)
+      if (end === undefined) {
+        end = endOf(event)
+        work.spend(end.length / BYTES_MADE)
       }
-      if (work.spendFor(subscriber, DELIVERY_WORK + text.length / CHARACTERS_WRITTEN)) subscriber.deliver(text)
+      if (work.spendFor(subscriber, DELIVERY_WORK + (subscriber.keptLength + end.length) / BYTES_WRITTEN))
+        subscriber.deliver(end)
       await work.pause()
     }
   }
+}
+
+function endOf({ data, values }: CometEvent): NotificationEnd {
+  return notificationEnd(`"data":${JSON.stringify(data())},"events":${JSON.stringify(Object.fromEntries(values))}}}`)
 }
 
 /** Matches a query once for all its subscribers. The first of them answers for the work. */

@@ -1,14 +1,15 @@
 import type { ClientBudget } from '../clientBudget.ts'
 import type { EventCondition, EventQuery, EventValues } from '../events/eventQuery.ts'
+import type { NotificationEnd } from '../websocket.ts'
 
 /** Somebody who is told of the events that meet a query. */
 export interface EventSubscriber {
   /** whom the subscription counts for */
   readonly client: string
-  /** characters that `deliver` keeps in memory */
+  /** characters that `deliver` keeps in memory, and writes before `end` */
   readonly keptLength: number
-  /** Takes the JSON text of the members that follow `query` in a notification's result; all who are told of an event get the same. */
-  deliver(data: string): void
+  /** Takes what follows the member `query` of a notification's result, to its end; all who are told of an event get the same. */
+  deliver(end: NotificationEnd): void
   /** Ends the connection: what its client has asked for is too much work. */
   drop(): void
 }

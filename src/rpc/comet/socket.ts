@@ -2,7 +2,7 @@ import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import type { RpcLog } from '../errors.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
 import type { RateLimit } from '../rateLimit.ts'
-import type { SocketProtocol, SocketSubscriptions } from '../websocket.ts'
+import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../websocket.ts'
 import { answerCometJson, cometRateLimited, invalidParams, parseCometText, readParams } from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
@@ -58,10 +58,15 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
     if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
     const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"query":${JSON.stringify(query.text)},`
     const hasStarted = subscriptions.start(canonical, (deliver, drop) => {
-      const subscriber = { client, keptLength: start.length, deliver: (data: string) => deliver(start + data), drop }
-      const end = hub.add(query, subscriber)
-      if (end === undefined) throw cometFailure('event queries take too much memory')
-      return end
+      const subscriber = {
+        client,
+        keptLength: start.length,
+        deliver: (end: NotificationEnd) => deliver(start, end),
+        drop,
+      }
+      const stop = hub.add(query, subscriber)
+      if (stop === undefined) throw cometFailure('event queries take too much memory')
+      return stop
     })
     if (!hasStarted) throw cometFailure('too many subscriptions')
   }

@@ -192,6 +192,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_block_gas_used',
   'coind_log_dropped_total',
   'coind_rpc_criteria_bytes',
+  'coind_rpc_unread_bytes',
   'coind_rpc_refused_total',
   'coind_rpc_subscriptions',
   'coind_thread_restarts_total',

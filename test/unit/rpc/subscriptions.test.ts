@@ -98,7 +98,7 @@ describe('matching', () => {
         )
         const told = wanted.map((): string[] => [])
         const ends = wanted.map(([one], i) =>
-          subscribers.add(one, CLIENT, (text) => told[i]!.push(JSON.parse(text).logIndex)),
+          subscribers.add(one, CLIENT, (end) => told[i]!.push(JSON.parse(String(end).slice(0, -'}}'.length)).logIndex)),
         )
         wanted.forEach(([, isEnded], i) => {
           if (isEnded) ends[i]!()

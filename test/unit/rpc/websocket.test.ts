@@ -1,10 +1,12 @@
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
+import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
+import { createThreadMetrics } from '../../../src/telemetry/threadMetrics.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
@@ -296,6 +298,19 @@ describe('clients that do not keep up', () => {
     expect(await keen.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
   })
 
+  test('one that pings and does not read is dropped', async () => {
+    const { socket } = await open(strict)
+    const closed = once(socket, 'close')
+    socket.pause()
+    const data = Buffer.alloc(125)
+    for (let pings = 0; socket.readyState === socket.OPEN && pings < 400_000; pings += 2_000) {
+      for (let i = 0; i < 2_000; i++) socket.ping(data)
+      await nextTurn()
+    }
+    socket.resume()
+    expect((await closed)[0]).toBe(1013)
+  })
+
   test('of several that do not read, those that cost most are dropped', async () => {
     const tight = await startTestServer(node, thread, { webSocketLimits: { totalBufferedBytes: 20_000_000 } })
     const [small, large] = [await open(tight), await open(tight)]
@@ -335,6 +350,49 @@ describe('clients that do not keep up', () => {
     await closed
     other!.socket.resume()
     expect(((await other!.next()) as { result: string }).result).toHaveLength(12_000_000)
+    await tight.close()
+  })
+
+  test('what waits for many is in memory once, and costs none of them the connection', async () => {
+    const tight = await startTestServer(node, thread, { webSocketLimits: { totalBufferedBytes: 40_000_000 } })
+    const clients = await Promise.all(Array.from({ length: 5 }, () => open(tight)))
+    for (const client of clients) {
+      await subscribe(client, 'newPendingTransactions', true)
+      client.socket.pause()
+    }
+    const { transaction, sender } = alice.sign({ nonce: 100n, data: new Uint8Array(200_000) })
+    const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
+    // 24 MB for each client.
+    for (let i = 0; i < 60; i++) thread.feed.pending([pooled])
+    await sleep(1_500)
+    for (const { socket } of clients) socket.resume()
+    for (const client of clients) {
+      for (let i = 0; i < 60; i++) {
+        const { params } = (await client.next()) as { params: { result: { input: string } } }
+        expect(params.result.input).toHaveLength(400_002)
+      }
+      await sleep(20)
+      expect(client.socket.readyState).toBe(client.socket.OPEN)
+    }
+    await tight.close()
+  })
+
+  test('however much comes at once, those that cost most are dropped before more than the limit waits', async () => {
+    const metrics = createSocketMetrics(createThreadMetrics('socket').registry)
+    const limits = { totalBufferedBytes: 50_000_000 }
+    const tight = await startTestServer(node, thread, { webSocketLimits: limits, metrics })
+    const clients = await Promise.all(Array.from({ length: 5 }, () => open(tight)))
+    for (const client of clients) {
+      await subscribe(client, 'newPendingTransactions', true)
+      client.socket.pause()
+    }
+    const { transaction, sender } = alice.sign({ nonce: 100n, data: new Uint8Array(7_000) })
+    const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
+    // 28 MB for each client, in one turn; what is so short is copied for each.
+    thread.feed.pending(Array(2_000).fill(pooled))
+    const { values } = await metrics.refusedTotal.get()
+    expect(values).toEqual([{ labels: { reason: 'unread' }, value: expect.any(Number) }])
+    expect(values[0]!.value).toBeGreaterThanOrEqual(2)
     await tight.close()
   })
 

@@ -7,7 +7,7 @@ import { type CometEventHub, createCometEventHub } from '../../../../src/rpc/com
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
-import type { SocketSubscriptions } from '../../../../src/rpc/websocket.ts'
+import type { NotificationEnd, SocketSubscriptions } from '../../../../src/rpc/websocket.ts'
 import { createIndexedChain, type IndexedChain, receiver } from './indexedChain.ts'
 
 let indexed: IndexedChain
@@ -49,14 +49,14 @@ function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; 
 
 /** Subscribes, with what it hears; it ends when it is dropped. */
 function subscribe(hub: CometEventHub, text: string, client = '192.0.2.1') {
-  const heard: string[] = []
+  const heard: NotificationEnd[] = []
   const subscriber = {
     heard,
     isDropped: false,
     end: hub.add(parseEventQuery(text), {
       client,
       keptLength: 0,
-      deliver: (data) => void heard.push(data),
+      deliver: (end) => void heard.push(end),
       drop: () => {
         subscriber.isDropped = true
         subscriber.end?.()
@@ -84,7 +84,7 @@ describe('subscriptions', () => {
         ends.set(
           id,
           begin(
-            (text) => void heard.push(JSON.parse(text)),
+            (start, end) => void heard.push(JSON.parse(start + end)),
             () => expect.fail('the work is little'),
           ),
         )
@@ -233,6 +233,8 @@ describe('the work for a block', () => {
     await nextTurn()
     expect(subscribers.map(({ heard }) => heard.length)).toEqual(Array(100).fill(2))
     expect(reads.get('blockId')).toBe(2)
+    // One buffer for all.
+    expect(new Set(subscribers.map(({ heard }) => heard[1])).size).toBe(1)
   })
 
   it('is nothing for kinds of events that nobody wants', async () => {
@@ -255,7 +257,7 @@ describe('the work for a block', () => {
       perTurn.push(count() - told)
     }
     expect(Math.max(...perTurn)).toBeLessThan(700)
-    const heights = subscribers.at(-1)!.heard.map((data) => /"height":"(\d+)"/.exec(data)![1])
+    const heights = subscribers.at(-1)!.heard.map((data) => /"height":"(\d+)"/.exec(data.toString())![1])
     expect(heights).toEqual(['1', '1', '3', '3', '3'])
   })
 
