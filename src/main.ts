@@ -75,7 +75,7 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
   try {
     const { chain, genesis, paths } = home
     // Before the executor opens it: the files are checked, and one in the former format is converted.
-    await (await openDatabase(paths, createLogger(config.log), undefined)).close()
+    await (await openDatabase(home, createLogger(config.log), undefined)).close()
     const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,

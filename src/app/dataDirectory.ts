@@ -52,6 +52,8 @@ export function dataPaths(homedir: string): DataPaths {
 }
 
 export interface HomeLock {
+  /** whether the process before did not release it: it was killed, it crashed, or the machine lost power */
+  readonly wasLeft: boolean
   release(): Promise<void>
 }
 
@@ -67,6 +69,7 @@ export async function lockHome(
 ): Promise<HomeLock> {
   mkdirSync(paths.homedir, { recursive: true, mode: 0o700 })
   const database = await openLock(paths)
+  const wasLeft = existsSync(paths.pid)
   try {
     writeFileSync(paths.pid, `${processId}\n`)
   } catch (error) {
@@ -74,6 +77,7 @@ export async function lockHome(
     throw error
   }
   return {
+    wasLeft,
     release: async () => {
       try {
         rmSync(paths.pid, { force: true })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { openConverted } from '../app/convertDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
@@ -17,6 +17,7 @@ import { checkJoining } from '../config/startRules.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
 import type { Database } from '../storage/database.ts'
+import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
@@ -122,10 +123,15 @@ async function genesisToJoin(
  * @throws DatabaseError; `signal.reason`
  */
 export async function openDatabase(
-  paths: DataPaths,
+  { paths, lock }: Pick<Home, 'paths' | 'lock'>,
   logger: Pick<Logger, 'info'>,
   signal: AbortSignal | undefined,
 ): Promise<Database> {
+  if (lock.wasLeft) {
+    const isLong = tableBytes(paths.db) > START_BYTES
+    if (isLong) logger.info({ database: paths.db }, 'the last process ended without a stop: checking the database')
+    await checkTables(paths.db, signal)
+  }
   let loggedMs: number | undefined
   const database = await openConverted(paths, {
     signal,
@@ -143,4 +149,21 @@ export async function openDatabase(
 /** This node's identity towards peers; created when the file is missing. */
 export function loadOrCreateNodeKey(paths: DataPaths): NodeKey {
   return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
+}
+
+/** More than this is not read before a start: half a minute or so. */
+const AFTER_CRASH_BYTES = 16 * 2 ** 30
+
+/**
+ * Checks more tables than every start does. Damage that LevelDB came upon by itself, when it merged tables or read one that the disk
+ * could not read, has ended the process before it could say where (SIGABRT, SIGBUS), and would do so again.
+ */
+async function checkTables(location: string, signal: AbortSignal | undefined): Promise<void> {
+  let left = AFTER_CRASH_BYTES
+  for (const bytes of scrubTables(location)) {
+    left -= bytes
+    if (left <= 0) return
+    await setImmediate()
+    signal?.throwIfAborted()
+  }
 }

@@ -89,7 +89,7 @@ async function start(
   // 1.
   const threads = await startThreads({
     config,
-    openDatabase: () => openDatabase(paths, logger, signal),
+    openDatabase: () => openDatabase(home, logger, signal),
     location: paths.db,
     chain,
     genesis: home.genesis,

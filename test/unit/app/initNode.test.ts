@@ -242,10 +242,13 @@ describe('lockHome', () => {
     holder.kill('SIGKILL')
     await new Promise((resolve) => holder.once('exit', resolve))
     const lock = await lockHome(paths, process.pid)
+    expect(lock.wasLeft).toBe(true)
     expect(readFileSync(paths.pid, 'utf8')).toBe(`${process.pid}\n`)
     await lock.release()
     expect(existsSync(paths.pid)).toBe(false)
-    await (await lockHome(paths, process.pid)).release()
+    const next = await lockHome(paths, process.pid)
+    expect(next.wasLeft).toBe(false)
+    await next.release()
   })
 
   it('is released although the file with the process ID cannot be removed', async () => {
