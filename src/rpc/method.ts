@@ -21,7 +21,8 @@ export interface RpcMethod {
 }
 
 /**
- * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most), `quick` there too as
+ * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most; when it turns out to need the body
+ * of an old block, it is run again like `cheap`, see `newestBlocksOf`), `quick` there too as
  * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
  * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
  */

@@ -19,6 +19,7 @@ import {
   readArguments,
   resultText,
 } from './method.ts'
+import { newestBlocksOf, OldBlock } from './newestBlocks.ts'
 import { TypeMismatch } from './params/values.ts'
 
 /**
@@ -81,16 +82,22 @@ export function createMethodRunner({ methods, lease, views, quota }: MethodRunne
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
     if (!runsHere) return views.call('cheap', name, params, scope)
     const { context, release } = lease(scope)
+    const moveOn = (error: unknown): Promise<string> => {
+      if (error instanceof OldBlock) return views.call('cheap', name, params, scope)
+      throw error
+    }
     let result: unknown
     try {
-      result = method.run(context, readArguments(method, params))
+      result = method.run({ ...context, view: newestBlocksOf(context.view) }, readArguments(method, params))
       if (!(result instanceof Promise)) return resultText(result)
+    } catch (error) {
+      return moveOn(error)
     } finally {
       // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
       if (result instanceof Promise) void result.then(release, release)
       else release()
     }
-    return result.then(resultText)
+    return result.then(resultText, moveOn)
   }
 }
 

@@ -1,8 +1,11 @@
 import { beforeEach, expect, test } from 'vitest'
 import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
-import { defineMethod } from '../../../src/rpc/method.ts'
+import { defineMethod, type RpcContext } from '../../../src/rpc/method.ts'
+import { METHODS } from '../../../src/rpc/methods.ts'
+import { serveViewCall } from '../../../src/rpc/runMethod.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, type TestThread } from './rpcTestServer.ts'
+import { testAccount } from './testAccount.ts'
 
 let node: MemoryNode
 let thread: TestThread
@@ -80,4 +83,62 @@ test('a call that comes upon a bug fails alone, and is logged', async () => {
     expect(ownThread.logged.length).toBe(1)
   }
   expect(await ask('eth_call', new Uint8Array(20).fill(0xbb))).toMatchObject({ result: '0x' })
+})
+
+test('whole blocks are decoded in the socket thread when they are among the newest, all others in a view thread', async () => {
+  const sender = testAccount('one')
+  const chain = await createMemoryNode({ accounts: [{ address: sender.address, balance: 10n ** 20n }] })
+  for (let nonce = 0n; nonce < 9n; nonce++)
+    await chain.produce([sender.sign({ nonce, to: sender.address, gasLimit: 21_000n })])
+  const decoded = { socket: [] as number[], view: [] as number[] }
+  const watched = (where: number[], context: RpcContext): RpcContext => {
+    const note =
+      <T>(read: (height: number) => T) =>
+      (height: number): T => {
+        where.push(height)
+        return read(height)
+      }
+    const { chain: reader } = context.view
+    const bodies = { transactions: note(reader.transactions), receipts: note(reader.receipts), size: note(reader.size) }
+    return { ...context, view: { ...context.view, chain: { ...reader, ...bodies } } }
+  }
+  const own = createTestThread(
+    { ...chain, context: (overrides) => watched(decoded.socket, chain.context(overrides)) },
+    {
+      views: {
+        call: (_, method, params, scope) =>
+          serveViewCall(
+            METHODS,
+            watched(decoded.view, chain.context({ scope })),
+            { method, params },
+            { error: () => undefined },
+          ),
+      },
+    },
+  )
+  const ask = (method: string, ...params: unknown[]) => own.ask({ jsonrpc: '2.0', id: 1, method, params })
+  const requestsOf = async (height: number) => {
+    const { hash, transactions } = chain.blocks[height]!
+    const [block, transaction] = [bytesToHex(hash), bytesToHex(transactions[0]!.transaction.hash)]
+    const number = `0x${height.toString(16)}`
+    const answers = [
+      await ask('eth_getTransactionByHash', transaction),
+      await ask('eth_getRawTransactionByHash', transaction),
+      await ask('debug_getRawTransaction', transaction),
+      await ask('eth_getTransactionReceipt', transaction),
+      await ask('eth_getTransactionByBlockNumberAndIndex', number, '0x0'),
+      await ask('eth_getTransactionByBlockHashAndIndex', block, '0x0'),
+      await ask('eth_getRawTransactionByBlockHashAndIndex', block, '0x0'),
+      await ask('eth_getBlockTransactionCountByNumber', number),
+      await ask('eth_getBlockTransactionCountByHash', block),
+    ]
+    for (const answer of answers) expect(answer).toMatchObject({ result: expect.anything() })
+  }
+  for (const height of [1, 4]) await requestsOf(height)
+  expect(decoded.socket).toEqual([])
+  expect(new Set(decoded.view)).toEqual(new Set([1, 4]))
+  decoded.view.length = 0
+  for (const height of [5, 9]) await requestsOf(height)
+  expect(new Set(decoded.socket)).toEqual(new Set([5, 9]))
+  expect(decoded.view).toEqual([])
 })
