@@ -7,6 +7,7 @@ import type { ClientAddresses } from './clientAddress.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 import type { RateLimit } from './rateLimit.ts'
+import { UnfinishedMessage } from './unfinishedMessage.ts'
 import { bytesInSocket, createUnreadBytes, type UnreadBytes, type UnreadMessage } from './unreadBytes.ts'
 
 interface WebSocketEndpoint {
@@ -19,7 +20,7 @@ interface WebSocketEndpointOptions {
   /** the protocol of each path; takes how many subscriptions a socket may have */
   readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
   readonly clients: Pick<ClientAddresses, 'of'>
-  /** bytes of the messages that are being answered */
+  /** bytes of the messages that are being received or answered */
   readonly requests: ClientBudget
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
@@ -34,6 +35,8 @@ interface WebSocketLimits {
   /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
   readonly requestsInFlight: number
   readonly requestBytesInFlight: number
+  /** milliseconds in which a client has to send the whole of a message that it has begun */
+  readonly messageMs: number
   /** bytes that may wait for a client that does not read; beyond, it is dropped */
   readonly bufferedBytes: number
   /** milliseconds for which a client may leave everything unread */
@@ -60,6 +63,7 @@ const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
   subscriptions: 100,
   requestsInFlight: 32,
   requestBytesInFlight: 16 * MEBIBYTE,
+  messageMs: 30_000,
   bufferedBytes: 32 * MEBIBYTE,
   totalBufferedBytes: 256 * MEBIBYTE,
   stalledMs: 30_000,
@@ -121,6 +125,7 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       socket.once('close', () => sockets.giveBack(client, 1))
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const session = new WebSocketSession(webSocket, {
+          stream: socket,
           client,
           protocol,
           rateLimit,
@@ -215,7 +220,7 @@ export function notificationEnd(text: string): NotificationEnd {
 }
 
 /** RFC 6455, section 7.4.1 and the IANA registry. */
-const CLOSE_CODES = { goingAway: 1001, tryAgainLater: 1013 } as const
+const CLOSE_CODES = { goingAway: 1001, policyViolation: 1008, tryAgainLater: 1013 } as const
 
 /** Milliseconds for the closing handshake; what waits for the client is freed then. */
 const CLOSING_MS = 2_000
@@ -238,6 +243,8 @@ interface QueuedNotification extends UnreadMessage {
 }
 
 interface SessionOptions {
+  /** what the WebSocket reads from */
+  readonly stream: Duplex
   /** whom its messages count for */
   readonly client: string
   readonly protocol: SocketProtocol
@@ -255,6 +262,7 @@ interface SessionOptions {
 /** One WebSocket connection: its requests, its subscriptions and its health. */
 class WebSocketSession {
   readonly #socket: WebSocket
+  readonly #stream: Duplex
   readonly client: string
   readonly #caller = createCaller()
   readonly #protocol: SocketProtocol
@@ -264,6 +272,7 @@ class WebSocketSession {
   readonly #limits: WebSocketLimits
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #waiting: Message[] = []
+  readonly #unfinished: UnfinishedMessage
   #inFlight = 0
   #inFlightLength = 0
   readonly #unread: UnreadBytes
@@ -276,8 +285,9 @@ class WebSocketSession {
   #flushedMs: number
 
   constructor(socket: WebSocket, options: SessionOptions) {
-    const { client, protocol, rateLimit, requests, budget, unread, onUnread, limits } = options
+    const { stream, client, protocol, rateLimit, requests, budget, unread, onUnread, limits } = options
     this.#socket = socket
+    this.#stream = stream
     this.client = client
     this.#protocol = protocol
     this.#rateLimit = rateLimit
@@ -288,15 +298,22 @@ class WebSocketSession {
     this.#limits = limits
     this.#lastReceivedMs = performance.now()
     this.#flushedMs = this.#lastReceivedMs
+    this.#unfinished = new UnfinishedMessage(requests, client)
+    // Before `ws` reads them: a message that is complete is counted as one that is being answered, and not twice.
+    stream.prependListener('data', (bytes: Buffer) => this.#read(bytes))
     socket.on('message', (data) => this.#received(toText(data)))
     socket.on('pong', () => this.#markAlive())
     socket.on('ping', (data) => this.#pinged(data))
     socket.on('close', () => {
       this.#endAll()
       this.#freeMessages()
+      this.#unfinished.release()
     })
     // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
-    socket.on('error', () => this.#endAll())
+    socket.on('error', () => {
+      this.#endAll()
+      this.#discardInput()
+    })
   }
 
   get subscriptionCount(): number {
@@ -308,9 +325,12 @@ class WebSocketSession {
     return this.#unreadBytes
   }
 
-  /** To be called every second or so: pings an idle client, drops one that is dead or does not read. */
+  /** To be called every second or so: pings an idle client, drops one that is dead, does not read or does not end its message. */
   check(nowMs: number): void {
-    const { stalledMs, pingMs, pongMs } = this.#limits
+    const { messageMs, stalledMs, pingMs, pongMs } = this.#limits
+    const isReading = this.#socket.readyState === this.#socket.OPEN && !this.#socket.isPaused
+    if (isReading && this.#unfinished.isLate(nowMs, messageMs))
+      this.#refuseRest(CLOSE_CODES.policyViolation, 'the message was not complete in time')
     if (this.#socket.bufferedAmount === 0) this.#flushedMs = nowMs
     if (nowMs - this.#flushedMs > stalledMs) this.drop()
     else if (this.#pingedMs !== undefined && nowMs - this.#pingedMs > pongMs) this.#socket.terminate()
@@ -340,6 +360,23 @@ class WebSocketSession {
     this.#socket.close(code, reason)
     const timer = setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref()
     this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  #read(bytes: Uint8Array): void {
+    if (!this.#unfinished.add(bytes, performance.now()))
+      this.#refuseRest(CLOSE_CODES.tryAgainLater, 'messages under way take too much memory')
+  }
+
+  /** Closes the connection of a client whose message is not complete; the rest of it is read and thrown away. */
+  #refuseRest(code: number, reason: string): void {
+    this.#discardInput()
+    if (this.#socket.readyState === this.#socket.OPEN) this.close(code, reason)
+    else this.#socket.terminate()
+  }
+
+  #discardInput(): void {
+    this.#stream.removeAllListeners('data')
+    this.#stream.resume()
   }
 
   #received(text: string): void {
@@ -389,7 +426,10 @@ class WebSocketSession {
       if (next === undefined) break
       void this.#answer(next)
     }
-    if (!this.#isBusy && this.#socket.isPaused) this.#socket.resume()
+    if (!this.#isBusy && this.#socket.isPaused) {
+      this.#unfinished.restart(performance.now())
+      this.#socket.resume()
+    }
   }
 
   /** The subscriptions for the answer to one message; collects the IDs of those that it starts in `started`. */
