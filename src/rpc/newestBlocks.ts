@@ -14,6 +14,17 @@ export class OldBlock extends Error {
   override readonly name = 'OldBlock'
 }
 
+/** `read`, but it throws {@link OldBlock} for a block that is not among the newest. */
+export function unlessOld<T>(
+  { headHeight }: { readonly headHeight: number },
+  read: (height: number) => T,
+): (height: number) => T {
+  return (height) => {
+    if (height <= headHeight - NEWEST_BLOCKS) throw new OldBlock(`block ${height} is not among the newest`)
+    return read(height)
+  }
+}
+
 /** Most calls of a second are on the same view. */
 const known = new WeakMap<NodeView, NodeView>()
 
@@ -26,12 +37,7 @@ export function newestBlocksOf(view: NodeView): NodeView {
 
 function limited(view: NodeView): NodeView {
   const { chain } = view
-  const newest =
-    <T>(read: (height: number) => T) =>
-    (height: number): T => {
-      if (height <= chain.headHeight - NEWEST_BLOCKS) throw new OldBlock(`block ${height} is not among the newest`)
-      return read(height)
-    }
+  const newest = <T>(read: (height: number) => T) => unlessOld(chain, read)
   return {
     ...view,
     chain: {

@@ -1,84 +1,120 @@
 import { type ConsensusBlock, encodeBlock } from '../../chain/consensus/block.ts'
 import { encodedTxSize } from '../../chain/consensus/wire.ts'
+import type { CallScope } from '../callScope.ts'
+import type { JsonObject } from '../format/json.ts'
+import type { RpcMethod } from '../method.ts'
+import { OldBlock, unlessOld } from '../newestBlocks.ts'
+import type { ViewPool } from '../runMethod.ts'
 import { type CometChain, heightUnavailable, lowestBlock, readHeight, type WithChain } from './env.ts'
 import { blockJson, commitJson, headerJson } from './json/block.ts'
 import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
 import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
+import { callView, viewMethod } from './viewMethod.ts'
 
 /** Blocks in one answer of `blockchain`. */
 const MAX_METAS = 20
 
+/** The methods as functions of the chain and their parameters. */
+const READS = {
+  block: (chain: CometChain, height?: bigint) =>
+    fullBlock(chain, readHeight(height, chain.headHeight, lowestBlock(chain))),
+  block_by_hash: (chain: CometChain, hash?: Uint8Array) => {
+    const height = hash && chain.heightOfConsensusHash(hash)
+    return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
+  },
+  header: (chain: CometChain, height?: bigint) => {
+    const block = requireBlock(chain, readHeight(height, chain.headHeight, 1))
+    return { header: block === undefined ? null : headerJson(block.header) }
+  },
+  header_by_hash: (chain: CometChain, hash?: Uint8Array) => {
+    const height = hash && chain.heightOfConsensusHash(hash)
+    const block = height === undefined ? undefined : chain.consensusBlock(height)
+    return { header: block === undefined ? null : headerJson(block.header) }
+  },
+  commit: (chain: CometChain, requested?: bigint) => {
+    const height = readHeight(requested, chain.headHeight, 1)
+    const block = requireBlock(chain, height)
+    const commit = block && chain.seenCommit(height)
+    if (commit === undefined) return null
+    return {
+      signed_header: { header: headerJson(block!.header), commit: commitJson(commit) },
+      // The commit of the newest block is the one that this node saw; the next block's may be another.
+      canonical: height < chain.headHeight,
+    }
+  },
+  blockchain: (chain: CometChain, min = 0n, max = 0n) => {
+    const [low, high] = readRange(min, max, lowestBlock(chain), chain.headHeight)
+    const metas = []
+    for (let height = high; height >= low; height--) metas.push(blockMeta(chain, height))
+    return { last_height: String(chain.headHeight), block_metas: metas }
+  },
+} as const
+
+type Read = (chain: CometChain, ...args: never[]) => JsonObject | null
+
 /**
  * `block`, `block_by_hash`, `header`, `header_by_hash`, `commit` and `blockchain` (rpc/core/blocks.go). Where BLOCK_HISTORY has
- * dropped a block's transactions, its header and commit are still there.
+ * dropped a block's transactions, its header and commit are still there. Those that need an older block than the newest few, which have
+ * to be decoded whole, run in a view thread ({@link blockViewMethods}).
  */
-export function createBlockMethods(withChain: WithChain): readonly CometMethod[] {
+export function createBlockMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
+  const run = (name: keyof typeof READS, args: readonly unknown[], scope: CallScope): unknown => {
+    try {
+      return withChain((chain) => (READS[name] as Read)(newestOnly(chain), ...(args as never[])))
+    } catch (error) {
+      if (!(error instanceof OldBlock)) throw error
+      return callView(views, 'cheap', viewName(name), args, scope)
+    }
+  }
+  const height = { name: 'height', type: int64 } as const
   return [
-    defineCometMethod({
-      name: 'block',
-      params: [{ name: 'height', type: int64 }],
-      run: (requested) =>
-        withChain((chain) => fullBlock(chain, readHeight(requested, chain.headHeight, lowestBlock(chain)))),
-    }),
+    defineCometMethod({ name: 'block', params: [height], run: (at, scope) => run('block', [at], scope) }),
     defineCometMethod({
       name: 'block_by_hash',
       params: [{ name: 'hash', type: bytes }],
-      run: (hash) =>
-        withChain((chain) => {
-          const height = hash && chain.heightOfConsensusHash(hash)
-          return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
-        }),
+      run: (hash, scope) => run('block_by_hash', [hash], scope),
     }),
-    defineCometMethod({
-      name: 'header',
-      params: [{ name: 'height', type: int64 }],
-      run: (requested) =>
-        withChain((chain) => {
-          const block = requireBlock(chain, readHeight(requested, chain.headHeight, 1))
-          return { header: block === undefined ? null : headerJson(block.header) }
-        }),
-    }),
+    defineCometMethod({ name: 'header', params: [height], run: (at, scope) => run('header', [at], scope) }),
     defineCometMethod({
       name: 'header_by_hash',
       params: [{ name: 'hash', type: hexBytes }],
-      run: (hash) =>
-        withChain((chain) => {
-          const height = hash && chain.heightOfConsensusHash(hash)
-          const block = height === undefined ? undefined : chain.consensusBlock(height)
-          return { header: block === undefined ? null : headerJson(block.header) }
-        }),
+      run: (hash, scope) => run('header_by_hash', [hash], scope),
     }),
-    defineCometMethod({
-      name: 'commit',
-      params: [{ name: 'height', type: int64 }],
-      run: (requested) =>
-        withChain((chain) => {
-          const height = readHeight(requested, chain.headHeight, 1)
-          const block = requireBlock(chain, height)
-          const commit = block && chain.seenCommit(height)
-          if (commit === undefined) return null
-          return {
-            signed_header: { header: headerJson(block!.header), commit: commitJson(commit) },
-            // The commit of the newest block is the one that this node saw; the next block's may be another.
-            canonical: height < chain.headHeight,
-          }
-        }),
-    }),
+    defineCometMethod({ name: 'commit', params: [height], run: (at, scope) => run('commit', [at], scope) }),
     defineCometMethod({
       name: 'blockchain',
       params: [
         { name: 'minHeight', type: int64 },
         { name: 'maxHeight', type: int64 },
       ],
-      run: (min = 0n, max = 0n) =>
-        withChain((chain) => {
-          const [low, high] = readRange(min, max, lowestBlock(chain), chain.headHeight)
-          const metas = []
-          for (let height = high; height >= low; height--) metas.push(blockMeta(chain, height))
-          return { last_height: String(chain.headHeight), block_metas: metas }
-        }),
+      run: (min, max, scope) => run('blockchain', [min, max], scope),
     }),
   ]
+}
+
+/** The same methods in view threads. */
+export const blockViewMethods: readonly RpcMethod[] = Object.entries(READS).map(([name, read]) =>
+  viewMethod(viewName(name), 'cheap', ({ view }, ...args: readonly unknown[]) =>
+    (read as Read)(view.chain, ...(args as never[])),
+  ),
+)
+
+function viewName(name: string): string {
+  return `comet/${name}`
+}
+
+/** The chain without the blocks that a socket thread does not decode. A block's ID and commit are in the block after it. */
+function newestOnly(chain: CometChain): CometChain {
+  return {
+    ...chain,
+    consensusBlock: unlessOld(chain, chain.consensusBlock),
+    blockId: unlessOld(chain, chain.blockId),
+    seenCommit: unlessOld(chain, chain.seenCommit),
+    heightOfConsensusHash: () => {
+      // The block that it finds is decoded to compare its hash.
+      throw new OldBlock('the height of a hash is not known')
+    },
+  }
 }
 
 /** @param height 0: there is none */

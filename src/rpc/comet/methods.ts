@@ -46,7 +46,7 @@ export function createCometMethods(options: CometOptions): CometTable {
     healthMethod,
     createNetInfoMethod(node, nowMs),
     ...createGenesisMethods(readGenesis),
-    ...createBlockMethods(withChain),
+    ...createBlockMethods(withChain, views),
     createValidatorsMethod(withChain, isCatchingUp),
     createConsensusParamsMethod(chain, withView, isCatchingUp),
     ...createConsensusStateMethods(node, withChain),

@@ -4,6 +4,7 @@ import { findBlocks, findTransactions, locateTransaction } from '../events/searc
 import type { JsonObject } from '../format/json.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
 import type { ViewPool } from '../runMethod.ts'
+import { blockViewMethods } from './blocks.ts'
 import { heightUnavailable, lowestBlock, readHeight, readPage } from './env.ts'
 import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
@@ -77,6 +78,7 @@ interface SearchRequest {
 /** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   checkEvidenceMethod,
+  ...blockViewMethods,
 
   viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {
     const found = await locateTransaction(view.chain, hash)

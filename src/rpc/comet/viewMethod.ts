@@ -34,7 +34,7 @@ export async function callView(
 export function viewMethod<A extends readonly unknown[]>(
   name: string,
   queue: MethodQueue,
-  run: (context: RpcContext, ...args: A) => JsonObject | Promise<JsonObject>,
+  run: (context: RpcContext, ...args: A) => JsonObject | null | Promise<JsonObject | null>,
 ): RpcMethod {
   const given = (value: unknown): unknown => value ?? undefined
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBlock } from '../../../../src/chain/consensus/block.ts'
-import { createCometTest } from './cometNode.ts'
+import { createCometTest, viewsOn } from './cometNode.ts'
 import { createSignedChain } from './signedChain.ts'
 
 const bigTx = new Uint8Array(70_000).fill(7)
@@ -145,3 +145,31 @@ interface Meta {
   readonly num_txs: string
   readonly block_size: string
 }
+
+it('a socket thread decodes no block but the newest', async () => {
+  const long = createSignedChain(Array(12).fill({}))
+  const decoded: number[] = []
+  const consensusBlock: typeof long.consensusBlock = (height) => {
+    decoded.push(height)
+    return long.consensusBlock(height)
+  }
+  const viewed: string[] = []
+  const served = viewsOn(long, { error: () => undefined })
+  const { get: ask } = createCometTest(long, {
+    withChain: (read) => read({ ...long, consensusBlock }),
+    views: {
+      call: (queue, method, params, scope) => {
+        viewed.push(method)
+        return served.call(queue, method, params, scope)
+      },
+    },
+  })
+  for (const method of ['block', 'header', 'commit']) expect(await ask(`${method}?height=3`)).toBeTruthy()
+  for (const method of ['block_by_hash', 'header_by_hash']) {
+    expect(await ask(`${method}?hash=0x${hex(long.blockId(3)!.hash)}`)).toBeTruthy()
+  }
+  expect((await ask('blockchain?minHeight=2&maxHeight=4')).block_metas).toHaveLength(3)
+  expect([decoded, viewed.length]).toEqual([[], 6])
+  for (const method of ['block', 'header', 'commit']) expect(await ask(`${method}?height=11`)).toBeTruthy()
+  expect([new Set(decoded), viewed.length]).toEqual([new Set([11]), 6])
+})

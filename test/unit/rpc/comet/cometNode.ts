@@ -4,10 +4,12 @@ import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import type { CometMempool, CometNode } from '../../../../src/rpc/comet/env.ts'
 import { type CometOptions, createCometMethods } from '../../../../src/rpc/comet/methods.ts'
+import { COMET_VIEW_TABLE } from '../../../../src/rpc/comet/results.ts'
+import type { RpcContext } from '../../../../src/rpc/method.ts'
 import type { AbciQueryOptions } from '../../../../src/rpc/native/abciQuery.ts'
-import type { ViewPool } from '../../../../src/rpc/runMethod.ts'
+import { serveViewCall, type ViewPool } from '../../../../src/rpc/runMethod.ts'
 import type { StateReader } from '../../../../src/state/reader.ts'
-import { TEST_CHAIN } from '../memoryNode.ts'
+import { TEST_CHAIN, TEST_LIMITS } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
 export const IDENTITY = {
@@ -42,7 +44,11 @@ const NO_ABCI: AbciQueryOptions = {
   version: IDENTITY.version,
 }
 
-const NO_VIEWS: ViewPool = { call: () => Promise.reject(new Error('there are no view threads here')) }
+/** View threads on the same blocks. */
+export function viewsOn(chain: SignedChain, log: { error(fields: unknown): void }): ViewPool {
+  const context = { view: { chain }, limits: TEST_LIMITS } as unknown as RpcContext
+  return { call: (_, method, params) => serveViewCall(COMET_VIEW_TABLE, context, { method, params }, log) }
+}
 
 /** The methods under /rpc on blocks in memory, and ways to ask them. */
 export function createCometTest(chain: SignedChain, options: Partial<CometOptions> = {}) {
@@ -59,7 +65,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     node: IDLE_NODE,
     mempool: NO_MEMPOOL,
     abci: NO_ABCI,
-    views: NO_VIEWS,
+    views: viewsOn(chain, log),
     nowMs: () => 0,
     monotonicMs: () => 0,
     ...options,
