@@ -338,14 +338,16 @@ class Service implements ConsensusService {
     const beginMs = clock.monotonicMs()
     const data = await application.prepareProposal(request)
     this.#timings.buildMs = clock.monotonicMs() - beginMs
-    if (data !== undefined) engine.built(request.height, round, data)
+    if (data === undefined) engine.unanswered(request.height)
+    else engine.built(request.height, round, data)
   }
 
   async #validate(engine: ConsensusEngine, block: ConsensusBlock): Promise<void> {
+    const { height } = block.header
     const verdict = await this.#options.application.processProposal(block)
     // Without a verdict the block stays one that the application has not answered for: the timeout prevotes nil.
-    if (verdict === undefined) return
-    engine.validated(block.header.height, headerHash(block.header), verdict.accepted ? undefined : verdict.reason)
+    if (verdict === undefined) engine.unanswered(height)
+    else engine.validated(height, headerHash(block.header), verdict.accepted ? undefined : verdict.reason)
   }
 
   #finalize(engine: ConsensusEngine, decided: DecidedBlock): void {

@@ -55,6 +55,8 @@ export class ConsensusEngine {
   readonly #inbox = new Inbox()
   readonly #decision: Decision
   #cancelSweep: (() => void) | undefined
+  /** the last timeout of a proposal that was not scheduled, since this node is the only validator */
+  #waivedTimeout: EffectOf<'schedule'> | undefined
 
   constructor(options: EngineOptions) {
     const { chain, state, signer, verify, environment } = options
@@ -177,6 +179,16 @@ export class ConsensusEngine {
   /** The answer to `environment.validate`; `reason` undefined: accepted. */
   validated(height: number, blockHash: Uint8Array, reason: string | undefined): void {
     this.#input({ kind: 'validated', height, blockHash, reason })
+  }
+
+  /**
+   * `environment.build` or `validate` of this height will not be answered. The round goes on by its timeout, which the only validator
+   * gets now.
+   */
+  unanswered(height: number): void {
+    const waived = this.#waivedTimeout
+    if (this.#phase !== 'running' || waived?.timeout.height !== height) return
+    this.#timers.schedule(waived.timeout, waived.delayMs)
   }
 
   /**
@@ -307,7 +319,8 @@ export class ConsensusEngine {
     this.#proposer?.build(effect, this.#rounds, this.#state, pending)
   }
 
-  #schedule({ timeout, delayMs }: EffectOf<'schedule'>): void {
+  #schedule(effect: EffectOf<'schedule'>): void {
+    const { timeout, delayMs } = effect
     if (timeout.step === 'newHeight') {
       // Uses `networkHeight` and not one peer's claim: otherwise a single lying peer could make this node propose without any pause.
       const isBehind = (this.#gossip.behind(this.#rounds)?.networkHeight ?? 0) > timeout.height
@@ -316,7 +329,10 @@ export class ConsensusEngine {
       return
     }
     // No timeout for the only validator: otherwise a block that takes longer to build would be started again and again.
-    if (timeout.step === 'propose' && this.#rounds.isAlone) return
+    if (timeout.step === 'propose' && this.#rounds.isAlone) {
+      this.#waivedTimeout = effect
+      return
+    }
     this.#timers.schedule(timeout, delayMs)
   }
 

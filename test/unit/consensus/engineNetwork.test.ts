@@ -57,6 +57,18 @@ function stateOf(view: RoundStateView) {
   }
 }
 
+describe('the only validator', () => {
+  it('goes on when it cannot build a block', async () => {
+    const network = await started(1)
+    let asked = 0
+    network.nodes[0]!.application.cannotBuild = ({ height }) => height === 3 && ++asked <= 2
+    await reached(network, 5)
+    checkNetwork(network)
+    const { blocks } = network.nodes[0]!.application
+    expect(blocks.slice(0, 5).map(({ seenCommit }) => seenCommit.round)).toEqual([0, 0, 2, 0, 0])
+  })
+})
+
 describe('four validators', () => {
   it('decide fifty equal blocks, each in round 0, 400 ms apart', async () => {
     const network = await started(4)
