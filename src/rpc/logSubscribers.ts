@@ -3,11 +3,9 @@ import type { ChainReader } from '../chain/store.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { ClientBudget } from './clientBudget.ts'
 import { readBlockLogs } from './eth/logs.ts'
+import { deliveryWork, type NotificationSubscriber, type NotificationWork } from './notificationWork.ts'
 import type { LogFilter } from './params/logFilter.ts'
 import { type NotificationEnd, notificationEnd } from './websocket.ts'
-
-/** Takes the end of a notification, from its result on (`resultEnd`). */
-export type DeliverResult = (end: NotificationEnd) => void
 
 /** What is the same for all subscribers that are told of a result. @param result JSON text */
 export function resultEnd(result: string): NotificationEnd {
@@ -20,15 +18,20 @@ type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 /** All log subscriptions of one socket thread. */
 export interface LogSubscribers {
   /**
-   * Starts a subscription of `client`; the returned function ends it. undefined: its criteria exceed the memory budget.
-   * @param deliver takes a log; all who are told of it get the same
+   * Starts a subscription; the returned function ends it. undefined: its criteria exceed the memory budget.
+   * @param fromHeight the first block that the subscriber is told of
    */
-  add(criteria: LogCriteria, client: string, deliver: DeliverResult): (() => void) | undefined
+  add(criteria: LogCriteria, fromHeight: number, subscriber: NotificationSubscriber): (() => void) | undefined
   /**
    * Delivers the logs of a block to the subscriptions that they match, in order.
-   * @throws Error when the block has no header or no receipts
+   * @param chain read at once, not after a pause
+   * @throws Error (rejects) when the block has no header or no receipts
    */
-  notify(chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>, height: number): void
+  notify(
+    chain: Pick<ChainReader, 'header' | 'hash' | 'transactions' | 'receipts'>,
+    height: number,
+    work: NotificationWork,
+  ): Promise<void>
 }
 
 /**
@@ -37,8 +40,8 @@ export interface LogSubscribers {
  * into a table finds all subscriptions of those positions that match: nobody's alternatives are gone through when a block comes.
  */
 interface Subscriber {
-  readonly client: string
-  readonly deliver: DeliverResult
+  readonly target: NotificationSubscriber
+  readonly fromHeight: number
   /** the table that has it: the positions that its keys join, and how many topics a log needs */
   readonly shape: number
   readonly keys: readonly string[]
@@ -66,6 +69,9 @@ const MAX_BLOOM_ALTERNATIVES = 1_000
 const SUBSCRIBER_BYTES = 1_000
 const ENTRY_BYTES = 300
 
+/** Work to find the subscriptions that a log matches. */
+const LOG_WORK = 20
+
 /** The subscriptions that have each key, for one shape. */
 type KeyTable = Map<string, Set<Subscriber>>
 
@@ -86,7 +92,7 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
     if (!subscribers.delete(subscriber)) return
     removeKeys(tables, subscriber)
     count(subscriber, -1)
-    budget.giveBack(subscriber.client, subscriber.bytes)
+    budget.giveBack(subscriber.target.client, subscriber.bytes)
   }
   const mayMatch = (bloom: Uint8Array): boolean => {
     if (subscribers.size === 0 || isEmptyBloom(bloom)) return false
@@ -97,32 +103,39 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   }
 
   return {
-    add: (criteria, client, deliver) => {
-      const subscriber = prepare(criteria, client, deliver)
-      if (!budget.take(client, subscriber.bytes)) return undefined
+    add: (criteria, fromHeight, target) => {
+      const subscriber = prepare(criteria, fromHeight, target)
+      if (!budget.take(target.client, subscriber.bytes)) return undefined
       subscribers.add(subscriber)
       addKeys(tables, subscriber)
       count(subscriber, 1)
       return () => end(subscriber)
     },
-    notify: (chain, height) => {
+    notify: async (chain, height, work) => {
       if (subscribers.size === 0) return
       const header = chain.header(height)
       if (header === undefined) throw new Error(`block ${height} was published without its header`)
       if (!mayMatch(header.logsBloom)) return
       for (const { log, text } of readBlockLogs(chain, height)) {
-        // All are found before the first delivery: a delivery may close a connection, which ends its subscriptions.
-        const found = findSubscribers(tables, log)
-        if (found.length === 0) continue
-        const end = resultEnd(text())
-        for (const { deliver } of found) deliver(end)
+        work.spend(LOG_WORK)
+        let end: NotificationEnd | undefined
+        for (const subscriber of findSubscribers(tables, log)) {
+          // Subscriptions may end, and begin for later blocks, while others have their turn.
+          if (subscriber.fromHeight > height || !subscribers.has(subscriber)) continue
+          end ??= resultEnd(text())
+          if (work.spendFor(subscriber.target, deliveryWork(end.length))) subscriber.target.deliver(end)
+          const otherTurns = work.pause()
+          if (otherTurns !== undefined) await otherTurns
+        }
+        const otherTurns = work.pause()
+        if (otherTurns !== undefined) await otherTurns
       }
     },
   }
 }
 
 /** Everything that matching needs, made once; keeps nothing of `criteria` itself. */
-function prepare({ addresses, topics }: LogCriteria, client: string, deliver: DeliverResult): Subscriber {
+function prepare({ addresses, topics }: LogCriteria, fromHeight: number, target: NotificationSubscriber): Subscriber {
   const lists = [addresses, ...topics].map((alternatives) => [...new Set(alternatives.map(bytesKey))])
   const alternatives = lists.reduce((sum, list) => sum + list.length, 0)
   const keyed = keyedPositions(lists)
@@ -133,8 +146,8 @@ function prepare({ addresses, topics }: LogCriteria, client: string, deliver: De
   )
   const entries = [...keys, ...unkeyed.flatMap(({ wanted }) => [...wanted])]
   return {
-    client,
-    deliver,
+    target,
+    fromHeight,
     shape: keyed.reduce((bits, position) => bits | (1 << position), topics.length << POSITION_BITS),
     keys,
     unkeyed,

@@ -4,17 +4,24 @@ import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { NodeView } from '../state/view.ts'
+import { monotonicMs } from './callScope.ts'
 import type { ClientBudget } from './clientBudget.ts'
 import type { Dispatcher } from './dispatch.ts'
 import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited } from './errors.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
-import { createLogSubscribers, type DeliverResult, resultEnd } from './logSubscribers.ts'
-import { type ParamReader, readArguments, type SyncStatus } from './method.ts'
+import { createLogSubscribers, resultEnd } from './logSubscribers.ts'
+import { type ParamReader, type RpcContext, readArguments, type SyncStatus } from './method.ts'
+import {
+  createNotificationWork,
+  deliveryWork,
+  type NotificationSubscriber,
+  type NotificationWork,
+} from './notificationWork.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { readBool } from './params/values.ts'
-import { noSuchSubscription } from './runMethod.ts'
+import { type ContextLease, noSuchSubscription } from './runMethod.ts'
 import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
 /** What a client subscribes to. */
@@ -26,7 +33,7 @@ type Topic =
 
 /** New heads and transactions, which a socket thread gets from other threads. Several blocks may have been published between two heads. */
 export interface HeadFeed {
-  /** `view` may be read while the listener runs. */
+  /** calls `listener` for each newest block; `view` may be read while it runs */
   onHead(listener: (view: NodeView) => void): void
   /** transactions that became executable */
   onPendingTransactions(listener: (transactions: readonly PooledTransaction[]) => void): void
@@ -35,121 +42,207 @@ export interface HeadFeed {
 /** All subscriptions of one socket thread. */
 export interface SubscriptionHub {
   /**
-   * Starts a subscription of `client`; the returned function ends it.
+   * Starts a subscription; the returned function ends it.
    * @throws RpcError when the addresses and topics of log subscriptions take too much memory
    */
-  add(topic: Topic, client: string, deliver: DeliverResult): () => void
+  add(topic: Topic, subscriber: NotificationSubscriber): () => void
 }
 
 interface SubscriptionHubOptions {
   readonly feed: HeadFeed
   /** the head that clients see already: the first notification is of the block after it */
   readonly headHeight: number
+  /** on the newest blocks; `release` must follow */
+  readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: Pick<RpcContext, 'view'> }
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
   /** called when a subscription to pending transactions starts (1) or ends (-1) */
   readonly watchPending?: (change: 1 | -1) => void
   /** bytes for the addresses and topics of log subscriptions */
   readonly budget: ClientBudget
+  /** called when a subscriber is dropped because its client asks for too much work */
+  readonly onDropped?: () => void
   readonly log: Pick<RpcLog, 'error'>
 }
 
-interface Subscriber<K extends Topic['kind'] = Topic['kind']> {
-  readonly topic: Extract<Topic, { kind: K }>
-  readonly deliver: DeliverResult
-}
+/** Those who are told of one kind of things, with the first block from which on each is told. */
+type Subscribers = Map<NotificationSubscriber, number>
 
-/** Log subscriptions are kept apart: `LogSubscribers`. */
-type Subscribers = { readonly [K in Exclude<Topic['kind'], 'logs'>]: Set<Subscriber<K>> }
+/** Memory of transactions that wait until subscribers are told of them; the oldest are left out, as for filters. */
+const MAX_WAITING_BYTES = 32 * 1_048_576
+/** Memory of such a transaction, beside its bytes. */
+const WAITING_BYTES = 500
+/** Milliseconds after which clients have new shares of the work to tell of transactions. */
+const PENDING_SHARES_MS = 1_000
 
 /**
  * Turns what the node publishes into notifications. Every height is notified once and in order, also when several blocks
- * were published at once. An event is written as JSON once for all its subscribers.
+ * were published at once. An event is written as JSON once for all its subscribers, and other connections have their turn meanwhile.
  */
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
-  const { feed, headHeight, syncing, budget, log } = options
+  const { feed, headHeight, lease, syncing, budget, onDropped, log } = options
   const logs = createLogSubscribers(budget)
-  const subscribers: Subscribers = {
-    newHeads: new Set(),
-    newPendingTransactions: new Set(),
-    syncing: new Set(),
-  }
+  const heads: Subscribers = new Map()
+  const syncs: Subscribers = new Map()
+  const pending = createPendingNotifier(options)
   let notifiedHeight = headHeight
+  let newest = headHeight
   let wasSyncing = syncing() !== undefined
+  /** what is still to be told of the node's state */
+  const syncingTexts: string[] = []
+  let isNotifying = false
 
-  feed.onHead(({ chain }) => {
-    try {
-      while (notifiedHeight < chain.headHeight) {
-        notifyHeader(subscribers.newHeads, chain, ++notifiedHeight)
-        logs.notify(chain, notifiedHeight)
+  const notifyBlocks = async (): Promise<void> => {
+    while (notifiedHeight < newest) {
+      const height = ++notifiedHeight
+      const { context, release } = lease()
+      try {
+        const work = createNotificationWork({ onDropped })
+        await notifyHeader(heads, context.view.chain, height, work)
+        await logs.notify(context.view.chain, height, work)
+      } finally {
+        release()
       }
-      const status = syncing()
-      if ((status !== undefined) === wasSyncing) return
-      wasSyncing = status !== undefined
-      deliverAll(subscribers.syncing, syncingText(status))
+    }
+  }
+  const notifyAll = async (): Promise<void> => {
+    isNotifying = true
+    try {
+      while (notifiedHeight < newest || syncingTexts.length > 0) {
+        await notifyBlocks()
+        const text = syncingTexts.shift()
+        if (text !== undefined) await deliverAll(syncs, text, newest, createNotificationWork({ onDropped }))
+      }
     } catch (error) {
       log.error({ error, height: notifiedHeight }, 'subscribers were not notified of a block')
+    } finally {
+      isNotifying = false
     }
-  })
-  feed.onPendingTransactions((transactions) => {
-    try {
-      notifyPending(subscribers.newPendingTransactions, transactions)
-    } catch (error) {
-      log.error({ error }, 'subscribers were not notified of new transactions')
+  }
+  feed.onHead(({ chain }) => {
+    newest = chain.headHeight
+    const status = syncing()
+    if ((status !== undefined) !== wasSyncing) {
+      wasSyncing = status !== undefined
+      syncingTexts.push(syncingText(status))
     }
+    if (!isNotifying) void notifyAll()
   })
 
   return {
-    add: (topic, client, deliver) => {
-      if (topic.kind === 'logs') {
-        const end = logs.add(topic.filter, client, deliver)
-        if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
-        return end
-      }
-      // The set of a kind holds subscribers of topics of that kind.
-      const set = subscribers[topic.kind] as Set<Subscriber>
-      const subscriber = { topic, deliver }
-      set.add(subscriber)
-      const isPending = topic.kind === 'newPendingTransactions'
-      if (isPending) options.watchPending?.(1)
-      return () => {
-        if (set.delete(subscriber) && isPending) options.watchPending?.(-1)
+    add: (topic, subscriber) => {
+      switch (topic.kind) {
+        case 'logs': {
+          const end = logs.add(topic.filter, newest + 1, subscriber)
+          if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
+          return end
+        }
+        case 'newPendingTransactions':
+          return pending.add(subscriber, topic.full)
+        case 'newHeads':
+          heads.set(subscriber, newest + 1)
+          return () => heads.delete(subscriber)
+        case 'syncing':
+          syncs.set(subscriber, newest)
+          return () => syncs.delete(subscriber)
       }
     },
   }
 }
 
-/** Iterates over a copy: a delivery may close a connection, which ends its subscriptions. */
-function deliverAll(subscribers: ReadonlySet<Pick<Subscriber, 'deliver'>>, text: string): void {
-  const end = resultEnd(text)
-  for (const { deliver } of [...subscribers]) deliver(end)
+/** @param result JSON text */
+async function deliverAll(
+  subscribers: Subscribers,
+  result: string,
+  height: number,
+  work: NotificationWork,
+): Promise<void> {
+  const end = resultEnd(result)
+  // Subscriptions may end, and begin for later blocks, while others have their turn: the iteration goes along.
+  for (const [subscriber, fromHeight] of subscribers) {
+    if (fromHeight > height) continue
+    if (work.spendFor(subscriber, deliveryWork(end.length))) subscriber.deliver(end)
+    const otherTurns = work.pause()
+    if (otherTurns !== undefined) await otherTurns
+  }
 }
 
-function notifyHeader(newHeads: ReadonlySet<Subscriber<'newHeads'>>, chain: ChainReader, height: number): void {
-  if (newHeads.size === 0) return
+async function notifyHeader(
+  heads: Subscribers,
+  chain: ChainReader,
+  height: number,
+  work: NotificationWork,
+): Promise<void> {
+  if (heads.size === 0) return
   const header = chain.header(height)
   const hash = chain.hash(height)
   if (header === undefined || hash === undefined) throw new Error(`block ${height} was published without its header`)
-  deliverAll(newHeads, JSON.stringify(formatHeader(header, hash)))
+  await deliverAll(heads, JSON.stringify(formatHeader(header, hash)), height, work)
 }
 
-function notifyPending(
-  subscribers: ReadonlySet<Subscriber<'newPendingTransactions'>>,
-  transactions: readonly PooledTransaction[],
-): void {
-  if (subscribers.size === 0) return
-  const all = [...subscribers]
-  const withHashes = all.filter(({ topic }) => !topic.full)
-  const withBodies = all.filter(({ topic }) => topic.full)
-  for (const { hash, raw, sender } of transactions) {
-    if (withHashes.length > 0) {
-      const end = resultEnd(JSON.stringify(bytesToHex(hash)))
-      for (const { deliver } of withHashes) deliver(end)
+/** Subscriptions to the transactions that become executable. */
+interface PendingNotifier {
+  /** Starts a subscription; the returned function ends it. @param full whole transactions, not hashes */
+  add(subscriber: NotificationSubscriber, full: boolean): () => void
+}
+
+function createPendingNotifier({
+  feed,
+  watchPending,
+  onDropped,
+  log,
+}: Pick<SubscriptionHubOptions, 'feed' | 'watchPending' | 'onDropped' | 'log'>): PendingNotifier {
+  const hashes: Subscribers = new Map()
+  const bodies: Subscribers = new Map()
+  const batches: { readonly transactions: readonly PooledTransaction[]; readonly bytes: number }[] = []
+  let waitingBytes = 0
+  let work = createNotificationWork({ onDropped })
+  let sharedMs = monotonicMs()
+  let isNotifying = false
+
+  const notify = async ({ hash, raw, sender }: PooledTransaction): Promise<void> => {
+    if (hashes.size > 0) await deliverAll(hashes, JSON.stringify(bytesToHex(hash)), 0, work)
+    if (bodies.size === 0) return
+    const text = JSON.stringify(formatPendingTransaction(decodeTransaction(raw), sender))
+    await deliverAll(bodies, text, 0, work)
+  }
+  const notifyAll = async (): Promise<void> => {
+    isNotifying = true
+    try {
+      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+        waitingBytes -= batch.bytes
+        for (const transaction of batch.transactions) {
+          if (monotonicMs() - sharedMs >= PENDING_SHARES_MS) {
+            work = createNotificationWork({ onDropped })
+            sharedMs = monotonicMs()
+          }
+          await notify(transaction)
+        }
+      }
+    } catch (error) {
+      log.error({ error }, 'subscribers were not notified of new transactions')
+    } finally {
+      isNotifying = false
     }
-    if (withBodies.length > 0) {
-      const end = resultEnd(JSON.stringify(formatPendingTransaction(decodeTransaction(raw), sender)))
-      for (const { deliver } of withBodies) deliver(end)
-    }
+  }
+  feed.onPendingTransactions((transactions) => {
+    if (hashes.size + bodies.size === 0) return
+    const bytes = transactions.reduce((sum, { raw }) => sum + raw.length + WAITING_BYTES, 0)
+    batches.push({ transactions, bytes })
+    waitingBytes += bytes
+    while (waitingBytes > MAX_WAITING_BYTES && batches.length > 1) waitingBytes -= batches.shift()!.bytes
+    if (!isNotifying) void notifyAll()
+  })
+
+  return {
+    add: (subscriber, full) => {
+      const subscribers = full ? bodies : hashes
+      subscribers.set(subscriber, 0)
+      watchPending?.(1)
+      return () => {
+        if (subscribers.delete(subscriber)) watchPending?.(-1)
+      }
+    },
   }
 }
 
@@ -179,7 +272,9 @@ export function createEthereumSocket(
       throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
     }
     const id = `0x${randomBytes(16).toString('hex')}`
-    const hasStarted = subscriptions.start(id, (deliver) => hub.add(topic, client, notifier(id, deliver)))
+    const hasStarted = subscriptions.start(id, (deliver, drop) =>
+      hub.add(topic, { client, deliver: notifier(id, deliver), drop }),
+    )
     if (!hasStarted) throw new RpcError(RPC_CODES.limitExceeded, 'too many subscriptions')
     return id
   }
@@ -196,7 +291,7 @@ export function createEthereumSocket(
 }
 
 /** Makes notifications of results. A function of its own, so that what it returns does not keep a subscription's filter in memory. */
-function notifier(id: string, deliver: DeliverNotification): DeliverResult {
+function notifier(id: string, deliver: DeliverNotification): NotificationSubscriber['deliver'] {
   const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
   return (end) => deliver(start, end)
 }

@@ -101,6 +101,7 @@ const criteriaBudget = createClientBudget({
   onChange: (bytes) => metrics.criteriaBytes.set(bytes),
   onRefused: () => metrics.refusedTotal.inc({ reason: 'criteria' }),
 })
+const dropped = (): void => metrics.refusedTotal.inc({ reason: 'events' })
 const remoteFilters = connectReplaceable<FilterPort>()
 const filters: FilterPort = data.index === 0 ? ownFilters() : remoteFilters.remote
 
@@ -149,8 +150,10 @@ const hub = createSubscriptionHub({
   },
   headHeight: first.context.view.chain.headHeight,
   syncing: first.context.syncing,
+  lease: contexts.lease,
   watchPending,
   budget: criteriaBudget,
+  onDropped: dropped,
   log,
 })
 const firstHeight = first.context.view.chain.headHeight
@@ -209,7 +212,7 @@ const server = await createRpcServer({
     headHeight: firstHeight,
     lease: contexts.lease,
     budget: criteriaBudget,
-    onDropped: () => metrics.refusedTotal.inc({ reason: 'events' }),
+    onDropped: dropped,
     log,
   }),
   rest: { router: createRestRouter(QUERIES), port: views, metrics },

@@ -1,17 +1,11 @@
 import type { ClientBudget } from '../clientBudget.ts'
 import type { EventCondition, EventQuery, EventValues } from '../events/eventQuery.ts'
-import type { NotificationEnd } from '../websocket.ts'
+import type { NotificationSubscriber } from '../notificationWork.ts'
 
-/** Somebody who is told of the events that meet a query. */
-export interface EventSubscriber {
-  /** whom the subscription counts for */
-  readonly client: string
-  /** characters that `deliver` keeps in memory, and writes before `end` */
+/** Somebody who is told of the events that meet a query: of what follows the member `query` of a notification's result. */
+export interface EventSubscriber extends NotificationSubscriber {
+  /** characters that `deliver` keeps in memory, and writes before the end */
   readonly keptLength: number
-  /** Takes what follows the member `query` of a notification's result, to its end; all who are told of an event get the same. */
-  deliver(end: NotificationEnd): void
-  /** Ends the connection: what its client has asked for is too much work. */
-  drop(): void
 }
 
 /** A query and all who have subscribed to it with the same text. It is matched once for all of them. */

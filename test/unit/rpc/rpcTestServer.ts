@@ -108,7 +108,14 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     return dispatcher.answer(text, { ...OWN_SCOPE, deadlineMs })
   }
   const { headHeight } = node.view().chain
-  const hub = createSubscriptionHub({ feed, headHeight, syncing: () => syncing, budget, log })
+  const hub = createSubscriptionHub({
+    feed,
+    headHeight,
+    lease: () => lease(OWN_SCOPE),
+    syncing: () => syncing,
+    budget,
+    log,
+  })
   feed.onPendingTransactions(filters.addTransactions)
   return {
     dispatcher,

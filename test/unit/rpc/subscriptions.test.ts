@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EthereumHeader } from '../../../src/chain/ethereumBlock.ts'
@@ -8,9 +9,11 @@ import { createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { logMatcher } from '../../../src/rpc/eth/logs.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import { createLogSubscribers } from '../../../src/rpc/logSubscribers.ts'
+import { createNotificationWork } from '../../../src/rpc/notificationWork.ts'
+import type { NotificationEnd } from '../../../src/rpc/websocket.ts'
 import { runs } from '../../propertyRuns.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
-import { createTestThread, startTestServer } from './rpcTestServer.ts'
+import { createTestThread, startTestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
 import { COUNTED, COUNTER } from './testContracts.ts'
 import { openTestSocket } from './testSocket.ts'
@@ -30,6 +33,7 @@ vi.mock('../../../src/primitives/hash.ts', async (original) => {
 
 const alice = testAccount('alice')
 const CLIENT = '203.0.113.1'
+const WITHOUT_PAUSE = { ...createNotificationWork({ total: 1e9 }), pause: () => undefined }
 const CONTRACT = new Uint8Array(20).fill(0xcc)
 
 /** The topics `first` to `first + count - 1`. */
@@ -63,14 +67,130 @@ describe('the cost of a block', () => {
     const told: number[] = []
     for (let i = 0; i < 20; i++) {
       const topics = [i === 7 ? [hexToBytes(COUNTED), ...topicsFrom(0, 999)] : topicsFrom(i * 1_000, 1_000)]
-      thread.hub.add({ kind: 'logs', filter: { ...range, addresses: [], topics } }, CLIENT, () => void told.push(i))
+      const subscriber = { client: CLIENT, deliver: () => void told.push(i), drop: () => undefined }
+      thread.hub.add({ kind: 'logs', filter: { ...range, addresses: [], topics } }, subscriber)
     }
     await node.produce(Array.from({ length: logs }, () => alice.sign({ to: CONTRACT, nonce: nonce++ })))
     hashes.count = 0
     thread.feed.head(node.view())
+    await nextTurn()
     expect(hashes.count).toBe(0)
     expect(told).toEqual(logs === 0 ? [] : [7])
     expect(thread.logged).toEqual([])
+  })
+})
+
+describe('many subscribers', () => {
+  let node: MemoryNode
+  let nonce = 0n
+  const range = { blockHash: undefined, fromBlock: undefined, toBlock: undefined }
+  const topics = {
+    newHeads: { kind: 'newHeads' },
+    logs: { kind: 'logs', filter: { ...range, addresses: [], topics: [] } },
+    newPendingTransactions: { kind: 'newPendingTransactions', full: true },
+  } as const
+
+  beforeAll(async () => {
+    node = await createMemoryNode({
+      accounts: [
+        { address: alice.address, balance: 10n ** 24n },
+        { address: CONTRACT, code: COUNTER },
+      ],
+    })
+  })
+
+  /** Subscriptions of `client`; they end when they are dropped. */
+  function subscribe(thread: TestThread, kind: keyof typeof topics, clients: readonly string[]) {
+    return clients.map((client) => {
+      const subscriber = {
+        client,
+        heard: [] as NotificationEnd[],
+        isDropped: false,
+        deliver: (end: NotificationEnd) => void subscriber.heard.push(end),
+        drop: () => {
+          subscriber.isDropped = true
+          end()
+        },
+      }
+      const end = thread.hub.add(topics[kind], subscriber)
+      return subscriber
+    })
+  }
+
+  /** `count` different transactions, of which the pool tells. */
+  function pooled(count: number, dataBytes = 0) {
+    return Array.from({ length: count }, (_, i) => {
+      const { transaction, sender } = alice.sign({ nonce: BigInt(i), data: new Uint8Array(dataBytes) })
+      return { raw: transaction.raw, hash: transaction.hash, sender }
+    })
+  }
+
+  test.each(['newHeads', 'logs', 'newPendingTransactions'] as const)(
+    'of %s are told in parts, between which others have their turn',
+    async (kind) => {
+      const thread = createTestThread(node)
+      const subscribers = subscribe(
+        thread,
+        kind,
+        Array.from({ length: 3_000 }, (_, i) => `192.0.2.${i}`),
+      )
+      const count = () => subscribers.reduce((sum, { heard }) => sum + heard.length, 0)
+      await node.produce([alice.sign({ to: CONTRACT, nonce: nonce++ })])
+      if (kind === 'newPendingTransactions') thread.feed.pending(pooled(1))
+      else thread.feed.head(node.view())
+      const perTurn: number[] = []
+      for (let told = 0; told < 3_000; told = count()) {
+        await nextTurn()
+        perTurn.push(count() - told)
+      }
+      expect(Math.max(...perTurn)).toBeLessThan(700)
+      expect(subscribers.every(({ heard }) => heard.length === 1)).toBe(true)
+      expect(thread.leases()).toBe(0)
+    },
+  )
+
+  test('share the text of a notification, and get them in order', async () => {
+    const thread = createTestThread(node)
+    const subscribers = subscribe(thread, 'newPendingTransactions', Array(50).fill(CLIENT))
+    const transactions = pooled(20, 10_000)
+    thread.feed.pending(transactions.slice(0, 7))
+    thread.feed.pending(transactions.slice(7))
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    const [first] = subscribers
+    expect(first!.heard.map((end) => JSON.parse(String(end).slice(0, -'}}'.length)).nonce)).toEqual(
+      transactions.map((_, i) => `0x${i.toString(16)}`),
+    )
+    for (const { heard } of subscribers) {
+      for (const [i, end] of heard.entries()) expect(end).toBe(first!.heard[i])
+    }
+    expect(first!.heard[0]).toBeInstanceOf(Buffer)
+  })
+
+  test('of one client that are too much work are dropped, another client hears everything', async () => {
+    const thread = createTestThread(node)
+    const greedy = subscribe(thread, 'newPendingTransactions', Array(1_000).fill(CLIENT))
+    const [modest] = subscribe(thread, 'newPendingTransactions', ['198.51.100.1'])
+    thread.feed.pending(pooled(40))
+    while (modest!.heard.length < 40) await nextTurn()
+    expect(greedy.filter(({ isDropped }) => isDropped).length).toBeGreaterThan(500)
+    expect(modest!.isDropped).toBe(false)
+  })
+
+  test('that cannot be told in time miss the oldest transactions, not the newest', async () => {
+    const thread = createTestThread(node)
+    const [subscriber] = subscribe(thread, 'newPendingTransactions', [CLIENT])
+    const [transaction] = pooled(1, 100_000)
+    // Of these 60 MB more than 32 MiB do not wait. The sender tells them apart.
+    for (let i = 0; i < 600; i++) {
+      const sender = new Uint8Array(20)
+      new DataView(sender.buffer).setUint32(16, i)
+      thread.feed.pending([{ ...transaction!, sender }])
+    }
+    for (let turn = 0; turn < 60; turn++) await nextTurn()
+    const heard = subscriber!.heard.map((end) => Number(JSON.parse(String(end).slice(0, -'}}'.length)).from))
+    expect(heard.length).toBeGreaterThan(300)
+    expect(heard.length).toBeLessThan(340)
+    expect(heard).toEqual([0, ...Array.from({ length: heard.length - 1 }, (_, i) => 601 - heard.length + i)])
   })
 })
 
@@ -98,12 +218,16 @@ describe('matching', () => {
         )
         const told = wanted.map((): string[] => [])
         const ends = wanted.map(([one], i) =>
-          subscribers.add(one, CLIENT, (end) => told[i]!.push(JSON.parse(String(end).slice(0, -'}}'.length)).logIndex)),
+          subscribers.add(one, 1, {
+            client: CLIENT,
+            deliver: (end) => told[i]!.push(JSON.parse(String(end).slice(0, -'}}'.length)).logIndex),
+            drop: () => expect.fail('the work is little'),
+          }),
         )
         wanted.forEach(([, isEnded], i) => {
           if (isEnded) ends[i]!()
         })
-        subscribers.notify(chainWith(logs), 1)
+        void subscribers.notify(chainWith(logs), 1, WITHOUT_PAUSE)
         const expected = wanted.map(([one, isEnded]) => {
           const isMatch = logMatcher(one)
           return isEnded ? [] : logs.flatMap((each, index) => (isMatch(each) ? [`0x${index.toString(16)}`] : []))
@@ -123,19 +247,17 @@ describe('matching', () => {
     let reads = 0
     const chain = chainWith(emitted, () => reads++)
     const subscribers = createLogSubscribers(createClientBudget({ total: 1e8 }))
-    const ignore = () => undefined
-    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, CLIENT, ignore)
-    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, CLIENT, ignore)
-    subscribers.notify(chain, 1)
+    const subscriber = { client: CLIENT, deliver: () => undefined, drop: () => undefined }
+    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, 1, subscriber)
+    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, 1, subscriber)
+    void subscribers.notify(chain, 1, WITHOUT_PAUSE)
     expect(reads).toBe(0)
-    subscribers.add({ addresses: [CONTRACT], topics: [] }, CLIENT, ignore)
-    subscribers.notify(chain, 1)
+    subscribers.add({ addresses: [CONTRACT], topics: [] }, 1, subscriber)
+    void subscribers.notify(chain, 1, WITHOUT_PAUSE)
     expect(reads).toBe(1)
-    subscribers.add({ addresses: [], topics: [] }, CLIENT, ignore)
-    subscribers.notify(
-      chainWith([], () => reads++),
-      1,
-    )
+    subscribers.add({ addresses: [], topics: [] }, 1, subscriber)
+    const empty = chainWith([], () => reads++)
+    void subscribers.notify(empty, 1, WITHOUT_PAUSE)
     expect(reads).toBe(1)
   })
 
