@@ -46,17 +46,19 @@ const ROOM = 1.5
  * LevelDB would drop writes from damaged ones without a word, already when it opens them. A database in the format before this version's
  * is converted first:
  *
- * 1. All tables are checked, since checksums must not be made for values that are damaged.
+ * 1. What an earlier conversion has left of `db.replaced` is deleted, and all tables are checked, since checksums must not be made for
+ *    values that are damaged.
  * 2. All entries are written to `db.converting`, in the order of their keys, each batch synced. An interrupted conversion goes on
  *    after the last key there, unless `db` has got another head meanwhile (by a start of the former version).
  * 3. The number of the format is written last: with it `db.converting` is complete.
- * 4. `db` becomes `db.replaced`, then `db.converting` becomes `db`. A start that finds no `db` between the two finishes this.
+ * 4. `db` becomes `db.replaced`, then `db.converting` becomes `db`. A start that finds only the other two finishes this: there are both
+ *    only when `db.converting` is complete.
  * 5. `db.replaced` is deleted, and what the new `db` says of its source.
  *
  * @throws DatabaseError also when there is too little room; `options.signal.reason`
  */
 export async function openConverted(paths: DatabasePaths, options: ConversionOptions): Promise<Database> {
-  if (!existsSync(paths.db) && existsSync(paths.replacedDb)) await finishSwap(paths)
+  if (!existsSync(paths.db) && existsSync(paths.replacedDb) && existsSync(paths.convertingDb)) await finishSwap(paths)
   verifyFiles(paths.db, START_BYTES)
   try {
     return await openCurrent(paths)
@@ -81,6 +83,8 @@ async function openCurrent({ db, convertingDb, replacedDb }: DatabasePaths): Pro
 }
 
 async function convert(paths: DatabasePaths, options: ConversionOptions): Promise<void> {
+  await rm(paths.replacedDb, { recursive: true, force: true })
+  syncDirectory(dirname(paths.db))
   await checkRoom(paths, options.freeBytes ?? freeBytesOf)
   await checkTables(paths.db, options)
   const source = await StoredEntries.open(paths.db)
@@ -95,7 +99,6 @@ async function convert(paths: DatabasePaths, options: ConversionOptions): Promis
     await source.close()
   }
   syncDirectory(paths.convertingDb)
-  await rm(paths.replacedDb, { recursive: true, force: true })
   await rename(paths.db, paths.replacedDb)
   await finishSwap(paths)
 }

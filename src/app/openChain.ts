@@ -10,7 +10,7 @@ import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
-import { DatabaseError, type WritableDatabase } from '../storage/database.ts'
+import type { DatabaseError, WritableDatabase } from '../storage/database.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
 import { type ChainHead, genesisHeadValidators, loadChainHead } from './chainHead.ts'
 import { resultsHashOf } from './executedBlock.ts'
@@ -34,7 +34,7 @@ export async function openChain(
   const stored = database.get(GENESIS_HASH_KEY)
   if (stored === undefined) {
     // The rest of a damaged database must not become part of the genesis state.
-    if (readHeadRecord(database) !== undefined) throw missingBlock(database.location, 0)
+    if (readHeadRecord(database) !== undefined) throw missingBlock(0)
     await writeGenesis(database, state, chain, genesis)
   } else if (!equalBytes(stored, chain.genesisHash)) {
     throw new GenesisMismatch(
@@ -51,13 +51,9 @@ export async function openChain(
 
 /** That the format is this version's, `Database.open` has checked; a conversion writes its number last. */
 function checkComplete(database: WritableDatabase): void {
-  if (database.get(FORMAT_KEY) !== undefined) return
-  throw new DatabaseError(
-    'corrupt',
-    `${database.location} holds no number of its format, so its conversion was not completed: put the database back that was ` +
-      'converted, or restore the data directory from a backup',
-    undefined,
-  )
+  if (database.get(FORMAT_KEY) === undefined) {
+    throw damagedContents('it holds no number of its format, so its conversion was not completed')
+  }
 }
 
 async function writeGenesis(
@@ -97,10 +93,7 @@ const CHECKED_BLOCKS = 12_000
  * so a missing block means that the state is wrong.
  * @throws DatabaseError
  */
-async function checkBlocks(
-  database: Pick<WritableDatabase, 'entries' | 'location'>,
-  headHeight: number,
-): Promise<void> {
+async function checkBlocks(database: Pick<WritableDatabase, 'entries'>, headHeight: number): Promise<void> {
   let expected = Math.max(0, headHeight - CHECKED_BLOCKS)
   const range = {
     start: columnKey(Column.header, heightBytes(expected)),
@@ -111,14 +104,9 @@ async function checkBlocks(
     expected++
   }
   if (expected > headHeight) return
-  throw missingBlock(database.location, expected)
+  throw missingBlock(expected)
 }
 
-function missingBlock(location: string, height: number): DatabaseError {
-  return new DatabaseError(
-    'corrupt',
-    `${location} is damaged: block ${height} is missing, but there are blocks after it. Check the disk; then restore the data ` +
-      'directory from a backup, or move db away and import the blocks of an export',
-    undefined,
-  )
+function missingBlock(height: number): DatabaseError {
+  return damagedContents(`block ${height} is missing, but there are blocks after it`)
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
@@ -136,6 +136,20 @@ describe('a database in the former format', () => {
     unpackFixture({ ...fixture, files: { 'db.replaced/000001.log': '' } }, homedir)
     await expectConverted(await open(), former)
   })
+
+  it.each(['before another conversion', 'during another conversion'])(
+    'that is moved away begins anew, when the deletion of an old one was interrupted %s',
+    async (when) => {
+      unpackFixture({ ...fixture, files: { 'db.replaced/000001.log': '' } }, homedir)
+      if (when === 'during another conversion') await convertPartly(3)
+      renameSync(paths.db, join(homedir, 'moved'))
+      const database = await open()
+      const entries: unknown[] = []
+      for await (const [key] of database.entries({ start: new Uint8Array(), end: undefined })) entries.push(key)
+      await database.close()
+      expect(entries).toEqual([])
+    },
+  )
 
   it('is neither opened nor cleared away where a conversion is not complete', async () => {
     await (await open()).close()
