@@ -105,6 +105,9 @@ export class HandshakePlaces {
 
     const deadline = setTimeout(() => this.#expel(pending, 'late'), LIMITS.helloMs)
     const pending: Pending = { key: keyOf(remote), lane, share, beganMs: nowMs, deadline, close }
+    // Its port may be used anew before the end of its former connection is heard of here.
+    const former = places.get(pending.key)
+    if (former !== undefined) this.#leave(former)
     places.set(pending.key, pending)
     share.pending++
     this.#count(lane)
@@ -120,7 +123,7 @@ export class HandshakePlaces {
   #leave(pending: Pending): void {
     const { key, lane, share, deadline } = pending
     const places = this.#pending[lane]
-    // It may have left before, and another connection from the same port may have come.
+    // It may have left before, also because another connection has come from its port.
     if (places.get(key) !== pending) return
     clearTimeout(deadline)
     places.delete(key)

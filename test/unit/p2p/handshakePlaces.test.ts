@@ -70,6 +70,21 @@ describe('places for handshakes', () => {
     expect(await pending()).toEqual({ strangers: 0 })
   })
 
+  test('are all free again when a port was used anew before the end of its former connection was heard of', async () => {
+    const { places, closed, connect, results, pending } = setUp()
+    const remote = { host: distinct(1), port: 1 }
+    for (let count = 0; count < publicAddress.pending; count++) {
+      const [former, next] = [places.enter(remote, () => closed.push(1)), places.enter(remote, () => closed.push(2))]
+      former!()
+      next!()
+    }
+    expect(await pending()).toEqual({ strangers: 0 })
+    vi.advanceTimersByTime(60_000)
+    expect(connect(distinct(1))).toBeDefined()
+    expect(closed).toEqual([])
+    expect(await results()).toEqual({ admitted: 2 * publicAddress.pending + 1 })
+  })
+
   test('are kept no longer than the deadline', async () => {
     const { places, closed, connect, results, pending } = setUp()
     const [late, intime] = [connect(distinct(1)), connect(distinct(2))]
