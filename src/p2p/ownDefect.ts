@@ -5,7 +5,7 @@ const PROGRAM_ERRORS: ReadonlySet<unknown> = new Set([TypeError, RangeError, Ref
 /** The sources of this software. */
 const SOURCES = fileURLToPath(new URL('..', import.meta.url))
 /** The file of a frame in a stack; parts of Node.js and functions of the language have none. */
-const FRAME_FILE = /(?:file:\/\/)?(\/[^()]*):\d+:\d+\)?$/
+const FRAME_FILE = /[ (](?:file:\/\/)?(\/[^()]*):\d+:\d+\)?$/
 
 /**
  * Whether an error is a bug of this software: a program error that our own code has thrown. What a peer's bytes do is an error of our

@@ -14,7 +14,7 @@ import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { createBudgets, type Session } from '../../../src/p2p/session.ts'
 import { encodeBatch, TransactionGossip } from '../../../src/p2p/transactionGossip.ts'
 import { parseAddress } from '../../../src/primitives/address.ts'
-import { bigIntToBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bigIntToBytes, decodeUtf8, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
@@ -51,6 +51,7 @@ describe('a bug of this software', () => {
           },
         } as never),
     ],
+    ['one in a part of Node.js that our code calls', () => decodeUtf8(5 as never)],
   ])('is %s', (_, run) => {
     expect(isOwnDefect(thrownBy(run))).toBe(true)
   })
