@@ -44,6 +44,8 @@ interface WebSocketLimits {
   /** milliseconds of silence after which the client is pinged, and within which it has to answer */
   readonly pingMs: number
   readonly pongMs: number
+  /** milliseconds for the closing handshake; what waits for the client is freed then */
+  readonly closingMs: number
 }
 
 export interface WebSocketEndpointLimits extends WebSocketLimits {
@@ -69,6 +71,7 @@ const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
   stalledMs: 30_000,
   pingMs: 30_000,
   pongMs: 30_000,
+  closingMs: 2_000,
 }
 
 const CHECK_INTERVAL_MS = 1_000
@@ -222,9 +225,6 @@ export function notificationEnd(text: string): NotificationEnd {
 /** RFC 6455, section 7.4.1 and the IANA registry. */
 const CLOSE_CODES = { goingAway: 1001, policyViolation: 1008, tryAgainLater: 1013 } as const
 
-/** Milliseconds for the closing handshake; what waits for the client is freed then. */
-const CLOSING_MS = 2_000
-
 interface Message {
   readonly text: string
   /** when its last byte was read; see `scopeOf` */
@@ -358,7 +358,7 @@ class WebSocketSession {
     // The client's part of the closing handshake has to be read.
     this.#socket.resume()
     this.#socket.close(code, reason)
-    const timer = setTimeout(() => this.#socket.terminate(), CLOSING_MS).unref()
+    const timer = setTimeout(() => this.#socket.terminate(), this.#limits.closingMs).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 

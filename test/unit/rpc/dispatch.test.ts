@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { RpcError } from '../../../src/rpc/errors.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
@@ -328,16 +329,31 @@ describe('a batch', () => {
   })
 
   test('what is not done in time is answered with an error', async () => {
+    // The time is over as soon as the call that never ends has begun.
+    let deadlineMs = monotonicMs() + 600_000
     const never = defineMethod({
       name: 'test_never',
       queue: 'socket',
       params: [],
       required: 0,
-      run: () => new Promise(() => 0),
+      run: () => {
+        deadlineMs = monotonicMs()
+        return new Promise(() => 0)
+      },
     })
-    const stuck = createTestThread(node, { extraMethods: [never], requestTimeoutMs: 40 })
+    const stuck = createTestThread(node, { extraMethods: [never] })
+    const scope: CallScope = {
+      ...OWN_SCOPE,
+      get deadlineMs() {
+        return deadlineMs
+      },
+    }
     const batch = [call(1, 'eth_chainId'), call(2, 'test_never'), call(3, 'eth_newBlockFilter')]
     const timeout = { code: -32002, message: 'request timed out' }
-    expect(await stuck.ask(batch)).toMatchObject([{ result: '0x1dcc' }, { error: timeout }, { error: timeout }])
+    expect(JSON.parse((await stuck.dispatcher.answer(JSON.stringify(batch), scope))!)).toMatchObject([
+      { result: '0x1dcc' },
+      { error: timeout },
+      { error: timeout },
+    ])
   })
 })

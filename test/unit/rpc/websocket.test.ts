@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
-import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
+import type { SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
+import { createSocketMetrics, type SocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { createThreadMetrics } from '../../../src/telemetry/threadMetrics.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -18,12 +19,27 @@ const COUNTER_ADDRESS = new Uint8Array(20).fill(0xcc)
 const OTHER_ADDRESS = new Uint8Array(20).fill(0xdd)
 
 const readAny: ParamReader<unknown> = (json) => json
-const pause = defineMethod({
-  name: 'test_pause',
+let gate = Promise.withResolvers<string>()
+let running = 0
+let mostRunning = 0
+const wait = defineMethod({
+  name: 'test_wait',
+  queue: 'socket',
+  params: [],
+  required: 0,
+  run: () => gate.promise,
+})
+const turns = defineMethod({
+  name: 'test_turns',
   queue: 'socket',
   params: [readAny],
   required: 1,
-  run: async (_, ms) => sleep(Number(ms), 'done'),
+  run: async (_, count) => {
+    mostRunning = Math.max(mostRunning, ++running)
+    for (let i = 0; i < Number(count); i++) await nextTurn()
+    running--
+    return 'done'
+  },
 })
 const big = defineMethod({
   name: 'test_big',
@@ -37,8 +53,11 @@ let node: MemoryNode
 let thread: TestThread
 let server: TestServer
 let strict: TestServer
+const metrics = createTestMetrics()
 const sockets: TestSocket[] = []
 let nonce = 0n
+/** of the subscriptions at `server` and `strict` */
+let [started, ended] = [0, 0]
 
 beforeAll(async () => {
   node = await createMemoryNode({
@@ -48,9 +67,21 @@ beforeAll(async () => {
       { address: OTHER_ADDRESS, code: COUNTER },
     ],
   })
-  thread = createTestThread(node, { extraMethods: [pause, big] })
-  server = await startTestServer(node, thread)
+  thread = createTestThread(node, { extraMethods: [wait, turns, big] })
+  const hub: SubscriptionHub = {
+    add: (...subscription) => {
+      const end = thread.hub.add(...subscription)
+      started++
+      return () => {
+        ended++
+        end()
+      }
+    },
+  }
+  server = await startTestServer(node, thread, { hub, metrics })
   strict = await startTestServer(node, thread, {
+    hub,
+    metrics,
     requestBytes: 10_000,
     allowedOrigins: ['https://app.example.org'],
     webSocketLimits: {
@@ -58,22 +89,40 @@ beforeAll(async () => {
       subscriptions: 2,
       requestsInFlight: 2,
       bufferedBytes: 1_000_000,
-      stalledMs: 60_000,
-      pingMs: 300,
-      pongMs: 900,
+      // However slow the machine is, a client that is dropped learns why.
+      closingMs: 600_000,
     },
   })
 })
 
 afterEach(async () => {
   for (const { socket } of sockets.splice(0)) socket.terminate()
-  await sleep(20)
+  await until(async () => (await webSocketCount()) === 0)
 })
 
 afterAll(async () => {
   await Promise.all([server.close(), strict.close()])
   expect(thread.logged).toEqual([])
 })
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await nextTurn()
+}
+
+function createTestMetrics(): SocketMetrics {
+  return createSocketMetrics(createThreadMetrics('socket').registry)
+}
+
+/** Connections that `server` and `strict` have. */
+async function webSocketCount(): Promise<number> {
+  const { values } = await metrics.connections.get()
+  return values.find(({ labels }) => labels.transport === 'ws')?.value ?? 0
+}
+
+/** Resolves once a server has dropped a connection for which too much waits. */
+async function untilDropped({ refusedTotal }: SocketMetrics): Promise<void> {
+  await until(async () => (await refusedTotal.get()).values.some(({ labels }) => labels.reason === 'unread'))
+}
 
 async function open(target = server, headers: Record<string, string> = {}): Promise<TestSocket> {
   const opened = await openTestSocket(target.wsUrl, headers)
@@ -84,6 +133,12 @@ async function open(target = server, headers: Record<string, string> = {}): Prom
 /** Makes a block that calls the contracts. */
 async function produce(...targets: Uint8Array[]): Promise<void> {
   await node.produce(targets.map((to) => alice.sign({ to, nonce: nonce++ })))
+}
+
+/** Ends the calls of test_wait that run. */
+function openGate(): void {
+  gate.resolve('done')
+  gate = Promise.withResolvers()
 }
 
 async function subscribe(client: TestSocket, ...params: unknown[]): Promise<string> {
@@ -112,20 +167,22 @@ describe('requests', () => {
 
   test('a quick one does not wait for a slow one', async () => {
     const client = await open()
-    client.socket.send('{"jsonrpc":"2.0","id":"slow","method":"test_pause","params":[100]}')
+    client.socket.send('{"jsonrpc":"2.0","id":"slow","method":"test_wait"}')
     client.socket.send('{"jsonrpc":"2.0","id":"quick","method":"eth_chainId"}')
     expect(await client.next()).toMatchObject({ id: 'quick' })
+    openGate()
     expect(await client.next()).toMatchObject({ id: 'slow' })
   })
 
   test('many at once are all answered, a few at a time', async () => {
     const client = await open(strict)
     for (let id = 0; id < 300; id++) {
-      client.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'test_pause', params: [id % 3] }))
+      client.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'test_turns', params: [id % 3] }))
     }
     const ids = new Set<unknown>()
     for (let i = 0; i < 300; i++) ids.add(((await client.next()) as { id: unknown }).id)
     expect(ids.size).toBe(300)
+    expect(mostRunning).toBe(2)
   })
 
   test('a message that is too large closes the connection with 1009', async () => {
@@ -244,11 +301,13 @@ describe('eth_subscribe', () => {
 
   test('nothing is told before the answer, in a batch neither', async () => {
     const client = await open()
+    const before = started
     const call = (id: number, method: string, params: unknown[]) => ({ jsonrpc: '2.0', id, method, params })
-    client.socket.send(JSON.stringify([call(1, 'eth_subscribe', ['newHeads']), call(2, 'test_pause', [150])]))
-    await sleep(50)
+    client.socket.send(JSON.stringify([call(1, 'eth_subscribe', ['newHeads']), call(2, 'test_wait', [])]))
+    await until(() => started > before)
     await produce()
     thread.feed.head(node.view())
+    openGate()
     const [{ result: id }] = (await client.next()) as [{ result: string }]
     expect(await client.next()).toMatchObject({ params: { subscription: id } })
   })
@@ -287,9 +346,10 @@ describe('clients that do not keep up', () => {
     await subscribe(keen, 'newPendingTransactions', true)
     const closed = once(lazy.socket, 'close')
     lazy.socket.pause()
+    const before = ended
     const { transaction, sender } = alice.sign({ nonce: 100n, data: new Uint8Array(50_000) })
     const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 200 && ended === before; i++) {
       thread.feed.pending([pooled])
       await keen.next()
     }
@@ -299,11 +359,14 @@ describe('clients that do not keep up', () => {
   })
 
   test('one that pings and does not read is dropped', async () => {
-    const { socket } = await open(strict)
+    const client = await open(strict)
+    await subscribe(client, 'newHeads')
+    const { socket } = client
     const closed = once(socket, 'close')
     socket.pause()
+    const before = ended
     const data = Buffer.alloc(125)
-    for (let pings = 0; socket.readyState === socket.OPEN && pings < 400_000; pings += 2_000) {
+    for (let pings = 0; ended === before && pings < 400_000; pings += 2_000) {
       for (let i = 0; i < 2_000; i++) socket.ping(data)
       await nextTurn()
     }
@@ -313,7 +376,11 @@ describe('clients that do not keep up', () => {
   })
 
   test('of several that do not read, those that cost most are dropped', async () => {
-    const tight = await startTestServer(node, thread, { webSocketLimits: { totalBufferedBytes: 20_000_000 } })
+    const own = createTestMetrics()
+    const tight = await startTestServer(node, thread, {
+      webSocketLimits: { totalBufferedBytes: 20_000_000 },
+      metrics: own,
+    })
     const [small, large] = [await open(tight), await open(tight)]
     const closed = once(large.socket, 'close')
     for (const [client, length] of [
@@ -323,7 +390,7 @@ describe('clients that do not keep up', () => {
       client.socket.pause()
       client.socket.send(`{"jsonrpc":"2.0","id":1,"method":"test_big","params":[${length}]}`)
     }
-    await sleep(1_500)
+    await untilDropped(own)
     large.socket.resume()
     await closed
     small.socket.resume()
@@ -332,8 +399,10 @@ describe('clients that do not keep up', () => {
   })
 
   test('of several that do not read, the sockets of the client that costs most in all are dropped', async () => {
+    const own = createTestMetrics()
     const tight = await startTestServer(node, thread, {
       webSocketLimits: { totalBufferedBytes: 25_000_000 },
+      metrics: own,
       clients: createClientAddresses([{ address: '127.0.0.1', prefix: 32 }]),
     })
     const from = (client: string): Promise<TestSocket> => open(tight, { 'x-forwarded-for': client })
@@ -346,7 +415,7 @@ describe('clients that do not keep up', () => {
       client.socket.pause()
       client.socket.send(`{"jsonrpc":"2.0","id":1,"method":"test_big","params":[${length}]}`)
     }
-    await sleep(1_500)
+    await untilDropped(own)
     for (const { socket } of greedy) socket.resume()
     await closed
     other!.socket.resume()
@@ -365,23 +434,21 @@ describe('clients that do not keep up', () => {
     const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
     // 24 MB for each client.
     for (let i = 0; i < 60; i++) thread.feed.pending([pooled])
-    await sleep(1_500)
     for (const { socket } of clients) socket.resume()
     for (const client of clients) {
       for (let i = 0; i < 60; i++) {
         const { params } = (await client.next()) as { params: { result: { input: string } } }
         expect(params.result.input).toHaveLength(400_002)
       }
-      await sleep(20)
-      expect(client.socket.readyState).toBe(client.socket.OPEN)
+      expect(await client.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
     }
     await tight.close()
   })
 
   test('however much comes at once, those that cost most are dropped before more than the limit waits', async () => {
-    const metrics = createSocketMetrics(createThreadMetrics('socket').registry)
+    const own = createTestMetrics()
     const limits = { totalBufferedBytes: 50_000_000 }
-    const tight = await startTestServer(node, thread, { webSocketLimits: limits, metrics })
+    const tight = await startTestServer(node, thread, { webSocketLimits: limits, metrics: own })
     const clients = await Promise.all(Array.from({ length: 5 }, () => open(tight)))
     for (const client of clients) {
       await subscribe(client, 'newPendingTransactions', true)
@@ -391,25 +458,23 @@ describe('clients that do not keep up', () => {
     const pooled = { raw: transaction.raw, hash: transaction.hash, sender }
     // 28 MB for each client; what is so short is copied for each.
     thread.feed.pending(Array(2_000).fill(pooled))
-    await vi.waitFor(async () => {
-      const { values } = await metrics.refusedTotal.get()
-      expect(values).toEqual([{ labels: { reason: 'unread' }, value: expect.any(Number) }])
-      expect(values[0]!.value).toBeGreaterThanOrEqual(2)
-    }, 20_000)
+    const dropped = async (): Promise<number> => (await own.refusedTotal.get()).values[0]?.value ?? 0
+    await until(async () => (await dropped()) >= 2)
+    const { values } = await own.refusedTotal.get()
+    expect(values).toEqual([{ labels: { reason: 'unread' }, value: expect.any(Number) }])
     await tight.close()
   })
 
   test('one that is idle is pinged, and dropped when it does not answer', async () => {
-    const [alive, dead] = [await open(strict), await open(strict)]
-    let pings = 0
-    alive.socket.on('ping', () => pings++)
-    const closed = once(dead.socket, 'close')
-    dead.socket.pause()
-    const guard = setInterval(() => dead.socket.resume(), 4_000)
-    await closed
-    clearInterval(guard)
-    expect(pings).toBeGreaterThan(0)
+    const patient = await startTestServer(node, thread, { webSocketLimits: { pingMs: 0 } })
+    const hasty = await startTestServer(node, thread, { webSocketLimits: { pingMs: 0, pongMs: 0 } })
+    const alive = await open(patient)
+    const dead = new WebSocket(hasty.wsUrl, { autoPong: false })
+    const closed = once(dead, 'close')
+    await Promise.all([once(alive.socket, 'ping'), once(dead, 'ping')])
+    expect((await closed)[0]).toBe(1006)
     expect(await alive.ask('eth_chainId')).toMatchObject({ result: '0x1dcc' })
+    await Promise.all([patient.close(), hasty.close()])
   })
 
   test('closing the server closes the connections with a reason', async () => {
