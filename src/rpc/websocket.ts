@@ -77,6 +77,11 @@ const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
 const CHECK_INTERVAL_MS = 1_000
 /** When a client may come again whose messages under way take too much memory. */
 const RETRY_SECONDS = 1
+/**
+ * Messages that are refused one after another before the connection is closed: to refuse a short one costs about as much as to answer it,
+ * and a client that was told to wait does not send so many.
+ */
+const MAX_REFUSALS = 256
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
@@ -118,7 +123,8 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       const client = clients.of(request.socket.remoteAddress, forwardedFor(request.headers))
       const refuse = (status: string): void => {
         socket.on('error', () => socket.destroy())
-        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+        // Node.js does not check this connection any more: a client that never ends its side would keep its place for good.
+        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
       }
       const waitSeconds = rateLimit.admit(client, 0)
       if (waitSeconds > 0) return refuse(`429 Too Many Requests\r\nRetry-After: ${waitSeconds}`)
@@ -275,6 +281,10 @@ class WebSocketSession {
   readonly #unfinished: UnfinishedMessage
   #inFlight = 0
   #inFlightLength = 0
+  /** messages that were refused since the last one that was let in */
+  #refusals = 0
+  /** what the pong at the end of this turn of the event loop answers */
+  #pingData: Buffer | undefined
   readonly #unread: UnreadBytes
   readonly #onUnread: () => void
   /** what waits for this client */
@@ -384,14 +394,23 @@ class WebSocketSession {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const waitSeconds = this.#admit(text.length)
     if (waitSeconds > 0) {
-      const refusal = this.#protocol.refuse(text, waitSeconds)
-      if (refusal !== undefined) this.#send(refusal)
+      this.#refuse(text, waitSeconds)
       return
     }
+    this.#refusals = 0
     const message = { text, arrivedMs: monotonicMs() }
     // Messages that were in the same network packet arrive although reading is paused.
     if (this.#isBusy) this.#waiting.push(message)
     else void this.#answer(message)
+  }
+
+  #refuse(text: string, waitSeconds: number): void {
+    if (++this.#refusals > MAX_REFUSALS) {
+      this.close(CLOSE_CODES.tryAgainLater, 'the client goes on sending although it has to wait')
+      return
+    }
+    const refusal = this.#protocol.refuse(text, waitSeconds)
+    if (refusal !== undefined) this.#send(refusal)
   }
 
   /** Seconds after which a message of this length may come again; 0: it is let in, and its bytes are taken. */
@@ -527,8 +546,20 @@ class WebSocketSession {
     this.#holdUnwritten(message)
   }
 
+  /**
+   * Only the newest ping of a turn of the event loop is answered, which RFC 6455, section 5.5.3, allows: pings are not counted as requests,
+   * and one is six bytes for the client, but a call of the system for the node.
+   */
   #pinged(data: Buffer): void {
     this.#markAlive()
+    const isFirst = this.#pingData === undefined
+    this.#pingData = data
+    if (isFirst) setImmediate(() => this.#pong())
+  }
+
+  #pong(): void {
+    const data = this.#pingData!
+    this.#pingData = undefined
     if (!this.#mayTake()) return
     const message = { ownBytes: data.length, shared: undefined }
     this.#socket.pong(data, false, (error) => this.#written(message, error))

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -199,6 +200,15 @@ describe('a server with a rate limit', () => {
     })
     expect(status).toEqual([429, '1'])
     socket.close()
+  })
+
+  test('a WebSocket that goes on sending is closed', async () => {
+    await exhaust(1)
+    const { socket, waiting } = await openTestSocket(server.wsUrl, from(client))
+    const closed = once(socket, 'close')
+    for (let i = 0; i < 3_000; i++) socket.send('1')
+    expect((await closed)[0]).toBe(1013)
+    expect(waiting).toHaveLength(256)
   })
 
   test("CometBFT's WebSocket", async () => {
