@@ -2,7 +2,7 @@ import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import { damagedContents } from '../storage/damage.ts'
+import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
@@ -151,7 +151,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       const bytes = db.get(columnKey(Column.results, heightBytes(height)))
       if (bytes !== undefined) return decodeResults(bytes)
       const entries = consensusBlock(height)?.txs.length ?? 0
-      if (entries > 0) throw damagedContents(`the results of block ${height} are missing`)
+      if (entries > 0) throw damagedIn(db, `the results of block ${height} are missing`)
       return NO_RESULTS
     },
     ({ executed, native }) => executed.length + native.length,
@@ -235,7 +235,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
 /** A part that every block up to the head has. @throws DatabaseError when it is missing */
 function readBlockPart(db: KeyReader, column: Column, height: number): Uint8Array {
   const bytes = db.get(columnKey(column, heightBytes(height)))
-  if (bytes === undefined) throw damagedContents(`a part of block ${height} is missing`)
+  if (bytes === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
   return bytes
 }
 

@@ -2,7 +2,7 @@ import { bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { damagedContents } from '../storage/damage.ts'
+import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { ed25519Address } from './consensus/ed25519.ts'
 import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
@@ -70,7 +70,7 @@ function readPriorities(db: KeyReader, height: number): StoredPriorities | undef
   if (offset === undefined) return undefined
   const storedHeight = height - (height % SEGMENT) + offset
   const bytes = db.get(columnKey(Column.proposerPriorities, heightBytes(storedHeight)))
-  if (bytes === undefined) throw damaged(height)
+  if (bytes === undefined) throw damaged(db, height)
   const [hash, proposer, ...priorities] = decodeRLP(bytes) as Uint8Array[]
   return {
     height: storedHeight,
@@ -82,7 +82,7 @@ function readPriorities(db: KeyReader, height: number): StoredPriorities | undef
 
 function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
-  if (bytes === undefined) throw damagedContents('a validator set is missing')
+  if (bytes === undefined) throw damagedIn(db, 'a validator set is missing')
   const validators = (decodeRLP(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
     address: ed25519Address(publicKey),
     publicKey,
@@ -112,6 +112,6 @@ function segmentKey(height: number): Uint8Array {
   return columnKey(Column.proposerPrioritiesIndex, heightBytes(Math.floor(height / SEGMENT)))
 }
 
-function damaged(height: number): Error {
-  return damagedContents(`the validators of block ${height} are missing`)
+function damaged(db: KeyReader, height: number): Error {
+  return damagedIn(db, `the validators of block ${height} are missing`)
 }

@@ -1,6 +1,6 @@
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
-import { damagedContents } from '../storage/damage.ts'
+import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { checkAbsent, storedTries } from './checkAbsent.ts'
 import { codeKey } from './flatState.ts'
@@ -76,7 +76,7 @@ export class CodeCache {
     const cached = this.#codes.get(key)
     if (cached !== undefined) return cached
     const code = reader.get(codeKey(hash))
-    if (code === undefined) throw damagedContents('a contract code is missing')
+    if (code === undefined) throw damagedIn(reader, 'a contract code is missing')
     this.#codes.set(key, code)
     return code
   }
@@ -146,6 +146,6 @@ export class HeadCache {
 function readFlat(snapshot: KeyReader, key: Uint8Array): Uint8Array {
   const value = snapshot.get(key)
   if (value !== undefined) return value
-  checkAbsent(key, storedTries(snapshot))
+  checkAbsent(key, storedTries(snapshot), snapshot)
   return EMPTY_BYTES
 }

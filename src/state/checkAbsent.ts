@@ -2,7 +2,7 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
 import { itemAt } from '../primitives/rlp.ts'
 import { Column } from '../storage/columns.ts'
-import { damagedContents } from '../storage/damage.ts'
+import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from './prepareChanges.ts'
 import { ACCOUNT_TRIE, NODE_KEY_BYTES, storageTrie, writeNodeKey } from './trieNode.ts'
@@ -19,11 +19,11 @@ const ADDRESS_END = 21
  * Refuses to take an entry of the flat state for absent when the trie has it: an absent entry reads as no account, zero or no code, and a
  * single changed bit of its key on the disk is enough for LevelDB not to find it. Covers accounts, slots, native entries, and numbers of
  * slots; a page of the native directory is missed by the page above it.
- * @param key of an entry that the database does not have
+ * @param key of an entry that the database behind `reader` does not have
  * @throws DatabaseError
  */
-export function checkAbsent(key: Uint8Array, tries: TriePresence): void {
-  if (isInTrie(key, tries)) throw damagedContents(`the entry ${bytesToHex(key)} of the state is missing`)
+export function checkAbsent(key: Uint8Array, tries: TriePresence, reader: KeyReader): void {
+  if (isInTrie(key, tries)) throw damagedIn(reader, `the entry ${bytesToHex(key)} of the state is missing`)
 }
 
 function isInTrie(key: Uint8Array, tries: TriePresence): boolean {
@@ -60,7 +60,7 @@ export function storedTries(reader: KeyReader): TriePresence {
       for (let depth = 0; ; ) {
         const rlp = read(owner, path, depth)
         if (rlp === undefined && depth === 0) return false
-        if (rlp === undefined) throw damagedContents('a trie node is missing')
+        if (rlp === undefined) throw damagedIn(reader, 'a trie node is missing')
         const next = follow(rlp, path, depth)
         if (typeof next === 'boolean') return next
         depth = next

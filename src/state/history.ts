@@ -1,7 +1,7 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { damagedContents } from '../storage/damage.ts'
+import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { trieHistoryPrefix } from './trieNode.ts'
 import {
@@ -246,7 +246,7 @@ function shardKey(flatKey: Uint8Array, level: number, last: number): Uint8Array 
 
 function readShard(reader: KeyReader, flatKey: Uint8Array, level: number, last: number): VarintReader {
   const bytes = reader.get(shardKey(flatKey, level, last))
-  if (bytes === undefined) throw damagedContents('a part of the change index is missing')
+  if (bytes === undefined) throw damagedIn(reader, 'a part of the change index is missing')
   return new VarintReader(bytes)
 }
 

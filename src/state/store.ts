@@ -126,7 +126,7 @@ export class StateStore {
     const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
     // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
     this.#forgetWritten(prepared)
-    for (const key of this.#unchecked.values()) checkAbsent(key, this.#trie)
+    for (const key of this.#unchecked.values()) checkAbsent(key, this.#trie, this.#snapshot)
     this.#unchecked.clear()
     let ready: WriteBatch | undefined
     const prepare = (): WriteBatch => {
@@ -246,7 +246,7 @@ export class StateStore {
   /** Most absent entries are written by the block that reads them, and their check costs nothing when the root is computed. */
   #noteAbsent(key: Uint8Array): void {
     if (this.#unchecked.size < MAX_UNCHECKED) this.#unchecked.set(bytesKey(key), key)
-    else checkAbsent(key, this.#trie)
+    else checkAbsent(key, this.#trie, this.#snapshot)
   }
 
   /** Forgets the absent entries that a block writes: `StateTrie.compute` has compared them with the trie. */

@@ -81,7 +81,7 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
         : (key) => {
             const value = valueAt(snapshot, key, height)
             // It has not changed since: what the head lacks was absent then.
-            if (value === undefined) checkAbsent(key, storedTries(snapshot))
+            if (value === undefined) checkAbsent(key, storedTries(snapshot), snapshot)
             return value
           },
     code: (hash) => caches.codes.get(snapshot, hash),

@@ -1,4 +1,4 @@
-import { DAMAGE_ADVICE, DatabaseError } from './database.ts'
+import { DAMAGE_ADVICE, DatabaseError, type KeyReader } from './database.ts'
 
 /*
  * The errors for a database that has lost or changed something. No transaction and no client can cause them. They end the node, and say
@@ -20,4 +20,14 @@ export function damagedFile(path: string, offset: number | undefined, what: stri
  */
 export function damagedContents(what: string, cause?: unknown): DatabaseError {
   return new DatabaseError('corrupt', `the database is damaged (${what}): ${DAMAGE_ADVICE}`, cause)
+}
+
+/**
+ * As {@link damagedContents}, and the thread that opened the database is told: whoever catches this error may take it for the failure of
+ * a single request.
+ */
+export function damagedIn(reader: KeyReader, what: string): DatabaseError {
+  const error = damagedContents(what)
+  reader.onDamage?.(error)
+  return error
 }

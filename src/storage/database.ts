@@ -20,6 +20,8 @@ export interface KeyRange {
 /** Looks up single keys. */
 export interface KeyReader {
   get(key: Uint8Array): Uint8Array | undefined
+  /** see `DatabaseOptions.onDamage`: for damage that only shows in what entries say of each other */
+  readonly onDamage?: ((error: DatabaseError) => void) | undefined
 }
 
 /** A readable database: its present contents or a snapshot. */
@@ -120,6 +122,10 @@ export class Database implements WritableDatabase {
     })
   }
 
+  get onDamage(): KeyReader['onDamage'] {
+    return this.#handle.onDamage
+  }
+
   /** @throws DatabaseError when a file or the value is damaged, or cannot be read */
   get(key: Uint8Array): Uint8Array | undefined {
     return readValue(this.#handle, key, undefined)
@@ -185,6 +191,10 @@ export class DatabaseSnapshot implements DatabaseView {
     this.#handle = handle
     this.#snapshot = handle.level.snapshot()
     this.#options = { keyEncoding: 'view', valueEncoding: 'view', snapshot: this.#snapshot }
+  }
+
+  get onDamage(): KeyReader['onDamage'] {
+    return this.#handle.onDamage
   }
 
   /** @throws DatabaseError when a file or the value is damaged, or cannot be read; Error after `close` */

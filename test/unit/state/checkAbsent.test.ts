@@ -14,7 +14,7 @@ import { StateTrie } from '../../../src/state/trie.ts'
 import { storageTrie } from '../../../src/state/trieNode.ts'
 import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { Database } from '../../../src/storage/database.ts'
+import { Database, type DatabaseError } from '../../../src/storage/database.ts'
 import { createRandom } from './randomChain.ts'
 
 const address = (index: number): Uint8Array => new Uint8Array(20).fill(index + 1)
@@ -31,9 +31,12 @@ const DAMAGED = {
 describe('an entry that the flat state lacks and the trie has', () => {
   let directory: string
   let database: Database
+  /** what the thread that opened the database is told, whatever the request does with the error */
+  let told: DatabaseError[]
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'coind-absent-'))
-    database = await Database.open(directory)
+    told = []
+    database = await Database.open(directory, { onDamage: (error) => told.push(error) })
     const store = new StateStore(database)
     for (let height = 0; height < 3; height++) {
       const journal = new Journal(store.reader())
@@ -88,6 +91,7 @@ describe('an entry that the flat state lacks and the trie has', () => {
       // An older number of slots is in the history.
       if (error === undefined && key[0] === slotCountKey(CONTRACT)[0]) return
       expect(error).toMatchObject({ name: 'StateReadError', cause: DAMAGED })
+      expect(told.pop()).toMatchObject(DAMAGED)
     })
   })
 
