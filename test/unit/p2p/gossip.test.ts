@@ -82,6 +82,7 @@ describe('hostile gossip', () => {
       },
     }
     const [a, b, attacker] = await withAttacker({ events })
+    a.frozenMs = performance.now()
     for (let i = 0; i < 12; i++) {
       const transactions = Array.from({ length: 1_000 }, (_, k) => numbered(i * 1_000 + k))
       await attacker.host.services.pubsub.publish(TOPIC, batch(i, transactions))

@@ -114,7 +114,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
       onDefect: (error) => defects.push(error),
       metrics: createNetworkMetrics(registry),
       log: pino({ level: 'debug', base: {} }, { write: (line) => log.push(JSON.parse(line) as LogLine) }),
-      now: options.now ?? (() => performance.now() + (node?.clockMs ?? 0)),
+      now: options.now ?? (() => node?.frozenMs ?? performance.now() + (node?.clockMs ?? 0)),
     },
     events,
   )
