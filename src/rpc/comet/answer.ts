@@ -35,6 +35,9 @@ const METHOD_NOT_FOUND = new CometError(RPC_CODES.methodNotFound, 'Method not fo
 /** The answer to GET of a method that only WebSockets have; its status is 404. */
 export const SOCKET_METHOD_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(METHOD_NOT_FOUND)}}`
 
+/** The answer to a form with more fields than are read; its status is 500. */
+export const FORM_TOO_LONG_ANSWER = `{"jsonrpc":"2.0","id":${NO_ID},${errorText(invalidParams(new CometParamError('the form has too many fields'), 'http'))}}`
+
 /** CometBFT's answer to GET /<method>; an error has the status 500 (rpc/jsonrpc/server/http_uri_handler.go). */
 export async function answerCometGet(
   method: CometMethod,

@@ -20,12 +20,16 @@ import {
 } from './method.ts'
 import { callView, viewMethod } from './viewMethod.ts'
 
+/** Two votes as JSON have some 1,500 characters. A longer text is not parsed: it could keep this thread busy for long. */
+const MAX_JSON_LENGTH = 16_384
+
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
 const evidenceType: CometType<Evidence> = {
   fromQuery: (text) => {
     const inner = /^"(.*)"$/.exec(text)?.[1]
     if (inner !== undefined) return fromProtobuf(inner)
     if (!text.startsWith('{')) return fromProtobuf(text)
+    if (text.length > MAX_JSON_LENGTH) throw new CometParamError('the evidence is too long')
     try {
       return readEvidenceJson(JSON.parse(text))
     } catch (error) {

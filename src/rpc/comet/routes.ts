@@ -1,10 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyText, mediaType, scopeOfHttp, sendJson } from '../httpMessages.ts'
-import { answerCometGet, answerCometPost, type CometAnswerOptions, SOCKET_METHOD_ANSWER } from './answer.ts'
+import {
+  answerCometGet,
+  answerCometPost,
+  type CometAnswerOptions,
+  FORM_TOO_LONG_ANSWER,
+  SOCKET_METHOD_ANSWER,
+} from './answer.ts'
 import type { CometMethod, CometTable } from './method.ts'
 import { SOCKET_METHODS } from './socket.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
+/** More than any method has parameters. To read a body of millions of fields takes this thread a minute. */
+const MAX_FORM_FIELDS = 100
 
 /**
  * Adds /rpc/<method> with parameters in the query, or in the form that a POST sends; JSON-RPC at POST /rpc; at GET /rpc the list of
@@ -14,8 +22,11 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
   for (const method of table.values()) {
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const query = request.query as Record<string, unknown>
-      const isForm = mediaType(request.headers['content-type']) === FORM_TYPE
-      const form = isForm ? Object.fromEntries(new URLSearchParams(bodyText(request))) : {}
+      const form = formOf(request)
+      if (form === undefined) {
+        options.metrics?.refusedTotal.inc({ reason: 'text' })
+        return sendJson(reply.code(500), FORM_TOO_LONG_ANSWER)
+      }
       const { status, json } = await answerCometGet(method, { ...form, ...query }, scopeOfHttp(request, reply), options)
       return sendJson(reply.code(status), json)
     }
@@ -36,6 +47,14 @@ export function addCometRoutes(app: FastifyInstance, table: CometTable, options:
       return sendJson(reply.code(status), json)
     })
   }
+}
+
+/** The fields of the form that a POST sends; undefined: they are too many. */
+function formOf(request: FastifyRequest): Readonly<Record<string, string>> | undefined {
+  if (mediaType(request.headers['content-type']) !== FORM_TYPE) return {}
+  const text = bodyText(request)
+  if (text.split('&', MAX_FORM_FIELDS + 1).length > MAX_FORM_FIELDS) return undefined
+  return Object.fromEntries(new URLSearchParams(text))
 }
 
 function methodUrl({ name, params }: CometMethod): string {

@@ -70,6 +70,15 @@ describe('broadcast_evidence', () => {
     expect(added).toHaveLength(1)
   })
 
+  it('a form may carry megabytes: a text that is longer than evidence is not parsed', async () => {
+    const { get, added } = setUp()
+    const text = JSON.stringify(json)
+    const answer = await get(`broadcast_evidence?evidence=${encodeURIComponent(text.padEnd(16_385))}`)
+    expect(JSON.stringify(answer)).toContain('the evidence is too long')
+    expect(added).toEqual([])
+    expect(await get(`broadcast_evidence?evidence=${encodeURIComponent(text.padEnd(16_384))}`)).toEqual({ hash: HASH })
+  })
+
   it('too old is refused, and what a block has reported is taken without keeping consensus busy', async () => {
     const long = createSignedChain(Array(8).fill({}))
     const old = setUp([], long)

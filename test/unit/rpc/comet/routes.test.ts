@@ -57,6 +57,17 @@ describe('/rpc over HTTP', () => {
     expect(await response.json()).toMatchObject({ id: -1, result: { block: { header: { height } } } })
   })
 
+  it('a form has a hundred fields at most', async () => {
+    const post = async (fields: string[]): Promise<[number, unknown]> => {
+      const body = new URLSearchParams(fields.map((name): [string, string] => [name, '2']))
+      const response = await fetch(`${server.url}/rpc/block`, { method: 'POST', body })
+      return [response.status, await response.json()]
+    }
+    const others = Array.from({ length: 99 }, (_, i) => `field${i}`)
+    expect(await post(['height', ...others])).toMatchObject([200, { result: { block: { header: { height: '2' } } } }])
+    expect(await post(['height', ...others, 'one more'])).toMatchObject([500, { id: -1, error: { code: -32602 } }])
+  })
+
   it.each(['subscribe', 'unsubscribe', 'unsubscribe_all'])('%s is a method of WebSockets only', async (name) => {
     const response = await fetch(`${server.url}/rpc/${name}`)
     expect([response.status, await response.json()]).toMatchObject([404, { id: -1, error: { code: -32601 } }])
