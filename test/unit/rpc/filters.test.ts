@@ -165,6 +165,22 @@ describe('filters over two servers', () => {
     expect(await changes(bodies)).toMatchObject([{ input: '0x03', from: alice.hex, blockHash: null }])
   })
 
+  test('transactions: many objects are written in parts between which others have their turn', async () => {
+    const bodies = await create('eth_newPendingTransactionFilter', true)
+    threads[0]!.feed.pending(Array.from({ length: 1_000 }, () => pooled(1)))
+    let turns = 0
+    let timer: NodeJS.Immediate
+    const count = (): void => {
+      turns++
+      timer = setImmediate(count)
+    }
+    count()
+    const answer = await threads[0]!.ask({ jsonrpc: '2.0', id: 1, method: 'eth_getFilterChanges', params: [bodies] })
+    clearImmediate(timer!)
+    expect((answer as Answer).result).toHaveLength(1_000)
+    expect(turns).toBeGreaterThan(10)
+  })
+
   test('end with eth_uninstallFilter', async () => {
     const id = await create('eth_newBlockFilter')
     expect(await ask('eth_uninstallFilter', id)).toMatchObject({ result: true })
