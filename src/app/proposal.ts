@@ -69,9 +69,9 @@ const PASSING_CODES: ReadonlySet<number> = new Set(
 
 /**
  * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
- * or candidates run out. When a transaction cannot start, or too little gas of its kind or for precompiles is left, its sender's later
- * ones are left out of this block too. So they are when it comes upon an unforeseen error, and it is not tried again. The time budget only limits what the proposer puts into the block; every node computes the
- * result from the block alone.
+ * or candidates run out. When a transaction cannot start, too little gas of its kind or for precompiles is left, or it comes upon an
+ * unforeseen error, its sender's later ones are left out of this block too; after an unforeseen error it is never tried again. The time
+ * budget only limits what the proposer puts into the block; every node computes the result from the block alone.
  * @returns the block's data.txs
  */
 export async function fillBlock(
