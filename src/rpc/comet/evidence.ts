@@ -20,8 +20,8 @@ import {
 } from './method.ts'
 import { callView, viewMethod } from './viewMethod.ts'
 
-/** Two votes as JSON have some 1,500 characters. A longer text is not parsed: it could keep this thread busy for long. */
-const MAX_JSON_LENGTH = 16_384
+/** Two votes as JSON have some 1,500 characters. A longer text is not read: it could keep this thread busy for long. */
+const MAX_TEXT_LENGTH = 16_384
 
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
 const evidenceType: CometType<Evidence> = {
@@ -29,7 +29,7 @@ const evidenceType: CometType<Evidence> = {
     const inner = /^"(.*)"$/.exec(text)?.[1]
     if (inner !== undefined) return fromProtobuf(inner)
     if (!text.startsWith('{')) return fromProtobuf(text)
-    if (text.length > MAX_JSON_LENGTH) throw new CometParamError('the evidence is too long')
+    checkLength(text)
     try {
       return readEvidenceJson(JSON.parse(text))
     } catch (error) {
@@ -43,7 +43,13 @@ const evidenceType: CometType<Evidence> = {
   },
 }
 
+/** @throws CometParamError */
+function checkLength(text: string): void {
+  if (text.length > MAX_TEXT_LENGTH) throw new CometParamError('the evidence is too long')
+}
+
 function fromProtobuf(text: string): Evidence {
+  checkLength(text)
   const bytes = fromBase64(text)
   try {
     return decodeEvidence(bytes)

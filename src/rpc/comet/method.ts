@@ -77,17 +77,20 @@ const MAX_UINT64 = 2n ** 64n - 1n
 /** A hash in hex; its base64 is shorter. */
 const HASH_DIGITS = /^(?:0x)?[0-9a-f]{64}$/i
 
+/** Sign and digits of the longest 64-bit integer. To read millions of digits takes a second. */
+const MAX_INTEGER_LENGTH = 20
+
 /** In a query 5 or "5"; in JSON "5", and 5 too, which CometBFT refuses. */
 function integer(goType: string, min: bigint, max: bigint): CometType<bigint> {
   const parse = (digits: string): bigint => {
-    if (digits === '') throw new CometParamError('unexpected end of JSON input')
+    if (digits === '' || digits === '-') throw new CometParamError('unexpected end of JSON input')
     const [start = ''] = /^-?[0-9]*/.exec(digits) ?? []
     if (start.length < digits.length) {
       const where = start === '' ? 'looking for beginning of value' : 'after top-level value'
       throw new CometParamError(`invalid character '${digits[start.length]}' ${where}`)
     }
-    const value = BigInt(start)
-    if (value >= min && value <= max) return value
+    const value = start.length > MAX_INTEGER_LENGTH ? undefined : BigInt(start)
+    if (value !== undefined && value >= min && value <= max) return value
     throw new CometParamError(`json: cannot unmarshal number ${start} into Go value of type ${goType}`)
   }
   const refuse = (json: string): never => {

@@ -26,6 +26,7 @@ describe('parameters of GET', () => {
     ['block?height=1.5', invalidParams('invalid 64-bit integer encoding "1.5", expected string')],
     ['block?height=true', invalidParams('invalid 64-bit integer encoding "true", expected string')],
     ['block?height="x"', invalidParams("invalid character 'x' looking for beginning of value")],
+    ['block?height="-"', invalidParams('unexpected end of JSON input')],
     [
       'block?height=99999999999999999999',
       invalidParams('json: cannot unmarshal number 99999999999999999999 into Go value of type int64'),
@@ -57,6 +58,12 @@ describe('parameters of GET', () => {
       expect(header.height).toBe('2')
     },
   )
+
+  it('digits beyond those of a 64-bit integer are not read', async () => {
+    const digits = '2'.padStart(21, '0')
+    const reason = `json: cannot unmarshal number ${digits} into Go value of type int64`
+    expect(await get(`block?height=${digits}`)).toEqual(invalidParams(reason))
+  })
 
   it.each(['', 'null'])('the value "%s" is none', async (value) => {
     expect((await get(`block?height=${value}`)).block.header.height).toBe('3')

@@ -70,8 +70,9 @@ describe('broadcast_evidence', () => {
     expect(added).toHaveLength(1)
   })
 
-  it('a form may carry megabytes: a text that is longer than evidence is not parsed', async () => {
-    const { get, added } = setUp()
+  it('a text that is longer than evidence is not read: a body may have megabytes of it', async () => {
+    const { get, added, submit } = setUp()
+    expect((await submit('A'.repeat(16_388))).error.data).toContain('the evidence is too long')
     const text = JSON.stringify(json)
     const answer = await get(`broadcast_evidence?evidence=${encodeURIComponent(text.padEnd(16_385))}`)
     expect(JSON.stringify(answer)).toContain('the evidence is too long')
