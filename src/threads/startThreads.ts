@@ -109,13 +109,14 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
   const wiring = wire(options.config.rpc.socketThreads)
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)
-  const started: Thread[] = []
+  /** by name: one that is started again takes the place of the one that ended */
+  const started = new Map<string, Thread>()
   /** threads that come to the gate, or were there: all but the executor and those that died */
   let living = 0
   const start: StartThread = (role, index, data, transfer) => {
     const name = index === undefined ? role : `${role}-${index}`
     const thread = spawnThread(name, new URL(`./${role}.ts`, import.meta.url), data, transfer)
-    started.push(thread)
+    started.set(name, thread)
     if (role !== 'executor') {
       living++
       thread.died.catch(() => {
@@ -173,7 +174,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
           ...(await close([executor], CLOSING_MS.executor)),
         ]
         if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
-        else await Promise.all(started.map((thread) => thread.stop()))
+        else await Promise.all(started.values().map((thread) => thread.stop()))
       },
     }
   } catch (error) {
@@ -181,7 +182,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
       options.onThreadsLeft([])
     } else {
       await untilWaiting(wiring.databaseGate, () => living, LOADING_MS)
-      await Promise.all(started.map((thread) => thread.stop()))
+      await Promise.all(started.values().map((thread) => thread.stop()))
     }
     throw error
   }
