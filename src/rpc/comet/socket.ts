@@ -84,7 +84,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
         run(request, scope.client, subscriptions)
         return `${head}"result":{}}`
       } catch (error) {
-        return `${head}"error":${errorText(error)}}`
+        return `${head}"error":${errorText(toCometError(error, options.log))}}`
       }
     },
     refuse: cometRateLimited,
@@ -102,14 +102,15 @@ function ownRequest(json: unknown): Request | undefined {
   return { id, method, params }
 }
 
-/** @throws any error that is not the client's mistake */
-function errorText(error: unknown): string {
-  if (error instanceof EventQueryLengthError) return errorText(cometFailure(error.message))
-  if (error instanceof EventQueryError) {
-    return errorText(cometFailure(`failed to parse query: ${error.message}`))
-  }
-  if (error instanceof CometParamError) return errorText(invalidParams(error, 'json'))
-  if (!(error instanceof CometError)) throw error
-  const { code, message, data } = error
+function toCometError(error: unknown, log: CometSocketOptions['log']): CometError {
+  if (error instanceof CometError) return error
+  if (error instanceof EventQueryLengthError) return cometFailure(error.message)
+  if (error instanceof EventQueryError) return cometFailure(`failed to parse query: ${error.message}`)
+  if (error instanceof CometParamError) return invalidParams(error, 'json')
+  log.error({ error }, 'a subscription failed')
+  return cometFailure('')
+}
+
+function errorText({ code, message, data }: CometError): string {
   return JSON.stringify({ code, message, data })
 }

@@ -169,6 +169,33 @@ describe('subscriptions', () => {
     expect(socket.heard).toEqual([])
   })
 
+  it('that come upon a bug are answered and logged: the thread and its other connections go on', async () => {
+    const bug = new TypeError('a bug')
+    const logged: unknown[] = []
+    const hub: CometEventHub = {
+      add: () => {
+        throw bug
+      },
+    }
+    const log = { error: (fields: unknown) => void logged.push(fields) }
+    const socket = createCometSocket({ table: createCometTable([]), hub, log, responseBytes: 1e6, maxSubscriptions: 5 })
+    const subscriptions: SocketSubscriptions = {
+      count: 0,
+      has: () => false,
+      start: (_, begin) => begin(expect.fail, expect.fail) !== undefined,
+      end: () => false,
+      endAll: () => undefined,
+    }
+    const request = `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":["tm.event='Tx'"]}`
+    const error = { code: -32603, message: 'Internal error', data: '' }
+    expect(JSON.parse((await socket.answer(request, OWN_SCOPE, subscriptions))!)).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error,
+    })
+    expect(logged).toEqual([{ error: bug }])
+  })
+
   it('have many conditions, within the length and with the texts of CometBFT', async () => {
     const socket = createSocket()
     const conditions = ["tm.event='Tx'", ...Array(49).fill('a.b=5')]
