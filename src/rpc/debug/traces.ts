@@ -75,7 +75,7 @@ const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallCo
 /** Executes a mined transaction again with a tracer. */
 export const traceTransaction = defineMethod({
   name: 'debug_traceTransaction',
-  queue: 'heavy',
+  queue: 'trace',
   params: [readHash, readTraceConfig],
   required: 1,
   run: async (context, hash, config = {}) => {
@@ -93,7 +93,7 @@ export const traceTransaction = defineMethod({
 /** Executes a block again with a tracer for each of its transactions. */
 export const traceBlockByNumber = defineMethod({
   name: 'debug_traceBlockByNumber',
-  queue: 'heavy',
+  queue: 'trace',
   params: [readBlockNumberOrTag, readTraceConfig],
   required: 1,
   run: (context, number, config = {}) => traceBlock(context, byNumber(number), config),
@@ -101,7 +101,7 @@ export const traceBlockByNumber = defineMethod({
 
 export const traceBlockByHash = defineMethod({
   name: 'debug_traceBlockByHash',
-  queue: 'heavy',
+  queue: 'trace',
   params: [readHash, readTraceConfig],
   required: 1,
   run: (context, hash, config = {}) => traceBlock(context, byHash(hash), config),
@@ -115,7 +115,7 @@ type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' |
  */
 export const traceCall = defineMethod({
   name: 'debug_traceCall',
-  queue: 'heavy',
+  queue: 'trace',
   params: [readCallRequest, readBlockNumberOrHash, readTraceCallConfig],
   required: 1,
   run: (context, request, selector = LATEST, config = {}) => {
@@ -217,6 +217,8 @@ async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run
   try {
     return await trace({
       async pause() {
+        // Nothing that the run still does would be shown.
+        budget.check()
         try {
           await pause()
         } catch (error) {

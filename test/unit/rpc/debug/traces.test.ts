@@ -281,4 +281,19 @@ describe('what cannot be traced', () => {
       message: 'response too large',
     })
   })
+
+  it('what is too long already, before its gas ends', async () => {
+    const { execution } = contextOf()
+    let pauses = 0
+    const yieldUntil = () => async () => {
+      pauses++
+    }
+    const context = contextOf({
+      limits: { ...TEST_LIMITS, responseBytes: 10_000 },
+      execution: { ...execution!, yieldUntil },
+    })
+    const request = { data: '0x5b5f56', gas: '0x2faf080' }
+    expect(await invokeError(traceCall, context, request, 'latest', {})).toMatchObject({ code: -32003 })
+    expect(pauses).toBeLessThan(2)
+  })
 })
