@@ -24,9 +24,10 @@ export interface RpcMethod {
  * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most; when it turns out to need the body
  * of an old block, it is run again like `cheap`, see `newestBlocksOf`), `quick` there too as
  * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
- * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, traces, proofs, log scans, with a deadline).
+ * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, proofs, log scans, with a deadline; `trace`: like `heavy`, few at
+ * a time, because they take much memory).
  */
-export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy'
+export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy' | 'trace'
 
 /** Reads one parameter from JSON. @throws InvalidArgument with geth's text */
 export type ParamReader<T> = (json: unknown) => T

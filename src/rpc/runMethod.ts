@@ -78,7 +78,7 @@ export function createMethodRunner({ methods, lease, views, quota }: MethodRunne
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const { queue } = method
-    if (queue === 'cheap' || queue === 'heavy') return views.call(queue, name, params, scope)
+    if (queue !== 'socket' && queue !== 'quick') return views.call(queue, name, params, scope)
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
     if (!runsHere) return views.call('cheap', name, params, scope)
     const { context, release } = lease(scope)

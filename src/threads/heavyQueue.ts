@@ -1,7 +1,12 @@
+/** `trace`: collects what code does, step by step, which takes far more memory than its answer. */
+export type TaskKind = 'heavy' | 'trace'
+
 /** A task that may have to wait. */
 export interface HeavyTask {
   /** whose task it is: clients take turns */
   readonly client: string
+  /** the tasks of a kind have a limit of their own */
+  readonly kind: TaskKind
   /** of the parameters, which are kept while the task waits; only asked for when it has to */
   readonly bytes: () => number
   /** on the queue's clock: from then on nobody waits for the result */
@@ -11,8 +16,8 @@ export interface HeavyTask {
 }
 
 interface HeavyQueueOptions {
-  /** tasks that run at the same time */
-  readonly maxRunning: number
+  /** tasks that run at the same time: of all clients, of one, and of those the traces */
+  readonly maxRunning: { readonly all: number; readonly client: number; readonly traces: number }
   /** of all waiting tasks, each with its parameters and {@link PLACE_BYTES}: it bounds their number as well */
   readonly maxWaitingBytes: number
   readonly monotonicMs: () => number
@@ -56,7 +61,7 @@ interface WaitingTask extends HeavyTask {
   readonly drop: (error: TaskDropped) => void
 }
 
-/** The waiting tasks of one client. */
+/** The waiting tasks of one kind of one client. */
 interface ClientLine {
   /** in order of arrival, never empty */
   readonly tasks: WaitingTask[]
@@ -65,28 +70,46 @@ interface ClientLine {
 
 /**
  * Runs a limited number of tasks at a time. Others wait:
- * - Each client that waits gets a turn after the other; of its own tasks the oldest goes first, or the newest while it is saturated.
+ * - Each client that waits gets a turn after the other, for its traces and for its other tasks; of each the oldest goes first, or the
+ *   newest while it is saturated. Those of a client, and traces, that have reached their limit wait on, and the others pass them.
  * - A task whose time is over, or that is cancelled, is dropped and never runs.
  * - When there is no place for a new task, the client that takes most of the places loses its oldest ones to it, as long as it has more
  *   than the client of the new task then has. Where no other client has more, the new task is refused.
  */
 export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, observer }: HeavyQueueOptions) {
-  /** by client, in the order of their turns */
+  /** by {@link lineOf}, in the order of their turns */
   const lines = new Map<string, ClientLine>()
   /** all, in order of arrival */
   const waiting = new Set<WaitingTask>()
   let weight = 0
   let running = 0
+  let traces = 0
+  /** running tasks by client */
+  const ofClients = new Map<string, number>()
 
   const report = (): void => observer?.counts({ waiting: waiting.size, running })
 
+  const mayRun = ({ client, kind }: Pick<HeavyTask, 'client' | 'kind'>): boolean =>
+    running < maxRunning.all &&
+    (ofClients.get(client) ?? 0) < maxRunning.client &&
+    (kind !== 'trace' || traces < maxRunning.traces)
+
+  /** @param change 1 when a task begins, -1 when it has ended */
+  const count = ({ client, kind }: HeavyTask, change: 1 | -1): void => {
+    running += change
+    if (kind === 'trace') traces += change
+    const ofClient = (ofClients.get(client) ?? 0) + change
+    if (ofClient === 0) ofClients.delete(client)
+    else ofClients.set(client, ofClient)
+  }
+
   const remove = (task: WaitingTask): void => {
-    const line = lines.get(task.client)!
+    const line = lines.get(lineOf(task))!
     waiting.delete(task)
     line.tasks.splice(line.tasks.indexOf(task), 1)
     line.weight -= task.weight
     weight -= task.weight
-    if (line.tasks.length === 0) lines.delete(task.client)
+    if (line.tasks.length === 0) lines.delete(lineOf(task))
     task.signal.removeEventListener('abort', task.onAbort)
   }
 
@@ -110,34 +133,38 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     }
   }
 
-  /** Takes the task whose turn it is out of the queue. */
-  const takeNext = (): WaitingTask | undefined => {
-    dropExpired()
-    for (;;) {
-      const [next] = lines
-      if (next === undefined) return undefined
-      const [client, line] = next
-      const nowMs = monotonicMs()
-      const isSaturated = nowMs - line.tasks[0]!.sinceMs > SATURATED_MS
-      const task = (isSaturated ? line.tasks.at(-1) : line.tasks[0])!
-      if (task.deadlineMs <= nowMs) {
-        drop(task, 'expired')
-        continue
-      }
-      remove(task)
-      // Its next turn is after that of all others.
-      if (lines.delete(client)) lines.set(client, line)
-      return task
+  /** The task whose turn it is in a line. Deadlines need not be in order: those that came late with little time left are dropped here. */
+  const nextOf = ({ tasks }: ClientLine, nowMs: number): WaitingTask | undefined => {
+    for (let [oldest] = tasks; oldest !== undefined; [oldest] = tasks) {
+      const task = nowMs - oldest.sinceMs > SATURATED_MS ? tasks.at(-1)! : oldest
+      if (task.deadlineMs > nowMs) return task
+      drop(task, 'expired')
     }
+    return undefined
   }
 
-  /** The tasks that have to go for a task of `client`; undefined: it is to be refused itself. */
-  const tasksInTheWay = (client: string, added: number): readonly WaitingTask[] | undefined => {
-    if (weight + added <= maxWaitingBytes) return []
-    const own = (lines.get(client)?.weight ?? 0) + added
+  /** Takes the task whose turn it is out of the queue; undefined: none may run. */
+  const takeNext = (): WaitingTask | undefined => {
+    dropExpired()
+    const nowMs = monotonicMs()
+    for (const [name, line] of lines) {
+      const task = mayRun(line.tasks[0]!) ? nextOf(line, nowMs) : undefined
+      if (task === undefined) continue
+      remove(task)
+      // Its next turn is after that of all others.
+      if (lines.delete(name)) lines.set(name, line)
+      return task
+    }
+    return undefined
+  }
+
+  /** The tasks that have to go for a new task; undefined: it is to be refused itself. */
+  const tasksInTheWay = (added: HeavyTask, addedWeight: number): readonly WaitingTask[] | undefined => {
+    if (weight + addedWeight <= maxWaitingBytes) return []
+    const own = (lines.get(lineOf(added))?.weight ?? 0) + addedWeight
     const left = new Map([...lines].map(([name, line]) => [name, { line, weight: line.weight, taken: 0 }]))
     const found: WaitingTask[] = []
-    for (let excess = weight + added - maxWaitingBytes; excess > 0; ) {
+    for (let excess = weight + addedWeight - maxWaitingBytes; excess > 0; ) {
       let most: { readonly line: ClientLine; weight: number; taken: number } | undefined
       for (const other of left.values()) if (other.weight > (most?.weight ?? own)) most = other
       if (most === undefined) return undefined
@@ -154,7 +181,7 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     new Promise((start, refuse) => {
       const taskWeight = task.bytes() + PLACE_BYTES
       dropExpired()
-      const inTheWay = tasksInTheWay(task.client, taskWeight)
+      const inTheWay = tasksInTheWay(task, taskWeight)
       if (inTheWay === undefined) return refuse(dropped('refused'))
       for (const other of inTheWay) drop(other, 'refused')
       const waitingTask: WaitingTask = {
@@ -165,8 +192,8 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
         start,
         drop: refuse,
       }
-      const line = lines.get(task.client) ?? { tasks: [], weight: 0 }
-      lines.set(task.client, line)
+      const line = lines.get(lineOf(task)) ?? { tasks: [], weight: 0 }
+      lines.set(lineOf(task), line)
       line.tasks.push(waitingTask)
       line.weight += taskWeight
       weight += taskWeight
@@ -175,11 +202,13 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
       report()
     })
 
-  /** Hands the place straight to the next task: one that comes now cannot take it in between. */
-  const release = (): void => {
-    const next = takeNext()
-    if (next === undefined) running--
-    else next.start()
+  /** Hands the place straight to tasks that wait: one that comes now cannot take it in between. */
+  const release = (task: HeavyTask): void => {
+    count(task, -1)
+    for (let next = takeNext(); next !== undefined; next = takeNext()) {
+      count(next, 1)
+      next.start()
+    }
     report()
   }
 
@@ -191,8 +220,8 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
     run: async <T>(task: HeavyTask, work: () => Promise<T>): Promise<T> => {
       if (task.signal.aborted) throw dropped('cancelled')
       if (task.deadlineMs <= monotonicMs()) throw dropped('expired')
-      if (running < maxRunning) {
-        running++
+      if (mayRun(task)) {
+        count(task, 1)
         report()
       } else {
         await wait(task)
@@ -200,10 +229,14 @@ export function createHeavyQueue({ maxRunning, maxWaitingBytes, monotonicMs, obs
       try {
         return await work()
       } finally {
-        release()
+        release(task)
       }
     },
   }
+}
+
+function lineOf({ kind, client }: Pick<HeavyTask, 'kind' | 'client'>): string {
+  return `${kind} ${client}`
 }
 
 /** About the memory that a parameter takes which came from another thread. */

@@ -28,8 +28,11 @@ interface ViewTasks {
   yieldUntil(scope: CallScope, deadlineMs: number): () => Promise<void>
 }
 
-/** Heavy tasks that run at the same time, in turns; more of them would only make each one slower. */
-const RUNNING_HEAVY = 8
+/**
+ * Heavy tasks that run at the same time, in turns; more of them would only make each one slower. One client leaves some of the places
+ * to others. Two traces, because each may hold a hundred megabytes or more.
+ */
+const RUNNING_HEAVY = { all: 8, client: 6, traces: 2 } as const
 /** Memory of heavy tasks that wait: 2,048 small ones, fewer with large parameters. */
 const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
 
@@ -67,8 +70,8 @@ export function createViewTasks({ lease, monotonicMs, metrics }: ViewTasksOption
 
   return {
     run: async (queue, scope, parameters, task) => {
-      if (queue === 'heavy') {
-        return heavy.run({ ...scope, bytes: () => bytesOf(parameters) }, () => runNow(queue, scope, task))
+      if (queue !== 'cheap') {
+        return heavy.run({ ...scope, kind: queue, bytes: () => bytesOf(parameters) }, () => runNow(queue, scope, task))
       }
       // Cheap tasks do not wait here, but may have waited on the way.
       if (monotonicMs() < scope.deadlineMs) return runNow(queue, scope, task)

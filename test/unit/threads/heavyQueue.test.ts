@@ -21,9 +21,13 @@ beforeEach(() => {
   ends = new Map()
 })
 
-function open(maxRunning: number, places: number): void {
+function open(
+  all: number,
+  places: number,
+  { client = all, traces = all }: { readonly client?: number; readonly traces?: number } = {},
+): void {
   queue = createHeavyQueue({
-    maxRunning,
+    maxRunning: { all, client, traces },
     maxWaitingBytes: places * PLACE_BYTES,
     monotonicMs: () => nowMs,
     observer: { counts: (given) => (counts = given), dropped: () => undefined },
@@ -37,7 +41,7 @@ async function add(client: string, numbers: readonly number[], task: Partial<Hea
   for (const number of numbers) {
     const name = `${client}${number}`
     const { signal } = new AbortController()
-    const given = { client, bytes: () => 0, deadlineMs: nowMs + DEADLINE_MS, signal, ...task }
+    const given: HeavyTask = { client, kind: 'heavy', bytes: () => 0, deadlineMs: nowMs + DEADLINE_MS, signal, ...task }
     void queue
       .run(given, () => {
         started.push(name)
@@ -71,7 +75,8 @@ describe('heavy queue', () => {
 
   it('gives the place of a task that fails to the next one', async () => {
     open(1, 10)
-    const task = { client: 'a', bytes: () => 0, deadlineMs: DEADLINE_MS, signal: new AbortController().signal }
+    const { signal } = new AbortController()
+    const task: HeavyTask = { client: 'a', kind: 'heavy', bytes: () => 0, deadlineMs: DEADLINE_MS, signal }
     const failed = expect(
       queue.run(task, async () => {
         await settled()
@@ -157,6 +162,38 @@ describe('heavy queue', () => {
     await add('c', upTo(3))
     await endAll()
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'a4', 'c3', 'a5', 'a6'])
+  })
+
+  it('leaves places to other clients, and starts as many as may run when a place is free', async () => {
+    open(4, 20, { client: 3 })
+    await add('a', upTo(5))
+    expect([started, counts]).toEqual([['a1', 'a2', 'a3'], { waiting: 2, running: 3 }])
+    await add('b', upTo(2))
+    expect(started.slice(3)).toEqual(['b1'])
+    ends.get('a1')!()
+    ends.delete('a1')
+    await settled()
+    expect(started.slice(4)).toEqual(['a4'])
+    await endAll()
+    expect([started.toSorted(), counts]).toEqual([
+      ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2'],
+      { waiting: 0, running: 0 },
+    ])
+  })
+
+  it('runs few traces, which other tasks pass, and gives each client its turn for one', async () => {
+    open(3, 20, { traces: 1 })
+    await add('a', upTo(3), { kind: 'trace' })
+    await add('b', [1], { kind: 'trace' })
+    await add('a', [4, 5, 6])
+    expect([started, counts]).toEqual([['a1', 'a4', 'a5'], { waiting: 4, running: 3 }])
+    ends.get('a1')!()
+    ends.delete('a1')
+    await settled()
+    expect(started.slice(3)).toEqual(['a2'])
+    await endAll()
+    expect(started.slice(4)).toEqual(['a6', 'b1', 'a3'])
+    expect(counts).toEqual({ waiting: 0, running: 0 })
   })
 
   it('refuses when it is full, the first who came stay', async () => {

@@ -69,7 +69,9 @@ describe.each(['cheap', 'heavy'] as const)('a %s task', (queue) => {
 it('begins none of the tasks that expire or are cancelled while they wait', async () => {
   const ends: (() => void)[] = []
   const endless = () => new Promise<void>((resolve) => ends.push(resolve))
-  const running = Array.from({ length: 8 }, () => run('heavy', scope({ deadlineMs: ARRIVED_MS * 2 }), endless))
+  const running = Array.from({ length: 8 }, (_, index) =>
+    run('heavy', scope({ deadlineMs: ARRIVED_MS * 2, client: `client ${index % 2}` }), endless),
+  )
   const leaving = new AbortController()
   const waiting = Array.from({ length: 100 }, (_, index) =>
     run('heavy', index % 2 === 0 ? scope() : scope({ signal: leaving.signal }), endless),
