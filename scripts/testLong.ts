@@ -41,6 +41,11 @@ const TESTS: readonly LongTest[] = [
     command: ['vitest', 'run', '--project', 'unit', '--project', 'sim', '--project', 'conformance', '--reporter=dot'],
     environment: { PROPERTY_SEED: seed, PROPERTY_RUNS: String(Math.max(1, 20 * share)) },
   },
+  {
+    name: 'variants',
+    command: ['vitest', 'run', '--project', 'e2e', '--project', 'network', '--reporter=dot'],
+    environment: { PROPERTY_RUNS: '2' },
+  },
   { name: 'state-full', command: node('test/conformance/runStateTests.ts') },
   {
     name: 'sim-full',

@@ -6,6 +6,11 @@ export function runs(usual: number): number {
   return Math.ceil(usual * PROPERTY_RUNS)
 }
 
+/** The variants of a slow test that `npm test` has time for: the first ones; all of them in the long run. */
+export function variants<const T>(all: readonly T[], usual: number): readonly T[] {
+  return PROPERTY_RUNS > 1 ? all : all.slice(0, usual)
+}
+
 /** The seed that `usual` stands for: another one when `PROPERTY_SEED` asks for values that nobody has seen. */
 export function firstSeed(usual: number): number {
   const seed = process.env['PROPERTY_SEED']

@@ -10,6 +10,7 @@ import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { accountKey, codeKey } from '../../src/state/flatState.ts'
 import { Column, columnKey } from '../../src/storage/columns.ts'
 import { FIXTURE_ENVIRONMENT, readFixture, unpackFixture } from '../formats/fixture.ts'
+import { variants } from '../propertyRuns.ts'
 import { ACCOUNTS, CHAIN_ID, GWEI } from './devChain.ts'
 import { post } from './rpc.ts'
 import { runCoind } from './runCoind.ts'
@@ -71,9 +72,7 @@ const contract = contractOfFixture()
 const idle = accountKey(hexToBytes(IDLE.address))
 
 describe('one flipped bit of a value', () => {
-  it.each([
-    ['socket', 'account', idle, 'eth_getBalance', async () => [IDLE.address, 'latest']],
-    ['pool', 'account', idle, 'eth_sendRawTransaction', async () => [await transfer()]],
+  const READS = [
     [
       'view',
       'code',
@@ -81,7 +80,10 @@ describe('one flipped bit of a value', () => {
       'eth_call',
       async () => [{ to: contract.address }, 'latest'],
     ],
-  ] as const)('ends the node when a %s thread reads it', async (_, column, key, method, params) => {
+    ['socket', 'account', idle, 'eth_getBalance', async () => [IDLE.address, 'latest']],
+    ['pool', 'account', idle, 'eth_sendRawTransaction', async () => [await transfer()]],
+  ] as const
+  it.each(variants(READS, 1))('ends the node when a %s thread reads it', async (_, column, key, method, params) => {
     const homedir = await damagedHome(isKey(key))
     const node = await startNode({ command: 'start', homedir, environment: ENVIRONMENT })
     const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))
@@ -96,10 +98,11 @@ describe('one flipped bit of a value', () => {
     )
   })
 
-  it.each([
-    ['starts', 'chainMeta', isKey(columnKey(Column.chainMeta, new TextEncoder().encode('head')))],
+  const EXECUTIONS = [
     ['executes a block', 'trieNode', (key: Uint8Array) => key[0] === Column.trieNode],
-  ])('ends the node when the executor %s with it', async (_, column, isDamaged) => {
+    ['starts', 'chainMeta', isKey(columnKey(Column.chainMeta, new TextEncoder().encode('head')))],
+  ] as const
+  it.each(variants(EXECUTIONS, 1))('ends the node when the executor %s with it', async (_, column, isDamaged) => {
     const homedir = await damagedHome(isDamaged)
     const ports = { RPC_PORT: String(await freePort()), P2P_PORT: String(await freePort()), METRICS_PORT: '0' }
     const environment = { ...ENVIRONMENT, ...ports, HOMEDIR: homedir }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { variants } from '../propertyRuns.ts'
 import { freePort, startNode } from './startNode.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -71,30 +72,33 @@ async function startsAgain(): Promise<void> {
 
 /** Files whose appearance marks how far a start has come. */
 const STAGES = [
-  ['coind.pid', 'SIGTERM'],
-  ['config/genesis.json', 'SIGINT'],
   ['db/CURRENT', 'SIGTERM'],
+  ['coind.pid', 'SIGINT'],
+  ['config/genesis.json', 'SIGTERM'],
   ['wal', 'SIGINT'],
 ] as const
 
 describe('a stop signal during the start', () => {
-  it.each(STAGES)('stops the node cleanly when there is %s, and the next start goes on', async (stage, signal) => {
-    const args = [LAUNCHER, 'devnet', '--homedir', homedir]
-    const child = spawn(process.execPath, args, { env: await environment(), stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (data) => {
-        output += String(data)
-      })
-    }
-    const end = endOf(child)
-    await waitFor(() => existsSync(join(homedir, stage)))
-    child.kill(signal)
-    expect(await end, output).toEqual({ code: 0, signal: null })
-    expect(output).toContain('node has stopped')
-    expect(existsSync(join(homedir, 'coind.pid'))).toBe(false)
-    await startsAgain()
-  })
+  it.each(variants(STAGES, 2))(
+    'stops the node cleanly when there is %s, and the next start goes on',
+    async (stage, signal) => {
+      const args = [LAUNCHER, 'devnet', '--homedir', homedir]
+      const child = spawn(process.execPath, args, { env: await environment(), stdio: ['ignore', 'pipe', 'pipe'] })
+      let output = ''
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (data) => {
+          output += String(data)
+        })
+      }
+      const end = endOf(child)
+      await waitFor(() => existsSync(join(homedir, stage)))
+      child.kill(signal)
+      expect(await end, output).toEqual({ code: 0, signal: null })
+      expect(output).toContain('node has stopped')
+      expect(existsSync(join(homedir, 'coind.pid'))).toBe(false)
+      await startsAgain()
+    },
+  )
 
   it('is taken from the moment on at which the process listens to signals', async () => {
     const early = `process.on('newListener', (event) => {
@@ -117,7 +121,7 @@ if (threads.threadName === process.env.BLOCKED_THREAD) setInterval(block, 20).un
 `
 
 describe('a stop signal to a node with a thread that does not answer', () => {
-  it.each(['view-0', 'socket-0', 'executor'])('%s: the process ends without it', async (name) => {
+  it.each(variants(['executor', 'view-0', 'socket-0'], 1))('%s: the process ends without it', async (name) => {
     const file = join(directory, 'block')
     const node = await startNode({
       homedir,
@@ -140,7 +144,7 @@ describe('a stop signal to a node with a thread that does not answer', () => {
 })
 
 describe('a node that npm has started', () => {
-  it.each(['SIGTERM', 'SIGKILL'] as const)('does not stay behind when npm ends by %s', async (signal) => {
+  it.each(variants(['SIGKILL', 'SIGTERM'] as const, 1))('does not stay behind when npm ends by %s', async (signal) => {
     const npm = spawn('npm', ['run', 'devnet', '--', '--homedir', homedir], {
       cwd: ROOT,
       env: await environment(),

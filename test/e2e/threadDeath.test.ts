@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { variants } from '../propertyRuns.ts'
 import { rpc, until } from './rpc.ts'
 import { startNode, type TestNode } from './startNode.ts'
 
@@ -54,12 +55,17 @@ describe('a thread that dies', () => {
       },
     })
 
-  it.each([
-    ['executor', 'throws'],
-    ['pool', 'throws'],
-    ['network', 'exits'],
-    ['scrubber', 'throws'],
-  ])('%s: the node says why, stops, and starts again', async (name, way) => {
+  it.each(
+    variants(
+      [
+        ['executor', 'throws'],
+        ['network', 'exits'],
+        ['pool', 'throws'],
+        ['scrubber', 'throws'],
+      ],
+      2,
+    ),
+  )('%s: the node says why, stops, and starts again', async (name, way) => {
     const node = await start()
     const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))
     writeFileSync(file, `${name} ${way}`)
@@ -76,13 +82,16 @@ describe('a thread that dies', () => {
   it('whose work is only for clients is started again, and blocks go on', async () => {
     const node = await start()
     const call = { to: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', data: '0x18160ddd' }
-    const ways = [
-      ['view-0', 'throws'],
-      ['socket-0', 'throws'],
-      ['view-1', 'fills'],
-      ['socket-1', 'exits'],
-      ['view-0', 'exits'],
-    ]
+    const ways = variants(
+      [
+        ['view-0', 'throws'],
+        ['socket-0', 'exits'],
+        ['view-1', 'fills'],
+        ['socket-1', 'throws'],
+        ['view-0', 'exits'],
+      ],
+      2,
+    )
     for (const [index, [name, way]] of ways.entries()) {
       const height = Number(await rpc(node.url, 'eth_blockNumber'))
       writeFileSync(file, `${name} ${way}`)
@@ -96,7 +105,7 @@ describe('a thread that dies', () => {
           return false
         }
       }
-      for (let times = 0; times < 4; times++) {
+      for (let times = 0; times < 3; times++) {
         await until('a call', () => answers('eth_call', call, 'latest'))
         await until('a log scan', () => answers('eth_getLogs', { fromBlock: 'latest' }))
         await until('a filter', () => answers('eth_newBlockFilter'))

@@ -3,6 +3,7 @@ import { chownSync, closeSync, constants, mkdirSync, mkdtempSync, openSync, read
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { variants } from '../propertyRuns.ts'
 import { ACCOUNTS } from './devChain.ts'
 import { rpc, until } from './rpc.ts'
 import { startNode } from './startNode.ts'
@@ -78,31 +79,35 @@ const IS_ROOT = process.getuid?.() === 0
 const NOBODY = 65_534
 
 describe.skipIf(NO_SCRIPT)('a terminal that has stopped', () => {
-  it.each([
-    ['of the same user', false],
+  const USERS = [
     ['of another user, as after sudo', true],
-  ])('%s does not stop a node, its banner included', async (_, isOther) => {
-    if (isOther && !IS_ROOT) return
-    const stdout = fullPipe()
-    const homedir = join(directory, 'home')
-    mkdirSync(homedir)
-    if (isOther) for (const made of [directory, homedir]) chownSync(made, NOBODY, NOBODY)
-    const user = isOther ? `setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups` : ''
-    // `script` writes what the terminal shows to the pipe and so shows nothing more, and `yes` fills what the terminal buffers.
-    const terminal = `yes > /dev/tty & sleep 0.5; exec ${user} $*`
-    const node = await startNode({
-      homedir,
-      within: ['sh', '-c', `exec script -qfec "${terminal}" /dev/null`, 'sh'],
-      stdout,
-      timeoutMs: 40_000,
-    })
-    closeSync(stdout)
-    try {
-      const height = async (): Promise<number> => Number(await rpc(node.url, 'eth_blockNumber'))
-      const first = await height()
-      await until('blocks', async () => (await height()) >= first + 2 * BLOCKS)
-    } finally {
-      await node.kill('SIGKILL')
-    }
-  })
+    ['of the same user', false],
+  ] as const
+  // Only root has another user at hand.
+  it.each(variants(IS_ROOT ? USERS : USERS.slice(1), 1))(
+    '%s does not stop a node, its banner included',
+    async (_, isOther) => {
+      const stdout = fullPipe()
+      const homedir = join(directory, 'home')
+      mkdirSync(homedir)
+      if (isOther) for (const made of [directory, homedir]) chownSync(made, NOBODY, NOBODY)
+      const user = isOther ? `setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups` : ''
+      // `script` writes what the terminal shows to the pipe and so shows nothing more, and `yes` fills what the terminal buffers.
+      const terminal = `yes > /dev/tty & sleep 0.5; exec ${user} $*`
+      const node = await startNode({
+        homedir,
+        within: ['sh', '-c', `exec script -qfec "${terminal}" /dev/null`, 'sh'],
+        stdout,
+        timeoutMs: 40_000,
+      })
+      closeSync(stdout)
+      try {
+        const height = async (): Promise<number> => Number(await rpc(node.url, 'eth_blockNumber'))
+        const first = await height()
+        await until('blocks', async () => (await height()) >= first + 2 * BLOCKS)
+      } finally {
+        await node.kill('SIGKILL')
+      }
+    },
+  )
 })
