@@ -1,5 +1,5 @@
 /** `trace`: collects what code does, step by step, which takes far more memory than its answer. */
-export type TaskKind = 'heavy' | 'trace'
+type TaskKind = 'heavy' | 'trace'
 
 /** A task that may have to wait. */
 export interface HeavyTask {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openChainReader } from '../../src/chain/store.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
+import { runs } from '../propertyRuns.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { type LocalNodeOptions, openLocalNode, signTransfers } from './localNode.ts'
 
@@ -80,7 +81,15 @@ describe('a database whose log is torn', () => {
   it('is completed from the write-ahead log, wherever it was cut', async () => {
     const random = createRandom(3)
     const size = statSync(logOf(killed)).size
-    const cuts = [0, 1, size - 1, size, LOG_BLOCK, LOG_BLOCK + 3, ...Array.from({ length: 10 }, () => random(size))]
+    const cuts = [
+      0,
+      1,
+      size - 1,
+      size,
+      LOG_BLOCK,
+      LOG_BLOCK + 3,
+      ...Array.from({ length: runs(5) }, () => random(size)),
+    ]
     for (const cut of cuts) {
       const home = copyOf(killed)
       truncateSync(logOf(home), cut)
@@ -98,7 +107,7 @@ describe('a database whose log is torn', () => {
     const random = createRandom(5)
     const size = statSync(logOf(killed)).size
     let refused = 0
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < runs(12); trial++) {
       const home = copyOf(killed)
       const bytes = readFileSync(logOf(home))
       const offset = random(size)
@@ -132,7 +141,7 @@ describe('a write-ahead log that is torn', () => {
   it('leaves a whole database as it is', async () => {
     const random = createRandom(9)
     const size = statSync(join(killed, 'wal', '00000001.wal')).size
-    for (let trial = 0; trial < 12; trial++) {
+    for (let trial = 0; trial < runs(6); trial++) {
       const home = copyOf(killed)
       truncateSync(join(home, 'wal', '00000001.wal'), random(size))
       await expectWholeChain(home)

@@ -5,8 +5,8 @@ import { rpc, until } from './rpc.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
 
 const CALLS = 200
-/** as in src/threads/view.ts */
-const RUNNING = 8
+/** of one client, as in src/threads/viewTasks.ts */
+const RUNNING = 6
 /** JUMPDEST PUSH1 0 JUMP */
 const ENDLESS = '0x5b600056'
 const CONTRACT = `0x${'ee'.repeat(20)}`

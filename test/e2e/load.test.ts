@@ -26,7 +26,7 @@ let vault: Hex
 beforeAll(async () => {
   const metricsPort = await freePort()
   metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
-  node = await startNode({ environment: { METRICS_PORT: String(metricsPort) } })
+  node = await startNode({ environment: { METRICS_PORT: String(metricsPort), VIEW_THREADS: '2' } })
   const chain = viemChain(node.url)
   const writer = createWalletClient({ chain, transport: http(node.url), account })
   const hash = await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [0n] })

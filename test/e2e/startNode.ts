@@ -72,6 +72,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
       RPC_PORT: String(rpcPort),
       P2P_PORT: String(p2pPort),
       METRICS_PORT: '0',
+      // A thread less to start, in many tests; those that are about view threads say how many there are.
+      ...(command === 'devnet' && { VIEW_THREADS: '1' }),
       ...options.environment,
     },
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
