@@ -69,19 +69,21 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
   const { openExecutor } = await import('./app/executor.ts')
   const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
   const { chooseEngine } = await import('./evm/engines/createEngine.ts')
-  const { chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
+  const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, genesis, paths } = home
     // Before the executor opens it: the files are checked, and one in the former format is converted.
     await (await openDatabase(home, createLogger(config.log), undefined)).close()
+    const engine = await chooseEngine(config.evmEngine)
+    await checkPrecompiles(engine)
     const shadow = await chooseShadow(config)
     const executor = await openExecutor({
       location: paths.db,
       chain,
       genesis,
-      engine: await openThreadEngine(await chooseEngine(config.evmEngine)),
+      engine: await openThreadEngine(engine),
       shadow: shadow === undefined ? undefined : await openThreadEngine(shadow),
       precompiles: precompileTable(chain.registeredPrecompiles),
       candidates: { candidates: async () => [] },

@@ -20,7 +20,7 @@ import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
 import { type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
-import { openThreadEngine } from './threadEngine.ts'
+import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
 import type { HeadAnnouncement } from './viewFeed.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
@@ -50,6 +50,7 @@ export type ExecutorService = typeof service
 
 const { control, data } = workerData as ThreadData<ExecutorData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
+await checkPrecompiles(data.engine)
 const threadMetrics = createThreadMetrics('executor')
 const metrics = createExecutorMetrics(threadMetrics.registry)
 const log = createLogger(data.config.log, { thread: 'executor' }).child({ part: 'app' })

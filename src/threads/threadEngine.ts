@@ -2,23 +2,28 @@ import { randomBytes } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import type { Engine } from '../evm/engine.ts'
 import { chooseEngine, createEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
-import { precompileAnswers } from '../evm/standard/knownAnswers.ts'
 import { checkKnownAnswers } from '../primitives/selfTest.ts'
 
 const SEED_BYTES = 8
 
 /**
- * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables. The precompiles of the wasm
- * engine are tried first; the reference engine has its own.
+ * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
+ */
+export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
+  return createEngine(choice, { hashSeed: randomBytes(SEED_BYTES).readBigUInt64LE() })
+}
+
+/**
+ * Tries the precompiles of the wasm engine; the reference engine has its own. For whoever executes blocks, before the first one: all
+ * threads of the process have the same libraries.
  * @throws SelfTestError when one of them gives another answer than it must
  */
-export async function openThreadEngine(choice: EngineChoice): Promise<Engine> {
-  if (choice.kind === 'wasm') {
-    // Not loaded with this file, which threads without an engine use too.
-    const { runStandardPrecompile } = await import('../evm/standard/runStandardPrecompile.ts')
-    checkKnownAnswers(precompileAnswers(runStandardPrecompile))
-  }
-  return createEngine(choice, { hashSeed: randomBytes(SEED_BYTES).readBigUInt64LE() })
+export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
+  if (kind !== 'wasm') return
+  // Not loaded with this file, which threads that execute no block use too.
+  const { runStandardPrecompile } = await import('../evm/standard/runStandardPrecompile.ts')
+  const { precompileAnswers } = await import('../evm/standard/knownAnswers.ts')
+  checkKnownAnswers(precompileAnswers(runStandardPrecompile))
 }
 
 /** The engine that executes each block a second time, when EVM_SHADOW asks for it: the one that EVM_ENGINE did not choose. */

@@ -6,7 +6,7 @@ export interface Target {
   readonly chainId: string
   /** 64 hex digits */
   readonly genesisHash: string
-  /** number of accounts of {@link attackerKey} that have coins */
+  /** number of accounts of `attackerAccount` that have coins */
   readonly fundedSenders: number
   /** hashes of transactions in blocks that no cache has any more */
   readonly oldTransactions: readonly string[]
