@@ -10,6 +10,7 @@ import {
   frameRecord,
   readSegment,
   SALT_LENGTH,
+  WAL_ADVICE,
   WalError,
 } from './walSegment.ts'
 
@@ -104,9 +105,7 @@ async function segmentNumbers(disk: WalDisk, directory: string): Promise<number[
   for (const [index, number] of numbers.entries()) {
     const expected = numbers[0]! + index
     if (number !== expected) {
-      throw new WalError(
-        `${join(directory, segmentName(expected))} is missing: restore the data directory from a backup`,
-      )
+      throw new WalError(`${join(directory, segmentName(expected))} is missing: ${WAL_ADVICE}`)
     }
   }
   return numbers

@@ -81,10 +81,13 @@ export function readSegment(
   return { salt, length: offset }
 }
 
+/** An older log would not know the newest votes of this validator; a new one is begun with care. */
+export const WAL_ADVICE =
+  "check the disk, then move wal/ away, with no other process that has this validator's key running: the node begins a new log and " +
+  'signs nothing until one more block is decided; do not put back an older one (docs/operations.md, "A damaged disk")'
+
 export function damaged(name: string, offset: number): WalError {
-  return new WalError(
-    `${name} is damaged at byte ${offset}, before records that are whole: check the disk; then restore the data directory from a backup, or move the wal directory away only if no other copy of this validator's key has signed since`,
-  )
+  return new WalError(`${name} is damaged at byte ${offset}, before records that are whole: ${WAL_ADVICE}`)
 }
 
 function readHeader(name: string, bytes: Uint8Array, genesisHash: Uint8Array): Uint8Array {

@@ -247,7 +247,7 @@ describe('damage before the end', () => {
     const directory = await filled(30, { segmentBytes: 1000 })
     const file = join(directory, '00000002.wal')
     truncateSync(file, statSync(file).size - 1)
-    await expect(openIn(directory)).rejects.toThrow(/00000002\.wal is damaged at byte \d+.*restore/)
+    await expect(openIn(directory)).rejects.toThrow(/00000002\.wal is damaged at byte \d+.*move wal\/ away/)
   })
 })
 
