@@ -1,6 +1,8 @@
 /** The node that is attacked, and what an attacker knows of its network. */
 export interface Target {
   readonly host: string
+  /** IP address that the attackers have: what a node counts by address, it counts apart */
+  readonly from: string
   readonly rpcPort: number
   readonly peerPort: number
   readonly chainId: string
@@ -35,6 +37,3 @@ export interface Attack {
   /** Makes what the attack sends, which is not measured; then resolves to the attack. */
   prepare(run: Run): Promise<() => Promise<void>>
 }
-
-/** Attackers come from another address than everybody else: what a node counts by address, it counts apart. */
-export const ATTACKER_ADDRESS = '127.0.0.66'

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { ATTACKER_ADDRESS, type Run } from './attack.ts'
+import type { Run } from './attack.ts'
 
 /** After a failed connection; an attacker who does not wait only attacks his own machine. */
 const RETRY_MS = 20
@@ -22,7 +22,7 @@ function postOnce({ target, signal }: Run, agent: Agent, path: string, body: str
         path,
         host: target.host,
         port: target.rpcPort,
-        localAddress: ATTACKER_ADDRESS,
+        localAddress: target.from,
         method: 'POST',
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       },
@@ -84,7 +84,7 @@ export async function keepLeaving(run: Run, connections: number, next: () => str
 
 /** A TCP connection; undefined when there was none, after a while. */
 export async function openSocket({ target, signal, count }: Run, port: number): Promise<Socket | undefined> {
-  const socket = connect({ host: target.host, port, localAddress: ATTACKER_ADDRESS })
+  const socket = connect({ host: target.host, port, localAddress: target.from })
   const end = (): void => void socket.destroy()
   signal.addEventListener('abort', end, { once: true })
   socket.on('close', () => signal.removeEventListener('abort', end))
@@ -102,7 +102,7 @@ export async function openSocket({ target, signal, count }: Run, port: number): 
 
 /** A WebSocket; undefined when there was none, after a while. */
 export async function openWebSocket({ target, signal, count }: Run, path: string): Promise<WebSocket | undefined> {
-  const socket = new WebSocket(`ws://${target.host}:${target.rpcPort}${path}`, { localAddress: ATTACKER_ADDRESS })
+  const socket = new WebSocket(`ws://${target.host}:${target.rpcPort}${path}`, { localAddress: target.from })
   const end = (): void => socket.terminate()
   signal.addEventListener('abort', end, { once: true })
   socket.on('close', () => signal.removeEventListener('abort', end))

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { networkInterfaces } from 'node:os'
 import { createInterface, type Interface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -32,6 +33,7 @@ const HELP = `npm run test:attack -- [flags] [words of the names of attacks]
   --share 1        of the usual size of each attack
   --validators 4   the second one is attacked
   --only-together  no attack alone, only all at once
+  --loopback       attackers on the node's own machine, whom no budget by client bounds
   --list           prints the attacks
 `
 
@@ -45,6 +47,7 @@ const { values: flags, positionals } = parseArgs({
     share: { type: 'string', default: '1' },
     validators: { type: 'string', default: '4' },
     'only-together': { type: 'boolean', default: false },
+    loopback: { type: 'boolean', default: false },
   },
 })
 const ATTACKER = new URL('attacker.ts', import.meta.url).pathname
@@ -55,6 +58,7 @@ const OLD_TRANSACTIONS = 2_000
 const OLD_BLOCKS = 150
 const HEAVY_TRANSACTIONS = 4
 const HEAVY_GAS = 3_000_000n
+const LOOPBACK = { host: '127.0.0.1', from: '127.0.0.66' } as const
 /** Ends with its gas: the init code of a contract that only loops. */
 const ENDLESS = hexToBytes('0x5b600056')
 /** The share of the quiet interval's p99, the milliseconds and the share of the memory that an attack should not cost more than. */
@@ -173,16 +177,22 @@ async function makeHistory(node: NetworkNode): Promise<Pick<Target, 'oldTransact
   return { oldTransactions, heavyBlock: Number(blockNumber) }
 }
 
+/** Where attackers connect to and from: as others on the network do, where this machine has one. */
+function attackersPlace(): Pick<Target, 'host' | 'from'> {
+  const addresses = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  const outside = flags.loopback ? undefined : addresses.find(({ internal, family }) => !internal && family === 'IPv4')
+  return outside === undefined ? LOOPBACK : { host: outside.address, from: outside.address }
+}
+
 async function run(network: LocalNetwork): Promise<boolean> {
   await network.start()
   const { seed } = network
   const attacked = network.validators[1] ?? seed
   await waitForHeight(seed, 5)
-  const [host = '', peerPort = ''] = attacked.peerAddress.split(':')
   const target: Target = {
-    host,
+    ...attackersPlace(),
     rpcPort: attacked.rpcPort,
-    peerPort: Number(peerPort),
+    peerPort: Number(attacked.peerAddress.split(':')[1]),
     chainId: network.chainId,
     genesisHash: network.genesisHash,
     fundedSenders: SENDERS,
@@ -194,7 +204,7 @@ async function run(network: LocalNetwork): Promise<boolean> {
     rows.push(row)
     console.log(lineOf(row, rows[0]!))
   }
-  console.log(HEAD)
+  console.log(`attackers from ${target.from} to ${target.host}\n\n${HEAD}`)
   add({ name: 'quiet', what: 'no attack', ...(await measure(nodes, [], target)) })
   const chosen = ATTACKS.filter(
     ({ name }) => positionals.length === 0 || positionals.some((word) => name.includes(word)),
@@ -255,6 +265,7 @@ if (flags.help || flags.list) {
 }
 const network = await makeNetwork({
   validators: Number(flags.validators),
+  environment: { RPC_HOST: '0.0.0.0', P2P_HOST: '0.0.0.0' },
   fundedAccounts: Array.from({ length: SENDERS }, (_, index) => ({
     address: attackerAccount(index).address,
     balanceAcoin: SENDER_BALANCE_ACOIN,
