@@ -4,10 +4,13 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install script of any package runs. The optional packages are tools of development and a Node.js for older systems.
-RUN npm ci --ignore-scripts --omit=optional --no-audit --no-fund
+# No install script of any package runs. Among the optional packages are the bundler's native part, tools of development, and a Node.js
+# for older systems.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY assembly ./assembly
-COPY scripts/buildEngine.js ./scripts/
+COPY scripts ./scripts
+COPY bin ./bin
+COPY src ./src
 RUN npm run build \
   && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
   && find node_modules -type d -path '*/prebuilds/*' ! -name "linux-*$(node -p process.arch)*" -prune -exec rm -r {} + \
@@ -19,7 +22,7 @@ ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-com
 ENV COIND_KEYSTORE=/var/lib/coind/keys
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
-COPY package.json LICENSE /app/
+COPY package.json package-lock.json LICENSE /app/
 COPY bin /app/bin
 COPY assembly /app/assembly
 COPY docker/healthCheck.js /app/docker/

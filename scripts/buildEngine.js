@@ -62,6 +62,11 @@ async function build(target) {
   writeFileSync(stampFile, stamp)
 }
 
+/** Whether the compiler is installed. */
+export function canBuildEngine() {
+  return compilerVersion() !== undefined
+}
+
 function compilerVersion() {
   try {
     return createRequire(import.meta.url)('assemblyscript/package.json').version
@@ -83,14 +88,4 @@ function stampOf(target, version) {
     hash.update(readFileSync(join(sources, name)))
   }
   return hash.digest('hex')
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    await buildEngine()
-  } catch (error) {
-    console.error(`coind: ${error.message}`)
-    // npm ci --omit=dev runs this too and must not fail: a start without the engine reports it
-    if (process.env.npm_lifecycle_event !== 'prepare' || compilerVersion() !== undefined) process.exitCode = 69
-  }
 }

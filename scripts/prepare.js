@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { buildEngine } from './buildEngine.js'
+import { buildNode } from './buildNode.js'
 
 const NEEDED_MAJOR = 24
 /** Packages with a native part that has no substitute. */
@@ -28,6 +29,7 @@ for (const name of NATIVE) {
 }
 try {
   await buildEngine()
+  await buildNode()
 } catch (error) {
   fail(error.message)
 }

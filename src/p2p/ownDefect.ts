@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url'
+import { isOwnCode } from '../primitives/location.ts'
 
 /** What the language throws for mistakes in a program. Errors of our own decoders and of libp2p are of other classes. */
 const PROGRAM_ERRORS: ReadonlySet<unknown> = new Set([TypeError, RangeError, ReferenceError, SyntaxError, URIError])
-/** The sources of this software. */
-const SOURCES = fileURLToPath(new URL('..', import.meta.url))
 /** The file of a frame in a stack; parts of Node.js and functions of the language have none. */
 const FRAME_FILE = /[ (](?:file:\/\/)?(\/[^()]*):\d+:\d+\)?$/
 
@@ -19,7 +17,7 @@ export function isOwnDefect(error: unknown): error is Error {
 function isThrownHere(stack: string): boolean {
   for (const line of stack.split('\n')) {
     const file = FRAME_FILE.exec(line)?.[1]
-    if (file !== undefined) return file.startsWith(SOURCES) && !file.includes('/node_modules/', SOURCES.length)
+    if (file !== undefined) return isOwnCode(file)
   }
   return false
 }

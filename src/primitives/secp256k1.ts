@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
 import { bigIntToBytes } from './bytes.ts'
 import { keccak256 } from './hash.ts'
+import { PACKAGE_ROOT } from './location.ts'
 
-const require = createRequire(import.meta.url)
+const require = createRequire(PACKAGE_ROOT)
 
 /** Loaded at the first use, because most threads only recover keys, with the native addon. */
 function loadNoble(): typeof import('@noble/curves/secp256k1.js')['secp256k1'] {

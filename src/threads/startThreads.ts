@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
+import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
@@ -115,7 +116,7 @@ async function startAll(options: ThreadsOptions): Promise<Threads> {
   let living = 0
   const start: StartThread = (role, index, data, transfer) => {
     const name = index === undefined ? role : `${role}-${index}`
-    const thread = spawnThread(name, new URL(`./${role}.ts`, import.meta.url), data, transfer)
+    const thread = spawnThread(name, threadEntry(role), data, transfer)
     started.set(name, thread)
     if (role !== 'executor') {
       living++

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { PACKAGE_ROOT } from '../../primitives/location.ts'
 import { selfTestError } from '../../primitives/selfTest.ts'
 
 /**
@@ -141,7 +142,7 @@ export class Mcl {
  */
 export async function createMcl(curve: keyof typeof CURVE): Promise<Mcl> {
   try {
-    const require = createRequire(import.meta.url)
+    const require = createRequire(PACKAGE_ROOT)
     const create = require('mcl-wasm/dist/mcl_c.js') as (options: {
       cryptoGetRandomValues(bytes: Uint8Array): void
     }) => Promise<MclModule>

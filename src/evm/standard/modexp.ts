@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
 import { bytesToBigInt, EMPTY_BYTES, stripZeros, toBuffer } from '../../primitives/bytes.ts'
+import { PACKAGE_ROOT } from '../../primitives/location.ts'
 import { WebAssembly } from '../webAssembly.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
@@ -133,7 +134,7 @@ interface Exports {
 const SLOT = { modulus: 0, result: 1, square: 2 } as const
 const LIMB_BITS = 28
 
-const BINARY = new URL('../../../dist/modexp.wasm', import.meta.url)
+const BINARY = new URL('dist/modexp.wasm', PACKAGE_ROOT)
 const wasm = load()
 
 function load(): Exports {

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +44,7 @@ beforeEach(() => {
   mkdirSync(join(project, 'bin'))
   mkdirSync(join(project, 'src/cli'), { recursive: true })
   writeFileSync(join(project, 'package.json'), '{"type": "module"}')
-  for (const file of ['coind.js', 'npmParents.js']) {
+  for (const file of ['builtNode.js', 'coind.js', 'npmParents.js']) {
     copyFileSync(new URL(`../../../bin/${file}`, import.meta.url), join(project, 'bin', file))
   }
   writeFileSync(join(project, 'src/cli/run.ts'), NODE)
@@ -150,6 +153,49 @@ describe('bin/coind.js', () => {
     await until(() => existsSync(stopped) && readFileSync(stopped, 'utf8') !== '')
     expect(readFileSync(stopped, 'utf8')).toBe('disconnect')
     child.kill('SIGKILL')
+  })
+
+  describe('with a bundle', () => {
+    const FILES = ['package.json', 'src/cli/run.ts']
+    const file = (path: string): string => join(project, path)
+    beforeEach(() => {
+      mkdirSync(file('dist/node'), { recursive: true })
+      writeFileSync(file('dist/node/run.js'), "console.log('the bundle')")
+      const hash = createHash('sha256')
+      for (const path of FILES) {
+        const content = readFileSync(file(path))
+        hash.update(`${path}\0${content.length}\0`).update(content)
+      }
+      writeFileSync(file('dist/node/manifest.json'), JSON.stringify({ files: FILES, sha256: hash.digest('hex') }))
+      writeFileSync(file('src/cli/run.ts.new'), "console.log('the sources')")
+    })
+
+    it('runs it when it was made from these sources', async () => {
+      expect(await firstLine(launch(undefined))).toBe('the bundle')
+      bundleRuntime()
+      expect(await firstLine(launch(OLD))).toBe('the bundle')
+    })
+
+    it.each([
+      ['one of them has changed', () => renameSync(file('src/cli/run.ts.new'), file('src/cli/run.ts'))],
+      [
+        'another is gone',
+        () => {
+          renameSync(file('src/cli/run.ts.new'), file('src/cli/run.ts'))
+          rmSync(file('package.json'))
+        },
+      ],
+      [
+        'it was not written to its end',
+        () => {
+          renameSync(file('src/cli/run.ts.new'), file('src/cli/run.ts'))
+          truncateSync(file('dist/node/manifest.json'), 20)
+        },
+      ],
+    ])('runs the sources when %s', async (_, change) => {
+      change()
+      expect(await firstLine(launch(undefined))).toBe('the sources')
+    })
   })
 
   it('passes on exit codes', async () => {

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { PACKAGE_ROOT } from '../../../primitives/location.ts'
 import { type WasmModule, WebAssembly } from '../../webAssembly.ts'
 
-const BINARY = new URL('../../../../dist/evm.wasm', import.meta.url)
+const BINARY = new URL('dist/evm.wasm', PACKAGE_ROOT)
 
 /** The engine's binary is missing or damaged. */
 export class EvmModuleError extends Error {

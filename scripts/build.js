@@ -1,0 +1,12 @@
+// Builds what the node runs: the engine (AssemblyScript to WebAssembly) and the bundle of its sources. npm run build, and after npm ci.
+import { buildEngine, canBuildEngine } from './buildEngine.js'
+import { buildNode } from './buildNode.js'
+
+try {
+  await buildEngine()
+  await buildNode()
+} catch (error) {
+  console.error(`coind: ${error.message}`)
+  // npm ci --omit=dev runs this too and must not fail: a start without the engine reports it
+  if (process.env.npm_lifecycle_event !== 'prepare' || canBuildEngine()) process.exitCode = 69
+}

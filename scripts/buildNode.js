@@ -1,0 +1,72 @@
+// Bundles src/ to dist/node/, unless the bundle there was made from the same sources: a node that starts reads 100 files in place of
+// 1,500. Plain JavaScript, as scripts/prepare.js, which calls it.
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BUILT, builtEntry, ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const THREADS = ['executor', 'network', 'pool', 'scrubber', 'socket', 'view']
+/** They have native parts beside their sources, or are loaded by a path while the node runs. */
+const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
+/** The directory of the bundle's parts that are packages: src/primitives/location.ts tells them from our own code. */
+const PACKAGES = 'packages'
+/** What decides which packages are bundled, beside the sources. */
+const LOCK = 'package-lock.json'
+
+/**
+ * Builds the bundle if it is missing or was made from other sources. Does nothing when the bundler is not installed: the node runs its
+ * sources then. Throws the bundler's error when it fails.
+ */
+export async function buildNode() {
+  if (builtEntry() !== undefined) return
+  const rolldown = await loadBundler()
+  if (rolldown === undefined) return
+  console.log('Building the node (dist/node) …')
+  const built = fileURLToPath(BUILT)
+  const directory = mkdtempSync(`${built.slice(0, -1)}-`)
+  try {
+    const bundle = await rolldown({
+      cwd: ROOT,
+      platform: 'node',
+      external: EXTERNAL,
+      input: {
+        [ENTRY.slice(0, -'.js'.length)]: 'src/cli/run.ts',
+        ...Object.fromEntries(THREADS.map((role) => [role, `src/threads/${role}.ts`])),
+      },
+      logLevel: 'silent',
+    })
+    const { output } = await bundle.write({
+      dir: directory,
+      format: 'esm',
+      sourcemap: true,
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      codeSplitting: { groups: [{ name: packageChunk, test: /[\\/]node_modules[\\/]/, debugName: PACKAGES }] },
+    })
+    const own = output
+      .flatMap(({ moduleIds = [] }) => moduleIds)
+      .filter((id) => id.startsWith(ROOT) && !id.includes('/node_modules/'))
+    const files = [LOCK, ...own.map((id) => relative(ROOT, id).replaceAll('\\', '/')).sort()]
+    writeFileSync(join(directory, MANIFEST), JSON.stringify({ sha256: hashOf(files), files }))
+    rmSync(built, { recursive: true, force: true })
+    renameSync(directory, built)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** A file for each package, so that a thread loads no more of them than it uses. */
+function packageChunk(id) {
+  const [scope, name] = id.replaceAll('\\', '/').split('/node_modules/').at(-1).split('/')
+  return `${PACKAGES}/${scope.startsWith('@') ? `${scope}-${name}` : scope}`
+}
+
+async function loadBundler() {
+  try {
+    return (await import('rolldown')).rolldown
+  } catch (error) {
+    if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
