@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
@@ -6,7 +5,7 @@ import { createScrubberMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serve } from './port.ts'
 import { type Gate, waitAtGate } from './sharedMemory.ts'
-import type { ThreadData } from './spawn.ts'
+import { lowerPriority, type ThreadData } from './spawn.ts'
 
 /**
  * The scrubber thread reads every table of the database again and again, slowly, and checks LevelDB's checksums: damage in what nobody
@@ -48,8 +47,7 @@ async function scrubForEver(): Promise<never> {
 
 const service = { metrics: () => threadMetrics.snapshot() }
 
-// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
+lowerPriority('background')
 await waitAtGate(data.databaseGate)
 serve(control, service)
 // An error ends the thread, and with it the node.

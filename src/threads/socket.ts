@@ -32,7 +32,7 @@ import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
-import { endThread, type ThreadData } from './spawn.ts'
+import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -79,6 +79,7 @@ const CRITERIA_BYTES = 64 * 1_048_576
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
+lowerPriority('clients')
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('socket')
 const metrics = createSocketMetrics(threadMetrics.registry)

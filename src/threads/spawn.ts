@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { DatabaseError } from '../storage/database.ts'
 import type { Remote, Service } from './port.ts'
@@ -45,6 +46,15 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
       port1.close()
     },
   }
+}
+
+/** The niceness of threads that must not delay others, and of those whose work can wait for ever. */
+const NICENESS = { clients: 5, background: 19 } as const
+
+/** Gives this thread less of the processors while others want them: those that decide blocks have priority 0. */
+export function lowerPriority(work: keyof typeof NICENESS): void {
+  // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the process.
+  if (process.platform === 'linux') setPriority(NICENESS[work])
 }
 
 /** A started thread whose functions can be called. */

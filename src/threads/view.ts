@@ -25,7 +25,7 @@ import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { waitAtGate } from './sharedMemory.ts'
-import { endThread, type ThreadData } from './spawn.ts'
+import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
 import { type CallDue, recoverPackedSenders } from './viewPool.ts'
@@ -48,6 +48,7 @@ export type ViewService = typeof service
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
 const { control, data } = workerData as ThreadData<ViewData>
+lowerPriority('clients')
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('view')
 const metrics = createViewMetrics(threadMetrics.registry)
