@@ -119,6 +119,11 @@ const WEBSOCKET_PATH = '/ws'
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
 /** Never refused: who balances load by it must not take a limit of one client for a fault of the node. */
 const HEALTH_PATH = '/health'
+/**
+ * Connections that the system keeps until the thread takes them; it refuses further ones, and those clients try again a second later. With
+ * Node.js's own 511, a flood of connections keeps others out whenever the thread does something else for a few milliseconds.
+ */
+const ACCEPT_BACKLOG = 4_096
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
@@ -190,7 +195,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   const fastPathHttp = putFastPathFirst(app.server, options, limits, requests, pending)
   app.server.on('upgrade', webSockets.upgrade)
   addRoutes(app, options, limits, requests, pending)
-  await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
+  await app.listen({ host, port, backlog: ACCEPT_BACKLOG, ...(reusePort ? { reusePort } : {}) })
 
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the RPC server has no port')

@@ -29,6 +29,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
@@ -273,5 +274,6 @@ const service = {
 
 serve(control, service)
 
+collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

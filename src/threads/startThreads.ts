@@ -106,7 +106,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 async function startAll(options: ThreadsOptions): Promise<Threads> {
   const { signal } = options
   // 2.
-  tuneCompiler()
+  setV8Flags()
   const wiring = wire(options.config.rpc.socketThreads)
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)
@@ -229,8 +229,10 @@ const CALLS_BEFORE_LAST_TIER = 30_000
  * start all of them do: with V8's own setting this took a sixth of all processor time in the first seconds of full load. Functions
  * that are called often enough are compiled a little later; the code of the tier before is nearly as fast.
  */
-function tuneCompiler(): void {
+function setV8Flags(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
+  // For `collectWhenIdle`.
+  setFlagsFromString('--expose-gc')
 }
 
 /**

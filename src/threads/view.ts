@@ -21,6 +21,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { type DropReason, TaskDropped } from './heavyQueue.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import type { PackedBytes } from './packedBytes.ts'
 import { serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
@@ -137,5 +138,6 @@ const service = {
 
 serve(control, service)
 
+collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -79,7 +79,7 @@ describe('import', () => {
   it('goes on after it was killed', async () => {
     const home = freshHome()
     let kills = 0
-    for (let killAfterMs = 800; ; killAfterMs += 250) {
+    for (let killAfterMs = 300; ; killAfterMs += 300) {
       const { code } = await coind(home, ['import', file], killAfterMs)
       if (code === 0) break
       kills++
