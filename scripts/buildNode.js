@@ -1,6 +1,6 @@
 // Bundles src/ to dist/node/, unless the bundle there was made from the same sources: a node that starts reads 100 files in place of
 // 1,500. Plain JavaScript, as scripts/prepare.js, which calls it.
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT, builtEntry, ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
@@ -24,7 +24,8 @@ export async function buildNode() {
   if (rolldown === undefined) return
   console.log('Building the node (dist/node) …')
   const built = fileURLToPath(BUILT)
-  const directory = mkdtempSync(`${built.slice(0, -1)}-`)
+  // Not mkdtempSync: others than who builds it may run it.
+  const directory = `${built.slice(0, -1)}-${process.pid}`
   try {
     const bundle = await rolldown({
       cwd: ROOT,
