@@ -58,6 +58,8 @@ export interface RpcServerOptions {
   readonly reusePort?: boolean
   readonly clients: ClientAddresses
   readonly rateLimit: RateLimit
+  /** counts new connections; those above it are closed at once, which costs a fraction of reading and refusing their request */
+  readonly connectionRate: RateLimit
   readonly allowedOrigins: AllowedOrigins
   /** of one request */
   readonly requestBytes: number
@@ -119,11 +121,6 @@ const WEBSOCKET_PATH = '/ws'
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
 /** Never refused: who balances load by it must not take a limit of one client for a fault of the node. */
 const HEALTH_PATH = '/health'
-/**
- * Connections that the system keeps until the thread takes them; it refuses further ones, and those clients try again a second later. With
- * Node.js's own 511, a flood of connections keeps others out whenever the thread does something else for a few milliseconds.
- */
-const ACCEPT_BACKLOG = 4_096
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
@@ -195,7 +192,7 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   const fastPathHttp = putFastPathFirst(app.server, options, limits, requests, pending)
   app.server.on('upgrade', webSockets.upgrade)
   addRoutes(app, options, limits, requests, pending)
-  await app.listen({ host, port, backlog: ACCEPT_BACKLOG, ...(reusePort ? { reusePort } : {}) })
+  await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
 
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the RPC server has no port')
@@ -230,7 +227,7 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
 
 /** Lets a connection in when there is room for one more of its client; otherwise closes it. */
 function createConnectionGate(
-  { clients, metrics }: Pick<RpcServerOptions, 'clients' | 'metrics'>,
+  { clients, connectionRate, metrics }: Pick<RpcServerOptions, 'clients' | 'connectionRate' | 'metrics'>,
   limits: Pick<HttpLimits, 'connections'>,
 ): (socket: Socket) => boolean {
   const budget = createClientBudget({
@@ -239,7 +236,8 @@ function createConnectionGate(
   })
   return (socket) => {
     const client = clients.ofConnection(socket.remoteAddress)
-    if (!budget.take(client, 1)) {
+    const isTooFast = client !== undefined && connectionRate.admit(client, 0) > 0
+    if (isTooFast || !budget.take(client, 1)) {
       socket.destroy()
       return false
     }

@@ -14,6 +14,8 @@ export interface RateLimit {
 interface RateLimitOptions {
   /** requests of a client; 0: no limit */
   readonly perSecond: number
+  /** for how long a client that was quiet may save up requests */
+  readonly burstSeconds?: number
   /** clients that are remembered */
   readonly clients?: number
   /** milliseconds of a clock that nobody sets */
@@ -22,8 +24,8 @@ interface RateLimitOptions {
   readonly onRefused?: () => void
 }
 
-/** Seconds for which a client that was quiet may save up requests. A page that opens, or an indexer that catches up, asks for much at once. */
-const BURST_SECONDS = 10
+/** A page that opens, or an indexer that catches up, asks for much at once. */
+const DEFAULT_BURST_SECONDS = 10
 /** Each further piece of this size counts as one more request: long texts take time to read. */
 const BYTES_PER_REQUEST = 65_536
 const DEFAULT_CLIENTS = 50_000
@@ -41,11 +43,12 @@ interface Bucket {
  */
 export function createRateLimit({
   perSecond,
+  burstSeconds = DEFAULT_BURST_SECONDS,
   clients = DEFAULT_CLIENTS,
   now = () => performance.now(),
   onRefused,
 }: RateLimitOptions): RateLimit {
-  const capacity = perSecond * BURST_SECONDS
+  const capacity = perSecond * burstSeconds
   /** in the order of their last use, oldest first */
   const buckets = new Map<string, Bucket>()
 

@@ -33,7 +33,7 @@ import { collectWhenIdle } from './idleCollection.ts'
 import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
-import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
+import { endThread, type ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -76,11 +76,13 @@ const FIRST_BLOCK_WAIT_MS = 3_000
 /** Memory that this thread gives to what clients ask it to remember. */
 const CRITERIA_BYTES = 64 * 1_048_576
 
+/** A client may open as many connections a second as it may send requests, and so many seconds of them at once. */
+const CONNECTION_BURST_SECONDS = 2
+
 /** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
-lowerPriority('clients')
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const threadMetrics = createThreadMetrics('socket')
 const metrics = createSocketMetrics(threadMetrics.registry)
@@ -165,6 +167,11 @@ const rateLimit = createRateLimit({
   perSecond: data.rateLimit,
   onRefused: () => metrics.refusedTotal.inc({ reason: 'rate' }),
 })
+const connectionRate = createRateLimit({
+  perSecond: data.rateLimit,
+  burstSeconds: CONNECTION_BURST_SECONDS,
+  onRefused: () => metrics.refusedTotal.inc({ reason: 'connections' }),
+})
 
 // Clients see a fresh chain from its first block on, except one whose genesis time is still to come.
 const opening = await feed.next(0, FIRST_BLOCK_WAIT_MS)
@@ -238,6 +245,7 @@ const server = await createRpcServer({
     ),
   ),
   rateLimit,
+  connectionRate,
   allowedOrigins: data.corsOrigins,
   requestBytes: data.limits.requestBytes,
   responseBytes: data.limits.responseBytes,

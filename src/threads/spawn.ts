@@ -48,8 +48,8 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
   }
 }
 
-/** The niceness of threads that must not delay others, and of those whose work can wait for ever. */
-const NICENESS = { clients: 5, background: 19 } as const
+/** The niceness of threads that execute code for clients, and of those whose work can wait for ever. */
+const NICENESS = { calls: 5, background: 19 } as const
 
 /** Gives this thread less of the processors while others want them: those that decide blocks have priority 0. */
 export function lowerPriority(work: keyof typeof NICENESS): void {

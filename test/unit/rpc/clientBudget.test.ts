@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type Counter, Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
@@ -7,6 +7,7 @@ import { type ClientAddresses, createClientAddresses } from '../../../src/rpc/cl
 import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { createFilterStore, DEFAULT_FILTER_LIMITS, type FilterStore } from '../../../src/rpc/filters.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
+import { createRateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
@@ -129,17 +130,18 @@ describe('shares of one client', () => {
     }
   }
 
+  /** Whether a request over a new connection is answered, or the connection closed. */
+  const isAnswered = (socket: Socket): Promise<boolean> => {
+    socket.on('error', () => undefined)
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    return Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)])
+  }
+
   test('connections: an address has a fifth, a trusted proxy all', async () => {
     const isLetIn = async (): Promise<boolean> => {
       const socket = connect(server.address.port, '127.0.0.1')
-      socket.on('error', () => undefined)
-      socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
       opened.push(socket)
-      const isAnswered = await Promise.race([
-        once(socket, 'data').then(() => true),
-        once(socket, 'close').then(() => false),
-      ])
-      return isAnswered
+      return isAnswered(socket)
     }
     const opened: ReturnType<typeof connect>[] = []
     const letIn = async (count: number): Promise<number> => {
@@ -159,6 +161,30 @@ describe('shares of one client', () => {
     await vi.waitFor(async () => expect(await isLetIn()).toBe(true))
     connectionOf = undefined
     for (const socket of opened) socket.destroy()
+  })
+
+  test('new connections: an address has so many a second, a trusted proxy all', async () => {
+    let nowMs = 0
+    const connectionRate = createRateLimit({ perSecond: 5, burstSeconds: 2, now: () => nowMs })
+    const busy = await startTestServer(node, thread, { clients, connectionRate })
+    const letIn = async (count: number): Promise<number> => {
+      let total = 0
+      for (let i = 0; i < count; i++) {
+        const socket = connect(busy.address.port, '127.0.0.1')
+        if (await isAnswered(socket)) total++
+        socket.destroy()
+      }
+      return total
+    }
+    connectionOf = ALICE
+    expect(await letIn(15)).toBe(10)
+    nowMs += 1_000
+    expect(await letIn(10)).toBe(5)
+    connectionOf = BOB
+    expect(await letIn(5)).toBe(5)
+    connectionOf = undefined
+    expect(await letIn(20)).toBe(20)
+    await busy.close()
   })
 
   test('WebSockets', async () => {

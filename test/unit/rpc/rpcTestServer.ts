@@ -164,6 +164,7 @@ export async function startTestServer(
     port: 0,
     clients: createClientAddresses([]),
     rateLimit: createRateLimit({ perSecond: 0 }),
+    connectionRate: createRateLimit({ perSecond: 0 }),
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,
     responseBytes: TEST_LIMITS.responseBytes,
