@@ -84,7 +84,10 @@ describe('pipelined calls', () => {
     const calls = ['a', 'b', 'c', 'd'].map((id) => call(id, 'pipelined'))
     expect(await run(calls, { quota: { take } })).toEqual(calls.map(({ id }) => `"${id}"`))
     clearImmediate(ticking)
-    expect(takenAt).toEqual([0, 0, 0, 1, 2, 2])
+    // The third and the fourth time it got nothing. Other turns may pass in between on a busy machine.
+    const [, , refused = 0, refusedAgain = 0, granted = 0] = takenAt
+    expect(takenAt).toHaveLength(6)
+    expect([refusedAgain > refused, granted > refusedAgain]).toEqual([true, true])
   })
 })
 
