@@ -13,8 +13,11 @@ export function builtEntry() {
   try {
     const { files, sha256 } = JSON.parse(readFileSync(new URL(MANIFEST, BUILT), 'utf8'))
     return hashOf(files) === sha256 ? new URL(ENTRY, BUILT) : undefined
-  } catch {
-    // It is absent or was not written to its end, or one of its sources is gone.
+  } catch (error) {
+    // It is absent or was not written to its end, or one of its sources is gone: nothing that somebody has to know.
+    if (error.code !== 'ENOENT' && !(error instanceof SyntaxError)) {
+      console.error(`coind: runs its sources, which start more slowly than the bundle in dist/node (${error.message})`)
+    }
     return undefined
   }
 }

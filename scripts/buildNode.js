@@ -15,19 +15,28 @@ const PACKAGES = 'packages'
 const LOCK = 'package-lock.json'
 
 /**
- * Builds the bundle if it is missing or was made from other sources. Does nothing when the bundler is not installed: the node runs its
- * sources then. Throws the bundler's error when it fails.
+ * Builds the bundle if it is missing or was made from other sources. Without a bundler that loads it does nothing: the node runs its
+ * sources then. Throws when the bundler fails or dist/ cannot be written.
  */
 export async function buildNode() {
   if (builtEntry() !== undefined) return
   const rolldown = await loadBundler()
   if (rolldown === undefined) return
+  try {
+    await bundle(rolldown)
+  } catch (error) {
+    // Another process may have built it at the same time.
+    if (builtEntry() === undefined) throw new Error(`src/ could not be bundled (${error.message})`, { cause: error })
+  }
+}
+
+async function bundle(rolldown) {
   console.log('Building the node (dist/node) …')
   const built = fileURLToPath(BUILT)
   // Not mkdtempSync: others than who builds it may run it.
   const directory = `${built.slice(0, -1)}-${process.pid}`
   try {
-    const bundle = await rolldown({
+    const build = await rolldown({
       cwd: ROOT,
       platform: 'node',
       external: EXTERNAL,
@@ -37,7 +46,7 @@ export async function buildNode() {
       },
       logLevel: 'silent',
     })
-    const { output } = await bundle.write({
+    const { output } = await build.write({
       dir: directory,
       format: 'esm',
       sourcemap: true,
@@ -68,6 +77,14 @@ async function loadBundler() {
     return (await import('rolldown')).rolldown
   } catch (error) {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
+    // Its native part is an optional package, and it needs a newer Node.js than `npm ci` may run on.
+    console.error(
+      `coind: the bundler does not load, the node will run its sources, which start more slowly (${firstLine(error)})`,
+    )
+    return undefined
   }
+}
+
+function firstLine(error) {
+  return error.message.split('\n', 1)[0]
 }

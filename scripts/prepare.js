@@ -29,9 +29,14 @@ for (const name of NATIVE) {
 }
 try {
   await buildEngine()
-  await buildNode()
 } catch (error) {
   fail(error.message)
+}
+try {
+  await buildNode()
+} catch (error) {
+  // Whoever may not write dist/ can start the node all the same.
+  console.error(`coind: runs its sources, which start more slowly than a bundle: ${error.message}`)
 }
 
 /** Whether the package loads. In a process of its own, since a failed load stays in the cache of modules. */

@@ -6,15 +6,20 @@ const IS_BUILT = !import.meta.url.endsWith('.ts')
 /** The directory of the package: that of dist/, node_modules/, package.json. */
 export const PACKAGE_ROOT = new URL('../../', import.meta.url)
 
-const CODE = fileURLToPath(new URL(IS_BUILT ? 'dist/node/' : 'src/', PACKAGE_ROOT))
-const PACKAGES = [`${CODE}packages/`, `${CODE}node_modules/`]
+const SOURCES = fileURLToPath(new URL('src/', PACKAGE_ROOT))
+const BUILT = fileURLToPath(new URL('dist/node/', PACKAGE_ROOT))
+/** packages in the bundle */
+const BUILT_PACKAGES = `${BUILT}packages/`
 
 /** The module that runs in a thread of this role. */
 export function threadEntry(role: string): URL {
   return new URL(IS_BUILT ? `dist/node/${role}.js` : `src/threads/${role}.ts`, PACKAGE_ROOT)
 }
 
-/** Whether a file is code of this software, and not of a package that it uses. */
+/**
+ * Whether a file is code of this software, and not of a package that it uses. With source maps (`node --enable-source-maps`) a stack of
+ * the bundle names the sources.
+ */
 export function isOwnCode(path: string): boolean {
-  return path.startsWith(CODE) && !PACKAGES.some((directory) => path.startsWith(directory))
+  return path.startsWith(SOURCES) || (path.startsWith(BUILT) && !path.startsWith(BUILT_PACKAGES))
 }

@@ -68,7 +68,7 @@ export interface Threads {
  *
  * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
- * 2. The compiler is tuned before there are threads: a thread takes the setting over when it starts.
+ * 2. V8's flags are set before there are threads: a thread takes them over when it starts.
  * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber. All but the executor then
  *    wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
@@ -225,13 +225,13 @@ async function close(
 const CALLS_BEFORE_LAST_TIER = 30_000
 
 /**
- * Lets V8 wait longer before it compiles a function with its slowest compiler. Every thread compiles for itself, and right after the
+ * For all threads. The first lets V8 wait longer before it compiles a function with its slowest compiler. Every thread compiles for itself, and right after the
  * start all of them do: with V8's own setting this took a sixth of all processor time in the first seconds of full load. Functions
  * that are called often enough are compiled a little later; the code of the tier before is nearly as fast.
  */
 function setV8Flags(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
-  // For `collectWhenIdle`.
+  // Shows the collector to `collectWhenIdle`.
   setFlagsFromString('--expose-gc')
 }
 
