@@ -9,6 +9,7 @@ const ORDER = [
   'p2p',
   'consensus',
   'app',
+  'snapshot',
   'mempool',
   'precompiles',
   'modules',

@@ -22,6 +22,8 @@ export interface DataPaths {
   readonly replacedDb: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
+  /** complete snapshots, each in a directory with its height as name; may be deleted */
+  readonly snapshots: string
   /** known addresses of peers; may be deleted */
   readonly addressBook: string
   /** present while a reset is under way, or was interrupted */
@@ -44,6 +46,7 @@ export function dataPaths(homedir: string): DataPaths {
     convertingDb: join(homedir, 'db.converting'),
     replacedDb: join(homedir, 'db.replaced'),
     wal: join(homedir, 'wal'),
+    snapshots: join(homedir, 'snapshots'),
     addressBook: join(homedir, 'peers.json'),
     resetMarker: join(homedir, 'reset-under-way'),
     lock: join(homedir, 'lock'),
@@ -108,7 +111,7 @@ function holder(pidFile: string): string {
 
 /** Everything that belongs to one chain. Keys and configuration are not part of it. */
 function chainParts(paths: DataPaths): readonly string[] {
-  return [paths.genesis, ...databaseDirectories(paths), paths.wal, paths.addressBook]
+  return [paths.genesis, ...databaseDirectories(paths), paths.wal, paths.snapshots, paths.addressBook]
 }
 
 /** The database, and what a conversion may have left beside it. */
@@ -123,9 +126,9 @@ export function partsToReset(paths: DataPaths): readonly string[] {
 
 /**
  * Removes the chain from a data directory, so that another one can begin with the same validator and node keys: genesis, database,
- * write-ahead log (which is the signer's memory) and address book, whose peers belong to the old chain. Call it with the directory
- * locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an interrupted
- * reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
+ * snapshots, write-ahead log (which is the signer's memory) and address book, whose peers belong to the old chain. Call it with the
+ * directory locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an
+ * interrupted reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
  */
 export function resetHome(paths: DataPaths): void {
   writeFileDurably(
@@ -135,7 +138,7 @@ export function resetHome(paths: DataPaths): void {
   )
   rmSync(paths.genesis, { force: true })
   if (existsSync(paths.config)) syncDirectory(paths.config)
-  for (const path of [paths.addressBook, ...databaseDirectories(paths), paths.wal])
+  for (const path of [paths.addressBook, paths.snapshots, ...databaseDirectories(paths), paths.wal])
     rmSync(path, { recursive: true, force: true })
   syncDirectory(paths.homedir)
   rmSync(paths.resetMarker)

@@ -203,7 +203,7 @@ export function encodeBlockRequest({ from, count, maxBytes }: BlockRequest): Uin
 /** @throws ProtobufError */
 function decodeBlockRequest(bytes: Uint8Array): BlockRequest {
   const fields = new ProtobufFields(bytes)
-  return { from: readNumber(fields, 1), count: readNumber(fields, 2), maxBytes: readNumber(fields, 3) }
+  return { from: fields.natural(1), count: fields.natural(2), maxBytes: fields.natural(3) }
 }
 
 function encodeBlockFrame(frame: BlockFrame): Uint8Array {
@@ -234,7 +234,7 @@ function decodeBlockFrame(bytes: Uint8Array): BlockFrame {
       return { kind: 'end' }
     case KINDS.standing: {
       const fields = new ProtobufFields(bytes.subarray(1))
-      return { kind: 'standing', base: readNumber(fields, 1), height: readNumber(fields, 2) }
+      return { kind: 'standing', base: fields.natural(1), height: fields.natural(2) }
     }
     case KINDS.block: {
       if (bytes.length < BLOCK_HEADER) throw new ProtobufError('a block without its length')
@@ -246,10 +246,4 @@ function decodeBlockFrame(bytes: Uint8Array): BlockFrame {
     default:
       throw new ProtobufError(`a frame of kind ${bytes[0]}`)
   }
-}
-
-function readNumber(fields: ProtobufFields, field: number): number {
-  const value = fields.integer(field)
-  if (value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER)) throw new ProtobufError(`field ${field} is out of range`)
-  return Number(value)
 }

@@ -98,21 +98,21 @@ function writeHello(writer: ProtobufWriter, hello: Hello): void {
 function readHello(fields: ProtobufFields): Hello {
   const publicKey = fields.bytes(11)
   return {
-    protocolVersion: readNumber(fields, 1),
-    genesisHash: readBytes(fields, 2, 32),
+    protocolVersion: fields.natural(1),
+    genesisHash: fields.fixedBytes(2, 32),
     chainId: readText(fields, 3),
     version: readText(fields, 4),
     moniker: readText(fields, 5),
     externalAddress: readText(fields, 6),
-    listenPort: readNumber(fields, 7, 65_535),
+    listenPort: fields.natural(7, 65_535),
     rpcAddress: readText(fields, 8),
-    base: readNumber(fields, 9),
-    height: readNumber(fields, 10),
+    base: fields.natural(9),
+    height: fields.natural(10),
     validator:
       publicKey.length === 0
         ? undefined
-        : { publicKey: readBytes(fields, 11, 32), signature: readBytes(fields, 12, 64) },
-    instance: readBytes(fields, 13, INSTANCE_BYTES),
+        : { publicKey: fields.fixedBytes(11, 32), signature: fields.fixedBytes(12, 64) },
+    instance: fields.fixedBytes(13, INSTANCE_BYTES),
   }
 }
 
@@ -128,19 +128,6 @@ function readText(fields: ProtobufFields, field: number): string {
   const text = fields.string(field)
   if (text.length > MAX_TEXT || !TEXT.test(text)) throw new ProtobufError(`field ${field} is not a line of text`)
   return text
-}
-
-function readBytes(fields: ProtobufFields, field: number, length: number): Uint8Array {
-  const bytes = fields.bytes(field)
-  if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
-  // A copy: the session keeps it, and a view would keep the whole frame in memory.
-  return bytes.slice()
-}
-
-function readNumber(fields: ProtobufFields, field: number, max = Number.MAX_SAFE_INTEGER): number {
-  const value = fields.integer(field)
-  if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
-  return Number(value)
 }
 
 /**

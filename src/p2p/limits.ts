@@ -25,6 +25,8 @@ export const LIMITS = {
   /** blocks and bytes of one answer of the blocks protocol */
   blocksPerAnswer: 512,
   bytesPerAnswer: 4 * MIB,
+  /** bytes of a piece of a snapshot's file */
+  snapshotPieceBytes: MIB,
   /** bytes of a gossiped batch of transactions, and of a larger transaction, which is sent alone */
   batchBytes: 64 * KIB,
   transactionBytes: 128 * KIB,
@@ -105,10 +107,22 @@ export const REQUEST_LIMITS = {
   blocks: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
   peers: { rate: { perSecond: 0.2, burst: 6 }, inFlight: 1 },
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
+  snapshots: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
 /** Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. */
 export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
+
+/**
+ * What this node serves of its snapshots: bytes a second in all, and to one address. A request that would have to wait longer than
+ * `longestWait` (seconds) is refused. So many addresses are remembered.
+ */
+export const SNAPSHOT_SERVING = {
+  total: { perSecond: 16 * MIB, burst: 32 * MIB },
+  address: { perSecond: 8 * MIB, burst: 16 * MIB },
+  longestWait: 5,
+  addresses: 1_024,
+} as const
 
 /** How many peers the node wants and accepts, in addition to persistent peers and validators of the present set. */
 export interface PeerCounts {

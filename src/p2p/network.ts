@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
+import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapshots.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { AddressBook } from './addressBook.ts'
@@ -23,6 +24,7 @@ import { PROTOCOL_VERSION } from './protocols.ts'
 import { serveRequests } from './requests.ts'
 import type { Priority } from './sendQueue.ts'
 import type { Session } from './session.ts'
+import { fetchOffers, fetchPiece, snapshotHandler } from './snapshotExchange.ts'
 import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
 
 /** How often gossip streams are checked, see {@link Gossip.repair}. */
@@ -54,6 +56,7 @@ export interface NetworkOptions {
   /** file of the address book */
   readonly addressBookPath: string
   readonly blocks: BlockSource
+  readonly snapshots: SnapshotSource
   /** height of the newest block, which may not be in `blocks` yet */
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
@@ -236,18 +239,18 @@ export class Network {
   }
 
   /** @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
-  async fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
-    const session = this.#connections.sessions.get(id)
-    if (session === undefined) throw new Error(`${id} is not connected`)
-    try {
-      return await fetchBlocks(this.#options, session, request)
-    } catch (error) {
-      this.#connections.endOnDefect(error)
-      if (isMalformed(error)) {
-        this.#connections.ban(session, `malformed blocks: ${error.message}`)
-      }
-      throw error
-    }
+  fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
+    return this.#fetch(id, 'blocks', (session) => fetchBlocks(this.#options, session, request))
+  }
+
+  /** Which snapshots a peer has. @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
+  fetchOffers(id: string): Promise<readonly OfferedSnapshot[]> {
+    return this.#fetch(id, 'snapshots', (session) => fetchOffers(this.#options, session))
+  }
+
+  /** A piece of a snapshot's file, see {@link fetchPiece}. @throws Error as above */
+  fetchPiece(id: string, file: Parameters<typeof fetchPiece>[2]): ReturnType<typeof fetchPiece> {
+    return this.#fetch(id, 'snapshots', (session) => fetchPiece(this.#options, session, file))
   }
 
   /**
@@ -297,8 +300,20 @@ export class Network {
     await this.#connections.close()
   }
 
+  async #fetch<T>(id: string, what: string, fetch: (session: Session) => Promise<T>): Promise<T> {
+    const session = this.#connections.sessions.get(id)
+    if (session === undefined) throw new Error(`${id} is not connected`)
+    try {
+      return await fetch(session)
+    } catch (error) {
+      this.#connections.endOnDefect(error)
+      if (isMalformed(error)) this.#connections.ban(session, `malformed ${what}: ${error.message}`)
+      throw error
+    }
+  }
+
   async #serve(): Promise<void> {
-    const { metrics, now, blocks } = this.#options
+    const { metrics, now, blocks, snapshots } = this.#options
     const context = { connections: this.#connections, metrics, now }
     this.#gossip.prepare()
     await this.#streams.start()
@@ -314,6 +329,7 @@ export class Network {
       context,
       statusHandler(() => this.#blockRange()),
     )
+    await serveRequests(context, snapshotHandler(snapshots, now))
   }
 
   #blockRange(): { readonly base: number; readonly height: number } {

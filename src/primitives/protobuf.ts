@@ -161,8 +161,22 @@ export class ProtobufFields {
     return BigInt.asIntN(64, value)
   }
 
+  /** A varint from 0 to `max`; 0 when absent. */
+  natural(field: number, max = Number.MAX_SAFE_INTEGER): number {
+    const value = this.integer(field)
+    if (value < 0n || value > BigInt(max)) throw new ProtobufError(`field ${field} is out of range`)
+    return Number(value)
+  }
+
   bytes(field: number): Uint8Array {
     return this.repeatedBytes(field).at(-1) ?? EMPTY_BYTES
+  }
+
+  /** So many bytes, in an array of their own: a view would keep the whole message in memory. */
+  fixedBytes(field: number, length: number): Uint8Array {
+    const bytes = this.bytes(field)
+    if (bytes.length !== length) throw new ProtobufError(`field ${field} has ${bytes.length} bytes, not ${length}`)
+    return bytes.slice()
   }
 
   string(field: number): string {

@@ -13,6 +13,7 @@ import type { PeerAddress } from '../p2p/peerAddress.ts'
 import type { PersistentPeer } from '../p2p/peerManager.ts'
 import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
+import { snapshotsIn } from '../snapshot/offeredSnapshots.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics.ts'
@@ -49,6 +50,8 @@ export interface NetworkData {
   readonly persistentPeers: readonly PersistentPeer[]
   readonly counts: PeerCounts
   readonly addressBookPath: string
+  /** where the snapshots are that it offers to peers */
+  readonly snapshotsPath: string
   readonly log: LogConfig
   /** messages of consensus and reports on peers: the other end is `createNetworkTransport`'s */
   readonly reports: MessagePort
@@ -109,6 +112,7 @@ const network = await Network.start(
     counts: data.counts,
     addressBookPath: data.addressBookPath,
     blocks: databaseBlocks(database),
+    snapshots: snapshotsIn(data.snapshotsPath),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
     onDefect: endOnDefect,

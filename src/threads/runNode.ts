@@ -280,6 +280,7 @@ function networkIdentity(config: Config, { chain, paths, nodeKey, validatorKey }
     })),
     counts: peerCounts(maxPeers),
     addressBookPath: paths.addressBook,
+    snapshotsPath: paths.snapshots,
   }
 }
 

@@ -34,7 +34,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
-    'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath'
+    'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath' | 'snapshotsPath'
   >
   /** ends the start */
   readonly signal: AbortSignal

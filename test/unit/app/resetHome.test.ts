@@ -27,7 +27,7 @@ afterEach(() => {
 function fill(): void {
   mkdirSync(paths.config)
   for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook]) writeFileSync(file, file)
-  for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence')]) {
+  for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence'), join(paths.snapshots, '100')]) {
     mkdirSync(directory, { recursive: true })
     for (let index = 0; index < 10; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
   }
@@ -49,7 +49,13 @@ function start(): string | undefined {
 
 describe('resetHome', () => {
   it('removes the chain and keeps keys and whatever is not its own', () => {
-    expect(partsToReset(paths)).toEqual([paths.genesis, ...databaseDirectories(paths), paths.wal, paths.addressBook])
+    expect(partsToReset(paths)).toEqual([
+      paths.genesis,
+      ...databaseDirectories(paths),
+      paths.wal,
+      paths.snapshots,
+      paths.addressBook,
+    ])
     resetHome(paths)
     expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'notes.txt'])
     expect(readdirSync(paths.config).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])

@@ -11,6 +11,7 @@ import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
 import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
 import type { Session } from '../../../src/p2p/session.ts'
+import { NO_SNAPSHOTS, type SnapshotSource } from '../../../src/snapshot/offeredSnapshots.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
 export const GENESIS_HASH = new Uint8Array(32).fill(7)
@@ -53,6 +54,7 @@ export interface TestNodeOptions
   readonly height?: number
   readonly base?: number
   readonly blocks?: (height: number) => FetchedBlock
+  readonly snapshots?: SnapshotSource
   readonly events?: Partial<NetworkEvents>
   /** its clock, in place of one that goes */
   readonly now?: () => number
@@ -109,6 +111,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
         read: (at) => (at < base || at > height ? undefined : options.blocks?.(at)),
         close: async () => undefined,
       }),
+      snapshots: options.snapshots ?? NO_SNAPSHOTS,
       height: () => height,
       unhandled: () => 0,
       onDefect: (error) => defects.push(error),

@@ -84,6 +84,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     persistentPeers: seedPeer ? [{ id: seedPeer.id, address: { host: '127.0.0.1', port: seedPeer.port } }] : [],
     counts: peerCounts(64),
     addressBookPath: join(directory, 'peers.json'),
+    snapshotsPath: join(directory, 'snapshots'),
     log: { level: 'silent', format: 'json' },
     reports: reports.left,
     evidence: evidencePort.left,
