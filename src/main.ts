@@ -8,6 +8,7 @@ import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createLogger } from './telemetry/logger.ts'
+import { startProgress } from './telemetry/progress.ts'
 import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
 
 /**
@@ -54,7 +55,14 @@ export async function exportBlocks(config: Config, { out, from, to, signal }: Ex
     try {
       const reader = openChainReader(database)
       const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
-      await writeBlockFile({ chain: reader, genesisHash: home.chain.genesisHash, path: out, signal, ...range })
+      const total = range.to - range.from + 1
+      const progress = startProgress({ title: 'exporting blocks', unit: 'blocks', total })
+      try {
+        const { genesisHash } = home.chain
+        await writeBlockFile({ chain: reader, genesisHash, path: out, signal, progress, ...range })
+      } finally {
+        progress.end()
+      }
       return range
     } finally {
       await database.close()
@@ -96,9 +104,11 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
       later: () => undefined,
       onPublished: () => undefined,
     })
+    const progress = startProgress({ title: 'importing blocks', unit: 'bytes' })
     try {
-      return await readBlockFile({ application: executor.application, chain, path: file, signal })
+      return await readBlockFile({ application: executor.application, chain, path: file, signal, progress })
     } finally {
+      progress.end()
       await executor.close()
     }
   } finally {

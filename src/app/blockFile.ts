@@ -19,6 +19,11 @@ export interface BlockFileEntry {
   readonly commit: Commit
 }
 
+/** An entry that was read, and where in the file it begins. */
+interface PlacedEntry extends BlockFileEntry {
+  readonly offset: number
+}
+
 /** The file is not a valid block file; the message says what was found where. */
 export class BlockFileError extends Error {
   override readonly name = 'BlockFileError'
@@ -36,7 +41,7 @@ export function encodeBlockFileEntry({ block, commit }: BlockFileEntry): Uint8Ar
  * Reads a block file from its start, one entry at a time.
  * @throws BlockFileError when the file is of another chain, cut off or damaged
  */
-export async function* readBlockFile(file: FileHandle, genesisHash: Hash): AsyncIterable<BlockFileEntry> {
+export async function* readBlockFile(file: FileHandle, genesisHash: Hash): AsyncIterable<PlacedEntry> {
   let offset = 0
   const read = async (length: number): Promise<Uint8Array> => {
     const bytes = new Uint8Array(length)
@@ -64,9 +69,9 @@ export async function* readBlockFile(file: FileHandle, genesisHash: Hash): Async
   while (offset < size) {
     const start = offset
     const [block, commit] = [await record(), await record()]
-    let entry: BlockFileEntry
+    let entry: PlacedEntry
     try {
-      entry = { block: decodeBlock(block), commit: decodeCommit(commit) }
+      entry = { block: decodeBlock(block), commit: decodeCommit(commit), offset: start }
     } catch (cause) {
       throw new BlockFileError(`the file is damaged at byte ${start}`, { cause })
     }

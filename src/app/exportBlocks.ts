@@ -1,6 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import type { ChainReader } from '../chain/store.ts'
 import type { Hash } from '../primitives/hash.ts'
+import type { Progress } from '../telemetry/progress.ts'
 import { BlockFileError, blockFileHeader, encodeBlockFileEntry } from './blockFile.ts'
 
 export interface ExportRequest {
@@ -12,6 +13,8 @@ export interface ExportRequest {
   readonly to: number
   /** ends the export */
   readonly signal?: AbortSignal
+  /** is told the number of blocks that are written */
+  readonly progress?: Pick<Progress, 'update'>
 }
 
 /**
@@ -19,7 +22,8 @@ export interface ExportRequest {
  * @throws BlockFileError when not all of the blocks are stored whole; Error when the file exists or cannot be written; the reason of
  * `signal` when that is aborted
  */
-export async function exportBlocks({ chain, genesisHash, path, from, to, signal }: ExportRequest): Promise<void> {
+export async function exportBlocks(request: ExportRequest): Promise<void> {
+  const { chain, genesisHash, path, from, to, signal, progress } = request
   const oldest = Math.max(chain.oldestBlock, 1)
   if (from < oldest || to > chain.headHeight || from > to) {
     throw new BlockFileError(
@@ -36,6 +40,7 @@ export async function exportBlocks({ chain, genesisHash, path, from, to, signal 
       if (block === undefined || commit === undefined) throw new Error(`block ${height} is missing in the database`)
       // Unlike `write`, this writes all bytes.
       await file.appendFile(encodeBlockFileEntry({ block, commit }))
+      progress?.update(height - from + 1)
     }
     await file.sync()
     await file.close()

@@ -7,6 +7,7 @@ import { equalBlockId } from '../chain/consensus/types.ts'
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import type { Progress } from '../telemetry/progress.ts'
 import { type BlockFileEntry, BlockFileError, readBlockFile } from './blockFile.ts'
 
 export interface ImportRequest {
@@ -15,6 +16,8 @@ export interface ImportRequest {
   readonly path: string
   /** ends the import before the next block */
   readonly signal?: AbortSignal
+  /** is told how many of the file's bytes are done */
+  readonly progress?: Pick<Progress, 'update'>
   readonly onBlock?: (height: number) => void
 }
 
@@ -30,8 +33,10 @@ export async function importBlocks(request: ImportRequest): Promise<{ readonly f
   try {
     let info = await application.info()
     const from = info.height + 1
+    const { size } = await file.stat()
     for await (const entry of readBlockFile(file, chain.genesisHash)) {
       if (signal?.aborted) break
+      request.progress?.update(entry.offset, size)
       const { height } = entry.block.header
       const next = info.height + 1
       if (height < next) continue

@@ -4,6 +4,7 @@ import type { ConsensusState } from '../consensus/consensusState.ts'
 import { isQuorum } from '../consensus/quorum.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import { SmoothedRate, secondsLeft } from '../telemetry/progress.ts'
 import { BlockSync, type SyncEffect } from './blockSync.ts'
 import type { CommitCheck } from './commitChecks.ts'
 import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
@@ -431,22 +432,24 @@ export class Follower {
   }
 }
 
-const REPORT_MS = 5_000
+const REPORT_MS = 10_000
 
 /** Counts blocks and transactions of a sync, for the log. */
 class SyncProgress {
   readonly #beganMs: number
   readonly #beganHeight: number
+  readonly #blockRate: SmoothedRate
+  readonly #transactionRate: SmoothedRate
   #transactions = 0
   #reportedMs: number
-  #reportedHeight: number
-  #reportedTransactions = 0
 
   constructor(height: number, nowMs: number) {
     this.#beganMs = nowMs
     this.#beganHeight = height
+    this.#blockRate = new SmoothedRate(nowMs)
+    this.#transactionRate = new SmoothedRate(nowMs)
     this.#reportedMs = nowMs
-    this.#reportedHeight = height
+    this.#measure(height, nowMs)
   }
 
   /** A block with this many transactions was applied. */
@@ -454,21 +457,25 @@ class SyncProgress {
     this.#transactions += transactions
   }
 
-  /** Fields of a log line, every few seconds; undefined in between. */
-  report(height: number, target: number, nowMs: number): Readonly<Record<string, number>> | undefined {
-    const elapsedMs = nowMs - this.#reportedMs
-    if (elapsedMs < REPORT_MS) return undefined
-    const report = {
+  /** To be called often. @returns fields of a log line, every ten seconds; undefined in between */
+  report(height: number, target: number, nowMs: number): Readonly<Record<string, number | undefined>> | undefined {
+    this.#measure(height, nowMs)
+    if (nowMs - this.#reportedMs < REPORT_MS) return undefined
+    this.#reportedMs = nowMs
+    const blocksPerSecond = this.#blockRate.perSecond()
+    return {
       height,
       target,
       remaining: Math.max(0, target - height),
-      blocksPerSecond: perSecond(height - this.#reportedHeight, elapsedMs),
-      transactionsPerSecond: perSecond(this.#transactions - this.#reportedTransactions, elapsedMs),
+      secondsLeft: secondsLeft(height, target, blocksPerSecond),
+      blocksPerSecond: Math.round(blocksPerSecond),
+      transactionsPerSecond: Math.round(this.#transactionRate.perSecond()),
     }
-    this.#reportedMs = nowMs
-    this.#reportedHeight = height
-    this.#reportedTransactions = this.#transactions
-    return report
+  }
+
+  #measure(height: number, nowMs: number): void {
+    this.#blockRate.measure(height, nowMs)
+    this.#transactionRate.measure(this.#transactions, nowMs)
   }
 
   /** Fields with the averages of the whole sync. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { openConverted } from '../app/convertDatabase.ts'
+import { type ConversionOptions, openConverted } from '../app/convertDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
 import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
@@ -20,12 +20,16 @@ import type { Database } from '../storage/database.ts'
 import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { type Progress, startProgress } from '../telemetry/progress.ts'
 
 /** Bytes of an ed25519 seed. */
 const SEED_BYTES = 32
 
-/** Between two lines of the log that say how far a conversion is. */
-const PROGRESS_MS = 5_000
+/** What a conversion of the database is at, for the log. */
+const CONVERSION_STEPS = {
+  checking: 'checking the database before its conversion',
+  converting: 'converting the database',
+} as const
 
 /** A locked data directory with everything that a start needs of it. */
 export interface Home {
@@ -117,8 +121,8 @@ async function genesisToJoin(
 }
 
 /**
- * Opens the database of a locked data directory, after a check of its files. One in the former format is converted first, and the log
- * says how far it is.
+ * Opens the database of a locked data directory, after a check of its files. One in the former format is converted first. Where that
+ * takes long, it says how far it is.
  * @param signal ends a conversion, which the next call goes on with
  * @throws DatabaseError; `signal.reason`
  */
@@ -130,20 +134,32 @@ export async function openDatabase(
   if (lock.wasLeft) {
     const isLong = tableBytes(paths.db) > START_BYTES
     if (isLong) logger.info({ database: paths.db }, 'the last process ended without a stop: checking the database')
-    await checkTables(paths.db, signal)
+    await checkTables(paths.db, logger, signal)
   }
-  let loggedMs: number | undefined
-  const database = await openConverted(paths, {
-    signal,
-    onProgress: ({ step, share }) => {
-      if (loggedMs !== undefined && performance.now() - loggedMs < PROGRESS_MS) return
-      loggedMs = performance.now()
-      const fields = { database: paths.db, step, percent: Math.floor(share * 100) }
-      logger.info(fields, 'converting the database to the format of this version')
-    },
-  })
-  if (loggedMs !== undefined) logger.info({ database: paths.db }, 'the database is converted')
+  const progress = conversionProgress(paths.db, logger)
+  let database: Database
+  try {
+    database = await openConverted(paths, { signal, onProgress: progress.update })
+  } finally {
+    progress.end()
+  }
+  if (progress.hasBegun()) logger.info({ database: paths.db }, 'the database is converted')
   return database
+}
+
+function conversionProgress(database: string, logger: Pick<Logger, 'info'>) {
+  let step: keyof typeof CONVERSION_STEPS | undefined
+  let progress: Progress | undefined
+  const update: ConversionOptions['onProgress'] = (at) => {
+    if (step === undefined) logger.info({ database }, 'converting the database to the format of this version')
+    if (step !== at.step) {
+      progress?.end()
+      progress = startProgress({ title: CONVERSION_STEPS[at.step], unit: 'share', total: 1, logger })
+      step = at.step
+    }
+    progress?.update(at.share)
+  }
+  return { update, end: () => progress?.end(), hasBegun: () => step !== undefined }
 }
 
 /** This node's identity towards peers; created when the file is missing. */
@@ -158,12 +174,23 @@ const AFTER_CRASH_BYTES = 16 * 2 ** 30
  * Checks more tables than every start does. Damage that LevelDB came upon by itself, when it merged tables or read one that the disk
  * could not read, has ended the process before it could say where (SIGABRT, SIGBUS), and would do so again.
  */
-async function checkTables(location: string, signal: AbortSignal | undefined): Promise<void> {
-  let left = AFTER_CRASH_BYTES
-  for (const bytes of scrubTables(location)) {
-    left -= bytes
-    if (left <= 0) return
-    await setImmediate()
-    signal?.throwIfAborted()
+async function checkTables(
+  location: string,
+  logger: Pick<Logger, 'info'>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const total = Math.min(tableBytes(location), AFTER_CRASH_BYTES)
+  const progress = startProgress({ title: 'checking the database', unit: 'bytes', total, logger })
+  let checked = 0
+  try {
+    for (const bytes of scrubTables(location)) {
+      checked += bytes
+      if (checked >= AFTER_CRASH_BYTES) return
+      progress.update(checked)
+      await setImmediate()
+      signal?.throwIfAborted()
+    }
+  } finally {
+    progress.end()
   }
 }

@@ -93,6 +93,22 @@ describe('syncing', () => {
     expect(world.applied).toHaveLength(60)
   })
 
+  it('says every ten seconds how far it is, how fast, and how long it will take', () => {
+    const world = new SyncWorld({ chain, applyMs: () => 100 })
+    world.connect(honestPeer('a', chain, () => BLOCKS))
+    world.follower.start()
+    world.run(25_500)
+    const lines = world.logs.filter(([, message]) => message === 'syncing blocks').slice(1)
+    expect(lines).toHaveLength(2)
+    for (const [index, [, , fields]] of lines.entries()) {
+      const { height, target, remaining, blocksPerSecond, secondsLeft } = fields as Record<string, number>
+      expect([target, remaining]).toEqual([BLOCKS, BLOCKS - height!])
+      expect(Math.abs(height! - 100 * (index + 1))).toBeLessThanOrEqual(10)
+      expect(blocksPerSecond).toBe(10)
+      expect(secondsLeft).toBe(Math.round(remaining! / 10))
+    }
+  })
+
   it('follows a chain that grows meanwhile', () => {
     let head = 200
     const world = new SyncWorld({ chain, applyMs: () => 20 })
