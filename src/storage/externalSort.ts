@@ -6,8 +6,9 @@ import { compareBytes } from '../primitives/bytes.ts'
 export type SortEntry = readonly [key: Uint8Array, value: Uint8Array]
 
 export interface SortOptions {
-  /** an existing directory for files named `sort-<number>`, which nobody else may use meanwhile */
+  /** an existing directory for files named `<name>-<number>`, which nobody else may use meanwhile */
   readonly directory: string
+  readonly name?: string
   /** approximate memory of the sort; a single larger entry takes what it needs */
   readonly memoryBytes?: number
 }
@@ -28,9 +29,9 @@ const FRAME_BYTES = 8
  */
 export async function* sortEntries(
   source: AsyncIterable<SortEntry> | Iterable<SortEntry>,
-  { directory, memoryBytes = MEMORY_BYTES }: SortOptions,
+  { directory, name = 'sort', memoryBytes = MEMORY_BYTES }: SortOptions,
 ): AsyncGenerator<SortEntry, void, void> {
-  const files = new SortFiles(directory, Math.max(1, Math.floor(memoryBytes / (MERGED_FILES + 1))))
+  const files = new SortFiles(join(directory, name), Math.max(1, Math.floor(memoryBytes / (MERGED_FILES + 1))))
   try {
     let part = new SortedPart(memoryBytes)
     for await (const [key, value] of source) {
@@ -57,7 +58,7 @@ function entryBytes(key: Uint8Array, value: Uint8Array): number {
 
 /** Entries in one piece of memory, which takes a fraction of what an object for each would. */
 class SortedPart {
-  #frames = Buffer.allocUnsafeSlow(1 << 16)
+  #frames = Buffer.allocUnsafeSlow(1 << 12)
   #end = 0
   readonly #starts: number[] = []
   /** the first 6 bytes of each key: most comparisons need no more */
@@ -127,19 +128,22 @@ function readFrame(bytes: Buffer, at: number, limit: number): { entry: SortEntry
 }
 
 function copyOf(bytes: Buffer, start: number, end: number): Uint8Array {
-  return Uint8Array.prototype.slice.call(bytes, start, end)
+  const copy = new Uint8Array(end - start)
+  copy.set(bytes.subarray(start, end))
+  return copy
 }
 
 /** The files of one sort: each holds frames in ascending order of their keys. */
 class SortFiles {
-  readonly #directory: string
+  readonly #prefix: string
   readonly #bufferBytes: number
   /** open files in the order of the entries that they hold; `level`: how often those were merged */
   readonly #files: { readonly file: number; readonly path: string; readonly level: number }[] = []
   #made = 0
 
-  constructor(directory: string, bufferBytes: number) {
-    this.#directory = directory
+  /** @param prefix of the paths of its files */
+  constructor(prefix: string, bufferBytes: number) {
+    this.#prefix = prefix
     this.#bufferBytes = bufferBytes
   }
 
@@ -178,7 +182,7 @@ class SortFiles {
   }
 
   #write(sorted: Iterable<SortEntry>, level: number): void {
-    const path = join(this.#directory, `sort-${this.#made++}`)
+    const path = `${this.#prefix}-${this.#made++}`
     const file = openSync(path, 'w+')
     this.#files.push({ file, path, level })
     let buffer = Buffer.allocUnsafeSlow(this.#bufferBytes)
