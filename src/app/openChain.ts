@@ -1,7 +1,7 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
-import { openChainReader } from '../chain/store.ts'
+import { openChainReader, readBase } from '../chain/store.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
 import { readHeadRecord, writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
@@ -45,7 +45,7 @@ export async function openChain(
   checkComplete(database)
   const record = readHeadRecord(database)
   if (record === undefined) throw damagedContents('it has no head')
-  await checkBlocks(database, record.height)
+  await checkBlocks(database, readBase(database), record.height)
   return loadChainHead(openChainReader(database), record, chain)
 }
 
@@ -89,12 +89,16 @@ async function writeGenesis(
 const CHECKED_BLOCKS = 12_000
 
 /**
- * Checks that no block below the head is missing. A block and its state are one batch, and LevelDB skips damaged batches of its log,
+ * Checks that no block from the base to the head is missing. A block and its state are one batch, and LevelDB skips damaged batches of its log,
  * so a missing block means that the state is wrong.
  * @throws DatabaseError
  */
-async function checkBlocks(database: Pick<WritableDatabase, 'entries'>, headHeight: number): Promise<void> {
-  let expected = Math.max(0, headHeight - CHECKED_BLOCKS)
+async function checkBlocks(
+  database: Pick<WritableDatabase, 'entries'>,
+  base: number,
+  headHeight: number,
+): Promise<void> {
+  let expected = Math.max(base, headHeight - CHECKED_BLOCKS)
   const range = {
     start: columnKey(Column.header, heightBytes(expected)),
     end: columnKey(Column.header, heightBytes(headHeight + 1)),

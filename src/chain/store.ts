@@ -19,7 +19,9 @@ import { consensusHashKey, indexKeys, readHeadRecord, transactionKey } from './w
 /** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
-  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them) */
+  /** lowest block whose header and commit are there: 0, or higher where the node began with a snapshot */
+  readonly base: number
+  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them); never below `base` */
   readonly oldestBlock: number
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
@@ -103,10 +105,11 @@ export function createBlockCache(): BlockCache {
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
   const head = readHeadRecord(db)
   if (head === undefined) throw new Error('the database holds no chain')
+  const base = readBase(db)
   const oldest = db.get(OLDEST_KEY)
-  const oldestBlock = oldest === undefined ? 0 : readHeight(oldest, 0)
+  const oldestBlock = Math.max(base, oldest === undefined ? 0 : readHeight(oldest, 0))
 
-  /** Wraps `read` with a cache of the newest look-ups; undefined above the head. */
+  /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
     <T>(
       known: Map<number, T>,
@@ -114,7 +117,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       transactionsIn: (value: T) => number = () => 0,
     ) =>
     (height: number): T | undefined => {
-      if (height > head.height || height < 0) return undefined
+      if (height > head.height || height < base) return undefined
       const cached = known.get(height)
       if (cached !== undefined) return cached
       const value = read(height)
@@ -130,7 +133,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     transactionsIn: (value: T) => number,
   ): ((height: number) => T | undefined) => {
     const remembered = remember(known, read, transactionsIn)
-    return (height) => (height >= 0 && height < oldestBlock ? read(height) : remembered(height))
+    return (height) => (height >= base && height < oldestBlock ? read(height) : remembered(height))
   }
 
   const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
@@ -182,11 +185,14 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     (included) => included.length,
   )
 
-  const blockId = (height: number): BlockId | undefined =>
-    height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId
+  const blockId = (height: number): BlockId | undefined => {
+    if (height < base) return undefined
+    return height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId
+  }
 
   const reader: ChainReader = {
     headHeight: head.height,
+    base,
     oldestBlock,
     header,
     hash: remember(cache.hashes, (height: number): Hash | undefined => {
@@ -195,7 +201,8 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     }),
     heightOf: (hash) => {
       const bytes = db.get(columnKey(Column.blockHash, hash))
-      return bytes && readHeight(bytes, 0)
+      const height = bytes && readHeight(bytes, 0)
+      return height === undefined || height < base ? undefined : height
     },
     heightOfConsensusHash: (hash) => {
       const bytes = db.get(consensusHashKey(hash))
@@ -222,8 +229,10 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     blockEvents: (height) => results(height)?.events,
     consensusBlock,
     blockId,
-    seenCommit: (height): Commit | undefined =>
-      height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit,
+    seenCommit: (height): Commit | undefined => {
+      if (height < base) return undefined
+      return height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit
+    },
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: (terms, from, to, pause) => indexedLogHeights(db, terms, from, to, pause),
@@ -301,6 +310,25 @@ export function dropBlockBodies(
   batch.put(...oldestBlockEntry(height))
 }
 
+/** The lowest block whose header and commit are there (see `ChainReader.base`). */
+export function readBase(db: KeyReader): number {
+  const base = db.get(BASE_KEY)
+  return base === undefined ? 0 : readHeight(base, 0)
+}
+
+/**
+ * Records where the blocks of a chain begin that a snapshot brought: those from `base` on are there with header and commit, those from
+ * `oldestBlock` on with receipts and indexes too.
+ */
+export function writeOldestBlocks(
+  batch: WriteBatch,
+  { base, oldestBlock }: { readonly base: number; readonly oldestBlock: number },
+): void {
+  batch.put(BASE_KEY, heightBytes(base))
+  batch.put(...oldestBlockEntry(oldestBlock))
+}
+
+const BASE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('base'))
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2

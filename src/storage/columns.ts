@@ -47,7 +47,8 @@ export const Column = {
   /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes */
   logTerm: 0x25,
   /**
-   * `head` -> head record; `oldest` -> lowest height whose transactions and receipts are kept; `genesis` -> genesis hash
+   * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
+   * receipts are kept; both absent: 0; `genesis` -> genesis hash
    * (src/app/openChain.ts); `format` -> version of what this table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,

@@ -5,7 +5,7 @@ import type { JsonObject } from '../format/json.ts'
 import type { RpcMethod } from '../method.ts'
 import { OldBlock, unlessOld } from '../newestBlocks.ts'
 import type { ViewPool } from '../runMethod.ts'
-import { type CometChain, heightUnavailable, lowestBlock, readHeight, type WithChain } from './env.ts'
+import { type CometChain, heightUnavailable, lowestBlock, lowestHeader, readHeight, type WithChain } from './env.ts'
 import { blockJson, commitJson, headerJson } from './json/block.ts'
 import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
 import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
@@ -23,7 +23,7 @@ const READS = {
     return fullBlock(chain, height === undefined || height < lowestBlock(chain) ? 0 : height)
   },
   header: (chain: CometChain, height?: bigint) => {
-    const block = requireBlock(chain, readHeight(height, chain.headHeight, 1))
+    const block = requireBlock(chain, readHeight(height, chain.headHeight, lowestHeader(chain)))
     return { header: block === undefined ? null : headerJson(block.header) }
   },
   header_by_hash: (chain: CometChain, hash?: Uint8Array) => {
@@ -32,7 +32,7 @@ const READS = {
     return { header: block === undefined ? null : headerJson(block.header) }
   },
   commit: (chain: CometChain, requested?: bigint) => {
-    const height = readHeight(requested, chain.headHeight, 1)
+    const height = readHeight(requested, chain.headHeight, lowestHeader(chain))
     const block = requireBlock(chain, height)
     const commit = block && chain.seenCommit(height)
     if (commit === undefined) return null
@@ -128,7 +128,7 @@ function fullBlock(chain: CometChain, height: number) {
 function requireBlock(chain: CometChain, height: number): ConsensusBlock | undefined {
   if (height === 0) return undefined
   const block = chain.consensusBlock(height)
-  if (block === undefined) throw heightUnavailable(height, lowestBlock(chain))
+  if (block === undefined) throw heightUnavailable(height, lowestHeader(chain))
   return block
 }
 

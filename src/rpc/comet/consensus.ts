@@ -1,4 +1,4 @@
-import { type CometNode, readHeight, readPage, type WithChain } from './env.ts'
+import { type CometNode, lowestHeader, readHeight, readPage, type WithChain } from './env.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { validatorJson, validatorSetJson } from './json/values.ts'
@@ -21,7 +21,7 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
     ],
     run: (requested, page, perPage) =>
       withChain((chain) => {
-        const height = readHeight(requested, latestHeight(chain.headHeight, isCatchingUp()), 1)
+        const height = readHeight(requested, latestHeight(chain.headHeight, isCatchingUp()), lowestHeader(chain))
         const set = chain.validatorsAt(height)
         if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
         const total = set.validators.length
@@ -48,7 +48,8 @@ export function createConsensusParamsMethod(
     params: [{ name: 'height', type: int64 }],
     run: (requested) =>
       withView((view) => {
-        const height = readHeight(requested, latestHeight(view.chain.headHeight, isCatchingUp()), 1)
+        const latest = latestHeight(view.chain.headHeight, isCatchingUp())
+        const height = readHeight(requested, latest, lowestHeader(view.chain))
         return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
       }),
   })

@@ -12,6 +12,7 @@ export type CometChain = Pick<
   | 'headHeight'
   | 'hash'
   | 'header'
+  | 'base'
   | 'oldestBlock'
   | 'consensusBlock'
   | 'blockId'
@@ -47,6 +48,11 @@ export interface CometNode {
 /** Lowest block that is kept with its transactions. */
 export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): number {
   return Math.max(1, oldestBlock)
+}
+
+/** Lowest block whose header, commit and validators are there: below {@link lowestBlock} where only transactions were dropped. */
+export function lowestHeader({ base }: Pick<CometChain, 'base'>): number {
+  return Math.max(1, base)
 }
 
 /**

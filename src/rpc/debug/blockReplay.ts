@@ -48,7 +48,7 @@ export async function beginReplay(
   const entries = view.chain.entryResults(number)
   const decided = view.chain.consensusBlock(number)
   const lastValidators = view.chain.validatorSetAt(Math.max(1, number - 1))
-  if (entries === undefined || decided === undefined || lastValidators === undefined) throw prunedHistory()
+  if (entries === undefined || decided === undefined || lastValidators === undefined) throw prunedHistory(view.chain)
   const { engine, precompiles, hooks } = executionOf(context)
   const rules = rulesAt(chain, number)
   const execution = await beginBlockExecution({

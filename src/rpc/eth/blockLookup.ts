@@ -11,12 +11,13 @@ import type { JsonObject } from '../format/json.ts'
 import { formatReceipt } from '../format/receipt.ts'
 import type { BlockNumberOrTag, BlockSelector } from '../params/blockSelector.ts'
 
-type Heights = Pick<ChainReader, 'headHeight' | 'oldestBlock'>
+type Heights = Pick<ChainReader, 'headHeight' | 'base' | 'oldestBlock'>
 
 /** The height that a number or tag means. A decided block is final: latest, safe and finalized are the head. */
 export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
   if (typeof at === 'number') return at
-  return at === 'earliest' ? chain.oldestBlock : chain.headHeight
+  // Right after a restore no block has its receipts yet.
+  return at === 'earliest' ? Math.min(chain.oldestBlock, chain.headHeight) : chain.headHeight
 }
 
 /** Height of a block that the chain has; undefined for another. Every known block is canonical. */
@@ -31,10 +32,14 @@ interface LocatedHeader {
   readonly hash: Hash
 }
 
-/** The header and hash of a block; undefined when there is no such block. */
+/**
+ * The header and hash of a block; undefined when there is no such block.
+ * @throws RpcError when the node began after it
+ */
 export function findHeader(chain: ChainReader, selector: BlockSelector): LocatedHeader | undefined {
   const height = findHeight(chain, selector)
   if (height === undefined) return undefined
+  if (height < chain.base) throw prunedHistory(chain)
   const header = chain.header(height)
   const hash = chain.hash(height)
   return header === undefined || hash === undefined ? undefined : { height, header, hash }
@@ -51,7 +56,7 @@ export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody
   const found = findHeader(chain, selector)
   if (found === undefined) return undefined
   const transactions = chain.transactions(found.height)
-  if (transactions === undefined) throw prunedHistory()
+  if (transactions === undefined) throw prunedHistory(chain)
   return { header: found.header, hash: found.hash, transactions }
 }
 
@@ -63,7 +68,7 @@ export function findBlock(chain: ChainReader, selector: BlockSelector): BlockPar
   const body = findBody(chain, selector)
   if (body === undefined) return undefined
   const size = chain.size(body.header.number)
-  if (size === undefined) throw prunedHistory()
+  if (size === undefined) throw prunedHistory(chain)
   return { ...body, size }
 }
 
@@ -80,7 +85,7 @@ export function findReceipts(chain: ChainReader, selector: BlockSelector): Block
   const body = findBody(chain, selector)
   if (body === undefined) return undefined
   const receipts = chain.receipts(body.header.number)
-  if (receipts === undefined) throw prunedHistory()
+  if (receipts === undefined) throw prunedHistory(chain)
   return { ...body, receipts }
 }
 
@@ -97,9 +102,9 @@ export function formatReceipts({ header, hash, transactions, receipts }: BlockRe
   return out
 }
 
-/** The body or receipts of a known block are no longer kept (geth's error of EIP-4444). */
-export function prunedHistory(): RpcError {
-  return new RpcError(RPC_CODES.prunedHistory, 'pruned history unavailable')
+/** A block, or its body or receipts, is no longer kept (geth's error of EIP-4444), or never was. */
+export function prunedHistory({ oldestBlock }: Pick<ChainReader, 'oldestBlock'>): RpcError {
+  return new RpcError(RPC_CODES.prunedHistory, `pruned history unavailable: the oldest block is ${oldestBlock}`)
 }
 
 /** The state that a method reads. @throws RpcError */

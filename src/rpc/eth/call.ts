@@ -78,7 +78,7 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
   const { chain } = context.view
   const isPending = selector.kind === 'number' && selector.number === 'pending'
   const header = isPending ? nextHeader(context.view, context.chain, context.now()) : chain.header(height)
-  if (header === undefined) throw prunedHistory()
+  if (header === undefined) throw prunedHistory(chain)
   const { engine, precompiles, yieldUntil } = executionOf(context)
   const { callTimeoutMs: timeoutMs } = context.limits
   const rules = rulesAt(context.chain, header.number)

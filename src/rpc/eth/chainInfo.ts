@@ -130,7 +130,7 @@ function describeFork(reader: ChainReader, chain: Chain, index: number): JsonObj
 /** Seconds since the epoch. */
 function activationTime(reader: ChainReader, height: number, blockIntervalMs: number): number {
   const known = reader.header(Math.min(height, reader.headHeight))
-  if (known === undefined) throw prunedHistory()
+  if (known === undefined) throw prunedHistory(reader)
   const blocksToCome = Math.max(0, height - reader.headHeight)
   return known.timestamp + Math.ceil((blocksToCome * blockIntervalMs) / 1000)
 }
@@ -138,7 +138,7 @@ function activationTime(reader: ChainReader, height: number, blockIntervalMs: nu
 /** EIP-2124: CRC-32 of the genesis hash and the heights of the forks since, up to this one. */
 function forkId(reader: ChainReader, { forks }: Chain, index: number): string {
   const genesis = reader.hash(0)
-  if (genesis === undefined) throw prunedHistory()
+  if (genesis === undefined) throw prunedHistory(reader)
   let checksum = crc32(genesis)
   for (const { height } of forks.slice(0, index + 1)) {
     if (height > 0) checksum = crc32(bigIntToBytes(BigInt(height), 8), checksum)

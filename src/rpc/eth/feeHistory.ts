@@ -89,7 +89,7 @@ function headersOf(chain: ChainReader, from: number, to: number): EthereumHeader
   const headers: EthereumHeader[] = []
   for (let height = from; height <= to; height++) {
     const header = chain.header(height)
-    if (header === undefined) throw prunedHistory()
+    if (header === undefined) throw prunedHistory(chain)
     headers.push(header)
   }
   return headers
@@ -100,7 +100,7 @@ function rewards(chain: ChainReader, header: EthereumHeader, percentiles: readon
   if (header.gasUsed === 0n) return percentiles.map(() => 0n)
   const transactions = chain.transactions(header.number)
   const receipts = chain.receipts(header.number)
-  if (transactions === undefined || receipts === undefined) throw prunedHistory()
+  if (transactions === undefined || receipts === undefined) throw prunedHistory(chain)
   const baseFee = header.baseFeePerGas ?? 0n
   const paid = transactions
     .map(({ transaction }, index) => ({

@@ -165,7 +165,7 @@ function blockAt(chain: QueryContext['chain'], height: bigint) {
   if (height <= 0n) throw invalidArgument(`height must be greater than 0, but got ${height}`)
   if (height > chain.headHeight) throw invalidArgument('requested block height is bigger then the chain length')
   const block = chain.consensusBlock(Number(height))
-  if (block === undefined) throw notFound(`block ${height} is not available: the oldest block is ${chain.oldestBlock}`)
+  if (block === undefined) throw notFound(`block ${height} is not available: the oldest block is ${chain.base}`)
   return {
     blockId: toBlockIdMessage(chain.blockId(Number(height))!),
     block: toBlockMessage(block),
@@ -182,7 +182,9 @@ async function validatorSet(context: QueryContext, height: bigint, page: PageReq
   if (height <= 0n) throw invalidArgument(`height must be greater than 0, but got ${height}`)
   if (height > latestSet(context)) throw invalidArgument('requested block height is bigger then the chain length')
   const set = context.chain.validatorsAt(Number(height))
-  if (set === undefined) throw notFound(`the validator set of block ${height} is not available`)
+  if (set === undefined) {
+    throw notFound(`the validator set of block ${height} is not available: the oldest block is ${context.chain.base}`)
+  }
   const { items, pagination } = await paginate(context, page, positionWalk([...set.validators.keys()]), (index) => {
     const { address, publicKey, power } = set.validators[index]!
     return {

@@ -6,7 +6,7 @@ import { genesisHeader } from '../../../src/app/genesisBlock.ts'
 import { type EvmEntry, NO_BLOCK_EVENTS } from '../../../src/chain/entries.ts'
 import { ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
 import { logsBloom } from '../../../src/chain/receipt.ts'
-import { createBlockCache, openChainReader } from '../../../src/chain/store.ts'
+import { createBlockCache, openChainReader, writeOldestBlocks } from '../../../src/chain/store.ts'
 import { decodeTransaction } from '../../../src/chain/transaction.ts'
 import { writeBlock, writeHeadRecord } from '../../../src/chain/writeBlock.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -66,6 +66,30 @@ describe('block cache', () => {
     const reader = openChainReader(database, cache)
     for (let height = 0; height < blocks; height++) expect(reader.receipts(height)).toHaveLength(transactions)
     expect([...cache.results.keys()]).toEqual(Array.from({ length: kept }, (_, i) => blocks - kept + i))
+  })
+
+  it('has no block below the base of a chain that began with a snapshot', async () => {
+    await fill(6, 1)
+    const cache = createBlockCache()
+    const hash = openChainReader(database, cache).hash(1)!
+    expect(openChainReader(database).heightOf(hash)).toBe(1)
+    const batch = new WriteBatch()
+    for (const height of [0, 1]) batch.del(columnKey(Column.header, heightBytes(height)))
+    for (const height of [0, 1, 2, 3]) batch.del(columnKey(Column.results, heightBytes(height)))
+    writeOldestBlocks(batch, { base: 2, oldestBlock: 4 })
+    await database.write(batch, { sync: false })
+    const reader = openChainReader(database, cache)
+    expect(reader).toMatchObject({ base: 2, oldestBlock: 4, headHeight: 5 })
+    expect(reader.header(1)).toBeUndefined()
+    expect(reader.hash(1)).toBeUndefined()
+    expect(reader.heightOf(hash)).toBeUndefined()
+    expect(reader.consensusBlock(1)).toBeUndefined()
+    expect(reader.blockId(1)).toBeUndefined()
+    expect(reader.seenCommit(1)).toBeUndefined()
+    expect(reader.receipts(1)).toBeUndefined()
+    expect(reader.header(2)?.number).toBe(2)
+    expect(reader.receipts(3)).toBeUndefined()
+    expect(reader.receipts(4)).toHaveLength(1)
   })
 
   it('has every block up to the head: a missing part is damage', async () => {

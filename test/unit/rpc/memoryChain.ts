@@ -22,8 +22,8 @@ export interface MemoryBlock {
   readonly changes: StateChanges
 }
 
-/** A reader of the given blocks, the first of which has height 0. Bodies below `oldestBlock` count as dropped. */
-export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 0): ChainReader {
+/** A reader of the given blocks, the first of which has height 0. Bodies below `oldestBlock` count as dropped, and all below `base`. */
+export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 0, base = 0): ChainReader {
   const heights = new Map(blocks.map((block, height) => [bytesKey(block.hash), height]))
   const locations = new Map(
     blocks.flatMap((block, height) =>
@@ -33,9 +33,10 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
   const kept = (height: number): MemoryBlock | undefined => (height < oldestBlock ? undefined : blocks[height])
   return {
     headHeight: blocks.length - 1,
+    base,
     oldestBlock,
-    header: (height) => blocks[height]?.header,
-    hash: (height) => blocks[height]?.hash,
+    header: (height) => (height < base ? undefined : blocks[height]?.header),
+    hash: (height) => (height < base ? undefined : blocks[height]?.hash),
     heightOf: (hash) => heights.get(bytesKey(hash)),
     transactions: (height) => kept(height)?.transactions,
     receipts: (height) => kept(height)?.receipts,

@@ -9,20 +9,21 @@ import { memoryProof } from './memoryState.ts'
 export interface Pruning {
   readonly oldestState?: number
   readonly oldestBlock?: number
+  readonly base?: number
 }
 
 /** A view on blocks and the states after them, which must not change any more. */
 export function memoryView(
   blocks: readonly MemoryBlock[],
   states: readonly MemoryStateReader[],
-  { oldestState = 0, oldestBlock = 0 }: Pruning = {},
+  { oldestState = 0, oldestBlock = 0, base = 0 }: Pruning = {},
 ): NodeView {
   const stateAt = (height: number): MemoryStateReader => {
     if (height < oldestState) throw new StateUnavailable(height, oldestState)
     return states[height]!
   }
   return {
-    chain: memoryChainReader(blocks, oldestBlock),
+    chain: memoryChainReader(blocks, oldestBlock, base),
     oldestState,
     stateAt,
     accounts: async function* ({ start, reverse = false } = {}) {

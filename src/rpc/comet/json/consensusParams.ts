@@ -10,7 +10,7 @@ export type ConsensusParamsConfig = Pick<ChainConfig, 'maxBlockBytes' | 'blockGa
 
 /** What the parameters of a block are read from. */
 export interface ConsensusParamsView extends Pick<NodeView, 'stateAt'> {
-  readonly chain: Pick<ChainReader, 'headHeight' | 'header'>
+  readonly chain: Pick<ChainReader, 'headHeight' | 'base' | 'header'>
 }
 
 /** types.ConsensusParams of block `height`, at most the one after the head: those of the genesis, but max_gas as governance changed it. */

@@ -133,10 +133,13 @@ describe('where BLOCK_HISTORY has dropped transactions', () => {
   it('a header that is gone too is refused', async () => {
     const without = createCometTest({
       ...pruned,
+      base: 4,
       consensusBlock: (height) => (height < 4 ? undefined : pruned.consensusBlock(height)),
     })
     expect(await without.get('header?height=3')).toMatchObject(lost)
     expect(await without.get('commit?height=3')).toMatchObject(lost)
+    expect(await without.get('validators?height=3')).toMatchObject(lost)
+    expect(await without.get('consensus_params?height=3')).toMatchObject(lost)
   })
 })
 

@@ -36,6 +36,7 @@ interface HeightPlan {
 }
 
 export interface SignedChain extends CometChain {
+  base: number
   oldestBlock: number
   readonly keys: readonly Ed25519Key[]
 }
@@ -105,6 +106,7 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
   return {
     keys,
     headHeight: plans.length,
+    base: 0,
     oldestBlock: 0,
     // What the next header commits to.
     hash: (height) => new Uint8Array(32).fill(height),

@@ -175,10 +175,15 @@ describe('blocks', () => {
     const pruned = node.context({ view: node.view({ oldestBlock: 2 }) })
     expect(await invokeError(getBlockByNumber, pruned, '0x1', false)).toEqual({
       code: 4444,
-      message: 'pruned history unavailable',
+      message: 'pruned history unavailable: the oldest block is 2',
     })
     expect(await invoke(getHeaderByNumber, pruned, '0x1')).toMatchObject({ hash: blockHash })
     expect(await invoke(getBlockByNumber, pruned, 'earliest', false)).toMatchObject({ number: '0x2' })
+    const restored = node.context({ view: node.view({ base: 2, oldestBlock: 2 }) })
+    const before = { code: 4444, message: 'pruned history unavailable: the oldest block is 2' }
+    expect(await invokeError(getHeaderByNumber, restored, '0x1')).toEqual(before)
+    expect(await invokeError(getBlockByNumber, restored, '0x1', false)).toEqual(before)
+    expect(await invoke(getBlockByNumber, restored, 'earliest', false)).toMatchObject({ number: '0x2' })
   })
 })
 
