@@ -201,7 +201,7 @@ export function decodeHeader(bytes: Uint8Array): ConsensusHeader {
 const MAX_CHAIN_ID_LENGTH = 50
 
 /** tendermint.types.Header */
-const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
+export const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
   name: 'header',
   write: (writer, header) =>
     writer

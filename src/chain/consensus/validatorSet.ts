@@ -52,7 +52,7 @@ export function validatorSetHash({ validators }: Pick<ValidatorSet, 'validators'
 }
 
 /** tendermint.crypto.PublicKey */
-function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): void {
+export function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): void {
   writer.bytes(1, publicKey)
 }
 

@@ -8,6 +8,7 @@ import {
   encodeHeader,
 } from '../../../../src/chain/consensus/block.ts'
 import { decodeCommit, encodeCommit } from '../../../../src/chain/consensus/commit.ts'
+import { decodeLightBlock, encodeLightBlock, type LightBlock } from '../../../../src/chain/consensus/lightBlock.ts'
 import { createPartSet, decodePart, encodePart } from '../../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -20,6 +21,7 @@ import {
   type Vote,
   ZERO_TIME_MS,
 } from '../../../../src/chain/consensus/types.ts'
+import { createValidatorSet } from '../../../../src/chain/consensus/validatorSet.ts'
 import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../../../../src/chain/consensus/vote.ts'
 import { ConsensusDecodingError } from '../../../../src/chain/consensus/wire.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
@@ -88,6 +90,14 @@ const block: fc.Arbitrary<ConsensusBlock> = fc.record({
 const part = fc
   .tuple(fc.uint8Array({ minLength: 1, maxLength: 100 }), fc.nat(3))
   .map(([seed, more]) => createPartSet(concatBytes(new Uint8Array(65536 * more), seed)).parts.at(-1)!)
+const validator = fc.record({ publicKey: sized(32), power: fc.bigInt({ min: 1n, max: 2n ** 57n }) })
+const lightBlock: fc.Arbitrary<LightBlock> = fc.record({
+  header,
+  commit,
+  validators: fc
+    .uniqueArray(validator, { minLength: 1, maxLength: 5, selector: ({ publicKey }) => String(publicKey) })
+    .map(createValidatorSet),
+})
 
 /** A codec with its values' type closed over, so that a table can hold all of them. */
 function codec<T>(
@@ -147,6 +157,7 @@ const codecs = [
   codec('commit', commit, encodeCommit, decodeCommit),
   codec('header', header, encodeHeader, decodeHeader),
   codec('block', block, encodeBlock, decodeBlock),
+  codec('light block', lightBlock, encodeLightBlock, decodeLightBlock),
   codec('part', part, encodePart, decodePart),
 ]
 
