@@ -66,6 +66,7 @@ export interface RpcContext {
   readonly chain: ChainConfig
   readonly limits: RpcLimits
   readonly clientVersion: string
+  readonly retention: Retention
   readonly peerCount: () => number
   /** undefined when the node is not catching up */
   readonly syncing: () => SyncStatus | undefined
@@ -77,6 +78,12 @@ export interface RpcContext {
   readonly monotonicMs: () => number
   /** only in view threads */
   readonly execution?: ExecutionHost
+}
+
+/** How many of the newest blocks the operator keeps with their state, and with their bodies and receipts; undefined: all. */
+export interface Retention {
+  readonly states: number | undefined
+  readonly bodies: number | undefined
 }
 
 export interface ExecutionHost {

@@ -251,6 +251,10 @@ function rpcData(
     chain,
     limits: config.rpc.limits,
     clientVersion,
+    retention: {
+      states: config.pruning === 'archive' ? undefined : config.pruning,
+      bodies: config.blockHistory === 0 ? undefined : config.blockHistory,
+    },
     log: config.log,
     pool: { calls: calls.left, admissions: admissions.left },
     headChannel,

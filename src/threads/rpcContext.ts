@@ -3,7 +3,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { MempoolPort, TxPort } from '../mempool/types.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../rpc/callScope.ts'
-import type { ExecutionHost, RpcContext } from '../rpc/method.ts'
+import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
 import type { PoolService } from './pool.ts'
@@ -25,6 +25,7 @@ export interface RpcThreadData {
   readonly chain: ChainConfig
   readonly limits: RpcLimits
   readonly clientVersion: string
+  readonly retention: Retention
   readonly log: LogConfig
   /** to the pool thread */
   readonly pool: PoolPorts
@@ -35,7 +36,7 @@ export interface RpcThreadData {
 }
 
 interface ContextSourceOptions {
-  readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion' | 'nodeState'>
+  readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion' | 'retention' | 'nodeState'>
   readonly feed: ViewFeed
   readonly pool: TxPort
   /** only in view threads */
@@ -60,6 +61,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       chain: data.chain,
       limits: data.limits,
       clientVersion: data.clientVersion,
+      retention: data.retention,
       peerCount: () => getPeerCount(data.nodeState),
       syncing: () => getSyncStatus(data.nodeState, newest.view.chain.headHeight),
       nextView: async (timeoutMs) => {

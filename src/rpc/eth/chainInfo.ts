@@ -43,23 +43,32 @@ export const accounts = defineMethod({
   run: () => [],
 })
 
-/** How far back each kind of data reaches. */
+/**
+ * How far back each kind of data reaches, and how many blocks of it the node keeps (`eth_capabilities` of Ethereum's execution-apis, with
+ * the members that geth gives).
+ */
 export const capabilities = defineMethod({
   name: 'eth_capabilities',
   queue: 'socket',
-  run: ({ view }) => {
+  run: ({ view, retention }) => {
     const { headHeight, oldestBlock } = view.chain
     const hash = view.chain.hash(headHeight)
     if (hash === undefined) throw serverError('header not found')
-    const since = (oldest: number) => ({ disabled: false, oldestBlock: toQuantity(oldest) })
+    const since = (oldest: number, kept: number | undefined) => ({
+      disabled: false,
+      oldestBlock: toQuantity(oldest),
+      ...(kept === undefined ? {} : { deleteStrategy: { type: 'window', retentionBlocks: toQuantity(kept) } }),
+    })
+    const state = since(view.oldestState, retention.states)
+    const bodies = since(oldestBlock, retention.bodies)
     return {
       head: { number: toQuantity(headHeight), hash: bytesToHex(hash) },
-      state: since(view.oldestState),
-      tx: since(oldestBlock),
-      logs: since(oldestBlock),
-      receipts: since(oldestBlock),
-      blocks: since(oldestBlock),
-      stateproofs: since(view.oldestState),
+      state,
+      tx: bodies,
+      logs: bodies,
+      receipts: bodies,
+      blocks: bodies,
+      stateproofs: state,
     }
   },
 })

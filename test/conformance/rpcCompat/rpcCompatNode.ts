@@ -40,6 +40,7 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
+    retention: { states: undefined, bodies: undefined },
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,

@@ -239,6 +239,7 @@ function contextOf({ chain }: TestChain, view: NodeView): RpcContext {
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'test',
+    retention: { states: undefined, bodies: undefined },
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,

@@ -148,6 +148,7 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
       chain,
       limits: TEST_LIMITS,
       clientVersion: 'coind/v0.0.0-test',
+      retention: { states: undefined, bodies: undefined },
       peerCount: () => 0,
       syncing: () => undefined,
       nextView: (timeoutMs) =>

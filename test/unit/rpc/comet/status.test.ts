@@ -40,6 +40,24 @@ describe('status', () => {
     expect(status.validator_info).toMatchObject({ pub_key: { type: 'tendermint/PubKeyEd25519' }, voting_power: '40' })
   })
 
+  it('the earliest block is the lowest that is kept with its transactions', async () => {
+    const chain = createSignedChain([{}, {}, {}])
+    const { get } = createCometTest(chain)
+    expect((await get('status')).sync_info.earliest_block_height).toBe('1')
+    chain.oldestBlock = 2
+    const { sync_info } = await get('status')
+    expect(sync_info).toMatchObject({
+      earliest_block_hash: Buffer.from(chain.blockId(2)!.hash).toString('hex').toUpperCase(),
+      earliest_app_hash: Buffer.from(chain.consensusBlock(2)!.header.appHash).toString('hex').toUpperCase(),
+      earliest_block_height: '2',
+      earliest_block_time: '2026-01-01T00:00:00.8Z',
+    })
+    expect((await get('block?height=2')).block.header.height).toBe('2')
+    // A chain that a snapshot brought has no block with results yet.
+    chain.oldestBlock = 4
+    expect((await get('status')).sync_info.earliest_block_height).toBe('3')
+  })
+
   it('the power is that for the block that is being decided', async () => {
     const { publicKey } = testKey(0)
     const chain = createSignedChain([{ updates: [{ publicKey, power: 7n }] }, {}])

@@ -68,6 +68,7 @@ function contextOn(from: NodeView): RpcContext {
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'test',
+    retention: { states: undefined, bodies: undefined },
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,

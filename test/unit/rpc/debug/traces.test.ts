@@ -45,6 +45,7 @@ function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'test',
+    retention: { states: undefined, bodies: undefined },
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,

@@ -49,6 +49,21 @@ test('eth_capabilities shows what is pruned', async () => {
   })
 })
 
+test('eth_capabilities shows how many blocks are kept', async () => {
+  const context = node.context({ retention: { states: 50_000, bodies: undefined } })
+  const all = { disabled: false, oldestBlock: '0x0' }
+  const window = { ...all, deleteStrategy: { type: 'window', retentionBlocks: '0xc350' } }
+  expect(await invoke(capabilities, context)).toMatchObject({
+    state: window,
+    stateproofs: window,
+    tx: all,
+    blocks: all,
+  })
+  const bodies = node.context({ retention: { states: undefined, bodies: 50_000 } })
+  const shown = { state: all, stateproofs: all, tx: window, logs: window, receipts: window, blocks: window }
+  expect(await invoke(capabilities, bodies)).toEqual({ head: expect.anything(), ...shown })
+})
+
 test('eth_config shows the present rules and the coming ones', async () => {
   const { current, next, last } = (await invoke(config, node.context())) as Record<string, Record<string, unknown>>
   const { timestamp } = node.blocks[1]!.header

@@ -100,6 +100,7 @@ function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort, onPause: (
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
+    retention: { states: undefined, bodies: undefined },
     peerCount: () => 0,
     syncing: () => undefined,
     nextView: async () => undefined,
