@@ -5,6 +5,7 @@ import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.t
 import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
+import type { LightBlock } from './consensus/lightBlock.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
 import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
@@ -44,6 +45,8 @@ export interface ChainReader {
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
+  /** header, commit and validators of a block; undefined where one of them is not there */
+  lightBlock(height: number): LightBlock | undefined
   /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
   validatorsAt(height: number): RankedValidatorSet | undefined
   /** the same without priorities, which takes a fraction of the time */
@@ -232,6 +235,12 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     seenCommit: (height): Commit | undefined => {
       if (height < base) return undefined
       return height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit
+    },
+    lightBlock: (height): LightBlock | undefined => {
+      const header = consensusBlock(height)?.header
+      const commit = reader.seenCommit(height)
+      const validators = reader.validatorSetAt(height)
+      return header && commit && validators && { header, commit, validators }
     },
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),

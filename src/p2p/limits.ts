@@ -25,6 +25,8 @@ export const LIMITS = {
   /** blocks and bytes of one answer of the blocks protocol */
   blocksPerAnswer: 512,
   bytesPerAnswer: 4 * MIB,
+  /** bytes of a light block: with 50 validators it has less than 10 KiB */
+  lightBlockBytes: 256 * KIB,
   /** bytes of a piece of a snapshot's file */
   snapshotPieceBytes: MIB,
   /** bytes of a gossiped batch of transactions, and of a larger transaction, which is sent alone */
@@ -107,6 +109,7 @@ export const REQUEST_LIMITS = {
   blocks: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
   peers: { rate: { perSecond: 0.2, burst: 6 }, inFlight: 1 },
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
+  light: { rate: { perSecond: 20, burst: 100 }, inFlight: 4 },
   snapshots: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 

@@ -13,6 +13,7 @@ import { GossipStreams } from './gossipStreams.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
 import { MAX_GOSSIP_FRAME } from './host.ts'
 import { KnownAddresses } from './knownAddresses.ts'
+import { fetchLightBlock, type LightBlockReader, lightHandler } from './lightExchange.ts'
 import { HANDSHAKE_LIMITS, LIMITS, type PeerCounts } from './limits.ts'
 import { isMalformed } from './misbehaviour.ts'
 import { type NetInfo, peerFacts } from './netInfo.ts'
@@ -57,6 +58,7 @@ export interface NetworkOptions {
   readonly addressBookPath: string
   readonly blocks: BlockSource
   readonly snapshots: SnapshotSource
+  readonly lightBlocks: LightBlockReader
   /** height of the newest block, which may not be in `blocks` yet */
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
@@ -300,6 +302,11 @@ export class Network {
     await this.#connections.close()
   }
 
+  /** The encoded light block of a height, or the nearest one above that the peer has. @throws Error as above */
+  fetchLightBlock(id: string, height: number): Promise<Uint8Array | undefined> {
+    return this.#fetch(id, 'light block', (session) => fetchLightBlock(this.#options, session, height))
+  }
+
   async #fetch<T>(id: string, what: string, fetch: (session: Session) => Promise<T>): Promise<T> {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) throw new Error(`${id} is not connected`)
@@ -313,7 +320,7 @@ export class Network {
   }
 
   async #serve(): Promise<void> {
-    const { metrics, now, blocks, snapshots } = this.#options
+    const { metrics, now, blocks, snapshots, lightBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
     this.#gossip.prepare()
     await this.#streams.start()
@@ -330,6 +337,7 @@ export class Network {
       statusHandler(() => this.#blockRange()),
     )
     await serveRequests(context, snapshotHandler(snapshots, now))
+    await serveRequests(context, lightHandler(lightBlocks))
   }
 
   #blockRange(): { readonly base: number; readonly height: number } {

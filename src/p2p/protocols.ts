@@ -9,6 +9,8 @@ export const PROTOCOLS = {
   blocks: '/coind/blocks/1',
   peers: '/coind/peers/1',
   status: '/coind/status/1',
+  /** header, commit and validators of a height (lightExchange.ts) */
+  light: '/coind/light/1',
   /** snapshots of the state, in pieces (snapshotExchange.ts) */
   snapshots: '/coind/snapshots/1',
 } as const

@@ -6,6 +6,7 @@ import { VERSION } from '../config/version.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedMessages.ts'
 import { databaseBlocks } from '../p2p/blockExchange.ts'
 import type { ValidatorProof } from '../p2p/hello.ts'
+import { databaseLightBlocks } from '../p2p/lightExchange.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
 import { Network } from '../p2p/network.ts'
 import { isOwnDefect } from '../p2p/ownDefect.ts'
@@ -113,6 +114,7 @@ const network = await Network.start(
     addressBookPath: data.addressBookPath,
     blocks: databaseBlocks(database),
     snapshots: snapshotsIn(data.snapshotsPath),
+    lightBlocks: databaseLightBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
     onDefect: endOnDefect,

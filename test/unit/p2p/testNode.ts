@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { type Ed25519Key, ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import type { FetchedBlock } from '../../../src/consensus/transport.ts'
 import { createValidatorProof } from '../../../src/p2p/hello.ts'
+import type { LightBlockReader } from '../../../src/p2p/lightExchange.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
 import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
@@ -55,6 +56,7 @@ export interface TestNodeOptions
   readonly base?: number
   readonly blocks?: (height: number) => FetchedBlock
   readonly snapshots?: SnapshotSource
+  readonly lightBlocks?: LightBlockReader
   readonly events?: Partial<NetworkEvents>
   /** its clock, in place of one that goes */
   readonly now?: () => number
@@ -112,6 +114,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
         close: async () => undefined,
       }),
       snapshots: options.snapshots ?? NO_SNAPSHOTS,
+      lightBlocks: options.lightBlocks ?? (() => undefined),
       height: () => height,
       unhandled: () => 0,
       onDefect: (error) => defects.push(error),

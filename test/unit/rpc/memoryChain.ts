@@ -51,6 +51,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     validatorSetAt: () => ({ validators: [], totalPower: 0n }),
     blockId: () => undefined,
     seenCommit: () => undefined,
+    lightBlock: () => undefined,
     async *eventHeights(_, from, to) {
       for (let height = from; height <= to; height++) yield height
     },

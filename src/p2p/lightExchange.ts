@@ -1,0 +1,60 @@
+import { encodeLightBlock } from '../chain/consensus/lightBlock.ts'
+import { createBlockCache, openChainReader } from '../chain/store.ts'
+import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
+import type { Database } from '../storage/database.ts'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import { LIMITS, REQUEST_LIMITS } from './limits.ts'
+import { type RequestHandler, request } from './requests.ts'
+import type { Session } from './session.ts'
+
+/**
+ * The encoded light block (tendermint.types.LightBlock) of a height, or of the nearest one above it that this node has: a node that drops
+ * old blocks keeps only some. Height 0 asks for the newest. undefined: there is none.
+ */
+export type LightBlockReader = (height: number) => Uint8Array | undefined
+
+/** The light blocks of a database, which the executor thread writes. */
+export function databaseLightBlocks(database: Database): LightBlockReader {
+  const cache = createBlockCache()
+  return (height) => {
+    const chain = openChainReader(database, cache)
+    const block = chain.lightBlock(height === 0 ? chain.headHeight : Math.max(height, chain.base, 1))
+    return block && encodeLightBlock(block)
+  }
+}
+
+/** Serves light blocks: header, commit and validators of a height, with which a light client verifies the chain. */
+export function lightHandler(read: LightBlockReader): RequestHandler {
+  return {
+    protocol: 'light',
+    limits: REQUEST_LIMITS.light,
+    answer: async (_session, body, respond) => {
+      const block = read(new ProtobufFields(body).natural(1))
+      await respond(block ?? NONE)
+    },
+  }
+}
+
+/**
+ * The encoded light block of a peer, see {@link LightBlockReader}. It is not decoded or verified.
+ * @throws Error when the peer does not answer in time or gives a wrong answer
+ */
+export async function fetchLightBlock(
+  context: { readonly metrics: NetworkMetrics },
+  session: Session,
+  height: number,
+): Promise<Uint8Array | undefined> {
+  let answer: Uint8Array | undefined
+  // The second field is for height 0: a request would be empty otherwise, and a frame must not be.
+  const asked = new ProtobufWriter().varint(1, height).varint(2, 1).finish()
+  const bounds = { frameBytes: LIMITS.lightBlockBytes, totalBytes: LIMITS.lightBlockBytes }
+  await request(context, session, 'light', asked, bounds, (body) => {
+    answer = body
+    return true
+  })
+  if (answer === undefined) throw new ProtobufError('an answer without a light block')
+  return answer.length === NONE.length ? undefined : answer
+}
+
+/** The answer in place of a light block: no message is as short. */
+const NONE = Uint8Array.of(0)
