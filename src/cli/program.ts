@@ -25,6 +25,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
+  ['ManifestError', EXIT_DATA],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],

@@ -2,16 +2,16 @@ import type { Address } from '../primitives/address.ts'
 import { bytesToBigInt, concatBytes, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { codeKey, decodeAccount } from '../state/flatState.ts'
+import type { StateColumns } from '../state/olderState.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from '../state/prepareChanges.ts'
 import type { Account } from '../state/reader.ts'
 import { storageTrie, trieNodeKey } from '../state/trieNode.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, prefixEnd, readHeight } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
-import type { DatabaseReader } from '../storage/database.ts'
 import { type SortEntry, type SortOptions, sortEntries } from '../storage/externalSort.ts'
 
 /*
- * The state at the head of a database snapshot in the order of its tries: by the keccak256 of addresses, of slots and of native entries'
+ * A state in the order of its tries: by the keccak256 of addresses, of slots and of native entries'
  * slots. The flat columns are in the order of the raw keys, so each stream sorts them on disk, within a memory limit. What the columns
  * tell is taken as it is; the caller compares it with the trie.
  */
@@ -52,7 +52,7 @@ const SLOT_BYTES = 32
 
 /** All accounts, ascending by their paths. @throws DatabaseError */
 export async function* sortedAccounts(
-  db: DatabaseReader,
+  db: StateColumns,
   options: StateSortOptions,
 ): AsyncGenerator<SortedAccount, void, void> {
   for await (const [path, value] of sortEntries(accountsWithCounts(db), { ...options, name: 'accounts' })) {
@@ -67,7 +67,7 @@ export async function* sortedAccounts(
  * From two columns, both in the order of addresses, each account's path → number of its slots, address and account. Reading them side by
  * side saves a look-up for each account, most of which have no storage.
  */
-async function* accountsWithCounts(db: DatabaseReader): AsyncGenerator<SortEntry, void, void> {
+async function* accountsWithCounts(db: StateColumns): AsyncGenerator<SortEntry, void, void> {
   const counts = columnEntries(db, columnKey(Column.slotCount))
   try {
     let next = await counts.next()
@@ -87,13 +87,13 @@ async function* accountsWithCounts(db: DatabaseReader): AsyncGenerator<SortEntry
 }
 
 /** Entries of the keys that begin with `prefix`, with what follows it. */
-async function* columnEntries(db: DatabaseReader, prefix: Uint8Array): AsyncGenerator<SortEntry, void, void> {
+async function* columnEntries(db: StateColumns, prefix: Uint8Array): AsyncGenerator<SortEntry, void, void> {
   for await (const [key, value] of db.entries({ start: prefix, end: prefixEnd(prefix) })) {
     yield [key.slice(prefix.length), value]
   }
 }
 
-function storageRootOf(db: DatabaseReader, address: Address, slotCount: number): Hash {
+function storageRootOf(db: StateColumns, address: Address, slotCount: number): Hash {
   const isNative = equalBytes(address, NATIVE_ACCOUNT)
   if (slotCount === 0 && !isNative) return EMPTY_TRIE_ROOT
   const root = db.get(trieNodeKey(storageTrie(address), '', 0))
@@ -103,7 +103,7 @@ function storageRootOf(db: DatabaseReader, address: Address, slotCount: number):
 
 /** The slots of an account that are set, ascending by their paths. @throws DatabaseError */
 export async function* sortedSlots(
-  db: DatabaseReader,
+  db: StateColumns,
   address: Address,
   options: StateSortOptions,
 ): AsyncGenerator<SortedSlot, void, void> {
@@ -112,7 +112,7 @@ export async function* sortedSlots(
   }
 }
 
-async function* slotsOf(db: DatabaseReader, address: Address): AsyncGenerator<SortEntry, void, void> {
+async function* slotsOf(db: StateColumns, address: Address): AsyncGenerator<SortEntry, void, void> {
   for await (const [slot, value] of columnEntries(db, columnKey(Column.slot, address))) {
     yield [keccak256(slot), concatBytes(slot, value)]
   }
@@ -120,7 +120,7 @@ async function* slotsOf(db: DatabaseReader, address: Address): AsyncGenerator<So
 
 /** All native entries, ascending by their paths. @throws DatabaseError */
 export async function* sortedNative(
-  db: DatabaseReader,
+  db: StateColumns,
   options: StateSortOptions,
 ): AsyncGenerator<SortedNativeEntry, void, void> {
   for await (const [path, value] of sortEntries(nativeEntries(db), { ...options, name: 'native' })) {
@@ -129,7 +129,7 @@ export async function* sortedNative(
   }
 }
 
-async function* nativeEntries(db: DatabaseReader): AsyncGenerator<SortEntry, void, void> {
+async function* nativeEntries(db: StateColumns): AsyncGenerator<SortEntry, void, void> {
   for await (const [key, value] of columnEntries(db, columnKey(Column.native))) {
     // The length has the form of a height: 6 bytes.
     yield [keccak256(nativeSlot(key)), concatBytes(heightBytes(key.length), key, value)]
@@ -138,7 +138,7 @@ async function* nativeEntries(db: DatabaseReader): AsyncGenerator<SortEntry, voi
 
 /** The codes of all accounts, each once, ascending by their hashes. @throws DatabaseError */
 export async function* sortedCodes(
-  db: DatabaseReader,
+  db: StateColumns,
   options: StateSortOptions,
 ): AsyncGenerator<Uint8Array, void, void> {
   let former: Uint8Array | undefined
@@ -151,7 +151,7 @@ export async function* sortedCodes(
   }
 }
 
-async function* codeHashes(db: DatabaseReader): AsyncGenerator<SortEntry, void, void> {
+async function* codeHashes(db: StateColumns): AsyncGenerator<SortEntry, void, void> {
   for await (const [, account] of columnEntries(db, columnKey(Column.account))) {
     const { codeHash } = decodeAccount(account)!
     if (!equalBytes(codeHash, EMPTY_CODE_HASH)) yield [codeHash, EMPTY_BYTES]

@@ -126,7 +126,7 @@ async function prove(
  * where they have not changed since.
  * @throws Error when the built branch does not have its recorded hash
  */
-async function nodeAt(
+export async function nodeAt(
   reader: DatabaseReader,
   owner: Uint8Array,
   path: string,
