@@ -81,8 +81,8 @@ export function createApplication(options: ApplicationOptions): Application {
     }
   }
   /** Why the next block may not report this evidence; undefined when it may. Nearly all blocks have none. */
-  const refuseEvidence = ({ evidence }: ConsensusBlock): string | undefined =>
-    evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain())
+  const refuseEvidence = ({ evidence }: ConsensusBlock, isDecided: boolean): string | undefined =>
+    evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain(), isDecided)
 
   const paramsAfterHead = (): RunningParams => runningParams(new Journal(options.state.reader()).native, chain)
 
@@ -116,7 +116,7 @@ export function createApplication(options: ApplicationOptions): Application {
       : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
 
   const judge = async (block: ConsensusBlock): Promise<ProposalVerdict> => {
-    const wrongEvidence = refuseEvidence(block)
+    const wrongEvidence = refuseEvidence(block, false)
     if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
     const input = inputOf(block)
     // It was executed already: this node built it, or an earlier round proposed it.
@@ -218,7 +218,7 @@ export function createApplication(options: ApplicationOptions): Application {
       const input = inputOf(block)
       let executed = runner.find(input)
       if (executed === undefined) {
-        const wrongEvidence = refuseEvidence(block)
+        const wrongEvidence = refuseEvidence(block, true)
         if (wrongEvidence !== undefined) {
           throw new Error(
             `block ${header.height} was decided, but this node's chain does not bear out its evidence (${wrongEvidence}): ` +

@@ -39,20 +39,36 @@ export function verifyEvidence(evidence: Evidence, { chain, head, reader, native
   return reason === undefined ? { verdict: 'valid' } : { verdict: 'invalid', reason }
 }
 
-/** Why a block after `head` may not report this evidence; undefined when it may. */
-export function checkBlockEvidence(evidence: readonly Evidence[], from: EvidenceChain): string | undefined {
+/**
+ * Why a block after `head` may not report this evidence; undefined when it may.
+ * @param isDecided More than two thirds of the power have decided the block. Evidence of an old block that this node
+ * does not have, because its chain began with a snapshot, is then taken as judged: those who have the block have judged it. Otherwise this
+ * node would halt on what every other one accepts. In a proposal such evidence is refused.
+ */
+export function checkBlockEvidence(
+  evidence: readonly Evidence[],
+  from: EvidenceChain,
+  isDecided: boolean,
+): string | undefined {
   const { maxBytes } = from.chain.evidence
   const bytes = evidenceSize(evidence)
   if (bytes > maxBytes) return `evidence takes ${bytes} bytes, at most ${maxBytes} may`
   const seen = new Set<string>()
   for (const [position, item] of evidence.entries()) {
-    const found = verifyEvidence(item, from)
+    const own = verifyEvidence(item, from)
+    const isUnknown = own.verdict === 'early' && item.voteA.height <= from.head.height
+    const found = isDecided && isUnknown ? judged(item, from) : own
     if (found.verdict !== 'valid') {
       return `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}`
     }
     if (seen.size === seen.add(misbehaviourKey(item)).size) return `evidence ${position} is there twice`
   }
   return undefined
+}
+
+/** What this node can still say of evidence whose block it does not have: whether a block has reported the same fault. */
+function judged({ voteA }: Evidence, { native }: EvidenceChain): EvidenceVerdict {
+  return { verdict: isCommitted(native, voteA.validatorAddress, voteA.height) ? 'committed' : 'valid' }
 }
 
 /** Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit. */

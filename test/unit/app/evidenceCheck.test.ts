@@ -7,9 +7,12 @@ import {
   evidenceSize,
 } from '../../../src/chain/consensus/evidence.ts'
 import type { Evidence } from '../../../src/chain/consensus/types.ts'
+import { writeOldestBlocks } from '../../../src/chain/store.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Database } from '../../../src/storage/database.ts'
 import { setPower } from '../modules/staking/setPower.ts'
 import { GENESIS_TIME_MS } from './testChain.ts'
 import {
@@ -248,6 +251,55 @@ describe('evidence in a block', () => {
       await copy.close()
     }
     expect(hashes[0]).not.toBe(hashes[1])
+  })
+})
+
+describe('evidence of a block below the base of the chain', () => {
+  it('is neither proposed nor voted for, and in a decided block it is taken as judged, once', async () => {
+    const genesis = networkGenesis(4)
+    const whole = await openNetworkNode(genesis)
+    const restored = await openNetworkNode(genesis)
+    try {
+      let state = await whole.state()
+      const advance = async (evidence: readonly Evidence[] = []) => {
+        const decided = await proposeBlock(whole, state, { evidence })
+        const result = await whole.executor.application.finalizeBlock(decided)
+        return { decided, result, after: advanceState(state, decided, result) }
+      }
+      for (let height = 1; height <= 8; height++) {
+        const { decided, after } = await advance()
+        await restored.executor.application.finalizeBlock(decided)
+        state = after
+      }
+      const database = await Database.open(restored.location)
+      const batch = new WriteBatch()
+      writeOldestBlocks(batch, { base: 6, oldestBlock: 8 })
+      await database.write(batch, { sync: true })
+      await database.close()
+
+      const [below, above] = [5, 6].map((height) =>
+        equivocation(CHAIN_ID, state.validators, { height, index: height - 5 }),
+      ) as [Evidence, Evidence]
+      const { application } = restored.executor
+      expect(await application.checkEvidence(below)).toEqual({ verdict: 'early' })
+      expect(await application.checkEvidence(above)).toEqual({ verdict: 'valid' })
+      const own = await proposeBlock(restored, state, { evidence: [below, above] })
+      expect(own.block.evidence).toEqual([above])
+
+      const { decided, result, after } = await advance([below])
+      expect(decided.block.evidence).toEqual([below])
+      expect(await application.processProposal(decided.block)).toEqual({
+        accepted: false,
+        reason: 'evidence 0 is early',
+      })
+      expect(await application.finalizeBlock(decided)).toEqual(result)
+      // The fault is known now: another block may not report it again.
+      const again = makeBlock(after, { ...decided.block, ...decided.block.header, evidence: [below] })
+      await expect(application.finalizeBlock(decide(again, after))).rejects.toThrow(/evidence 0 is committed/)
+    } finally {
+      await whole.close()
+      await restored.close()
+    }
   })
 })
 
