@@ -4,6 +4,7 @@ import type { Address } from '../primitives/address.ts'
 import { bytesToHex, compareBytes, decodeUtf8, equalBytes, hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
+import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './chunk.ts'
 
 /*
  * `manifest.json` of a snapshot: of which block it is, and which chunks it has. Nobody trusts it: the light blocks in it have to be
@@ -14,8 +15,6 @@ export const MANIFEST_NAME = 'manifest.json'
 /** More than a state of 400 GB needs. */
 export const MAX_MANIFEST_BYTES = 16 << 20
 export const MAX_CHUNKS = 65_536
-export const MAX_PACKED_BYTES = 16 << 20
-export const MAX_UNPACKED_BYTES = 32 << 20
 /** The newest blocks in a snapshot: as many as `BLOCKHASH` and fee history reach back, 256 and 1,024. */
 const SNAPSHOT_BLOCKS = 1024
 const MAX_MIRRORS = 64

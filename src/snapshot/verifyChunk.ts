@@ -1,0 +1,108 @@
+import type { Address } from '../primitives/address.ts'
+import { bytesKey, bytesToHex, compareBytes, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { encodeRLP } from '../primitives/rlp.ts'
+import { NATIVE_ACCOUNT, nativeSlot } from '../state/prepareChanges.ts'
+import { RangeProofError, verifyPath, verifyRange } from '../state/rangeProof.ts'
+import { decodeAccountLeaf, encodeAccountLeaf } from '../state/trie.ts'
+import { buildTrie, type NodeSink, type TrieLeaf } from '../state/trieBuilder.ts'
+import { ACCOUNT_TRIE, storageTrie } from '../state/trieNode.ts'
+import {
+  type AccountEntry,
+  type AccountsChunk,
+  ChunkError,
+  type NativeChunk,
+  type NativeEntry,
+  type SlotEntry,
+  type StateChunk,
+  type StorageChunk,
+} from './chunk.ts'
+
+/** Gives the sink for the nodes of one trie; see `trieNodeKey` for `owner`. */
+export type TrieSinks = (owner: Uint8Array) => NodeSink
+
+const NO_SINKS: TrieSinks = () => () => undefined
+
+/**
+ * Accepts a chunk only when it is a true part of the state with this root: it has all entries of its range, and none else. Codes are
+ * accepted as such: whether accounts have them is seen when all are there. The sinks get all nodes of the tries that the chunk determines
+ * (see `verifyRange`), before the whole chunk is verified: what they get counts when this function returns.
+ * @throws ChunkError
+ */
+export function verifyChunk(chunk: StateChunk, stateRoot: Hash, sinks: TrieSinks = NO_SINKS): void {
+  try {
+    verify(chunk, stateRoot, sinks)
+  } catch (cause) {
+    if (cause instanceof RangeProofError) throw new ChunkError(`a chunk of ${chunk.kind}: ${cause.message}`, { cause })
+    throw cause
+  }
+}
+
+function verify(chunk: StateChunk, stateRoot: Hash, sinks: TrieSinks): void {
+  if (chunk.kind === 'accounts') verifyAccounts(chunk, stateRoot, sinks)
+  else if (chunk.kind === 'codes') verifyCodes(chunk.codes)
+  else verifyStorage(chunk, stateRoot, sinks)
+}
+
+function verifyStorage(chunk: StorageChunk | NativeChunk, stateRoot: Hash, sinks: TrieSinks): void {
+  const isNative = chunk.kind === 'native'
+  const address = isNative ? NATIVE_ACCOUNT : chunk.address
+  if (!isNative && equalBytes(address, NATIVE_ACCOUNT)) {
+    throw new ChunkError('a chunk of storage: native entries have chunks of another kind')
+  }
+  const root = storageRootOf(address, stateRoot, chunk.accountProof)
+  const leaves = isNative ? chunk.entries.map(nativeLeaf) : chunk.slots.map(slotLeaf)
+  verifyRange({ root, first: chunk.first, last: chunk.last, leaves, proof: chunk.proof }, sinks(storageTrie(address)))
+}
+
+function verifyAccounts({ first, last, accounts, proof }: AccountsChunk, root: Hash, sinks: TrieSinks): void {
+  const leaves = accounts.map((account) => {
+    const value = encodeAccountLeaf(account, bytesKey(account.storageRoot))
+    return { key: bytesKey(keccak256(account.address)), value }
+  })
+  verifyRange({ root, first, last, leaves, proof }, sinks(ACCOUNT_TRIE))
+  for (const account of accounts) verifySlots(account, sinks)
+}
+
+/** The storage root is proved: the slots, which are all of the account's, must have it. */
+function verifySlots({ address, storageRoot, slots }: AccountEntry, sinks: TrieSinks): void {
+  const isEmpty = equalBytes(storageRoot, EMPTY_TRIE_ROOT)
+  if (slots === undefined) {
+    if (isEmpty) throw new ChunkError(`the account ${bytesToHex(address)} should have chunks of storage, and has none`)
+    return
+  }
+  if (slots.length === 0 && isEmpty) return
+  if (equalBytes(address, NATIVE_ACCOUNT)) throw new ChunkError('native entries have chunks of their own')
+  const leaves = slots.map(slotLeaf)
+  leaves.forEach(({ key }, i) => {
+    if (i === 0 || key > leaves[i - 1]!.key) return
+    throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not in the order of their hashes`)
+  })
+  if (equalBytes(buildTrie(leaves, sinks(storageTrie(address))), storageRoot)) return
+  throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not those that its storage root says`)
+}
+
+function verifyCodes(codes: readonly Uint8Array[]): void {
+  let previous: Hash | undefined
+  for (const code of codes) {
+    const hash = keccak256(code)
+    if (previous !== undefined && compareBytes(hash, previous) <= 0) {
+      throw new ChunkError('a chunk of codes: they are not in the order of their hashes')
+    }
+    previous = hash
+  }
+}
+
+function storageRootOf(address: Address, stateRoot: Hash, accountProof: readonly Uint8Array[]): Hash {
+  const leaf = verifyPath(stateRoot, keccak256(address), accountProof)
+  if (leaf === undefined) throw new ChunkError(`the state has no account ${bytesToHex(address)}, of which a chunk is`)
+  return decodeAccountLeaf(keyBytes(leaf)).storageRoot
+}
+
+function slotLeaf({ slot, value }: SlotEntry): TrieLeaf {
+  return { key: bytesKey(keccak256(slot)), value: bytesKey(encodeRLP(value)) }
+}
+
+function nativeLeaf({ key, value }: NativeEntry): TrieLeaf {
+  return slotLeaf({ slot: nativeSlot(key), value })
+}
