@@ -3,6 +3,7 @@ import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
+import { recordRanks } from '../modules/consensus/validatorRanks.ts'
 import { getOperator } from '../modules/staking/validators.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
@@ -10,7 +11,7 @@ import type { StateStore } from '../state/store.ts'
 import { rulesAt, runningParams, seedAfter } from './blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from './blockExecution.ts'
 import { type BlockHooks, blockStartOf } from './blockHooks.ts'
-import type { ChainHead } from './chainHead.ts'
+import { advanceValidators, type ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
@@ -94,6 +95,13 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
     finish: async (execution) => {
       const validatorUpdates = execution.end()
       await execution.check()
+      // After the comparison of the engines' effects: this depends on no engine.
+      const validators = advanceValidators(options.head().validators, validatorUpdates)
+      recordRanks(execution.world.native, chain.validatorRanksHeight, {
+        ...validators,
+        height: execution.seed.number,
+        isChanged: validatorUpdates.length > 0,
+      })
       const changes = execution.world.changes()
       const pending = await state.apply(changes, execution.seed.number)
       const header = execution.header(pending.root)
@@ -104,6 +112,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
         resultsHash: resultsHashOf(execution.results),
         events: execution.blockEvents(),
         validatorUpdates,
+        validators,
         nextParams: runningParams(execution.world.native, chain),
         changes,
         state: pending,

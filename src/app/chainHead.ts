@@ -21,7 +21,7 @@ export interface ChainHead {
 }
 
 /** The validators of the newest block and of the two blocks after it. */
-interface HeadValidators {
+export interface HeadValidators {
   /** that signed it; at height 0 those of block 1 */
   readonly last: ValidatorSet
   /** of the next block */

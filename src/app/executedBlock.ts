@@ -11,6 +11,7 @@ import type { Hash } from '../primitives/hash.ts'
 import type { StateChanges } from '../state/changes.ts'
 import type { PendingState } from '../state/store.ts'
 import type { RunningParams } from './blockContext.ts'
+import type { HeadValidators } from './chainHead.ts'
 
 /** A block that was executed and whose state root is known; nothing of it is stored yet. */
 export interface ExecutedBlock {
@@ -25,6 +26,8 @@ export interface ExecutedBlock {
   readonly resultsHash: Uint8Array
   /** new powers of validators, which take effect two blocks later */
   readonly validatorUpdates: readonly ValidatorUpdate[]
+  /** with these updates: of this block and the two after it */
+  readonly validators: HeadValidators
   /** of the next block */
   readonly nextParams: RunningParams
   readonly changes: StateChanges

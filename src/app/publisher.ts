@@ -5,7 +5,7 @@ import type { DecidedBlock } from '../consensus/application.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { advanceValidators, type ChainHead } from './chainHead.ts'
+import type { ChainHead } from './chainHead.ts'
 import type { ExecutedBlock } from './executedBlock.ts'
 import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 
@@ -71,8 +71,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (isBuffered) writer.begin()
       else await writer.flush()
       // 2.
-      const validators = advanceValidators(head.validators, executed.validatorUpdates)
       const batch = new WriteBatch()
+      const { validators } = executed
       const height = executed.header.number
       options.dropOld(batch, height)
       executed.state.write(batch)

@@ -59,6 +59,8 @@ export interface ChainConfig {
   readonly timing: ConsensusTiming
   readonly evidence: EvidenceParams
   readonly feeMarket: FeeMarket
+  /** the first block whose state holds the proposer priorities; 0 for none */
+  readonly validatorRanksHeight: number
   /** stateful precompiles that the genesis registers */
   readonly registeredPrecompiles: readonly Address[]
 }

@@ -230,6 +230,7 @@ const CONSENSUS_PARAMETERS: Genesis['consensus']['params'] = {
   validator: { pub_key_types: ['ed25519'] },
   version: { app: '0' },
   abci: { vote_extensions_enable_height: '0' },
+  validator_ranks: { enable_height: '1' },
 }
 
 /**

@@ -64,7 +64,12 @@ function isList(value: object): value is readonly Json[] {
  */
 export function toCometGenesis(genesis: Genesis): Json {
   const { params, validators } = genesis.consensus
-  return { ...genesis, consensus_params: params, validators }
+  return { ...genesis, consensus_params: cometParams(params), validators }
+}
+
+/** Without the section that CometBFT does not have. */
+function cometParams({ validator_ranks: _, ...params }: { readonly [name: string]: Json }): Json {
+  return params
 }
 
 /**
@@ -74,7 +79,9 @@ export function toCometGenesis(genesis: Genesis): Json {
 function fromCometGenesis(json: unknown): unknown {
   if (!isObject(json) || !isObject(json.consensus)) return json
   const { consensus_params, validators, ...rest } = json
-  const isRepeated = isSame(consensus_params, json.consensus.params) && isSame(validators, json.consensus.validators)
+  const { params } = json.consensus
+  const isRepeated =
+    isObject(params) && isSame(consensus_params, cometParams(params)) && isSame(validators, json.consensus.validators)
   return isRepeated ? rest : json
 }
 
@@ -89,7 +96,7 @@ function isObject(value: unknown): value is { readonly [key: string]: Json } {
 /** What the genesis fixes for execution and RPC. */
 export function chainConfigOf(genesis: Genesis): ChainConfig {
   const { evm, feemarket, erc20, timing } = genesis.app_state
-  const { block, evidence } = genesis.consensus.params
+  const { block, evidence, validator_ranks } = genesis.consensus.params
   return {
     chainId: genesis.chain_id,
     evmChainId: BigInt(evm.params.chain_config.chain_id),
@@ -120,6 +127,7 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
       minimumBaseFee: wholePart(feemarket.params.min_gas_price),
       initialBaseFee: wholePart(feemarket.params.base_fee),
     },
+    validatorRanksHeight: Number(validator_ranks?.enable_height ?? 0),
     registeredPrecompiles: [...erc20.native_precompiles, ...evm.params.active_static_precompiles].map((address) =>
       parseAddress(address),
     ),

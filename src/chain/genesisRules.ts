@@ -43,7 +43,7 @@ function checkChainIds(genesis: Genesis): void {
 
 function checkConsensusParameters(genesis: Genesis): void {
   require(!Number.isNaN(Date.parse(genesis.genesis_time)), 'genesis_time', 'no such time')
-  const { block, evidence } = genesis.consensus.params
+  const { block, evidence, validator_ranks } = genesis.consensus.params
   const maxBytes = BigInt(block.max_bytes)
   require(maxBytes >= 65_536n &&
     maxBytes <= MAX_BLOCK_BYTES, 'consensus.params.block.max_bytes', `expected 65536 to ${MAX_BLOCK_BYTES}`)
@@ -55,6 +55,9 @@ function checkConsensusParameters(genesis: Genesis): void {
     precompileGas <=
       MAX_BLOCK_GAS, 'app_state.evm.params.precompile_gas_limit', `expected ${MIN_PRECOMPILE_GAS} to ${MAX_BLOCK_GAS}`)
   require(BigInt(evidence.max_bytes) <= maxBytes, 'consensus.params.evidence.max_bytes', 'more than block.max_bytes')
+  require(Number.isSafeInteger(
+    Number(validator_ranks?.enable_height ?? 0),
+  ), 'consensus.params.validator_ranks.enable_height', `expected a height, at most ${Number.MAX_SAFE_INTEGER}`)
   for (const [name, value] of Object.entries(genesis.app_state.timing.params)) {
     require(BigInt(value) >= 1n &&
       BigInt(value) <= 3_600_000n, `app_state.timing.params.${name}`, 'expected 1 to 3600000 milliseconds')

@@ -54,6 +54,8 @@ const consensus = z.strictObject({
     validator: z.strictObject({ pub_key_types: z.tuple([z.literal('ed25519')]) }),
     version: z.strictObject({ app: integer }),
     abci: z.strictObject({ vote_extensions_enable_height: z.literal('0') }),
+    /** from this block on the state holds the proposer priorities; '0', or no such section in older files: never */
+    validator_ranks: z.strictObject({ enable_height: integer }).exactOptional(),
   }),
 })
 

@@ -83,6 +83,7 @@ export function chainConfigOf(genesis: GenesisFile, secondsPerBlock: number): Ch
     },
     evidence: { maxAgeBlocks: 1, maxAgeMs: 1, maxBytes: 0 },
     feeMarket: { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n, initialBaseFee: 1_000_000_000n },
+    validatorRanksHeight: 0,
     registeredPrecompiles: [],
   }
 }

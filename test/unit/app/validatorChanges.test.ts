@@ -6,6 +6,7 @@ import type { RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
 import { validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
+import { ranksAfter } from '../../../src/modules/consensus/validatorRanks.ts'
 import { getEvidence, isCommitted } from '../../../src/modules/evidence/evidence.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
@@ -157,6 +158,14 @@ describe('applications of several validators', () => {
         expect(reader.validatorSetAt(index + 1)?.totalPower).toBe(validators.totalPower)
       }
       expect(reader.validatorsAt(16)).toEqual(state.nextValidators)
+      const view = openView(database, createViewCaches())
+      for (const [height, { validators, nextValidators }] of states.entries()) {
+        const after = view.stateAt(height)
+        const read = () =>
+          ranksAfter({ get: (key) => after.getNative(key) }, height, { next: validators, afterNext: nextValidators })
+        if (height === 0) expect(read).toThrow('holds no proposer priorities')
+        else expect(read()).toEqual({ next: validators, afterNext: nextValidators })
+      }
       expect([reader.validatorsAt(0), reader.validatorsAt(17)]).toEqual([undefined, undefined])
       expect(decisions.map(({ blockId }) => reader.heightOfConsensusHash(blockId.hash))).toEqual(
         decisions.map(({ block }) => block.header.height),
@@ -165,7 +174,7 @@ describe('applications of several validators', () => {
       expect(reader.heightOfConsensusHash(Uint8Array.of(...hash.subarray(0, 31), hash[31]! ^ 1))).toBeUndefined()
       expect(reader.heightOfConsensusHash(new Uint8Array(32))).toBeUndefined()
       const [item] = decisions[6]!.block.evidence
-      const native = openView(database, createViewCaches()).stateAt(7)
+      const native = view.stateAt(7)
       const store = { get: (key: Uint8Array) => native.getNative(key) }
       expect(isCommitted(store, item!.voteA.validatorAddress, 4)).toBe(true)
       expect(isCommitted(store, item!.voteA.validatorAddress, 5)).toBe(false)

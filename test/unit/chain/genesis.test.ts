@@ -166,8 +166,24 @@ describe('chainConfigOf', () => {
       },
       evidence: { maxAgeBlocks: 4_536_000, maxAgeMs: 1_814_400_000, maxBytes: 1_048_576 },
       feeMarket: { elasticity: 2n, changeDenominator: 240n, minimumBaseFee: 10n ** 9n, initialBaseFee: 10n ** 9n },
+      validatorRanksHeight: 1,
       registeredPrecompiles: [NATIVE_TOKEN_ADDRESS, ...STATIC_PRECOMPILES].map((address) => parseAddress(address)),
     })
+  })
+
+  it('has no proposer priorities in the state where the genesis does not mention them, as those of older versions', () => {
+    const { consensus, ...rest } = createGenesis(INPUT)
+    const { validator_ranks, ...params } = consensus.params
+    expect(validator_ranks).toEqual({ enable_height: '1' })
+    const older = { ...rest, consensus: { ...consensus, params } }
+    const never = {
+      ...older,
+      consensus: { ...consensus, params: { ...params, validator_ranks: { enable_height: '0' } } },
+    }
+    for (const genesis of [older, never]) {
+      expect(parseGenesis(formatGenesis(genesis))).toEqual(genesis)
+      expect(chainConfigOf(genesis).validatorRanksHeight).toBe(0)
+    }
   })
 
   it('has no precompile where the genesis registers none', () => {
@@ -225,6 +241,13 @@ describe('parseGenesis', () => {
       /native_precompiles/,
     ],
     ['no precompile gas limit', '"precompile_gas_limit": "2000000",', '', /precompile_gas_limit/],
+    ['a height that is no number', '"enable_height": "1"', '"enable_height": "one"', /validator_ranks\.enable_height/],
+    [
+      'a height that is too large',
+      '"enable_height": "1"',
+      `"enable_height": "${2 ** 53}"`,
+      /validator_ranks\.enable_height/,
+    ],
     ['a fork that nobody knows', '"osaka"', '"tokyo"', /fork_schedule/],
     ['text after the end', '"app_name"', '}', /not JSON/],
   ])('refuses %s', (name, from, to, problem) => {

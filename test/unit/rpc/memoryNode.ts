@@ -49,6 +49,7 @@ export const TEST_CHAIN: ChainConfig = {
     minimumBaseFee: 1_000_000_000n,
     initialBaseFee: 1_000_000_000n,
   },
+  validatorRanksHeight: 0,
   registeredPrecompiles: [],
 }
 
