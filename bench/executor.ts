@@ -107,6 +107,7 @@ const publisher = createPublisher({
     },
   },
   dropOld: () => undefined,
+  isIndexed: true,
   reader: { getCode: (hash) => state.reader().getCode(hash) },
   head: await openChain(database, state, chain, {
     ...genesisStateOf(genesis),

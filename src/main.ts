@@ -97,6 +97,7 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
       candidates: { candidates: async () => [] },
       pruning: config.pruning,
       blockHistory: config.blockHistory,
+      index: config.index,
       skipUpgrades: config.skipUpgrades,
       buildBudgetMs: 0,
       defer: (work) => work(),

@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { switchIndexes } from '../chain/indexCoverage.ts'
 import { type ChainReader, dropBlockBodies, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
@@ -35,6 +36,8 @@ export interface ExecutorOptions {
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
   readonly blockHistory: number
+  /** whether blocks are found by their logs and events; `all` by default */
+  readonly index?: 'all' | 'off'
   readonly buildBudgetMs: number
   /** milliseconds, monotonic */
   readonly now: () => number
@@ -74,7 +77,8 @@ export interface Executor {
 /**
  * Opens the database as its only writer, and the application on it:
  * 1. Open the database; an empty one gets block 0. A later step that fails closes it again.
- * 2. Check that this version can execute the next block, before anything is built on it.
+ * 2. Check that this version can execute the next block, before anything is built on it. Then record from which block on there are
+ *    indexes, before a block is written without them.
  * 3. Create the pruner, which adds deletes of old data to the batches of blocks.
  * 4. Create the publisher, which stores blocks and moves the head.
  * 5. Create the application, which executes blocks and hands decided ones to the publisher.
@@ -83,7 +87,7 @@ export interface Executor {
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
   const upgrades = upgradeRules(options.skipUpgrades ?? [])
-  const { hooks = moduleHooks(upgrades), observer } = options
+  const { hooks = moduleHooks(upgrades), observer, index = 'all' } = options
   const stored = await Database.open(options.location, { onDamage: options.onDamage })
   try {
     // 1.
@@ -95,12 +99,14 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     }
     // 2.
     checkUpgrade(head)
+    await switchIndexes(database, index, head.header.number)
     // 3.
     const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
     // 4.
     const publisher = createPublisher({
       database,
       dropOld: pruner.drop,
+      isIndexed: index === 'all',
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
       onPublished: (headEvent) => {

@@ -74,6 +74,7 @@ async function writeGenesis(
     consensus: undefined,
     entries: [],
     events: NO_BLOCK_EVENTS,
+    isIndexed: true,
   })
   const validators = genesisHeadValidators(genesis.validators)
   writeValidators(batch, database, { height: 1, set: validators.next, isChanged: true })

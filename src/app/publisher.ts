@@ -16,6 +16,8 @@ interface PublisherOptions {
   readonly dropOld: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
+  /** whether blocks are found by their logs and events */
+  readonly isIndexed: boolean
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
   /** A block's batch was written (or buffered): how long it took and its size. */
@@ -82,6 +84,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         consensus: { block: encodeBlock(decided.block), hash: decided.blockId.hash },
         entries: executed.results,
         events: executed.events,
+        isIndexed: options.isIndexed,
       })
       const isChanged = executed.validatorUpdates.length > 0
       writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })

@@ -86,7 +86,20 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys of the index entries for a block. Accounts of transfers have a faster path, because a full block has thousands of them. */
+/** Keys under which the EVM transactions of a block are found by the sha256 of their bytes; {@link eventIndexKeys} has them too. */
+export function envelopeKeys(height: number, entries: readonly StoredEntry[]): Uint8Array[] {
+  const suffix = heightBytes(height)
+  return entries.flatMap((entry) =>
+    entry.kind === 'evm'
+      ? [columnKey(Column.eventTerm, envelopeTerm(sha256(entry.signed.transaction.raw)), suffix)]
+      : [],
+  )
+}
+
+/**
+ * Keys of the index entries for the events of a block. Accounts of transfers have a faster path, because a full block has thousands of
+ * them.
+ */
 export function eventIndexKeys(
   height: number,
   entries: readonly StoredEntry[],
@@ -137,8 +150,8 @@ export function eventIndexKeys(
       addAccount(to)
     }
     addEvents(entry.events)
-    keys.push(columnKey(Column.eventTerm, envelopeTerm(sha256(entry.signed.transaction.raw)), suffix))
   }
+  keys.push(...envelopeKeys(height, entries))
   addEvents(begin)
   addEvents(end)
   if (hasEvm) addAccount(FEE_COLLECTOR)

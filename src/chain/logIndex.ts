@@ -2,7 +2,8 @@ import type { Address } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
-import { type Log, logDigest } from './receipt.ts'
+import type { EthereumHeader } from './ethereumBlock.ts'
+import { bloomBits, bloomMayContainAny, isEmptyBloom, type Log, logDigest } from './receipt.ts'
 
 /**
  * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
@@ -92,6 +93,29 @@ export async function* indexedLogHeights(
     if (matching.size === 0) return
   }
   yield* [...matching!].sort((a, b) => a - b)
+}
+
+/** Headers whose bloom filters are looked into between two pauses. */
+const HEADERS_PER_PAUSE = 100
+
+/**
+ * The same for blocks that are in no index, by the bloom filters of their headers: these may contain what the block does not have.
+ * A height without a header is one that has to be looked into.
+ */
+export async function* bloomLogHeights(
+  headerAt: (height: number) => Pick<EthereumHeader, 'logsBloom'> | undefined,
+  { addresses, topics }: LogTerms,
+  from: number,
+  to: number,
+  pause?: () => Promise<void>,
+): AsyncIterable<number> {
+  const positions = [addresses, ...topics].filter((alternatives) => alternatives.length > 0).map(bloomBits)
+  for (let height = from; height <= to; height++) {
+    if ((height - from + 1) % HEADERS_PER_PAUSE === 0) await pause?.()
+    const bloom = headerAt(height)?.logsBloom
+    if (bloom === undefined) yield height
+    else if (!isEmptyBloom(bloom) && positions.every((bits) => bloomMayContainAny(bloom, bits))) yield height
+  }
 }
 
 /** Heights in [from, to], ascending, that an index `column` has for `term`. */

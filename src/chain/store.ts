@@ -10,7 +10,8 @@ import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consen
 import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
 import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
-import { indexedLogHeights, type LogTerms } from './logIndex.ts'
+import { readIndexedFrom } from './indexCoverage.ts'
+import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
@@ -24,6 +25,8 @@ export interface ChainReader {
   readonly base: number
   /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them); never below `base` */
   readonly oldestBlock: number
+  /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
+  readonly indexedFrom: number
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
   hash(height: number): Hash | undefined
@@ -51,10 +54,13 @@ export interface ChainReader {
   validatorsAt(height: number): RankedValidatorSet | undefined
   /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
-  /** Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. */
+  /**
+   * Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. Below
+   * `indexedFrom` every header is read, for its bloom filter.
+   */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<number>
   /**
-   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
+   * Heights in [from, to], ascending, not below `indexedFrom` (but for `ENVELOPE_HASH_KEY`), whose blocks may contain all terms, in events of entries or of the block itself. The caller
    * checks the events, because some blocks may not match.
    */
   eventHeights(
@@ -111,6 +117,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   const base = readBase(db)
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = Math.max(base, oldest === undefined ? 0 : readHeight(oldest, 0))
+  const indexedFrom = readIndexedFrom(db)
 
   /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
@@ -197,6 +204,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     headHeight: head.height,
     base,
     oldestBlock,
+    indexedFrom,
     header,
     hash: remember(cache.hashes, (height: number): Hash | undefined => {
       const found = header(height)
@@ -244,7 +252,10 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     },
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
-    logHeights: (terms, from, to, pause) => indexedLogHeights(db, terms, from, to, pause),
+    logHeights: async function* (terms, from, to, pause) {
+      if (from < indexedFrom) yield* bloomLogHeights(header, terms, from, Math.min(to, indexedFrom - 1), pause)
+      if (to >= indexedFrom) yield* indexedLogHeights(db, terms, Math.max(from, indexedFrom), to, pause)
+    },
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, from, to, pause),
   }
   return reader

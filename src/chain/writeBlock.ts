@@ -8,7 +8,7 @@ import { decodeCommit, encodeCommit } from './consensus/commit.ts'
 import type { BlockId, Commit } from './consensus/types.ts'
 import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
 import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
-import { eventIndexKeys } from './eventIndex.ts'
+import { envelopeKeys, eventIndexKeys } from './eventIndex.ts'
 import { logIndexKeys } from './logIndex.ts'
 import { encodeResults, isEmptyResult } from './storedResults.ts'
 
@@ -22,6 +22,8 @@ interface BlockRecord {
   /** by position in data.txs */
   readonly entries: readonly StoredEntry[]
   readonly events: BlockEvents
+  /** whether it is found by its logs and events (see `switchIndexes`) */
+  readonly isIndexed: boolean
 }
 
 /**
@@ -52,7 +54,10 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
     if (key === undefined) return
     batch.put(key, locationBytes(block.header.number, entry.kind === 'evm' ? entry.index : position))
   })
-  for (const key of indexKeys(block.header.number, entries, events)) batch.put(key, EMPTY_BYTES)
+  const keys = block.isIndexed
+    ? indexKeys(block.header.number, entries, events)
+    : envelopeKeys(block.header.number, entries)
+  for (const key of keys) batch.put(key, EMPTY_BYTES)
 }
 
 /** The key under which a transaction is found by its hash; undefined when it could not start. */

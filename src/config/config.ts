@@ -23,6 +23,8 @@ export interface Config extends ChainIds {
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
   readonly blockHistory: number
+  /** whether blocks are found by their logs and events */
+  readonly index: Settings['index']
   readonly evmEngine: Settings['evmEngine']
   readonly evmShadow: boolean
   /** heights at which a planned upgrade is not made */
@@ -133,6 +135,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     metricsPort: settings.metricsPort,
     pruning: settings.pruning,
     blockHistory: settings.blockHistory,
+    index: settings.index,
     evmEngine: settings.evmEngine,
     evmShadow: settings.evmShadow,
     skipUpgrades: settings.skipUpgrades,

@@ -33,7 +33,7 @@ const BUILD_SHARE = 0.6
  * consensus to the main thread and announces each new head to the others.
  */
 export interface ExecutorData {
-  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'skipUpgrades' | 'log'>
+  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'index' | 'skipUpgrades' | 'log'>
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
@@ -76,6 +76,7 @@ const executor = await openExecutor({
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
+  index: data.config.index,
   skipUpgrades: data.config.skipUpgrades,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),

@@ -101,6 +101,7 @@ async function start(
       version: VERSION,
       listenAddress: config.p2p.externalAddress ?? `${config.p2p.host}:${config.p2p.port}`,
       rpcAddress: config.rpc.publicUrl ?? '',
+      isIndexed: config.index === 'all',
     },
     validator: { address: validatorKey.address, publicKey: validatorKey.publicKey },
     nodeState,

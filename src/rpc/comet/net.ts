@@ -27,7 +27,8 @@ export function createNetInfoMethod(node: Pick<CometNode, 'network'>, nowMs: () 
 /** rpc/core/types.Peer */
 function peerJson({ node, isOutbound, remoteIp, connectedMs, sentBytes, receivedBytes }: PeerFacts, nowMs: number) {
   return {
-    node_info: nodeInfoJson({ ...node, chainId: node.network }),
+    // Peers do not say whether they keep an index.
+    node_info: nodeInfoJson({ ...node, chainId: node.network, isIndexed: true }),
     is_outbound: isOutbound,
     connection_status: {
       Duration: nanoseconds(connectedMs),

@@ -18,6 +18,7 @@ export type SearchChain = Pick<
   ChainReader,
   | 'headHeight'
   | 'oldestBlock'
+  | 'indexedFrom'
   | 'consensusBlock'
   | 'entryResults'
   | 'blockEvents'
@@ -31,9 +32,15 @@ interface SearchOptions {
   readonly pause: () => Promise<void>
 }
 
-/** A search with too many results. The message says what the client can do. */
+/** A search that finds too much, or that would find too little. The message says what the client can do. */
 export class SearchError extends Error {
   override readonly name = 'SearchError'
+  readonly reason: 'too many' | 'not indexed'
+
+  constructor(reason: SearchError['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
 }
 
 /** Results of one search at most, of which the answer is a page. */
@@ -52,7 +59,7 @@ const ANY_TRANSACTION: EventTerm = { key: 'tx.fee' }
 
 /**
  * Transactions of both kinds whose events meet a query, oldest first (state/txindex/kv of CometBFT).
- * @throws SearchError when there are too many
+ * @throws SearchError when there are too many, or blocks that are not in the index
  */
 export async function findTransactions(
   chain: SearchChain,
@@ -68,8 +75,9 @@ export async function findTransactions(
   }
   const found: FoundTransaction[] = []
   if (low > high) return found
-  const terms = indexTerms(query, TX_OWN_KEYS)
-  for await (const height of chain.eventHeights(terms.length > 0 ? terms : [ANY_TRANSACTION], low, high, pause)) {
+  const ownTerms = indexTerms(query, TX_OWN_KEYS)
+  const terms = ownTerms.length > 0 ? ownTerms : [ANY_TRANSACTION]
+  for await (const height of candidateHeights(chain, 'transaction', terms, low, high, pause)) {
     await pause()
     for (let position = 0; position < (chain.entryResults(height)?.length ?? 0); position++) {
       if (!isMatch(chain, { height, position }, query)) continue
@@ -117,7 +125,7 @@ const BLOCK_OWN_KEYS: ReadonlySet<string> = new Set(['tm.event', 'block.height']
 
 /**
  * Heights of blocks whose own events (of begin and end, not of transactions) meet a query, ascending (state/indexer/block/kv of CometBFT).
- * @throws SearchError when there are too many
+ * @throws SearchError when there are too many, or blocks that are not in the index
  */
 export async function findBlocks(
   chain: SearchChain,
@@ -129,7 +137,8 @@ export async function findBlocks(
   // A query for heights alone needs no list: it may match every block of the chain.
   if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
   const found: number[] = []
-  for await (const height of chain.eventHeights(indexTerms(query, BLOCK_OWN_KEYS), low, high, pause)) {
+  const terms = indexTerms(query, BLOCK_OWN_KEYS)
+  for await (const height of candidateHeights(chain, 'block', terms, low, high, pause)) {
     await pause()
     const events = chain.blockEvents(height)
     if (events === undefined) continue
@@ -149,13 +158,46 @@ function isOfEveryBlock(condition: EventCondition): boolean {
   return key === 'block.height' && operand.kind === 'number'
 }
 
+/**
+ * Heights of blocks to look into, those that the index names. A single block is read without it; without terms, all are.
+ * @throws SearchError when some of the blocks are not in the index (CometBFT with the indexer "null" refuses with the same first words)
+ */
+async function* candidateHeights(
+  chain: SearchChain,
+  what: 'transaction' | 'block',
+  terms: readonly EventTerm[],
+  low: number,
+  high: number,
+  pause: () => Promise<void>,
+): AsyncIterable<number> {
+  if (low === high) {
+    yield low
+    return
+  }
+  if (terms.length > 0 && low < chain.indexedFrom) {
+    const isOff = !Number.isFinite(chain.indexedFrom)
+    const wayOut = `ask for one block (${OWN_HEIGHT[what]}=N) or a hash, or another node`
+    throw new SearchError(
+      'not indexed',
+      isOff
+        ? `${what} indexing is disabled: this node keeps no index of events (INDEX=off): ${wayOut}`
+        : `blocks below ${chain.indexedFrom} are in no index of events of this node: search from there on ` +
+            `(${OWN_HEIGHT[what]}>=${chain.indexedFrom}), ${wayOut}; \`coind reindex\` indexes them`,
+    )
+  }
+  yield* chain.eventHeights(terms, low, high, pause)
+}
+
+/** The keys of heights in queries. */
+const OWN_HEIGHT = { transaction: 'tx.height', block: 'block.height' } as const
+
 /** Lowest block that a search can look into. */
 function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {
   return Math.max(1, oldestBlock)
 }
 
 function tooMany(): SearchError {
-  return new SearchError(`more than ${MAX_FOUND} results: narrow the query, for instance by height`)
+  return new SearchError('too many', `more than ${MAX_FOUND} results: narrow the query, for instance by height`)
 }
 
 function isMatch(chain: SearchChain, { height, position }: FoundTransaction, query: EventQuery): boolean {

@@ -204,7 +204,10 @@ async function search({ chain }: QueryContext, text: string, pause: () => Promis
     return await findTransactions(chain, parseEventQuery(text), { pause })
   } catch (error) {
     if (error instanceof EventQueryError) throw invalidArgument(error.message)
-    if (error instanceof SearchError) throw new QueryError(GRPC_CODES.resourceExhausted, error.message)
+    if (error instanceof SearchError) {
+      const code = error.reason === 'too many' ? GRPC_CODES.resourceExhausted : GRPC_CODES.failedPrecondition
+      throw new QueryError(code, error.message)
+    }
     throw error
   }
 }

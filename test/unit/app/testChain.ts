@@ -48,12 +48,15 @@ export interface TestChain {
   /** Builds a block from these raw transactions (or takes them as they are) and finalizes it. */
   produce(raws?: readonly Uint8Array[], options?: { readonly asGiven?: boolean }): Promise<DecidedBlock>
   close(): Promise<void>
-  reopen(): Promise<TestChain>
+  /** @param changed settings that are other ones from now on */
+  reopen(changed?: TestChainOptions): Promise<TestChain>
 }
 
 export interface TestChainOptions {
   readonly pruning?: 'archive' | number
   readonly blockHistory?: number
+  /** `all` by default */
+  readonly index?: 'all' | 'off'
   readonly engine?: Engine
   /** executes each block too */
   readonly shadow?: Engine
@@ -105,6 +108,7 @@ async function openTestChain(
     },
     pruning: options.pruning ?? 'archive',
     blockHistory: options.blockHistory ?? 0,
+    index: options.index ?? 'all',
     buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => performance.now(),
@@ -188,9 +192,9 @@ async function openTestChain(
       await executor.close()
       rmSync(directory, { recursive: true, force: true })
     },
-    async reopen() {
+    async reopen(changed = {}) {
       await executor.close()
-      return openTestChain(directory, input, options)
+      return openTestChain(directory, input, { ...options, ...changed })
     },
   }
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
-import type { Log } from '../../../src/chain/receipt.ts'
+import { bloomLogHeights, indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
+import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
 import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
@@ -55,4 +55,19 @@ it.each([
   expect(pauses).toBeGreaterThanOrEqual(least)
   const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
   await expect(Array.fromAsync(indexedLogHeights(database, terms, 0, BLOCKS, stop))).rejects.toThrow('time is over')
+})
+
+it('finds the same blocks without the index, lets others run, and ends when the time is over', async () => {
+  const logAt = (height: number): Log[] =>
+    height < 10 ? [] : [{ address: ADDRESS, topics: height % 2 === 0 ? [EVEN] : [], data: EMPTY_BYTES }]
+  const headerAt = (height: number) => (height > 25 ? undefined : { logsBloom: logsBloom(logAt(height)) })
+  const find = (addresses: Uint8Array[], topics: Uint8Array[][]) =>
+    Array.fromAsync(bloomLogHeights(headerAt, { addresses, topics }, 8, 27))
+  // Nobody knows what blocks without a header have.
+  expect(await find([absent(0), ADDRESS], [[], [EVEN]])).toEqual([10, 12, 14, 16, 18, 20, 22, 24, 26, 27])
+  expect(await find([absent(0)], [[EVEN]])).toEqual([26, 27])
+  expect(await find([], [])).toEqual(Array.from({ length: 18 }, (_, index) => 10 + index))
+  const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
+  const scan = bloomLogHeights(() => headerAt(0), { addresses: [], topics: [] }, 0, 200, stop)
+  await expect(Array.fromAsync(scan)).rejects.toThrow('time is over')
 })

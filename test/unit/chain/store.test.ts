@@ -50,6 +50,7 @@ describe('block cache', () => {
         consensus: undefined,
         entries,
         events: NO_BLOCK_EVENTS,
+        isIndexed: true,
       })
     }
     writeHeadRecord(batch, { height: blocks - 1, decided: undefined, resultsHash: ZERO_HASH })

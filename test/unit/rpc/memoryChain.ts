@@ -35,6 +35,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     headHeight: blocks.length - 1,
     base,
     oldestBlock,
+    indexedFrom: 0,
     header: (height) => (height < base ? undefined : blocks[height]?.header),
     hash: (height) => (height < base ? undefined : blocks[height]?.hash),
     heightOf: (hash) => heights.get(bytesKey(hash)),

@@ -13,6 +13,8 @@ export interface NodeInfo {
   readonly listenAddress: string
   /** PUBLIC_RPC_URL; empty when it is not set */
   readonly rpcAddress: string
+  /** whether blocks are found by their events */
+  readonly isIndexed: boolean
 }
 
 /** Clients choose their decoder by it (CosmJS: connectComet). The formats were compared with those of this release. */
@@ -22,7 +24,7 @@ const P2P_PROTOCOL = '8'
 const CHANNELS = '40202122233038606100'
 
 /** p2p.DefaultNodeInfo. `version` is that of the formats; the software's own is beside the RPC address. */
-export function nodeInfoJson({ id, chainId, moniker, version, listenAddress, rpcAddress }: NodeInfo) {
+export function nodeInfoJson({ id, chainId, moniker, version, listenAddress, rpcAddress, isIndexed }: NodeInfo) {
   return {
     protocol_version: { p2p: P2P_PROTOCOL, block: String(BLOCK_PROTOCOL), app: '0' },
     id,
@@ -31,6 +33,6 @@ export function nodeInfoJson({ id, chainId, moniker, version, listenAddress, rpc
     version: COMET_VERSION,
     channels: CHANNELS,
     moniker,
-    other: { tx_index: 'on', rpc_address: rpcAddress, coind_version: version },
+    other: { tx_index: isIndexed ? 'on' : 'off', rpc_address: rpcAddress, coind_version: version },
   }
 }

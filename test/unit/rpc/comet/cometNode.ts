@@ -19,6 +19,7 @@ export const IDENTITY = {
   version: '0.1.0',
   listenAddress: '192.0.2.1:26656',
   rpcAddress: 'https://rpc.example.org',
+  isIndexed: true,
 }
 
 export const IDLE_NODE: CometNode = {
