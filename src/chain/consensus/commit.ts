@@ -1,4 +1,4 @@
-import { equalBytes } from '../../primitives/bytes.ts'
+import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { type VerifySignature, verifyEd25519 } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
@@ -101,6 +101,48 @@ function exceedsTwoThirds(power: bigint, set: Pick<ValidatorSet, 'totalPower'>):
 
 function invalid(reason: string): CommitVerdict {
   return { valid: false, reason }
+}
+
+/**
+ * Whether validators of `trusted` with more than a third of its power signed this commit for its block, whatever the validator set of
+ * the commit is: then an honest one of them signed it (CometBFT VerifyCommitLightTrusting with the trust level 1/3).
+ * @returns `isTooLittle` when what is wrong is only the power: other validators may have decided the block
+ */
+export function verifyCommitLightTrusting(
+  chainId: string,
+  trusted: ValidatorSet,
+  commit: Commit,
+  verifySignature: VerifySignature = verifyEd25519,
+): { readonly valid: true } | { readonly valid: false; readonly reason: string; readonly isTooLittle: boolean } {
+  const positions = new Map(trusted.validators.map(({ address }, position) => [bytesKey(address), position]))
+  /** by the signer's position in the trusted set: index of its signature */
+  const counted = new Map<number, number>()
+  let signedPower = 0n
+  // First the power, then the signatures, which are a thousand times slower.
+  for (const [index, sig] of commit.signatures.entries()) {
+    if (signedPower * 3n > trusted.totalPower) break
+    const position = sig.flag === BLOCK_ID_FLAGS.commit ? positions.get(bytesKey(sig.validatorAddress)) : undefined
+    if (position === undefined) continue
+    if (counted.has(position)) {
+      return { valid: false, reason: `signature ${index} is the second of one validator`, isTooLittle: false }
+    }
+    counted.set(position, index)
+    signedPower += trusted.validators[position]!.power
+  }
+  if (signedPower * 3n <= trusted.totalPower) {
+    return {
+      valid: false,
+      reason: `${signedPower} of the trusted power ${trusted.totalPower} signed`,
+      isTooLittle: true,
+    }
+  }
+  for (const [position, index] of counted) {
+    const { publicKey } = trusted.validators[position]!
+    if (!verifySignature(publicKey, commitSignBytes(chainId, commit, index), commit.signatures[index]!.signature)) {
+      return { valid: false, reason: `signature ${index} is wrong`, isTooLittle: false }
+    }
+  }
+  return { valid: true }
 }
 
 /** The bytes that `commit.signatures[index]` signs; it must not be an absent one. */

@@ -1,0 +1,80 @@
+import { ConfigError } from './configError.ts'
+
+/** A block that the operator trusts: TRUST_HEIGHT and TRUST_HASH. */
+export interface TrustPoint {
+  readonly height: number
+  /** of its header, 32 bytes */
+  readonly hash: Uint8Array
+}
+
+/** How to get a trust point; completes a line for the operator. */
+export const TRUST_POINT_ADVICE =
+  'set TRUST_HEIGHT and TRUST_HASH to the height and hash of a block of the last days, from a source that you trust: an explorer, or /rpc/commit of a node that you know (signed_header.commit.block_id.hash)'
+
+/** The settings that decide how a node gets the chain. */
+export interface SyncSettings {
+  readonly mode: 'auto' | 'blocks' | 'snapshot'
+  readonly forceSnapshotRestore: boolean
+  /** PRUNING=archive: all states from the genesis on are wanted, which no snapshot has */
+  readonly isArchive: boolean
+  readonly trustPoint: TrustPoint | undefined
+  /** TRUST_PERIOD; undefined: two thirds of the unbonding time */
+  readonly trustPeriodMs: number | undefined
+}
+
+/** What a genesis says of how long its validators can be trusted. */
+interface GenesisTimes {
+  readonly timeMs: number
+  readonly unbondingMs: number
+}
+
+/** How a node without blocks gets the chain. */
+export type SyncDecision =
+  /** executes all blocks; `warning` is a line for the log, if something is to be said of it */
+  | { readonly kind: 'blocks'; readonly warning: string | undefined }
+  /** restores a snapshot, which a light client verifies; when there is none, it fails if `isRequired`, else it takes `blocks` */
+  | { readonly kind: 'snapshot'; readonly isRequired: boolean }
+
+/**
+ * Whether a node that has no blocks yet may restore a snapshot. Without a trust point the light client begins at the genesis validators,
+ * who must still have something at stake.
+ * @throws ConfigError when the operator demands a snapshot that nothing could be trusted for
+ */
+export function decideSync(settings: SyncSettings, genesis: GenesisTimes, nowMs: number): SyncDecision {
+  const periodMs = trustPeriodOf(settings, genesis)
+  const demand = demandedBy(settings)
+  if (demand === undefined && (settings.mode === 'blocks' || settings.isArchive))
+    return { kind: 'blocks', warning: undefined }
+  const isTooOld = settings.trustPoint === undefined && genesis.timeMs + periodMs <= nowMs
+  if (!isTooOld) return { kind: 'snapshot', isRequired: demand !== undefined }
+  const why = `the genesis is older than TRUST_PERIOD (${periodMs / MS_PER_HOUR} hours), so its validators prove no snapshot`
+  if (demand !== undefined) throw new ConfigError(`${demand} is set, but ${why}: ${TRUST_POINT_ADVICE}`)
+  return { kind: 'blocks', warning: `all blocks are executed: ${why}; to restore a snapshot, ${TRUST_POINT_ADVICE}` }
+}
+
+const MS_PER_HOUR = 3_600_000
+
+/**
+ * How long a header is trusted: TRUST_PERIOD, by default two thirds of the unbonding time. The rest is for the time that it takes to
+ * punish validators who signed two chains.
+ * @throws ConfigError when TRUST_PERIOD is not shorter than the unbonding time
+ */
+export function trustPeriodOf(
+  { trustPeriodMs }: Pick<SyncSettings, 'trustPeriodMs'>,
+  { unbondingMs }: Pick<GenesisTimes, 'unbondingMs'>,
+): number {
+  if (trustPeriodMs === undefined) return Math.floor((unbondingMs * 2) / 3)
+  if (trustPeriodMs < unbondingMs) return trustPeriodMs
+  throw new ConfigError(
+    `TRUST_PERIOD is ${trustPeriodMs / MS_PER_HOUR} hours: it must be shorter than the unbonding time of this network, ${unbondingMs / MS_PER_HOUR} hours, after which validators have nothing at stake`,
+  )
+}
+
+/** The setting that demands a snapshot; undefined: none does. @throws ConfigError when another one forbids it */
+function demandedBy({ mode, forceSnapshotRestore }: SyncSettings): string | undefined {
+  if (forceSnapshotRestore && mode === 'blocks') {
+    throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset one of the two')
+  }
+  if (forceSnapshotRestore) return 'FORCE_SNAPSHOT_RESTORE'
+  return mode === 'snapshot' ? 'SYNC_MODE=snapshot' : undefined
+}

@@ -1,0 +1,159 @@
+import { headerHash } from '../../chain/consensus/block.ts'
+import { type LightBlock, verifyLightBlock } from '../../chain/consensus/lightBlock.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import { type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
+import { digits, fetchTrustPoint, genesisState, type TrustRoot, trustExpired } from './trustRoot.ts'
+import { isExpired, type LightClientRules, type TrustedState, trustedStateOf } from './verifyHeader.ts'
+import { verifySkipping } from './verifySkipping.ts'
+
+export interface LightClientOptions {
+  readonly rules: LightClientRules
+  readonly root: TrustRoot
+  /** At least one. The first that leads to a header is its primary, the others are its witnesses. */
+  readonly sources: readonly LightBlockSource[]
+  /** milliseconds since the epoch */
+  readonly nowMs: () => number
+  /** Called with a line for the log when a source cannot be used or asked; another one is used then. */
+  readonly onWarning: (message: string) => void
+}
+
+/** CometBFT's defaultMaxClockDrift */
+export const MAX_CLOCK_DRIFT_MS = 10_000
+
+/**
+ * Headers below the trusted point are verified one after the other by the hash of the block before, so no more than these. At 400 ms a
+ * block they are more than two hours.
+ */
+const MAX_BACKWARD_STEPS = 20_000
+
+/**
+ * Verifies headers of a chain whose genesis or one of whose blocks is trusted, from sources of which none is (CometBFT's package
+ * `light`, skipping verification).
+ */
+export class LightClient {
+  readonly #options: LightClientOptions
+  /** the trusted point and the targets that were verified, by height */
+  readonly #verified = new Map<number, LightBlock>()
+
+  constructor(options: LightClientOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The light block of `height`: decided by the chain's validators, and the same at each source that answers.
+   * @throws LightClientError; the reason of `signal` when that is aborted
+   */
+  async verify(height: number, signal: AbortSignal): Promise<LightBlock> {
+    const known = this.#verified.get(height)
+    if (known !== undefined) return known
+    const { sources, onWarning } = this.#options
+    const failures: LightClientError[] = []
+    for (const source of sources) {
+      try {
+        const block = await this.#verifyFrom(source, height, signal)
+        await this.#compareWithWitnesses(block, source, signal)
+        this.#verified.set(height, block)
+        return block
+      } catch (error) {
+        if (!(error instanceof LightClientError) || isFinal(error)) throw error
+        failures.push(error)
+        if (sources.length > 1) onWarning(error.message)
+      }
+    }
+    const [first] = failures
+    if (failures.length === 1) throw first
+    throw new LightClientError(first!.kind, failures.map(({ message }) => message).join('; '))
+  }
+
+  async #verifyFrom(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
+    const { rules, root, nowMs } = this.#options
+    if (root.kind === 'genesis') {
+      return verifySkipping(this.#below(height) ?? genesisState(root), height, { source, rules, nowMs, signal })
+    }
+    const point = this.#verified.get(root.height) ?? (await fetchTrustPoint(root, source, rules, signal))
+    this.#verified.set(root.height, point)
+    const trusted = trustedStateOf(point)
+    if (isExpired(trusted, rules.trustingPeriodMs, nowMs())) throw trustExpired(trusted, rules.trustingPeriodMs)
+    if (height === root.height) return point
+    if (height > root.height) {
+      return verifySkipping(this.#below(height) ?? trusted, height, { source, rules, nowMs, signal })
+    }
+    return this.#verifyBackwards(source, height, signal)
+  }
+
+  /** The highest verified state below `height`. */
+  #below(height: number): TrustedState | undefined {
+    const best = Math.max(0, ...[...this.#verified.keys()].filter((other) => other < height))
+    const block = this.#verified.get(best)
+    return block && trustedStateOf(block)
+  }
+
+  /**
+   * The light block of a height below the trusted point: each header has the hash that the one after it names (light/client.go,
+   * backwards).
+   */
+  async #verifyBackwards(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
+    const { chainId, verifySignature } = this.#options.rules
+    let above = this.#verified.get(Math.min(...[...this.#verified.keys()].filter((other) => other > height)))!
+    if (above.header.height - height > MAX_BACKWARD_STEPS) {
+      throw new LightClientError(
+        'tooManySteps',
+        `TRUST_HEIGHT is ${above.header.height - height} blocks above height ${height}, which is to be verified: set TRUST_HEIGHT and TRUST_HASH to that height or a lower one`,
+      )
+    }
+    while (above.header.height > height) {
+      const block = await requireLightBlock(source, above.header.height - 1, chainId, signal)
+      const { header } = block
+      if (!equalBytes(headerHash(header), above.header.lastBlockId.hash) || header.timeMs >= above.header.timeMs) {
+        throw new LightClientError(
+          'invalid',
+          `the header of height ${header.height} that ${source.name} gives is not the one before height ${above.header.height}`,
+        )
+      }
+      above = block
+    }
+    const problem = verifyLightBlock(above, chainId, verifySignature)
+    if (problem === undefined) return above
+    throw new LightClientError('invalid', `${source.name} gives a wrong light block of height ${height}: ${problem}`)
+  }
+
+  /**
+   * @throws LightClientError of the kind `conflictingHeaders` when another source has another header of that height. Which of the two
+   * is wrong is not decided here: validators who signed both would make both look right.
+   */
+  async #compareWithWitnesses(block: LightBlock, primary: LightBlockSource, signal: AbortSignal): Promise<void> {
+    const { sources } = this.#options
+    const { height } = block.header
+    const hash = headerHash(block.header)
+    const witnesses = sources.filter((source) => source !== primary)
+    await Promise.all(
+      witnesses.map(async (witness) => {
+        const other = await this.#askWitness(witness, height, signal)
+        if (other === undefined) return
+        const otherHash = headerHash(other.header)
+        if (equalBytes(hash, otherHash)) return
+        throw new LightClientError(
+          'conflictingHeaders',
+          `two sources give different headers of height ${height}: ${primary.name} that of the hash ${digits(hash)}, ${witness.name} that of ${digits(otherHash)}: find out by a source that you trust which one is wrong, and remove it`,
+        )
+      }),
+    )
+  }
+
+  /** undefined when it does not answer */
+  async #askWitness(witness: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock | undefined> {
+    const { rules, onWarning } = this.#options
+    try {
+      return await requireLightBlock(witness, height, rules.chainId, signal)
+    } catch (error) {
+      if (!(error instanceof LightClientError)) throw error
+      onWarning(`a header is not compared with another source: ${error.message}`)
+      return undefined
+    }
+  }
+}
+
+/** Whether another source would not help. */
+function isFinal({ kind }: LightClientError): boolean {
+  return kind === 'trustExpired' || kind === 'conflictingHeaders'
+}
