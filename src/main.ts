@@ -3,7 +3,15 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
-import type { BlockRange, ExportOptions, ImportOptions, InitReport, RunningNode, StartOptions } from './cli/ports.ts'
+import type {
+  BlockRange,
+  ExportOptions,
+  ImportOptions,
+  InitReport,
+  RollbackOptions,
+  RunningNode,
+  StartOptions,
+} from './cli/ports.ts'
 import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
@@ -111,6 +119,43 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
     } finally {
       progress.end()
       await executor.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/**
+ * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer goes on remembering what
+ * it signed, and the next start executes again the blocks that the log has.
+ */
+export async function rollback(config: Config, { to, save, signal }: RollbackOptions): Promise<BlockRange> {
+  const { checkRollback, rollback: undoBlocks } = await import('./app/rollback.ts')
+  const { decidesAlone } = await import('./consensus/recovery.ts')
+  const { openChainReader } = await import('./chain/store.ts')
+  const { exportBlocks: writeBlockFile } = await import('./app/exportBlocks.ts')
+  const { Database } = await import('./storage/database.ts')
+  const { START_BYTES, verifyFiles } = await import('./storage/verifyFiles.ts')
+  const home = await openExistingHome(config)
+  try {
+    verifyFiles(home.paths.db, START_BYTES)
+    const database = await Database.open(home.paths.db)
+    try {
+      const from = checkRollback(database, to)
+      if (from === to) return { from, to }
+      const reader = openChainReader(database)
+      const validators = reader.validatorSetAt(to + 1)
+      if (save !== undefined) {
+        const { genesisHash } = home.chain
+        await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
+      } else if (validators !== undefined && decidesAlone(validators, home.validatorKey.publicKey)) {
+        throw new ConfigError(
+          `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
+        )
+      }
+      return await undoBlocks(database, to, { signal })
+    } finally {
+      await database.close()
     }
   } finally {
     await home.lock.release()

@@ -39,6 +39,19 @@ export function writeValidators(
   batch.put(indexKey, concatBytes(db.get(indexKey) ?? new Uint8Array(), Uint8Array.of(height % RECORD_INTERVAL)))
 }
 
+/**
+ * Adds deletes to a batch, which take back what {@link writeValidators} wrote for `height`, the highest one. The set itself stays: an
+ * earlier height may have the same one.
+ */
+export function removeValidators(batch: WriteBatch, db: KeyReader, height: number): void {
+  const indexKey = segmentKey(height)
+  const offsets = db.get(indexKey)
+  if (offsets?.at(-1) !== height % SEGMENT) return
+  batch.del(columnKey(Column.proposerPriorities, heightBytes(height)))
+  if (offsets.length === 1) batch.del(indexKey)
+  else batch.put(indexKey, offsets.subarray(0, -1))
+}
+
 /** Validators of block `height` with their priorities; undefined where nothing is stored. The caller bounds the height. */
 export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
   const record = readRecord(db, height)

@@ -56,6 +56,15 @@ export interface ImportOptions {
   readonly signal: AbortSignal
 }
 
+export interface RollbackOptions {
+  /** the block that becomes the newest */
+  readonly to: number
+  /** path of a file to which the blocks above it are written first */
+  readonly save?: string
+  /** ends the rollback after the block under way; while it saves blocks, that leaves no file and rejects with the signal's reason */
+  readonly signal: AbortSignal
+}
+
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
 export interface BlockRange {
   readonly from: number
@@ -68,6 +77,8 @@ export interface NodeCommands {
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
+  /** Undoes the newest blocks of a stopped node. @returns the newest block before and after */
+  rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
   /** Checks the newest state in the data directory, even while a node runs there. */

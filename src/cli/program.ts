@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { VERSION } from '../config/version.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addExport, addImport } from './commands/blocks.ts'
+import { addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
@@ -74,6 +75,7 @@ export async function runCommand(
     addStart,
     addExport,
     addImport,
+    addRollback,
     addGenesis,
     addReset,
     addShowNodeId,

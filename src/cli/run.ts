@@ -29,7 +29,7 @@ process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
 const [
-  { startNode, initNode, exportBlocks, importBlocks, showNodeId, checkInvariants },
+  { startNode, initNode, exportBlocks, importBlocks, rollback, showNodeId, checkInvariants },
   { runCommand },
   { createLineWriter },
   { readSecret },
@@ -77,6 +77,7 @@ const commands: NodeCommands = {
   initNode,
   exportBlocks,
   importBlocks,
+  rollback,
   showNodeId,
   checkInvariants,
 }

@@ -195,7 +195,7 @@ export async function replayDecided(
 }
 
 /** Whether this validator alone decides the blocks: then no peer can have a block that this node lacks. */
-function decidesAlone(set: ValidatorSet, publicKey: Uint8Array): boolean {
+export function decidesAlone(set: ValidatorSet, publicKey: Uint8Array): boolean {
   const own = set.validators.find((validator) => equalBytes(validator.publicKey, publicKey))
   return own !== undefined && isQuorum(own.power, set)
 }

@@ -95,7 +95,13 @@ export function changedKeysOf(reader: KeyReader, height: number, longest: number
   return list.length > longest ? undefined : readKeyList(list)
 }
 
-function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
+/** Takes the list of the keys that block `height` changed out of the database. */
+export function removeChangedKeys(batch: WriteBatch, height: number): void {
+  batch.del(blockChangesKey(height))
+}
+
+/** Key of the record of a trie node before block `height`. */
+export function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
   return concatBytes(trieHistoryPrefix(nodeKey), heightBytes(height))
 }
 
@@ -203,6 +209,43 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
     }
   }
   if (lastHeight(record) <= height) batch.del(key)
+}
+
+/**
+ * Takes back the newest change of a flat entry, which was at `height`: the reverse of {@link addChange}, byte by byte, but for names of
+ * shards that were dropped meanwhile.
+ * @returns the value before the change; no bytes: absent
+ * @throws DatabaseError when the newest change is of another height
+ */
+export function undoChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8Array, height: number): Uint8Array {
+  const key = indexKey(flatKey)
+  const bytes = reader.get(key)
+  const record = bytes === undefined ? { levels: [], open: [] } : decodeRecord(bytes)
+  if (record.open.length === 0) unseal(reader, batch, flatKey, record)
+  const change = record.open.pop()
+  if (change?.height !== height) throw damagedIn(reader, `the change index lacks a change of block ${height}`)
+  if (lastHeight(record) < 0) {
+    batch.del(key)
+  } else {
+    scratch.clear()
+    writeRecord(scratch, record)
+    batch.put(key, scratch.view())
+  }
+  return change.previous
+}
+
+/** Moves the changes of the newest shard back to the record, and the names that were moved to shards together with them. */
+function unseal(reader: KeyReader, batch: WriteBatch, flatKey: Uint8Array, record: IndexRecord): void {
+  const { levels } = record
+  // The levels below it are empty when their names were moved to it.
+  const newest = levels.findIndex((names) => names.length > 0)
+  for (let level = newest; level >= 0; level--) {
+    const name = levels[level]!.pop()!
+    if (level === 0) record.open = readChanges(reader, flatKey, name)
+    else levels[level - 1] = readNames(reader, flatKey, level, name)
+    batch.del(shardKey(flatKey, level, name))
+  }
+  while (levels.at(-1)?.length === 0) levels.pop()
 }
 
 /** Moves changes and names to shards when the record has too many. */

@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, concatBytes, EMPTY_BYTES, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import { bytesKey, concatBytes, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { decodeRLP } from '../primitives/rlp.ts'
 import { HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
@@ -9,13 +9,12 @@ import { checkHeight, type StateHead } from './head.ts'
 import { decodeAccountLeaf } from './trie.ts'
 import {
   ACCOUNT_TRIE,
-  createBranch,
   decodeNode,
   decodeNodeRecord,
-  encodeNode,
   joinPath,
   type NodeRecord,
   nibbleAt,
+  rebuildBranch,
   referenceOf,
   storageTrie,
   type TrieNode,
@@ -135,20 +134,16 @@ export async function nodeAt(
 ): Promise<Uint8Array | undefined> {
   const recorded = await recordedAt(reader, owner, path, depth, height)
   if (recorded === undefined || 'rlp' in recorded) return recorded?.rlp
-  const { mask, hash } = recorded
-  const branch = createBranch(0)
-  await Promise.all(
+  const references = await Promise.all(
     Array.from({ length: 16 }, async (_, nibble) => {
-      if ((mask & (1 << nibble)) === 0) return
+      if ((recorded.mask & (1 << nibble)) === 0) return ''
       const childPath = joinPath(path, depth, String.fromCharCode(nibble))
       const child = await recordedAt(reader, owner, childPath, depth + 1, height)
       if (child === undefined) throw damagedContents('a child of a former trie node is missing')
-      branch.children[nibble] = 'rlp' in child ? referenceOf(child.rlp) : bytesKey(child.hash)
+      return 'rlp' in child ? referenceOf(child.rlp) : bytesKey(child.hash)
     }),
   )
-  const rlp = encodeNode(branch).slice()
-  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
-  return rlp
+  return rebuildBranch(recorded, (nibble) => references[nibble]!)
 }
 
 /** The node of a path at `height`: the one in the first record above `height`, or the present node when there is no such record. */

@@ -1,8 +1,9 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, bytesKeyOf, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { bytesKey, bytesKeyOf, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
 import { headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
 import { Column } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
 
 /**
  * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its keccak256, or
@@ -270,7 +271,13 @@ const BRANCH_BYTES = 35
 const branchRecord = new Uint8Array(BRANCH_BYTES)
 
 /** A record of a node in the history: its RLP, or for a branch its hash and which children it has. */
-export type NodeRecord = { readonly rlp: Uint8Array } | { readonly mask: number; readonly hash: Uint8Array }
+export type NodeRecord = { readonly rlp: Uint8Array } | BranchRecord
+
+interface BranchRecord {
+  /** bit i is set when child i exists */
+  readonly mask: number
+  readonly hash: Uint8Array
+}
 
 /**
  * The history's record of the node that a path had before a block (see `nodeAt` in proof.ts): a view on memory that the next call
@@ -292,6 +299,21 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
   if (record.length === 0) return undefined
   if (record[0] !== BRANCH) return { rlp: record }
   return { mask: (record[1]! << 8) | record[2]!, hash: record.subarray(3) }
+}
+
+/**
+ * RLP of the branch of a record.
+ * @param reference gives the reference of the child at a nibble
+ * @throws DatabaseError when the branch does not have its hash
+ */
+export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: number) => string): Uint8Array {
+  const branch = createBranch(0)
+  for (let nibble = 0; nibble < 16; nibble++) {
+    if ((mask & (1 << nibble)) !== 0) branch.children[nibble] = reference(nibble)
+  }
+  const rlp = encodeNode(branch).slice()
+  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
+  return rlp
 }
 
 /** Bit i is set when child i exists. */

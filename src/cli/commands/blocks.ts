@@ -48,8 +48,8 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
   })
 }
 
-/** @throws InvalidArgumentError, which commander shows with the option */
-function blockHeight(text: string): number {
+/** A height of an option. @throws InvalidArgumentError, which commander shows with the option */
+export function blockHeight(text: string): number {
   const height = Number(text)
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(height))
     throw new InvalidArgumentError('Expected a block height.')

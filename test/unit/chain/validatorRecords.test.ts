@@ -5,8 +5,14 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { RankedValidatorSet } from '../../../src/chain/consensus/types.ts'
 import { createRankedSet, incrementPriorities, updateValidators } from '../../../src/chain/consensus/validatorSet.ts'
-import { readValidatorSet, readValidators, writeValidators } from '../../../src/chain/validatorRecords.ts'
+import {
+  readValidatorSet,
+  readValidators,
+  removeValidators,
+  writeValidators,
+} from '../../../src/chain/validatorRecords.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { runs } from '../../propertyRuns.ts'
 
@@ -81,4 +87,28 @@ it('takes at most a few bytes a height of a set of 50 that does not change', asy
   const many = Array.from({ length: 50 }, (_, index) => ({ publicKey: key(index), power: 10n ** 9n + BigInt(index) }))
   const { bytes } = await store(createRankedSet(many), 6_400, () => [])
   expect(bytes / 6_400).toBeLessThan(10)
+})
+
+it('takes back what it wrote, the highest height first', async () => {
+  const first = createRankedSet([0, 1, 2].map((index) => ({ publicKey: key(index), power: 5n })))
+  const entries = async () => {
+    const found: [number, Buffer, Buffer][] = []
+    const all = { start: Uint8Array.of(Column.proposerPriorities), end: Uint8Array.of(Column.consensusHash) }
+    for await (const [name, value] of database.entries(all))
+      found.push([name.length, Buffer.from(name), Buffer.from(value)])
+    return found
+  }
+  const change = (height: number) => (height % 31 === 1 ? ([[height % 4, BigInt(height)]] as const) : [])
+  await store(first, 100, change)
+  const at100 = await entries()
+  await database.close()
+  rmSync(directory, { recursive: true })
+  database = await Database.open(directory)
+  await store(first, 200, change)
+  for (let height = 200; height > 100; height--) {
+    const batch = new WriteBatch()
+    removeValidators(batch, database, height)
+    await database.write(batch, { sync: false })
+  }
+  expect(await entries()).toEqual(at100)
 })

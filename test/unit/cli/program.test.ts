@@ -76,6 +76,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     }),
     exportBlocks: record('export', { from: 1, to: 10 }),
     importBlocks: record('import', { from: 3, to: 2 }),
+    rollback: record('rollback', { from: 9, to: 5 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
     ...setting.node,
@@ -196,6 +197,21 @@ describe('coind', () => {
       node: { exportBlocks, importBlocks },
     })
     expect({ code, printed, errors }).toEqual({ code: 130, printed: output, errors: [line] })
+  })
+
+  it('undoes blocks, and says how to go on when it was stopped', async () => {
+    const { code, printed, calls } = await run('rollback --to 5 --save blocks')
+    expect({ code, printed }).toEqual({ code: 0, printed: 'Undid 4 blocks: block 5 is the newest\n' })
+    expect(calls[0]).toMatchObject({ command: 'rollback', options: { to: 5, save: join(directory, 'blocks') } })
+    const same = async () => ({ from: 5, to: 5 })
+    const none = await run('rollback --to 5', { node: { rollback: same } })
+    expect(none).toMatchObject({ code: 0, printed: 'Nothing to do: block 5 is the newest\n' })
+    expect(await run('rollback --to 3')).toMatchObject({
+      code: 130,
+      errors: ['interrupted: the same command goes on, with another file for --save'],
+    })
+    expect(await run('rollback')).toMatchObject({ code: 64 })
+    expect(await run('rollback --to x')).toMatchObject({ code: 64 })
   })
 
   it('prints what the state breaks', async () => {

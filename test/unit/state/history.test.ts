@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bytesKey } from '../../../src/primitives/bytes.ts'
-import { addChange, dropChange, previousAfter } from '../../../src/state/history.ts'
+import { bytesKey, equalBytes } from '../../../src/primitives/bytes.ts'
+import { addChange, dropChange, previousAfter, undoChange } from '../../../src/state/history.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { createRandom } from './randomChain.ts'
 
@@ -92,4 +92,52 @@ describe('change index', () => {
     const bytes = [...store.entries.values()].reduce((sum, value) => sum + value.length, 0)
     expect(bytes).toBeLessThan(1000 * 24 + 3000)
   })
+
+  it.each([1, 17, 40, 257, 5_000])('takes the newest of %i changes back, byte by byte', (count) => {
+    const store = new Store()
+    const former = new Map<number, Map<string, Uint8Array>>()
+    const taken = Math.min(count, 300)
+    for (let height = 1; height <= count; height++) {
+      if (height > count - taken) former.set(height, new Map(store.entries))
+      const batch = new WriteBatch()
+      addChange(store, batch, ENTRY, { height, previous: valueBefore(height) }, 0)
+      store.write(batch)
+    }
+    for (let height = count; height > count - taken; height--) {
+      const batch = new WriteBatch()
+      expect(undoChange(store, batch, ENTRY, height)).toEqual(valueBefore(height))
+      store.write(batch)
+      expect(same(store.entries, former.get(height)!)).toBe(true)
+    }
+    expect(() => undoChange(store, new WriteBatch(), ENTRY, count)).toThrow(`lacks a change of block ${count}`)
+  })
+
+  it('takes changes back while old ones are dropped, and goes on', () => {
+    const random = createRandom(5)
+    const store = new Store()
+    const heights: number[] = []
+    let oldest = 0
+    let height = 1
+    for (let step = 0; step < 8_000; step++) {
+      const batch = new WriteBatch()
+      if (random(200) === 0) {
+        for (let back = random(100); back > 0 && heights.length > 0 && heights.at(-1)! > oldest; back--) {
+          const undone = new WriteBatch()
+          height = heights.pop()!
+          expect(undoChange(store, undone, ENTRY, height)).toEqual(valueBefore(height))
+          store.write(undone)
+        }
+      }
+      if (height - 1000 > oldest) dropChange(store, batch, ENTRY, ++oldest)
+      addChange(store, batch, ENTRY, { height, previous: valueBefore(height) }, oldest)
+      store.write(batch)
+      heights.push(height++)
+    }
+    expect(oldest).toBeGreaterThan(4_000)
+    for (let at = oldest; at <= height; at += 7) expect(previousAfter(store, ENTRY, at)).toEqual(expected(heights, at))
+  })
 })
+
+function same(a: ReadonlyMap<string, Uint8Array>, b: ReadonlyMap<string, Uint8Array>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.has(key) && equalBytes(value, b.get(key)!))
+}

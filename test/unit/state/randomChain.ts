@@ -1,6 +1,7 @@
 import { bytesKey, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import type { StateReader } from '../../../src/state/reader.ts'
+import type { WorldState } from '../../../src/state/world.ts'
 
 /** A small seeded generator (mulberry32), so that a failure can be run again. */
 export function createRandom(seed: number): (below: number) => number {
@@ -30,7 +31,7 @@ export function randomBlock(reader: StateReader, random: (below: number) => numb
   for (let transaction = random(4); transaction >= 0; transaction--) {
     journal.beginTransaction()
     journal.checkpoint()
-    for (let step = random(10); step >= 0; step--) change(journal, random)
+    for (let step = random(10); step >= 0; step--) randomChange(journal, random)
     if (random(4) === 0) journal.revert()
     else journal.commit()
     journal.endTransaction({ clearEmpty: true })
@@ -38,7 +39,8 @@ export function randomBlock(reader: StateReader, random: (below: number) => numb
   return journal
 }
 
-function change(journal: Journal, random: (below: number) => number): void {
+/** One random change of an account, a slot or a native entry. */
+export function randomChange(journal: WorldState, random: (below: number) => number): void {
   const address = ACCOUNTS[random(ACCOUNTS.length)]!
   const slot = SLOTS[random(SLOTS.length)]!
   const value = random(3) === 0 ? EMPTY_BYTES : Uint8Array.of(1 + random(255), random(256), random(256))

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { addConfigFlags, configOf } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { abortOnStop, Interrupted } from '../stopSignal.ts'
+import { blockHeight } from './blocks.ts'
+
+interface RollbackFlags {
+  readonly to: number
+  readonly save?: string
+}
+
+/** Takes a stopped node back to an earlier block. */
+export function addRollback(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('rollback')
+    .description('Undo the newest blocks of a stopped node, which executes them again or gets them from its peers')
+    .requiredOption('--to <height>', 'block that becomes the newest', blockHeight)
+    .option('--save <file>', 'first write the blocks above it to this file, for import')
+  addConfigFlags(command).action(async ({ to: target, save }: RollbackFlags) => {
+    const config = configOf(command, terminal)
+    const signal = abortOnStop(terminal)
+    const rolledBack = node.rollback(config, {
+      to: target,
+      ...(save === undefined ? {} : { save: resolve(terminal.workingDirectory, save) }),
+      signal,
+    })
+    const { from, to } = await rolledBack.catch((error: unknown) => {
+      throw error === signal.reason ? new Interrupted('interrupted: nothing was undone') : error
+    })
+    if (from === to && to === target) terminal.print(`Nothing to do: block ${to} is the newest\n`)
+    else terminal.print(`Undid ${from - to} blocks: block ${to} is the newest\n`)
+    if (to > target) throw new Interrupted('interrupted: the same command goes on, with another file for --save')
+  })
+}

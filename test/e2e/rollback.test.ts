@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { openChainReader } from '../../src/chain/store.ts'
+import { Database } from '../../src/storage/database.ts'
+import { describeChain, readChain } from '../crash/compareChains.ts'
+import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
+import { type CommandResult, runCoind } from './runCoind.ts'
+
+const RUN = new URL('../../src/cli/run.ts', import.meta.url).pathname
+const BLOCKS = 300
+const EXIT_USAGE = 64
+
+let directory: string
+let source: string
+let chain: readonly string[]
+let homes = 0
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-rollback-'))
+  source = join(directory, 'source')
+  writeConfig(source)
+  const node = await openLocalNode({ directory: source, transactions: await signTransfers(280, 2) })
+  await node.reached(BLOCKS)
+  await node.close()
+  chain = await readChain(source, describeChain)
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function copyHome(): string {
+  const home = join(directory, `home-${++homes}`)
+  cpSync(source, home, { recursive: true })
+  return home
+}
+
+function coind(home: string, args: readonly string[]): Promise<CommandResult> {
+  return runCoind(args, { environment: { HOMEDIR: home, NETWORK: 'devnet' } })
+}
+
+/** Runs a command in a process without a launcher, and kills it. */
+function killed(home: string, args: readonly string[], afterMs: number): Promise<unknown> {
+  const environment = { PATH: process.env.PATH, HOMEDIR: home, NETWORK: 'devnet' }
+  const child = spawn(process.execPath, [RUN, ...args], { env: environment, stdio: 'ignore' })
+  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
+  return once(child, 'exit').finally(() => clearTimeout(timer))
+}
+
+async function headOf(home: string): Promise<number> {
+  const database = await Database.open(dataPaths(home).db, { readOnly: true })
+  try {
+    return openChainReader(database).headHeight
+  } finally {
+    await database.close()
+  }
+}
+
+describe('coind rollback', () => {
+  it('undoes blocks, which the next start takes from the write-ahead log again, whatever kills it', async () => {
+    const home = copyHome()
+    for (let attempt = 0; (await headOf(home)) > 40; attempt++) {
+      // Each kill comes a little later than the one before.
+      await killed(home, ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)], 700 + attempt * 200)
+      const head = await headOf(home)
+      expect(await readChain(home, describeChain)).toEqual(chain.slice(0, head))
+    }
+    const node = await openLocalNode({ directory: home })
+    expect(node.replayedTo).toBeGreaterThanOrEqual(chain.length)
+    await node.reached(chain.length + 3)
+    await node.close()
+    expect((await readChain(home, describeChain)).slice(0, chain.length)).toEqual(chain)
+  })
+
+  it('keeps the blocks for import, where the log has gone', async () => {
+    const home = copyHome()
+    const file = join(directory, 'saved')
+    expect((await coind(home, ['rollback', '--to', '280', '--save', file])).code).toBe(0)
+    rmSync(dataPaths(home).wal, { recursive: true })
+    const { output } = await coind(home, ['import', file])
+    expect(output).toBe(`Imported ${chain.length - 280} blocks, 281 to ${chain.length}\n`)
+    expect(await readChain(home, describeChain)).toEqual(chain)
+  })
+
+  it('refuses what it cannot do with one line', async () => {
+    const above = await coind(source, ['rollback', '--to', '100000'])
+    expect(above).toEqual({
+      code: EXIT_USAGE,
+      output: `coind: block 100000 is above the newest, ${chain.length}: a rollback goes to an earlier block\n`,
+    })
+    const alone = await coind(source, ['rollback', '--to', '10'])
+    expect(alone).toEqual({
+      code: EXIT_USAGE,
+      output: expect.stringMatching(
+        /^coind: this validator alone decides .* keep them with --save FILE, for coind import\n$/,
+      ),
+    })
+    const same = await coind(source, ['rollback', '--to', String(chain.length)])
+    expect(same).toEqual({ code: 0, output: `Nothing to do: block ${chain.length} is the newest\n` })
+    expect(await readChain(source, describeChain)).toEqual(chain)
+  })
+})
