@@ -46,7 +46,7 @@ export function writeValidators(
 export function removeValidators(batch: WriteBatch, db: KeyReader, height: number): void {
   const indexKey = segmentKey(height)
   const offsets = db.get(indexKey)
-  if (offsets?.at(-1) !== height % SEGMENT) return
+  if (offsets?.at(-1) !== height % RECORD_INTERVAL) return
   batch.del(columnKey(Column.proposerPriorities, heightBytes(height)))
   if (offsets.length === 1) batch.del(indexKey)
   else batch.put(indexKey, offsets.subarray(0, -1))

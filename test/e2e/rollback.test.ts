@@ -63,7 +63,11 @@ describe('coind rollback', () => {
     const home = copyHome()
     for (let attempt = 0; (await headOf(home)) > 40; attempt++) {
       // Each kill comes a little later than the one before.
-      await killed(home, ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)], 700 + attempt * 200)
+      await killed(
+        home,
+        ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)],
+        700 + attempt * 200,
+      )
       const head = await headOf(home)
       expect(await readChain(home, describeChain)).toEqual(chain.slice(0, head))
     }
