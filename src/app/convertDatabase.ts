@@ -43,7 +43,7 @@ const ROOM = 1.5
 
 /**
  * Opens the database as `Database.open` does, for the process that has locked the data directory. Its files are checked before:
- * LevelDB would drop writes from damaged ones without a word, already when it opens them. A database in the format before this version's
+ * LevelDB would drop writes from damaged ones without a word, already when it opens them. A database in `FORMER_FORMAT`
  * is converted first:
  *
  * 1. What an earlier conversion has left of `db.replaced` is deleted, and all tables are checked, since checksums must not be made for

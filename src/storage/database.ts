@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import type { WriteBatch } from './batch.ts'
+import { WriteBatch } from './batch.ts'
 import { checkedValue } from './checksum.ts'
 import { columnName } from './columns.ts'
-import { FORMAT, FORMER_FORMAT, formatOf } from './format.ts'
+import { EXTENDED_FORMAT, encodeFormat, FORMAT, FORMAT_KEY, FORMER_FORMAT, formatOf } from './format.ts'
 
 export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
@@ -104,22 +104,28 @@ export class Database implements WritableDatabase {
   }
 
   /**
-   * Opens the directory; a writer creates it when it is absent.
+   * Opens the directory; a writer creates it when it is absent, and gives a chain in the format before this one its new number.
    * @throws DatabaseError, also when the directory holds a chain in another format
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
     const { readOnly = false, onDamage } = options
     const level = await openLevel(location, options)
     try {
-      checkFormat(level)
+      const format = checkFormat(level)
+      const handle = { level, onDamage: onDamage && ((error: DatabaseError) => onDamage(error, () => level.close())) }
+      const database = new Database(level.location, readOnly, handle)
+      if (format === EXTENDED_FORMAT && !readOnly) await database.#raiseFormat()
+      return database
     } catch (error) {
       await level.close()
       throw error
     }
-    return new Database(level.location, readOnly, {
-      level,
-      onDamage: onDamage && ((error) => onDamage(error, () => level.close())),
-    })
+  }
+
+  async #raiseFormat(): Promise<void> {
+    const batch = new WriteBatch()
+    batch.put(FORMAT_KEY, encodeFormat())
+    await this.write(batch, { sync: true })
   }
 
   get onDamage(): KeyReader['onDamage'] {
@@ -237,11 +243,14 @@ export async function openLevel(location: string, options: DatabaseOptions): Pro
   return level
 }
 
-/** @throws DatabaseError */
-function checkFormat(level: Level): void {
+/**
+ * @returns undefined for a database without a complete chain
+ * @throws DatabaseError
+ */
+function checkFormat(level: Level): typeof FORMAT | typeof EXTENDED_FORMAT | undefined {
   const { location } = level
   const format = formatOf((key) => level.getSync(key))
-  if (format === undefined || format === FORMAT) return
+  if (format === undefined || format === FORMAT || format === EXTENDED_FORMAT) return format
   if (format === 'damaged') throw damage(location, 'the number of its format does not match its checksum', undefined)
   const found = `${location} was written in format ${format}, and this version reads ${FORMAT}`
   if (format === FORMER_FORMAT) {
