@@ -40,8 +40,19 @@ interface GenesisConfig {
   readonly hash: Hash | undefined
 }
 
+/** A block that the operator trusts: TRUST_HEIGHT and TRUST_HASH. */
+export interface TrustPoint {
+  readonly height: number
+  /** of its consensus header */
+  readonly hash: Hash
+}
+
 interface JoiningConfig {
   readonly isJoining: boolean
+  readonly syncMode: Settings['syncMode']
+  readonly trustPoint: TrustPoint | undefined
+  /** undefined: two thirds of the unbonding time */
+  readonly trustPeriodMs: number | undefined
   readonly forceSnapshotRestore: boolean
   readonly snapshotManifestUrl: string | undefined
   readonly seedNodeUrl: string | undefined
@@ -118,6 +129,9 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     },
     joining: {
       isJoining: settings.isJoining,
+      syncMode: settings.syncMode,
+      trustPoint: trustPointOf(settings),
+      trustPeriodMs: settings.trustPeriodMs,
       forceSnapshotRestore: settings.forceSnapshotRestore,
       snapshotManifestUrl: settings.snapshotManifestUrl,
       seedNodeUrl: settings.seedNodeUrl,
@@ -172,6 +186,14 @@ function seedPeerOf({ seedNodeId: id, seedPeerHost: address }: Settings): PeerAd
   if (id !== undefined && address !== undefined) return { id, address }
   if (id === undefined && address === undefined) return undefined
   const [set, unset] = id === undefined ? ['SEED_PEER_HOST', 'SEED_NODE_ID'] : ['SEED_NODE_ID', 'SEED_PEER_HOST']
+  throw new ConfigError(`${unset} is not set: it must be set together with ${set}`)
+}
+
+/** @throws ConfigError when only one of height and hash is set */
+function trustPointOf({ trustHeight: height, trustHash: hash }: Settings): TrustPoint | undefined {
+  if (height !== undefined && hash !== undefined) return { height, hash }
+  if (height === undefined && hash === undefined) return undefined
+  const [set, unset] = height === undefined ? ['TRUST_HASH', 'TRUST_HEIGHT'] : ['TRUST_HEIGHT', 'TRUST_HASH']
   throw new ConfigError(`${unset} is not set: it must be set together with ${set}`)
 }
 

@@ -98,5 +98,6 @@ export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
 
 function snapshotVariable(config: Pick<Config, 'joining'>): string | undefined {
   if (config.joining.forceSnapshotRestore) return 'FORCE_SNAPSHOT_RESTORE'
+  if (config.joining.syncMode === 'snapshot') return 'SYNC_MODE=snapshot'
   return config.joining.snapshotManifestUrl === undefined ? undefined : 'SNAPSHOT_MANIFEST_URL'
 }

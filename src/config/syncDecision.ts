@@ -1,25 +1,14 @@
+import type { Config } from './config.ts'
 import { ConfigError } from './configError.ts'
-
-/** A block that the operator trusts: TRUST_HEIGHT and TRUST_HASH. */
-export interface TrustPoint {
-  readonly height: number
-  /** of its header, 32 bytes */
-  readonly hash: Uint8Array
-}
 
 /** How to get a trust point; completes a line for the operator. */
 export const TRUST_POINT_ADVICE =
   'set TRUST_HEIGHT and TRUST_HASH to the height and hash of a block of the last days, from a source that you trust: an explorer, or /rpc/commit of a node that you know (signed_header.commit.block_id.hash)'
 
 /** The settings that decide how a node gets the chain. */
-export interface SyncSettings {
-  readonly mode: 'auto' | 'blocks' | 'snapshot'
-  readonly forceSnapshotRestore: boolean
-  /** PRUNING=archive: all states from the genesis on are wanted, which no snapshot has */
-  readonly isArchive: boolean
-  readonly trustPoint: TrustPoint | undefined
-  /** TRUST_PERIOD; undefined: two thirds of the unbonding time */
-  readonly trustPeriodMs: number | undefined
+interface SyncConfig {
+  readonly joining: Pick<Config['joining'], 'syncMode' | 'forceSnapshotRestore' | 'trustPoint' | 'trustPeriodMs'>
+  readonly pruning: Config['pruning']
 }
 
 /** What a genesis says of how long its validators can be trusted. */
@@ -40,12 +29,13 @@ export type SyncDecision =
  * who must still have something at stake.
  * @throws ConfigError when the operator demands a snapshot that nothing could be trusted for
  */
-export function decideSync(settings: SyncSettings, genesis: GenesisTimes, nowMs: number): SyncDecision {
-  const periodMs = trustPeriodOf(settings, genesis)
-  const demand = demandedBy(settings)
-  if (demand === undefined && (settings.mode === 'blocks' || settings.isArchive))
-    return { kind: 'blocks', warning: undefined }
-  const isTooOld = settings.trustPoint === undefined && genesis.timeMs + periodMs <= nowMs
+export function decideSync({ joining, pruning }: SyncConfig, genesis: GenesisTimes, nowMs: number): SyncDecision {
+  const periodMs = trustPeriodOf(joining, genesis)
+  const demand = demandedBy(joining)
+  // No snapshot has all the states that an archive wants.
+  const takesBlocks = joining.syncMode === 'blocks' || pruning === 'archive'
+  if (demand === undefined && takesBlocks) return { kind: 'blocks', warning: undefined }
+  const isTooOld = joining.trustPoint === undefined && genesis.timeMs + periodMs <= nowMs
   if (!isTooOld) return { kind: 'snapshot', isRequired: demand !== undefined }
   const why = `the genesis is older than TRUST_PERIOD (${periodMs / MS_PER_HOUR} hours), so its validators prove no snapshot`
   if (demand !== undefined) throw new ConfigError(`${demand} is set, but ${why}: ${TRUST_POINT_ADVICE}`)
@@ -60,7 +50,7 @@ const MS_PER_HOUR = 3_600_000
  * @throws ConfigError when TRUST_PERIOD is not shorter than the unbonding time
  */
 export function trustPeriodOf(
-  { trustPeriodMs }: Pick<SyncSettings, 'trustPeriodMs'>,
+  { trustPeriodMs }: Pick<SyncConfig['joining'], 'trustPeriodMs'>,
   { unbondingMs }: Pick<GenesisTimes, 'unbondingMs'>,
 ): number {
   if (trustPeriodMs === undefined) return Math.floor((unbondingMs * 2) / 3)
@@ -71,10 +61,10 @@ export function trustPeriodOf(
 }
 
 /** The setting that demands a snapshot; undefined: none does. @throws ConfigError when another one forbids it */
-function demandedBy({ mode, forceSnapshotRestore }: SyncSettings): string | undefined {
-  if (forceSnapshotRestore && mode === 'blocks') {
+function demandedBy({ syncMode, forceSnapshotRestore }: SyncConfig['joining']): string | undefined {
+  if (forceSnapshotRestore && syncMode === 'blocks') {
     throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset one of the two')
   }
   if (forceSnapshotRestore) return 'FORCE_SNAPSHOT_RESTORE'
-  return mode === 'snapshot' ? 'SYNC_MODE=snapshot' : undefined
+  return syncMode === 'snapshot' ? 'SYNC_MODE=snapshot' : undefined
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Address, AddressChecksumError, AddressError, parseTypedAddress } from '../primitives/address.ts'
 import { hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, toHash } from '../primitives/hash.ts'
+import { parseDuration } from '../primitives/timeText.ts'
 
 /** What a variable may hold: a description for documents and error messages, and the schema that reads it. */
 export interface ValueKind<T> {
@@ -54,6 +55,14 @@ export function integer(min: number, max: number, unit = 'a whole number'): Valu
 export const heights: ValueKind<readonly number[]> = kind('heights of blocks, several with commas', (value) => {
   const list = items(value)
   return list.every((item) => /^[1-9][0-9]{0,15}$/.test(item)) ? list.map(Number) : undefined
+})
+
+/** A duration, read as milliseconds: days, or as in Go (`336h`, `1h30m`). */
+export const duration: ValueKind<number> = kind('a duration like 14d, 336h or 90m', (value) => {
+  const days = /^([0-9]{1,5})d$/.exec(value)?.[1]
+  const nanos = parseDuration(days === undefined ? value : `${Number(days) * 24}h`)
+  const ms = Number((nanos ?? 0n) / 1_000_000n)
+  return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined
 })
 
 export const port: ValueKind<number> = integer(1, 65_535, 'a port')

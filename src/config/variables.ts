@@ -5,6 +5,7 @@ import {
   choice,
   coinAmount,
   directory,
+  duration,
   hash,
   heights,
   host,
@@ -63,6 +64,10 @@ export const VARIABLES = {
   isJoining: variable('JOIN_NETWORK', 'Genesis', yesOrNo, 'false', 'Whether to join an existing network instead of creating a genesis. Without a genesis file the node takes that of SEED_NODE_URL, and stays connected to the peer SEED_NODE_ID at SEED_PEER_HOST. With a genesis file it goes on with that one.'),
   forceSnapshotRestore: variable('FORCE_SNAPSHOT_RESTORE', 'Genesis', yesOrNo, 'false', 'Whether to restore a snapshot. This version cannot restore snapshots yet and refuses `true`; it must be unset where a genesis is created.'),
   snapshotManifestUrl: variable('SNAPSHOT_MANIFEST_URL', 'Genesis', httpUrl, undefined, 'Where the manifest of a snapshot is. This version cannot restore snapshots yet and refuses it; it must be unset where a genesis is created.', true),
+  syncMode: variable('SYNC_MODE', 'Genesis', choice(['auto', 'blocks', 'snapshot']), 'auto', 'How a node without blocks gets the chain: `blocks` executes all of them. `auto` and `snapshot` are for snapshots, which this version cannot restore yet: with `auto` it executes all blocks, `snapshot` it refuses.'),
+  trustHeight: variable('TRUST_HEIGHT', 'Genesis', integer(1, 9_007_199_254_740_991, 'a height'), undefined, 'Height of a block that the operator trusts, for verifying the header of a snapshot; set together with TRUST_HASH. Of no use yet, since this version cannot restore snapshots.'),
+  trustHash: variable('TRUST_HASH', 'Genesis', hash, undefined, 'Hash of the consensus header at TRUST_HEIGHT, as `/rpc/commit?height=…` of a trusted node shows it (`result.signed_header.commit.block_id.hash`). Of no use yet either.'),
+  trustPeriodMs: variable('TRUST_PERIOD', 'Genesis', duration, undefined, 'How long validators are trusted for what they signed. It must be shorter than the unbonding time of the network, after which they have nothing at stake; by default two thirds of it. Of no use yet, since this version cannot restore snapshots.'),
 
   p2pHost: variable('P2P_HOST', 'Peers', host, '0.0.0.0', 'Address that the peer-to-peer port listens on.'),
   p2pPort: variable('P2P_PORT', 'Peers', port, '26656', 'Peer-to-peer port.'),

@@ -111,6 +111,17 @@ describe('loadConfig', () => {
     expect(config.joining.isJoining).toBe(true)
   })
 
+  it('reads a trust point, and durations in days or as Go writes them', () => {
+    const { joining } = load({ TRUST_HEIGHT: '77', TRUST_HASH: 'Fe'.repeat(32), SYNC_MODE: 'blocks' })
+    expect(joining.trustPoint).toEqual({ height: 77, hash: new Uint8Array(32).fill(0xfe) })
+    expect(joining).toMatchObject({ syncMode: 'blocks', trustPeriodMs: undefined })
+    expect(load({}).joining).toMatchObject({ syncMode: 'auto', trustPoint: undefined })
+    const durations = { '14d': 1_209_600_000, '336h': 1_209_600_000, '1h30m': 5_400_000, '1ms': 1, '600s': 600_000 }
+    for (const [text, ms] of Object.entries(durations)) {
+      expect(load({ TRUST_PERIOD: text }).joining.trustPeriodMs).toBe(ms)
+    }
+  })
+
   it('takes the lowest and the highest value of a range', () => {
     expect(load({ RPC_PORT: '1' }).rpc.port).toBe(1)
     expect(load({ RPC_PORT: '65535' }).rpc.port).toBe(65535)
@@ -163,6 +174,16 @@ describe('loadConfig', () => {
     ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it may hold a node ID, 40 hex digits, or a libp2p peer ID'],
     ['EXTERNAL_P2P_ADDRESS', 'host', 'EXTERNAL_P2P_ADDRESS is "host": it may hold host:port'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL is "loud": it may hold trace, debug, info, warn, error, fatal, silent'],
+    ['SYNC_MODE', 'fast', 'SYNC_MODE is "fast": it may hold auto, blocks, snapshot'],
+    ['TRUST_HEIGHT', '0', 'TRUST_HEIGHT is "0": it may hold a height from 1 to 9007199254740991'],
+    ['TRUST_HASH', '0x12', 'TRUST_HASH is "0x12": it may hold 64 hex digits'],
+    ['TRUST_HEIGHT', '5', 'TRUST_HASH is not set: it must be set together with TRUST_HEIGHT'],
+    ['TRUST_HASH', '0A'.repeat(32), 'TRUST_HEIGHT is not set: it must be set together with TRUST_HASH'],
+    ...['14', '0d', '-1h', '100000000d', '1µs', '14 d', `${'9'.repeat(40)}h`].map((value): [string, string, string] => [
+      'TRUST_PERIOD',
+      value,
+      `TRUST_PERIOD is "${value}": it may hold a duration like 14d, 336h or 90m`,
+    ]),
     ['MONIKER', 'a\nb', 'MONIKER is "a\\nb": it may hold 1 to 70 printable characters'],
     ['CHAIN_ID', 'coin-1', 'CHAIN_ID is "coin-1": it may hold <name>_<EVM chain ID>-<revision>, like coin_76287-1'],
     [
@@ -223,6 +244,7 @@ describe('the rules of a start', () => {
     ['the zero address', { GENESIS_WALLET: `0x${'0'.repeat(40)}` }, /zero address/],
     ['FORCE_SNAPSHOT_RESTORE', { FORCE_SNAPSHOT_RESTORE: 'true' }, /FORCE_SNAPSHOT_RESTORE.* fresh genesis/],
     ['a snapshot', { SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /SNAPSHOT_MANIFEST_URL.* fresh genesis/],
+    ['SYNC_MODE', { SYNC_MODE: 'snapshot' }, /SYNC_MODE=snapshot.* fresh genesis/],
     ['a genesis hash without a genesis', { GENESIS_HASH: '00'.repeat(32) }, /no genesis\.json/],
   ])('does not create a genesis with %s', (_, environment, problem) => {
     expect(problemOf(() => checkFreshGenesis(load({ GENESIS_WALLET: WALLET, ...environment })))).toMatch(problem)
@@ -231,6 +253,7 @@ describe('the rules of a start', () => {
   it.each<[RawValues, RegExp]>([
     [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /cannot restore snapshots/],
     [{ SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /cannot restore snapshots/],
+    [{ SYNC_MODE: 'snapshot' }, /^SYNC_MODE=snapshot is set: this version cannot restore snapshots/],
   ])('refuses %o with an existing genesis too', (environment, problem) => {
     expect(problemOf(() => checkSupported(load(environment)))).toMatch(problem)
     expect(() => checkSupported(load({ JOIN_NETWORK: 'false', FORCE_SNAPSHOT_RESTORE: '' }))).not.toThrow()

@@ -1,42 +1,44 @@
 import { describe, expect, it } from 'vitest'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
-import { decideSync, type SyncSettings, trustPeriodOf } from '../../../src/config/syncDecision.ts'
+import { decideSync, trustPeriodOf } from '../../../src/config/syncDecision.ts'
+import { sha256 } from '../../../src/primitives/hash.ts'
 
 const DAY = 86_400_000
 const GENESIS = { timeMs: 1_790_000_000_000, unbondingMs: 21 * DAY }
-const DEFAULTS: SyncSettings = {
-  mode: 'auto',
-  forceSnapshotRestore: false,
-  isArchive: false,
-  trustPoint: undefined,
-  trustPeriodMs: undefined,
+interface Choices extends Partial<Config['joining']> {
+  readonly pruning?: Config['pruning']
 }
-const trustPoint = { height: 5, hash: new Uint8Array(32) }
+
+const trustPoint = { height: 5, hash: sha256(new Uint8Array()) }
 const YOUNG = GENESIS.timeMs + 14 * DAY - 1
 const OLD = GENESIS.timeMs + 14 * DAY
 
-const decide = (settings: Partial<SyncSettings>, nowMs: number) =>
-  decideSync({ ...DEFAULTS, ...settings }, GENESIS, nowMs)
+const DEFAULTS = loadConfig({ flags: {}, environment: {}, dotenv: {} }, '/home/someone')
+
+function decide({ pruning = DEFAULTS.pruning, ...joining }: Choices, nowMs: number) {
+  return decideSync({ joining: { ...DEFAULTS.joining, ...joining }, pruning }, GENESIS, nowMs)
+}
 
 describe('how a node without blocks gets the chain', () => {
   const snapshot = { kind: 'snapshot', isRequired: false }
   const demanded = { kind: 'snapshot', isRequired: true }
   const blocks = { kind: 'blocks', warning: undefined }
 
-  it.each<[string, Partial<SyncSettings>, number, object]>([
+  it.each<[string, Choices, number, object]>([
     ['auto, a young genesis', {}, YOUNG, snapshot],
     ['auto, a genesis that is yet to come', {}, GENESIS.timeMs - DAY, snapshot],
     ['auto, an old genesis, a trust point', { trustPoint }, OLD, snapshot],
-    ['auto, a young genesis, an archive', { isArchive: true }, YOUNG, blocks],
-    ['auto, an old genesis, an archive', { isArchive: true }, OLD, blocks],
-    ['blocks, a young genesis', { mode: 'blocks' }, YOUNG, blocks],
-    ['blocks, an old genesis', { mode: 'blocks' }, OLD, blocks],
-    ['snapshot, a young genesis', { mode: 'snapshot' }, YOUNG, demanded],
-    ['snapshot, an old genesis, a trust point', { mode: 'snapshot', trustPoint }, OLD, demanded],
-    ['snapshot, an archive', { mode: 'snapshot', isArchive: true }, YOUNG, demanded],
+    ['auto, a young genesis, an archive', { pruning: 'archive' }, YOUNG, blocks],
+    ['auto, an old genesis, an archive', { pruning: 'archive' }, OLD, blocks],
+    ['blocks, a young genesis', { syncMode: 'blocks' }, YOUNG, blocks],
+    ['blocks, an old genesis', { syncMode: 'blocks' }, OLD, blocks],
+    ['snapshot, a young genesis', { syncMode: 'snapshot' }, YOUNG, demanded],
+    ['snapshot, an old genesis, a trust point', { syncMode: 'snapshot', trustPoint }, OLD, demanded],
+    ['snapshot, an archive', { syncMode: 'snapshot', pruning: 'archive' }, YOUNG, demanded],
     ['forced, a young genesis', { forceSnapshotRestore: true }, YOUNG, demanded],
     ['forced, an old genesis, a trust point', { forceSnapshotRestore: true, trustPoint }, OLD, demanded],
-    ['a shorter period', { trustPeriodMs: DAY, mode: 'blocks' }, YOUNG, blocks],
+    ['a shorter period', { trustPeriodMs: DAY, syncMode: 'blocks' }, YOUNG, blocks],
   ])('%s', (_, settings, nowMs, decision) => {
     expect(decide(settings, nowMs)).toEqual(decision)
   })
@@ -51,11 +53,14 @@ describe('how a node without blocks gets the chain', () => {
     expect(decide({ trustPeriodMs: DAY }, YOUNG)).toMatchObject({ warning: expect.stringMatching(/\(24 hours\)/) })
   })
 
-  it.each<[Partial<SyncSettings>, RegExp]>([
-    [{ mode: 'snapshot' }, /^SYNC_MODE=snapshot is set, but the genesis is older than TRUST_PERIOD \(336 hours\)/],
+  it.each<[Choices, RegExp]>([
+    [{ syncMode: 'snapshot' }, /^SYNC_MODE=snapshot is set, but the genesis is older than TRUST_PERIOD \(336 hours\)/],
     [{ forceSnapshotRestore: true }, /^FORCE_SNAPSHOT_RESTORE is set, but the genesis is older/],
-    [{ forceSnapshotRestore: true, mode: 'snapshot' }, /^FORCE_SNAPSHOT_RESTORE is set, but the genesis is older/],
-    [{ forceSnapshotRestore: true, mode: 'blocks' }, /^FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset/],
+    [{ forceSnapshotRestore: true, syncMode: 'snapshot' }, /^FORCE_SNAPSHOT_RESTORE is set, but the genesis is older/],
+    [
+      { forceSnapshotRestore: true, syncMode: 'blocks' },
+      /^FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset/,
+    ],
     [
       { trustPeriodMs: 21 * DAY },
       /^TRUST_PERIOD is 504 hours: it must be shorter than the unbonding time .* 504 hours/,
@@ -68,8 +73,8 @@ describe('how a node without blocks gets the chain', () => {
   })
 
   it('trusts for two thirds of the unbonding time, or for a shorter time that is set', () => {
-    expect(trustPeriodOf(DEFAULTS, GENESIS)).toBe(14 * DAY)
-    expect(trustPeriodOf(DEFAULTS, { unbondingMs: 1_000 })).toBe(666)
+    expect(trustPeriodOf(DEFAULTS.joining, GENESIS)).toBe(14 * DAY)
+    expect(trustPeriodOf(DEFAULTS.joining, { unbondingMs: 1_000 })).toBe(666)
     expect(trustPeriodOf({ trustPeriodMs: 20 * DAY }, GENESIS)).toBe(20 * DAY)
   })
 })
