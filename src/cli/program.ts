@@ -27,6 +27,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['InvariantsBroken', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
   ['ManifestError', EXIT_DATA],
+  ['SnapshotError', EXIT_DATA],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],

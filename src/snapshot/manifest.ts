@@ -27,6 +27,11 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
+/** A snapshot cannot be made, or is not what it should be; the message says why, in one line. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError'
+}
+
 export interface Manifest {
   /** native chain ID */
   readonly chainId: string

@@ -147,6 +147,7 @@ export async function* sortedCodes(
     former = hash
     const code = db.get(codeKey(hash))
     if (code === undefined) throw damagedIn(db, 'a code is missing')
+    if (!equalBytes(keccak256(code), hash)) throw damagedIn(db, 'a code does not have its hash')
     yield code
   }
 }

@@ -14,8 +14,10 @@ import {
   encodeBlock,
   headerHash,
 } from '../../../src/chain/consensus/block.ts'
+import { commitHash } from '../../../src/chain/consensus/commit.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import { validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
 import { createGenesis, type GenesisInput } from '../../../src/chain/createGenesis.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
 import { chainConfigOf } from '../../../src/chain/genesis.ts'
@@ -145,6 +147,7 @@ async function openTestChain(
     const info = await application.info()
     const height = info.height + 1
     const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
+    const lastCommit = info.lastSeenCommit ?? EMPTY_COMMIT
     const block: ConsensusBlock = {
       header: {
         version: { block: BLOCK_PROTOCOL, app: 0 },
@@ -152,10 +155,10 @@ async function openTestChain(
         height,
         timeMs,
         lastBlockId: info.lastBlockId ?? NIL_BLOCK_ID,
-        lastCommitHash: sha256(new Uint8Array()),
+        lastCommitHash: commitHash(lastCommit),
         dataHash: dataHash(txs),
-        validatorsHash: sha256(CONSENSUS_KEY),
-        nextValidatorsHash: sha256(CONSENSUS_KEY),
+        validatorsHash: validatorSetHash(info.validators),
+        nextValidatorsHash: validatorSetHash(info.nextValidators),
         consensusHash: sha256(CONSENSUS_KEY),
         appHash: info.appHash,
         lastResultsHash: info.lastResultsHash,
@@ -164,7 +167,7 @@ async function openTestChain(
       },
       txs,
       evidence: [],
-      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+      lastCommit,
     }
     const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
     const signature = {
