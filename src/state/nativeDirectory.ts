@@ -168,13 +168,70 @@ function split(page: Page): Page[] {
     size = 0
   }
   for (let i = 0; i < page.keys.length; i++) {
-    const cost =
-      i === from ? page.keys[i]!.length : page.keys[i]!.length - sharedPrefix(page.keys[i - 1]!, page.keys[i]!)
+    const cost = keyCost(page.keys[i]!, i === from ? undefined : page.keys[i - 1]!)
     if (size + cost > FILL_BYTES && i > from) cut(i)
-    size += cost + 2 + (page.height === 0 ? 0 : 4)
+    size += cost + overhead(page.height)
   }
   cut(page.keys.length)
   return parts
+}
+
+/** Bytes that a key takes after the one before it on its page. */
+function keyCost(key: Uint8Array, previous: Uint8Array | undefined): number {
+  return previous === undefined ? key.length : key.length - sharedPrefix(previous, key)
+}
+
+/** About what a key of a page takes besides its bytes: two lengths, and above the leaves the number of a child. */
+function overhead(height: number): number {
+  return height === 0 ? 2 : 6
+}
+
+/**
+ * Makes the directory of keys that come in ascending order, with pages filled as `split` fills them. It holds one page of each height, and
+ * gives each page once, the root last.
+ */
+export class DirectoryBuilder {
+  readonly #write: (page: number, bytes: Uint8Array) => void
+  /** the pages that are being filled, by height */
+  readonly #open: { keys: Uint8Array[]; children: number[]; size: number }[] = []
+  #nextPage = ROOT + 1
+
+  constructor(write: (page: number, bytes: Uint8Array) => void) {
+    this.#write = write
+  }
+
+  /** @param key above all that were added before */
+  add(key: Uint8Array): void {
+    this.#add(0, key)
+  }
+
+  /** Gives the pages that are left. Without keys there are none. */
+  finish(): void {
+    for (let height = 0; height < this.#open.length - 1; height++) this.#flush(height)
+    const root = this.#open.at(-1)
+    if (root === undefined) return
+    const { keys, children } = root
+    this.#write(ROOT, encodePage({ height: this.#open.length - 1, keys, children, nextPage: this.#nextPage }))
+  }
+
+  #add(height: number, key: Uint8Array, child?: number): void {
+    const full = this.#open[height]
+    if (full !== undefined && full.size + keyCost(key, full.keys.at(-1)) > FILL_BYTES) this.#flush(height)
+    this.#open[height] ??= { keys: [], children: [], size: 0 }
+    const page = this.#open[height]
+    page.size += keyCost(key, page.keys.at(-1)) + overhead(height)
+    page.keys.push(key)
+    if (child !== undefined) page.children.push(child)
+  }
+
+  /** Gives the page of this height, which has a key, and begins another one. */
+  #flush(height: number): void {
+    const { keys, children } = this.#open[height]!
+    this.#open[height] = { keys: [], children: [], size: 0 }
+    const number = this.#nextPage++
+    this.#write(number, encodePage({ height, keys, children, nextPage: 0 }))
+    this.#add(height + 1, keys[0]!, number)
+  }
 }
 
 function loadPage(readPage: PageReader, number: number): Page {

@@ -32,6 +32,8 @@ export const Column = {
   blockChanges: 0x14,
   /** `head` -> height ‖ state root; `oldest` -> lowest height whose state is kept */
   stateMeta: 0x15,
+  /** what a restore from a snapshot has done so far (src/snapshot/restoreState.ts); nothing once it is complete */
+  restore: 0x16,
 
   // Blocks (src/chain/writeBlock.ts)
   /** height -> RLP of the Ethereum header */

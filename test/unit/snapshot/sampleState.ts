@@ -15,7 +15,7 @@ const LARGE_SLOTS = 250
 /** So that a small state has several chunks of each kind. */
 export const SMALL_CHUNKS: Pick<CutOptions, 'chunkBytes' | 'inlineSlots'> = { chunkBytes: 6000, inlineSlots: 40 }
 
-async function addBlock(database: Database, store: StateStore, journal: Journal): Promise<void> {
+export async function addBlock(database: Database, store: StateStore, journal: Journal): Promise<void> {
   const pending = await store.apply(journal.changes(), store.height + 1)
   const batch = new WriteBatch()
   pending.write(batch)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesKey, compareKeys, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
-import { updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
+import { DirectoryBuilder, updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
 import { runs } from '../../propertyRuns.ts'
 import { createRandom } from './randomChain.ts'
 
@@ -29,6 +29,18 @@ class Directory {
       if (bytes.length === 0) this.pages.delete(page)
       else this.pages.set(page, bytes)
     }
+  }
+
+  /** The same keys in pages that are made at once. */
+  rebuild(): void {
+    this.pages.clear()
+    const builder = new DirectoryBuilder((page, bytes) => {
+      expect(this.pages.has(page)).toBe(false)
+      expect(bytes.length).toBeLessThanOrEqual(2048)
+      this.pages.set(page, bytes)
+    })
+    for (const name of [...this.keys].sort(compareKeys)) builder.add(keyBytes(name))
+    builder.finish()
   }
 
   check(prefix: string): void {
@@ -62,6 +74,42 @@ describe('native directory', () => {
       }),
       { numRuns: runs(60) },
     )
+  })
+
+  it('is the same when it is made at once, and goes on changing', () => {
+    fc.assert(
+      fc.property(
+        fc.array(key, { maxLength: 300 }),
+        fc.array(key, { maxLength: 50 }),
+        fc.boolean(),
+        (all, some, present) => {
+          const directory = new Directory()
+          directory.update(all, true)
+          directory.rebuild()
+          for (const prefix of ['', '\x01', '\x02\x05']) directory.check(prefix)
+          directory.update(present ? some : all.slice(0, 200), present)
+          for (const prefix of ['', '\x01']) directory.check(prefix)
+        },
+      ),
+      { numRuns: runs(15) },
+    )
+  })
+
+  it('made at once has pages as full as a split leaves them, in as many levels as it needs', () => {
+    const directory = new Directory()
+    const names = Array.from({ length: 20_000 }, (_, i) =>
+      bytesKey(Uint8Array.of(i >> 8, i, ...new Uint8Array(30).fill(i * 7))),
+    )
+    directory.update(names, true)
+    const split = [...directory.pages.values()].toSorted((a, b) => Buffer.compare(a, b))
+    directory.rebuild()
+    expect(directory.pages.get(0)![0]).toBe(2)
+    expect(directory.pages.size).toBeLessThanOrEqual(split.length)
+    for (const name of names.slice(0, 20)) directory.check(name.slice(0, 1))
+    directory.keys.clear()
+    directory.rebuild()
+    expect(directory.pages.size).toBe(0)
+    directory.check('')
   })
 
   it('grows to three levels of pages and shrinks to one', () => {
