@@ -3,8 +3,10 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
+import type { Pruned } from './app/pruner.ts'
 import type {
   BlockRange,
+  Compacted,
   ExportOptions,
   ImportOptions,
   InitReport,
@@ -15,6 +17,7 @@ import type {
 import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
+import type { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { startProgress } from './telemetry/progress.ts'
 import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
@@ -154,6 +157,51 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
         )
       }
       return await undoBlocks(database, to, { signal })
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Deletes at once what the settings do not keep, from the database of a stopped node. */
+export async function pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned> {
+  const { pruneNow } = await import('./app/pruner.ts')
+  const { pruning, blockHistory, index } = config
+  return withDatabase(config, signal, (database) =>
+    pruneNow({ database, pruning, blockHistory, index, progressOf: startProgress, signal }),
+  )
+}
+
+/** Merges the files of the database of a stopped node. */
+export async function compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted> {
+  const { compactDatabase: compact } = await import('./storage/compactDatabase.ts')
+  const { directoryBytes } = await import('./storage/diskBytes.ts')
+  return withDatabase(config, signal, async (database) => {
+    const bytesBefore = await directoryBytes(database.location)
+    const progress = startProgress({ title: 'merging the files of the database', unit: 'bytes' })
+    try {
+      await compact({ database, progress, signal })
+    } finally {
+      progress.end()
+    }
+    return { bytesBefore, bytesAfter: await directoryBytes(database.location) }
+  })
+}
+
+/** Opens the database of a stopped node, whose files are checked, and which is converted where it is in the former format. */
+async function withDatabase<T>(
+  config: Config,
+  signal: AbortSignal,
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
+  const home = await openExistingHome(config)
+  try {
+    if (!existsSync(home.paths.db)) throw new ConfigError(`${home.paths.db} does not exist: the node has no chain yet`)
+    const database = await openDatabase(home, createLogger(config.log), signal)
+    try {
+      return await use(database)
     } finally {
       await database.close()
     }

@@ -1,4 +1,5 @@
 import type { InvariantReport } from '../app/checkInvariants.ts'
+import type { Pruned } from '../app/pruner.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
 
@@ -71,6 +72,12 @@ export interface BlockRange {
   readonly to: number
 }
 
+/** Bytes of the files of a database. */
+export interface Compacted {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
+
 /** What the commands need of the node: `main.ts` provides it, tests give their own. */
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
@@ -79,6 +86,16 @@ export interface NodeCommands {
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
   /** Undoes the newest blocks of a stopped node. @returns the newest block before and after */
   rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
+  /**
+   * Applies PRUNING, BLOCK_HISTORY and INDEX to the database of a stopped node.
+   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
+   */
+  pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned>
+  /**
+   * Merges the files of the database of a stopped node.
+   * @param signal ends it after the part under way; it then rejects with the signal's reason
+   */
+  compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
   /** Checks the newest state in the data directory, even while a node runs there. */

@@ -4,6 +4,7 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
+import { addCompact, addPrune } from './commands/disk.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
 import { addStart } from './commands/start.ts'
@@ -77,6 +78,8 @@ export async function runCommand(
     addExport,
     addImport,
     addRollback,
+    addPrune,
+    addCompact,
     addGenesis,
     addReset,
     addShowNodeId,

@@ -29,7 +29,17 @@ process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
 const [
-  { startNode, initNode, exportBlocks, importBlocks, rollback, showNodeId, checkInvariants },
+  {
+    startNode,
+    initNode,
+    exportBlocks,
+    importBlocks,
+    rollback,
+    pruneDatabase,
+    compactDatabase,
+    showNodeId,
+    checkInvariants,
+  },
   { runCommand },
   { createLineWriter },
   { readSecret },
@@ -78,6 +88,8 @@ const commands: NodeCommands = {
   exportBlocks,
   importBlocks,
   rollback,
+  pruneDatabase,
+  compactDatabase,
   showNodeId,
   checkInvariants,
 }

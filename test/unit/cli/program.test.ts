@@ -77,6 +77,8 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     exportBlocks: record('export', { from: 1, to: 10 }),
     importBlocks: record('import', { from: 3, to: 2 }),
     rollback: record('rollback', { from: 9, to: 5 }),
+    pruneDatabase: record('prune', { states: 4, bodies: 0, indexEntries: 7 }),
+    compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
     ...setting.node,
@@ -197,6 +199,33 @@ describe('coind', () => {
       node: { exportBlocks, importBlocks },
     })
     expect({ code, printed, errors }).toEqual({ code: 130, printed: output, errors: [line] })
+  })
+
+  it('says what was deleted, and how much room is given back', async () => {
+    expect(await run('prune --pruning 100')).toMatchObject({
+      code: 0,
+      calls: [{ command: 'prune', config: { pruning: 100, blockHistory: 0, index: 'all' } }],
+      printed:
+        'Deleted the states of 4 blocks, 7 entries of indexes\n' +
+        'Their room on the disk is given back little by little, or at once by `coind compact`\n',
+    })
+    const pruneDatabase = async () => ({ states: 0, bodies: 0, indexEntries: 0 })
+    expect((await run('prune', { node: { pruneDatabase } })).printed).toMatch(/^Nothing to do: /)
+    expect((await run('compact')).printed).toBe('The database had 12.3 MB and has 999 bytes now\n')
+  })
+
+  it.each(['prune', 'compact'])('%s can be stopped', async (command) => {
+    let stop = (): void => undefined
+    const onStopSignal: Terminal['onStopSignal'] = (handler) => {
+      stop = handler
+    }
+    const stopped = async (_: Config, signal: AbortSignal): Promise<never> => {
+      stop()
+      throw signal.reason
+    }
+    const node = { pruneDatabase: stopped, compactDatabase: stopped }
+    const { code, errors } = await run(command, { terminal: { onStopSignal }, node })
+    expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: the same command goes on where it was'] })
   })
 
   it('undoes blocks, and says how to go on when it was stopped', async () => {
