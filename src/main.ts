@@ -1,12 +1,17 @@
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
+import { readGenesisFile } from './app/initNode.ts'
 import type { Pruned } from './app/pruner.ts'
+import type { ChainConfig } from './chain/chainConfig.ts'
+import { chainConfigOf } from './chain/genesis.ts'
 import type {
   BlockRange,
   Compacted,
+  CreateSnapshotOptions,
   ExportOptions,
   ImportOptions,
   InitReport,
@@ -17,6 +22,9 @@ import type {
 import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
+import type { MadeSnapshot } from './snapshot/makeSnapshot.ts'
+import type { ShelvedSnapshot } from './snapshot/shelf.ts'
+import type { VerifiedSnapshot } from './snapshot/verifySnapshot.ts'
 import type { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { startProgress } from './telemetry/progress.ts'
@@ -210,22 +218,92 @@ async function withDatabase<T>(
   }
 }
 
-/**
- * Checks the files of the database, then the newest state in a copy of it, which costs almost no time and space: a running node is not
- * disturbed.
- */
+/** Checks the files of the database, then the newest state in a copy of it. */
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('./app/checkInvariants.ts')
-  const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { createViewCaches, openView } = await import('./state/view.ts')
+  const { scrubTables } = await import('./storage/verifyFiles.ts')
+  return withDatabaseCopy(config, (database) => check(openView(database, createViewCaches())), scrubTables)
+}
+
+/** Makes a snapshot from a copy of the database. */
+export async function createSnapshot(
+  config: Config,
+  { out, height, signal }: CreateSnapshotOptions,
+): Promise<MadeSnapshot & { readonly height: number }> {
+  const { BLOCKS_AFTER_SNAPSHOT, makeSnapshot } = await import('./snapshot/makeSnapshot.ts')
+  const { readStateHead } = await import('./state/head.ts')
+  const chain = ownChain(config)
+  if (chain === undefined) throw new ConfigError(`${config.homedir} has no genesis: HOMEDIR must be a data directory`)
+  const progress = startProgress({ title: 'making a snapshot', unit: 'bytes' })
+  const pause = async ({ bytes }: MadeSnapshot): Promise<void> => {
+    progress.update(bytes)
+    // A turn of the event loop, which has the signals.
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+  try {
+    return await withDatabaseCopy(config, async (database) => {
+      const of = height ?? (readStateHead(database)?.height ?? 0) - BLOCKS_AFTER_SNAPSHOT
+      return { height: of, ...(await makeSnapshot(database, chain, { height: of, directory: out, pause })) }
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+/** Checks a snapshot, and that it is of the chain in the data directory if there is one. */
+export async function verifySnapshot(
+  config: Config,
+  place: string | URL,
+  signal: AbortSignal,
+): Promise<VerifiedSnapshot> {
+  const { filesAt, filesIn } = await import('./snapshot/snapshotFiles.ts')
+  const { verifySnapshot: verify } = await import('./snapshot/verifySnapshot.ts')
+  const progress = startProgress({ title: 'verifying the snapshot', unit: 'chunks' })
+  try {
+    return await verify(typeof place === 'string' ? filesIn(place) : filesAt(place, signal), {
+      chain: ownChain(config),
+      onChunk: async (done, total) => {
+        progress.update(done, total)
+        await setImmediate()
+        signal.throwIfAborted()
+      },
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+export async function listSnapshots(config: Config): Promise<readonly ShelvedSnapshot[]> {
+  const { readShelf } = await import('./snapshot/shelf.ts')
+  return readShelf(dataPaths(config.homedir).snapshots)
+}
+
+/** The chain of the genesis in the data directory; undefined when it has none. */
+function ownChain(config: Config): ChainConfig | undefined {
+  const { genesis } = dataPaths(config.homedir)
+  return existsSync(genesis) ? chainConfigOf(readGenesisFile(genesis)) : undefined
+}
+
+/**
+ * Opens a copy of the database, which costs almost no time and space: a node that runs there is not disturbed.
+ * @param check steps that read the original first
+ */
+async function withDatabaseCopy<T>(
+  config: Config,
+  use: (database: Database) => Promise<T>,
+  check: (db: string) => Iterable<unknown> = () => [],
+): Promise<T> {
+  const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { Database } = await import('./storage/database.ts')
-  const { scrubTables, verifyFiles } = await import('./storage/verifyFiles.ts')
+  const { verifyFiles } = await import('./storage/verifyFiles.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
   // Runs all steps of the check.
-  Array.from(scrubTables(db))
+  Array.from(check(db))
   await removeStaleCopies(homedir)
-  const directory = await mkdtemp(join(homedir, `invariants-${process.pid}-`))
+  const directory = await mkdtemp(join(homedir, `copy-${process.pid}-`))
   try {
     const copy = join(directory, 'db')
     await copyDatabase(db, copy)
@@ -233,7 +311,7 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
     verifyFiles(copy, 0)
     const database = await Database.open(copy)
     try {
-      return await check(openView(database, createViewCaches()))
+      return await use(database)
     } finally {
       await database.close()
     }
@@ -242,10 +320,10 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   }
 }
 
-/** Removes copies of checks that were ended by a signal: they would keep deleted tables on the disk. */
+/** Removes copies of commands that were ended by a signal: they would keep deleted tables on the disk. */
 async function removeStaleCopies(homedir: string): Promise<void> {
   for (const name of await readdir(homedir)) {
-    const id = /^invariants-(\d+)-/.exec(name)?.[1]
+    const id = /^copy-(\d+)-/.exec(name)?.[1]
     if (id !== undefined && !isRunning(Number(id))) await rm(join(homedir, name), { recursive: true })
   }
 }

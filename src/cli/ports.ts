@@ -2,6 +2,9 @@ import type { InvariantReport } from '../app/checkInvariants.ts'
 import type { Pruned } from '../app/pruner.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
+import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
+import type { ShelvedSnapshot } from '../snapshot/shelf.ts'
+import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
 
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
@@ -66,6 +69,15 @@ export interface RollbackOptions {
   readonly signal: AbortSignal
 }
 
+export interface CreateSnapshotOptions {
+  /** path of the directory to make */
+  readonly out: string
+  /** block after which the state is taken; by default the newest that can be */
+  readonly height?: number
+  /** ends the making, which then leaves nothing and rejects with the signal's reason */
+  readonly signal: AbortSignal
+}
+
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
 export interface BlockRange {
   readonly from: number
@@ -100,6 +112,12 @@ export interface NodeCommands {
   showNodeId(config: Config): Promise<string>
   /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>
+  /** Makes a snapshot of the state in the data directory, even while a node runs there. */
+  createSnapshot(config: Config, options: CreateSnapshotOptions): Promise<MadeSnapshot & { readonly height: number }>
+  /** Checks the snapshot in a directory, or at a URL. */
+  verifySnapshot(config: Config, place: string | URL, signal: AbortSignal): Promise<VerifiedSnapshot>
+  /** the snapshots that the node has made, the newest first */
+  listSnapshots(config: Config): Promise<readonly ShelvedSnapshot[]>
 }
 
 /** The process around the commands. */

@@ -7,6 +7,7 @@ import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
+import { addSnapshot } from './commands/snapshot.ts'
 import { addStart } from './commands/start.ts'
 import { addTestnet } from './commands/testnet.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
@@ -80,6 +81,7 @@ export async function runCommand(
     addRollback,
     addPrune,
     addCompact,
+    addSnapshot,
     addGenesis,
     addReset,
     addShowNodeId,

@@ -39,6 +39,9 @@ const [
     compactDatabase,
     showNodeId,
     checkInvariants,
+    createSnapshot,
+    verifySnapshot,
+    listSnapshots,
   },
   { runCommand },
   { createLineWriter },
@@ -92,6 +95,9 @@ const commands: NodeCommands = {
   compactDatabase,
   showNodeId,
   checkInvariants,
+  createSnapshot,
+  verifySnapshot,
+  listSnapshots,
 }
 try {
   process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
