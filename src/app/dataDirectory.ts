@@ -22,6 +22,12 @@ export interface DataPaths {
   readonly replacedDb: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
+  /** the database that a restore makes from a snapshot (src/app/restoreSnapshot.ts) */
+  readonly restoringDb: string
+  /** present while that takes the place of `db` (src/app/currentDatabase.ts) */
+  readonly databaseSwitch: string
+  /** where the last restored snapshot came from */
+  readonly restoredFrom: string
   /** complete snapshots, each in a directory with its height as name; may be deleted */
   readonly snapshots: string
   /** known addresses of peers; may be deleted */
@@ -46,6 +52,9 @@ export function dataPaths(homedir: string): DataPaths {
     convertingDb: join(homedir, 'db.converting'),
     replacedDb: join(homedir, 'db.replaced'),
     wal: join(homedir, 'wal'),
+    restoringDb: join(homedir, 'db.restoring'),
+    databaseSwitch: join(homedir, 'database-switch'),
+    restoredFrom: join(homedir, 'restored-from'),
     snapshots: join(homedir, 'snapshots'),
     addressBook: join(homedir, 'peers.json'),
     resetMarker: join(homedir, 'reset-under-way'),
@@ -111,12 +120,19 @@ function holder(pidFile: string): string {
 
 /** Everything that belongs to one chain. Keys and configuration are not part of it. */
 function chainParts(paths: DataPaths): readonly string[] {
-  return [paths.genesis, ...databaseDirectories(paths), paths.wal, paths.snapshots, paths.addressBook]
+  return [
+    paths.genesis,
+    ...databaseDirectories(paths),
+    paths.restoredFrom,
+    paths.wal,
+    paths.snapshots,
+    paths.addressBook,
+  ]
 }
 
-/** The database, and what a conversion may have left beside it. */
-export function databaseDirectories({ db, convertingDb, replacedDb }: DataPaths): readonly string[] {
-  return [db, convertingDb, replacedDb]
+/** The database, and what a conversion or a restore may have left beside it. */
+export function databaseDirectories(paths: DataPaths): readonly string[] {
+  return [paths.databaseSwitch, paths.db, paths.convertingDb, paths.replacedDb, paths.restoringDb]
 }
 
 /** What {@link resetHome} would remove, as paths that exist. */
@@ -138,7 +154,7 @@ export function resetHome(paths: DataPaths): void {
   )
   rmSync(paths.genesis, { force: true })
   if (existsSync(paths.config)) syncDirectory(paths.config)
-  for (const path of [paths.addressBook, paths.snapshots, ...databaseDirectories(paths), paths.wal])
+  for (const path of [paths.addressBook, paths.snapshots, paths.restoredFrom, ...databaseDirectories(paths), paths.wal])
     rmSync(path, { recursive: true, force: true })
   syncDirectory(paths.homedir)
   rmSync(paths.resetMarker)

@@ -52,10 +52,23 @@ export function removeValidators(batch: WriteBatch, db: KeyReader, height: numbe
   else batch.put(indexKey, offsets.subarray(0, -1))
 }
 
-/** Validators of block `height` with their priorities; undefined where nothing is stored. The caller bounds the height. */
+/**
+ * Adds the validators of a height whose priorities are not known: of the block after which a snapshot has the state. The next height needs
+ * a record of its own.
+ */
+export function writeUnrankedSet(batch: WriteBatch, db: KeyReader, height: number, set: ValidatorSet): void {
+  writeValidators(batch, db, { height, set: { ...set, priorities: [], proposer: 0 }, isChanged: true })
+}
+
+/**
+ * Validators of block `height` with their priorities; undefined where nothing is stored, or no priorities are. The caller bounds the
+ * height.
+ */
 export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
   const record = readRecord(db, height)
-  return record && ranksAt(record, readSet(db, record.hash), height)
+  return record === undefined || record.priorities.length === 0
+    ? undefined
+    : ranksAt(record, readSet(db, record.hash), height)
 }
 
 /** The same without priorities: only a few reads. */

@@ -29,20 +29,7 @@ process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
 const [
-  {
-    startNode,
-    initNode,
-    exportBlocks,
-    importBlocks,
-    rollback,
-    pruneDatabase,
-    compactDatabase,
-    showNodeId,
-    checkInvariants,
-    createSnapshot,
-    verifySnapshot,
-    listSnapshots,
-  },
+  { startNode, initNode, exportBlocks, importBlocks, rollback, showNodeId, checkInvariants },
   { runCommand },
   { createLineWriter },
   { readSecret },
@@ -91,13 +78,8 @@ const commands: NodeCommands = {
   exportBlocks,
   importBlocks,
   rollback,
-  pruneDatabase,
-  compactDatabase,
   showNodeId,
   checkInvariants,
-  createSnapshot,
-  verifySnapshot,
-  listSnapshots,
 }
 try {
   process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {

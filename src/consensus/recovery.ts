@@ -87,6 +87,11 @@ export class Recovery {
     return height <= this.#ended
   }
 
+  /** The highest height whose commit the log has, from the application's height on; 0: none. */
+  get highestDecided(): number {
+    return Math.max(0, ...this.#commits.keys())
+  }
+
   /** The block ID of the log's commit for this height. */
   decidedBlockId(height: number): BlockId | undefined {
     return this.#commits.get(height)?.blockId

@@ -108,11 +108,6 @@ export class PeerFiles {
     this.#progressMs = options.nowMs()
   }
 
-  /** How many files can be fetched at the same time. */
-  get width(): number {
-    return this.#connected().length
-  }
-
   /**
    * The bytes of a file, which have its hash.
    * @throws NoPeerServes; the signal's reason

@@ -9,7 +9,6 @@ import type { ValidatorProof } from '../p2p/hello.ts'
 import { databaseLightBlocks } from '../p2p/lightExchange.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
 import { Network } from '../p2p/network.ts'
-import { isOwnDefect } from '../p2p/ownDefect.ts'
 import type { PeerAddress } from '../p2p/peerAddress.ts'
 import type { PersistentPeer } from '../p2p/peerManager.ts'
 import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
@@ -23,6 +22,7 @@ import { connectBatchAdmissions } from './admissions.ts'
 import { type NodeCopies, publishNetInfo } from './cometNode.ts'
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
+import { survivePeerErrors } from './peerErrors.ts'
 import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
@@ -117,7 +117,7 @@ const network = await Network.start(
     lightBlocks: databaseLightBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
-    onDefect: endOnDefect,
+    onDefect: survivePeerErrors({ metrics, log }),
     metrics,
     log,
     now: () => performance.now(),
@@ -130,32 +130,6 @@ const network = await Network.start(
     transactions: admit,
   },
 )
-
-/**
- * libp2p's streams throw from timers and events of their own when a connection breaks at the wrong moment. A peer causes such errors,
- * and no peer may end the node: they are counted and logged. A bug of this software is no such error: nobody knows what it has left
- * undone.
- */
-function onUncaught(error: unknown): void {
-  if (isOwnDefect(error)) {
-    endOnDefect(error)
-    return
-  }
-  metrics.errorsTotal.inc()
-  log.error({ error }, 'an error that a peer has caused')
-}
-process.on('uncaughtException', onUncaught)
-process.on('unhandledRejection', onUncaught)
-
-/** Ends this thread with the error, and with it the node, whose log then has it with its stack. */
-function endOnDefect(error: Error): void {
-  log.error({ error }, 'an unforeseen error in the network thread')
-  process.off('uncaughtException', onUncaught)
-  process.off('unhandledRejection', onUncaught)
-  setImmediate(() => {
-    throw error
-  })
-}
 
 const endCopies = publishNetInfo(data.copies, () => network.netInfo())
 

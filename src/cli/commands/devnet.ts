@@ -97,7 +97,7 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   if (!isReset) return
   const paths = dataPaths(directory)
   const lock = await lockHome(paths, processId)
-  for (const path of [paths.config, ...databaseDirectories(paths), paths.wal])
+  for (const path of [paths.config, ...databaseDirectories(paths), paths.snapshots, paths.wal])
     rmSync(path, { recursive: true, force: true })
   await lock.release()
 }

@@ -26,7 +26,8 @@ afterEach(() => {
 
 function fill(): void {
   mkdirSync(paths.config)
-  for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook]) writeFileSync(file, file)
+  for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook, paths.restoredFrom])
+    writeFileSync(file, file)
   for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence'), join(paths.snapshots, '100')]) {
     mkdirSync(directory, { recursive: true })
     for (let index = 0; index < 10; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
@@ -52,6 +53,7 @@ describe('resetHome', () => {
     expect(partsToReset(paths)).toEqual([
       paths.genesis,
       ...databaseDirectories(paths),
+      paths.restoredFrom,
       paths.wal,
       paths.snapshots,
       paths.addressBook,

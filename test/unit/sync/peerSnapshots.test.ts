@@ -141,7 +141,6 @@ describe('files of a snapshot', () => {
   test('come from nobody any more when the snapshot is none of this chain', async () => {
     const peers = new Peers({ a: honest, b: honest, other: honest })
     const from = peers.files(['a', 'b'])
-    expect(from.width).toBe(2)
     from.punishAll('a forged manifest')
     expect(peers.punished).toEqual([
       ['a', 'malformed: a forged manifest'],

@@ -1,0 +1,325 @@
+import { existsSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import { type ConsensusBlock, decodeBlock, encodeBlock, headerHash } from '../chain/consensus/block.ts'
+import type { LightBlock } from '../chain/consensus/lightBlock.ts'
+import { createPartSet } from '../chain/consensus/partSet.ts'
+import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
+import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { NO_BLOCK_EVENTS } from '../chain/entries.ts'
+import { decodeEthereumHeader } from '../chain/ethereumBlock.ts'
+import { readBase, writeOldestBlocks } from '../chain/store.ts'
+import { writeUnrankedSet, writeValidators } from '../chain/validatorRecords.ts'
+import { writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
+import { ranksAfter } from '../modules/consensus/validatorRanks.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { type Hash, keccak256 } from '../primitives/hash.ts'
+import { type BlocksChunk, type Chunk, ChunkError, decodeChunk, unpackChunk } from '../snapshot/chunk.ts'
+import { describeChunk, type Manifest, type ManifestChunk } from '../snapshot/manifest.ts'
+import { IncompleteStateError, StateRestore } from '../snapshot/restoreState.ts'
+import { nativeKey } from '../state/flatState.ts'
+import { WriteBatch } from '../storage/batch.ts'
+import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
+import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { Database } from '../storage/database.ts'
+import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
+import { syncDirectory } from '../storage/writeFileDurably.ts'
+
+/** Where the files of a snapshot come from. Nothing of them is trusted but that they have the hash that the manifest says. */
+export interface ChunkSource {
+  /** May be called several times at once. @throws what ends the restore: no source that is left has the file; the signal's reason */
+  fetch(file: { readonly sha256: Uint8Array; readonly bytes: number }, signal: AbortSignal): Promise<Uint8Array>
+}
+
+/** Headers, commits and validators of the snapshot's block and of the two after it, which a light client has verified. */
+export interface VerifiedHeaders {
+  readonly at: LightBlock
+  readonly next: LightBlock
+  readonly afterNext: LightBlock
+}
+
+export interface RestoreRequest {
+  /** directory of the database to make; what an earlier restore has left there is gone on with */
+  readonly location: string
+  readonly manifest: Manifest
+  readonly headers: VerifiedHeaders
+  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'genesisHash' | 'validatorRanksHeight'>
+  readonly files: ChunkSource
+  /** bytes of chunks */
+  readonly onProgress: (done: number, total: number) => void
+  readonly signal: AbortSignal
+}
+
+/** The snapshot is not one of this chain, or not what its manifest says: another one is needed. The message is one line. */
+export class FalseSnapshotError extends Error {
+  override readonly name = 'FalseSnapshotError'
+}
+
+/**
+ * Makes a database from a snapshot, whoever serves it:
+ *
+ * 1. The manifest is compared with the verified headers. H+1's `app_hash` is the hash of the Ethereum header, which has the state root.
+ * 2. A directory of an unfinished restore is gone on with if it is of the same state, otherwise it is made anew.
+ * 3. The chunks of the state: several are fetched at the same time, in any order; each is verified against the state root and written.
+ * 4. The state is completed and checked as a whole (`StateRestore.finish`).
+ * 5. The newest blocks, from H downwards: each is the one that the block above it names.
+ * 6. Validators of the next two blocks with their priorities, which are in the state, and the chain's head. The number of the format, last,
+ *    makes it a database that a node opens.
+ *
+ * Each step is on stable storage before the next, and an interrupted restore repeats only what it has to.
+ * @throws FalseSnapshotError; DatabaseError; what `files` throws
+ */
+export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
+  const { location, manifest, signal } = request
+  const stateRoot = checkManifest(request) // 1.
+  const database = await openTarget(location, manifest.height, stateRoot) // 2.
+  try {
+    if (database.get(FORMAT_KEY) === undefined) {
+      const progress = countChunks(request)
+      await restoreState(database, stateRoot, request, progress) // 3. and 4.
+      await restoreBlocks(database, request, progress) // 5.
+      signal.throwIfAborted()
+      await complete(database, request) // 6.
+    }
+  } catch (error) {
+    if (error instanceof ChunkError || error instanceof IncompleteStateError) throw falseSnapshot(error.message, error)
+    throw error
+  } finally {
+    await database.close()
+  }
+  syncDirectory(location)
+  syncDirectory(dirname(location))
+}
+
+function falseSnapshot(reason: string, cause?: unknown): FalseSnapshotError {
+  return new FalseSnapshotError(`the snapshot cannot be used: ${reason}`, { cause })
+}
+
+/** @returns the verified state root @throws FalseSnapshotError */
+function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
+  if (manifest.chainId !== chain.chainId || BigInt(manifest.evmChainId) !== chain.evmChainId) {
+    throw falseSnapshot(`it is of the chain ${manifest.chainId}, this node of ${chain.chainId}`)
+  }
+  if (!equalBytes(manifest.genesisHash, chain.genesisHash)) {
+    throw falseSnapshot(
+      `its genesis is ${bytesToHex(manifest.genesisHash)}, this node's ${bytesToHex(chain.genesisHash)}`,
+    )
+  }
+  const { validatorRanksHeight: ranks } = chain
+  if (ranks === 0 || manifest.height < ranks) {
+    throw falseSnapshot(
+      'the genesis of this chain does not put proposer priorities into the state ' +
+        '(consensus.params.validator_ranks.enable_height), so a node can only begin at block 1',
+    )
+  }
+  const { height } = manifest
+  const hash = headerHash(headers.at.header)
+  if (headers.at.header.height !== height) throw new Error('the verified headers are of another height')
+  if (!equalBytes(manifest.consensusHash, hash)) {
+    throw falseSnapshot(`it is of another block ${height} than the one that the validators decided`)
+  }
+  if (!equalBytes(keccak256(manifest.ethereumHeader), headers.next.header.appHash)) {
+    throw falseSnapshot(`its Ethereum header of block ${height} is not the one that the validators decided`)
+  }
+  return decodeEthereumHeader(manifest.ethereumHeader).stateRoot
+}
+
+/** height ‖ state root: what is being restored, and later where this database began */
+const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
+/** Chunks that are fetched at the same time. Each may take some ten megabytes of memory. */
+const FETCHED_AT_ONCE = 4
+/** Few large tables: nobody reads meanwhile. */
+const WRITE_BUFFER_BYTES = 64 << 20
+
+async function openTarget(location: string, height: number, stateRoot: Hash): Promise<Database> {
+  const target = Buffer.concat([heightBytes(height), stateRoot])
+  if (existsSync(location)) {
+    const begun = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
+    const found = begun.get(RESTORED_KEY)
+    if (found !== undefined && equalBytes(found, target)) return begun
+    await begun.close()
+    rmSync(location, { recursive: true })
+  }
+  const database = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
+  const batch = new WriteBatch()
+  batch.put(RESTORED_KEY, target)
+  await database.write(batch, { sync: true })
+  return database
+}
+
+/** Adds up the bytes of the chunks that are done. */
+function countChunks({ manifest, onProgress }: RestoreRequest): (chunk: ManifestChunk) => void {
+  const total = manifest.chunks.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
+  return ({ bytes }) => {
+    done += bytes
+    onProgress(done, total)
+  }
+}
+
+async function restoreState(
+  database: Database,
+  stateRoot: Hash,
+  { manifest, files, signal }: RestoreRequest,
+  isDone: (chunk: ManifestChunk) => void,
+): Promise<void> {
+  const state = await StateRestore.open(database, manifest.height, stateRoot)
+  const waiting: ManifestChunk[] = []
+  for (const chunk of manifest.chunks) {
+    if (chunk.kind === 'blocks') continue
+    if (state.has(chunk.sha256)) isDone(chunk)
+    else waiting.push(chunk)
+  }
+  // One failure ends the work of all.
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const work = async (): Promise<void> => {
+    try {
+      for (let chunk = waiting.shift(); chunk !== undefined; chunk = waiting.shift()) {
+        const content = readChunk(await files.fetch(chunk, either), chunk)
+        if (content.kind === 'blocks') throw falseSnapshot(`${describeChunk(chunk)}: it holds blocks`)
+        either.throwIfAborted()
+        await state.write(chunk.sha256, content)
+        isDone(chunk)
+      }
+    } catch (error) {
+      failed.abort(error)
+      throw error
+    }
+  }
+  await settled(Array.from({ length: FETCHED_AT_ONCE }, work))
+  await state.finish()
+}
+
+/** Waits for all, also when one fails: none may go on writing. @throws the first failure */
+async function settled(works: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(works)
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+}
+
+/** @throws FalseSnapshotError when the file, which has the hash in the manifest, is not what the manifest says of it */
+function readChunk(packed: Uint8Array, chunk: ManifestChunk): Chunk {
+  const content = unpackChunk(packed)
+  const read = decodeChunk(content)
+  if (content.length === chunk.unpackedBytes && read.kind === chunk.kind) return read
+  throw falseSnapshot(`a chunk is not what the manifest says: ${describeChunk(chunk)}`)
+}
+
+/** The block that the one above it, or the light block of H, names. */
+interface ExpectedBlock {
+  readonly height: number
+  readonly blockId: BlockId
+  /** of its Ethereum header */
+  readonly ethereumHash: Uint8Array
+}
+
+async function restoreBlocks(
+  database: Database,
+  { manifest, headers, files, signal }: RestoreRequest,
+  isDone: (chunk: ManifestChunk) => void,
+): Promise<void> {
+  const { at, next } = headers
+  let expected = belowBase(database) ?? {
+    height: manifest.height,
+    blockId: at.commit.blockId,
+    ethereumHash: next.header.appHash,
+  }
+  for (const chunk of manifest.chunks.toReversed()) {
+    if (chunk.kind !== 'blocks') continue
+    if (chunk.from > expected.height) {
+      isDone(chunk)
+      continue
+    }
+    signal.throwIfAborted()
+    const content = readChunk(await files.fetch(chunk, signal), chunk)
+    if (
+      content.kind !== 'blocks' ||
+      content.from !== chunk.from ||
+      content.blocks.length !== chunk.to - chunk.from + 1
+    ) {
+      throw falseSnapshot(`a chunk is not what the manifest says: ${describeChunk(chunk)}`)
+    }
+    const batch = new WriteBatch()
+    expected = addBlocks(batch, content, expected)
+    writeOldestBlocks(batch, { base: expected.height + 1, oldestBlock: manifest.height + 1 })
+    await database.write(batch, { sync: true })
+    isDone(chunk)
+  }
+  if (expected.height === manifest.height) throw falseSnapshot('it has no blocks')
+}
+
+/** The block below those that are restored; undefined when there is none yet. */
+function belowBase(database: Database): ExpectedBlock | undefined {
+  const base = readBase(database)
+  const bytes = base === 0 ? undefined : database.get(columnKey(Column.consensusBlock, heightBytes(base)))
+  return bytes && namedBy(decodeBlock(bytes))
+}
+
+/** The block before this one. */
+function namedBy({ header }: ConsensusBlock): ExpectedBlock {
+  return { height: header.height - 1, blockId: header.lastBlockId, ethereumHash: header.appHash }
+}
+
+/** Adds blocks from the highest down. @returns the block below the lowest */
+function addBlocks(batch: WriteBatch, { from, blocks }: BlocksChunk, above: ExpectedBlock): ExpectedBlock {
+  let expected = above
+  for (const [index, { block: bytes, header }] of [...blocks.entries()].toReversed()) {
+    if (from + index !== expected.height) throw falseSnapshot(`block ${expected.height} is missing in it`)
+    const block = readBlock(bytes, expected)
+    if (!equalBytes(keccak256(header), expected.ethereumHash)) {
+      throw falseSnapshot(`its Ethereum header of block ${expected.height} is not the chain's`)
+    }
+    writeBlock(batch, {
+      header: decodeEthereumHeader(header),
+      hash: expected.ethereumHash,
+      consensus: { block: bytes, hash: expected.blockId.hash },
+      entries: [],
+      events: NO_BLOCK_EVENTS,
+      isIndexed: false,
+    })
+    expected = namedBy(block)
+  }
+  return expected
+}
+
+/** The parts' root covers every byte, so a block with the right ID is the decided one as a whole. */
+function readBlock(bytes: Uint8Array, { height, blockId }: ExpectedBlock): ConsensusBlock {
+  try {
+    const block = decodeBlock(bytes)
+    const found = { hash: headerHash(block.header), partSetHeader: createPartSet(bytes).header }
+    if (equalBlockId(found, blockId) && equalBytes(encodeBlock(block), bytes)) return block
+  } catch (error) {
+    if (!(error instanceof ConsensusDecodingError)) throw error
+  }
+  throw falseSnapshot(`its block ${height} is not the one that the validators decided`)
+}
+
+async function complete(database: Database, { manifest, headers, chain }: RestoreRequest): Promise<void> {
+  const { height } = manifest
+  const { at, next, afterNext } = headers
+  const native = { get: (key: Uint8Array) => database.get(nativeKey(key)) }
+  const ranks = ranksAfter(native, height, { next: next.validators, afterNext: afterNext.validators })
+  const isChanged = !equalBytes(next.header.validatorsHash, afterNext.header.validatorsHash)
+  // Written together, at the end: the index of one record is read when the next is added.
+  const buffered = new BufferedDatabase(database)
+  buffered.startBuffering()
+  const write = async (add: (batch: WriteBatch) => void): Promise<void> => {
+    const batch = new WriteBatch()
+    add(batch)
+    await buffered.write(batch, { sync: true })
+  }
+  await write((batch) => writeUnrankedSet(batch, buffered, height, at.validators))
+  await write((batch) => writeValidators(batch, buffered, { height: height + 1, set: ranks.next, isChanged: true }))
+  await write((batch) => writeValidators(batch, buffered, { height: height + 2, set: ranks.afterNext, isChanged }))
+  await write((batch) => {
+    writeHeadRecord(batch, {
+      height,
+      decided: { blockId: at.commit.blockId, seenCommit: at.commit },
+      resultsHash: next.header.lastResultsHash,
+    })
+    batch.put(GENESIS_HASH_KEY, chain.genesisHash)
+    batch.put(FORMAT_KEY, encodeFormat())
+  })
+  await buffered.stopBuffering()
+}

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { cp, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
+import { syncDirectory } from '../storage/writeFileDurably.ts'
+import { Recovery, RecoveryError } from './recovery.ts'
+import { nodeDisk, openWal, Wal, type WalOptions } from './wal.ts'
+import type { SignedEntry } from './walEntry.ts'
+
+interface RestoredHead {
+  readonly height: number
+  readonly blockId: BlockId
+}
+
+interface SetAsideOptions {
+  readonly wal: Pick<WalOptions, 'directory' | 'genesisHash' | 'randomBytes' | 'warn'>
+  /** files with pending evidence, a directory in that of the log */
+  readonly evidenceDirectory: string
+  readonly chainId: string
+  /** of an encoded block */
+  readonly maxBlockBytes: number
+}
+
+/**
+ * Makes the write-ahead log fit a database that was restored from a snapshot. What the signer remembers stays in any case. The blocks
+ * that the log has decided stay when they continue the restored head: the start executes them. Otherwise they are of another history, or
+ * some between are missing: the log is moved away as a whole, and a new one has the newest signature only. May be called again when it was
+ * interrupted:
+ *
+ * 1. The new log is written beside the old one, and synced.
+ * 2. The old one gets another name.
+ * 3. The new one gets its name. Where there is only a new one, the steps before are done.
+ * @returns where the old log is now; undefined when it stays
+ * @throws WalError when the log cannot be read
+ */
+export async function setLogAside(options: SetAsideOptions, head: RestoredHead): Promise<string | undefined> {
+  const { directory } = options.wal
+  const fresh = `${directory}.new`
+  if (!existsSync(directory)) {
+    if (existsSync(fresh)) await place(fresh, directory)
+    return undefined
+  }
+  await rm(fresh, { recursive: true, force: true })
+  const { recovery, lastSigned } = await readLog(options, head.height)
+  if (isContinuation(recovery, head, options.maxBlockBytes)) return undefined
+  // 1.
+  await nodeDisk.makeDirectory(fresh)
+  const log = new Wal({ ...options.wal, directory: fresh }, nodeDisk, [], lastSigned)
+  await log.startSegment(1)
+  await log.close()
+  if (existsSync(options.evidenceDirectory)) {
+    await cp(options.evidenceDirectory, join(fresh, options.evidenceDirectory.slice(directory.length)), {
+      recursive: true,
+    })
+  }
+  syncDirectory(fresh)
+  // 2.
+  const aside = unusedName(directory, head.height)
+  await rename(directory, aside)
+  // 3.
+  await place(fresh, directory)
+  return aside
+}
+
+async function readLog(
+  { wal, chainId }: SetAsideOptions,
+  height: number,
+): Promise<{ readonly recovery: Recovery; readonly lastSigned: SignedEntry | undefined }> {
+  const recovery = new Recovery(chainId, height)
+  let lastSigned: SignedEntry | undefined
+  const log = await openWal(wal, (entry) => {
+    recovery.add(entry)
+    if (entry.kind === 'lastSigned') lastSigned ??= entry.entry
+    else if (entry.kind === 'proposal' || entry.kind === 'vote') lastSigned = entry
+  })
+  await log.close()
+  return { recovery, lastSigned }
+}
+
+/** Whether the log's decided blocks from the head on are the head itself and blocks that follow it without a gap. */
+function isContinuation(recovery: Recovery, head: RestoredHead, maxBlockBytes: number): boolean {
+  const own = recovery.decidedBlockId(head.height)
+  if (own !== undefined && !equalBlockId(own, head.blockId)) return false
+  let last = head.blockId
+  for (let height = head.height + 1; height <= recovery.highestDecided; height++) {
+    const decided = decidedBlock(recovery, height, maxBlockBytes)
+    if (decided === undefined || !equalBlockId(decided.block.header.lastBlockId, last)) return false
+    last = decided.blockId
+  }
+  return true
+}
+
+function decidedBlock(recovery: Recovery, height: number, maxBlockBytes: number): ReturnType<Recovery['decided']> {
+  try {
+    return recovery.decided(height, maxBlockBytes)
+  } catch (error) {
+    if (error instanceof RecoveryError) return undefined
+    throw error
+  }
+}
+
+/** `wal.aside-100`, or with a further number where that is taken. */
+function unusedName(directory: string, height: number): string {
+  for (let number = 1; ; number++) {
+    const name = `${directory}.aside-${height}${number === 1 ? '' : `-${number}`}`
+    if (!existsSync(name)) return name
+  }
+}
+
+async function place(fresh: string, directory: string): Promise<void> {
+  await rename(fresh, directory)
+  syncDirectory(dirname(directory))
+}
