@@ -1,10 +1,11 @@
-import type { LightBlock } from '../../chain/consensus/lightBlock.ts'
-import { checkLightBlock } from '../../chain/consensus/lightBlock.ts'
+import { checkLightBlock, type LightBlock } from '../../chain/consensus/lightBlock.ts'
 
 /** Who gives light blocks: a node's RPC, a peer, a snapshot's manifest. None is trusted. */
 export interface LightBlockSource {
   /** for messages to the operator: a URL without secrets, or a peer's ID */
   readonly name: string
+  /** Anybody can be this source, as a peer: what it says against other sources counts only if it proves it. */
+  readonly isStranger?: boolean
   /**
    * The light block of this height; undefined when the source does not have it. Nothing of it needs to be checked: the light client does.
    * @throws LightClientError of the kind `unavailable` or `invalid`; the reason of `signal` when that is aborted

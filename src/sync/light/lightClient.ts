@@ -119,25 +119,37 @@ export class LightClient {
 
   /**
    * @throws LightClientError of the kind `conflictingHeaders` when another source has another header of that height. Which of the two
-   * is wrong is not decided here: validators who signed both would make both look right.
+   * is wrong is not decided here: validators who signed both make both look right.
    */
   async #compareWithWitnesses(block: LightBlock, primary: LightBlockSource, signal: AbortSignal): Promise<void> {
-    const { sources } = this.#options
     const { height } = block.header
     const hash = headerHash(block.header)
-    const witnesses = sources.filter((source) => source !== primary)
-    await Promise.all(
-      witnesses.map(async (witness) => {
-        const other = await this.#askWitness(witness, height, signal)
-        if (other === undefined) return
-        const otherHash = headerHash(other.header)
-        if (equalBytes(hash, otherHash)) return
-        throw new LightClientError(
-          'conflictingHeaders',
-          `two sources give different headers of height ${height}: ${primary.name} that of the hash ${digits(hash)}, ${witness.name} that of ${digits(otherHash)}: find out by a source that you trust which one is wrong, and remove it`,
-        )
-      }),
-    )
+    const compare = async (witness: LightBlockSource): Promise<void> => {
+      const other = await this.#askWitness(witness, height, signal)
+      if (other === undefined) return
+      const otherHash = headerHash(other.header)
+      if (equalBytes(hash, otherHash)) return
+      if (witness.isStranger && !(await this.#proves(witness, height, signal))) return
+      throw new LightClientError(
+        'conflictingHeaders',
+        `two sources give different headers of height ${height}: ${primary.name} that of the hash ${digits(hash)}, ${witness.name} that of ${digits(otherHash)}: find out by a source that you trust which one is wrong, and remove it`,
+      )
+    }
+    await Promise.all(this.#options.sources.filter((source) => source !== primary).map(compare))
+  }
+
+  /** Whether the source leads from what is trusted to its header. */
+  async #proves(source: LightBlockSource, height: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#verifyFrom(source, height, signal)
+      return true
+    } catch (error) {
+      if (!(error instanceof LightClientError)) throw error
+      this.#options.onWarning(
+        `${source.name} has another header of height ${height}, but does not prove it: ${error.message}`,
+      )
+      return false
+    }
   }
 
   /** undefined when it does not answer */

@@ -339,6 +339,24 @@ describe('several sources', () => {
     }
   })
 
+  it('of which a stranger has another header: it counts if it is proved', async () => {
+    const stranger = (source: LightBlockSource) => ({ ...source, name: 'peer x', isStranger: true })
+    for (const sources of [
+      [honestSource('a', CHAIN), stranger(honestSource('b', FORK))],
+      [stranger(honestSource('b', FORK)), honestSource('a', CHAIN)],
+    ]) {
+      const client = clientOf(CHAIN, { sources })
+      expect(await client.verify(50, signal)).toBe(at(50))
+      expect(client.warnings.at(-1)).toMatch(
+        /^peer x has another header of height 50, but does not prove it: .*height 1 /,
+      )
+    }
+    const forged = forge(50, at(1).validators, { validatorsHash: at(1).header.validatorsHash })
+    const liar = stranger(sourceOf('b', (height) => (height === 50 ? forged : at(height))))
+    const client = clientOf(CHAIN, { sources: [honestSource('a', CHAIN), liar] })
+    expect(await problemOf(client.verify(50, signal), 'conflictingHeaders')).toContain('peer x that of')
+  })
+
   it('of which one does not answer, or lacks the header, or gives something else', async () => {
     const lacking = sourceOf('lacking', () => undefined)
     const shifted = sourceOf('shifted', (height) => CHAIN.blocks[height])
