@@ -1,10 +1,17 @@
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
+import { readGenesisFile } from './app/initNode.ts'
+import type { Pruned } from './app/pruner.ts'
+import type { ChainConfig } from './chain/chainConfig.ts'
+import { chainConfigOf } from './chain/genesis.ts'
 import type {
   BlockRange,
+  Compacted,
+  CreateSnapshotOptions,
   ExportOptions,
   ImportOptions,
   InitReport,
@@ -15,6 +22,10 @@ import type {
 import type { Config } from './config/config.ts'
 import { ConfigError } from './config/configError.ts'
 import { bytesToHex } from './primitives/bytes.ts'
+import type { MadeSnapshot } from './snapshot/makeSnapshot.ts'
+import type { ShelvedSnapshot } from './snapshot/shelf.ts'
+import type { VerifiedSnapshot } from './snapshot/verifySnapshot.ts'
+import type { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { startProgress } from './telemetry/progress.ts'
 import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
@@ -162,22 +173,137 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
   }
 }
 
-/**
- * Checks the files of the database, then the newest state in a copy of it, which costs almost no time and space: a running node is not
- * disturbed.
- */
+/** Deletes at once what the settings do not keep, from the database of a stopped node. */
+export async function pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned> {
+  const { pruneNow } = await import('./app/pruner.ts')
+  const { pruning, blockHistory, index } = config
+  return withDatabase(config, signal, (database) =>
+    pruneNow({ database, pruning, blockHistory, index, progressOf: startProgress, signal }),
+  )
+}
+
+/** Merges the files of the database of a stopped node. */
+export async function compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted> {
+  const { compactDatabase: compact } = await import('./storage/compactDatabase.ts')
+  const { directoryBytes } = await import('./storage/diskBytes.ts')
+  return withDatabase(config, signal, async (database) => {
+    const bytesBefore = await directoryBytes(database.location)
+    const progress = startProgress({ title: 'merging the files of the database', unit: 'bytes' })
+    try {
+      await compact({ database, progress, signal })
+    } finally {
+      progress.end()
+    }
+    return { bytesBefore, bytesAfter: await directoryBytes(database.location) }
+  })
+}
+
+/** Opens the database of a stopped node, whose files are checked, and which is converted where it is in the former format. */
+async function withDatabase<T>(
+  config: Config,
+  signal: AbortSignal,
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
+  const home = await openExistingHome(config)
+  try {
+    if (!existsSync(home.paths.db)) throw new ConfigError(`${home.paths.db} does not exist: the node has no chain yet`)
+    const database = await openDatabase(home, createLogger(config.log), signal)
+    try {
+      return await use(database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Checks the files of the database, then the newest state in a copy of it. */
 export async function checkInvariants(config: Config): Promise<InvariantReport> {
   const { checkInvariants: check } = await import('./app/checkInvariants.ts')
-  const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { createViewCaches, openView } = await import('./state/view.ts')
+  const { scrubTables } = await import('./storage/verifyFiles.ts')
+  return withDatabaseCopy(config, (database) => check(openView(database, createViewCaches())), scrubTables)
+}
+
+/** Makes a snapshot from a copy of the database. */
+export async function createSnapshot(
+  config: Config,
+  { out, height, signal }: CreateSnapshotOptions,
+): Promise<MadeSnapshot & { readonly height: number }> {
+  const { BLOCKS_AFTER_SNAPSHOT, makeSnapshot } = await import('./snapshot/makeSnapshot.ts')
+  const { readStateHead } = await import('./state/head.ts')
+  const chain = ownChain(config)
+  if (chain === undefined) throw new ConfigError(`${config.homedir} has no genesis: HOMEDIR must be a data directory`)
+  const progress = startProgress({ title: 'making a snapshot', unit: 'bytes' })
+  const pause = async ({ bytes }: MadeSnapshot): Promise<void> => {
+    progress.update(bytes)
+    // A turn of the event loop, which has the signals.
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+  try {
+    return await withDatabaseCopy(config, async (database) => {
+      const of = height ?? (readStateHead(database)?.height ?? 0) - BLOCKS_AFTER_SNAPSHOT
+      return { height: of, ...(await makeSnapshot(database, chain, { height: of, directory: out, pause })) }
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+/** Checks a snapshot, and that it is of the chain in the data directory if there is one. */
+export async function verifySnapshot(
+  config: Config,
+  place: string | URL,
+  signal: AbortSignal,
+): Promise<VerifiedSnapshot> {
+  const { filesAt, filesIn } = await import('./snapshot/snapshotFiles.ts')
+  const { verifySnapshot: verify } = await import('./snapshot/verifySnapshot.ts')
+  const progress = startProgress({ title: 'verifying the snapshot', unit: 'chunks' })
+  try {
+    return await verify(typeof place === 'string' ? filesIn(place) : filesAt(place, signal), {
+      chain: ownChain(config),
+      onChunk: async (done, total) => {
+        progress.update(done, total)
+        await setImmediate()
+        signal.throwIfAborted()
+      },
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+export async function listSnapshots(config: Config): Promise<readonly ShelvedSnapshot[]> {
+  const { readShelf } = await import('./snapshot/shelf.ts')
+  return readShelf(dataPaths(config.homedir).snapshots)
+}
+
+/** The chain of the genesis in the data directory; undefined when it has none. */
+function ownChain(config: Config): ChainConfig | undefined {
+  const { genesis } = dataPaths(config.homedir)
+  return existsSync(genesis) ? chainConfigOf(readGenesisFile(genesis)) : undefined
+}
+
+/**
+ * Opens a copy of the database, which costs almost no time and space: a node that runs there is not disturbed.
+ * @param check steps that read the original first
+ */
+async function withDatabaseCopy<T>(
+  config: Config,
+  use: (database: Database) => Promise<T>,
+  check: (db: string) => Iterable<unknown> = () => [],
+): Promise<T> {
+  const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { Database } = await import('./storage/database.ts')
-  const { scrubTables, verifyFiles } = await import('./storage/verifyFiles.ts')
+  const { verifyFiles } = await import('./storage/verifyFiles.ts')
   const { homedir, db } = dataPaths(config.homedir)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
   // Runs all steps of the check.
-  Array.from(scrubTables(db))
+  Array.from(check(db))
   await removeStaleCopies(homedir)
-  const directory = await mkdtemp(join(homedir, `invariants-${process.pid}-`))
+  const directory = await mkdtemp(join(homedir, `copy-${process.pid}-`))
   try {
     const copy = join(directory, 'db')
     await copyDatabase(db, copy)
@@ -185,7 +311,7 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
     verifyFiles(copy, 0)
     const database = await Database.open(copy)
     try {
-      return await check(openView(database, createViewCaches()))
+      return await use(database)
     } finally {
       await database.close()
     }
@@ -194,10 +320,10 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
   }
 }
 
-/** Removes copies of checks that were ended by a signal: they would keep deleted tables on the disk. */
+/** Removes copies of commands that were ended by a signal: they would keep deleted tables on the disk. */
 async function removeStaleCopies(homedir: string): Promise<void> {
   for (const name of await readdir(homedir)) {
-    const id = /^invariants-(\d+)-/.exec(name)?.[1]
+    const id = /^copy-(\d+)-/.exec(name)?.[1]
     if (id !== undefined && !isRunning(Number(id))) await rm(join(homedir, name), { recursive: true })
   }
 }

@@ -1,15 +1,14 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
-import { type ChainReader, dropBlockBodies, openChainReader } from '../chain/store.ts'
+import { type ChainReader, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { dueUpgrade, UpgradeNeeded, upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
-import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Database, type DatabaseOptions, type DatabaseReader } from '../storage/database.ts'
+import { Database, type DatabaseOptions } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
@@ -17,6 +16,7 @@ import type { GenesisState } from './genesisBlock.ts'
 import type { HeadEvent } from './headEvent.ts'
 import { openChain } from './openChain.ts'
 import type { CandidateSource } from './proposal.ts'
+import { createPruner } from './pruner.ts'
 import { createPublisher } from './publisher.ts'
 import type { UnforeseenReport } from './unforeseenError.ts'
 
@@ -162,50 +162,6 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
   } catch (error) {
     await stored.close()
     throw error
-  }
-}
-
-/** History entries, and block bodies, deleted with one block: a few milliseconds of work. */
-const ENTRIES_PER_BLOCK = 2_000
-const BODIES_PER_BLOCK = 4
-
-interface PrunerOptions {
-  readonly database: DatabaseReader
-  readonly state: Pick<StateStore, 'dropHistory'>
-  /** blocks whose state is kept, or all */
-  readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
-  readonly blockHistory: number
-}
-
-interface Pruner {
-  /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
-  prepare(height: number): void
-  /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
-  drop(batch: WriteBatch, height: number): void
-}
-
-/**
- * Deletes state and blocks that are older than the operator keeps, in small parts, each in the batch of a block: it takes no sync of its
- * own, and after a crash the deletes are on the disk with the block or not at all.
- */
-function createPruner({ database, state, pruning, blockHistory }: PrunerOptions): Pruner {
-  let ready: { readonly height: number; readonly batch: WriteBatch } | undefined
-  const prepared = (height: number): WriteBatch => {
-    if (ready?.height !== height) {
-      const batch = new WriteBatch()
-      if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
-      if (blockHistory > 0) dropBlockBodies(database, batch, height - blockHistory, BODIES_PER_BLOCK)
-      ready = { height, batch }
-    }
-    return ready.batch
-  }
-  return {
-    prepare: (height) => void prepared(height),
-    drop: (batch, height) => {
-      batch.append(prepared(height))
-      ready = undefined
-    },
   }
 }
 

@@ -49,6 +49,9 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
+/** What all keys of `ENVELOPE_HASH_KEY` begin with. */
+export const ENVELOPE_TERMS = columnKey(Column.eventTerm, Uint8Array.of(Kind.envelope))
+
 /** The term contains the end of an address, because many vanity addresses begin with the same bytes. */
 const ADDRESS_START = 20 - (TERM_BYTES - 1)
 

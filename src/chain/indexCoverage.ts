@@ -1,7 +1,8 @@
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { WriteBatch } from '../storage/batch.ts'
-import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
-import type { KeyReader, WritableDatabase } from '../storage/database.ts'
+import { Column, columnKey, heightBytes, prefixEnd, readHeight } from '../storage/columns.ts'
+import type { KeyRange, KeyReader, WritableDatabase } from '../storage/database.ts'
+import { ENVELOPE_TERMS } from './eventIndex.ts'
 
 /**
  * Which blocks are in the indexes of log terms and event terms, as INDEX says: a node that was run with `off` for a while has a hole in
@@ -32,4 +33,14 @@ export async function switchIndexes(
   const batch = new WriteBatch()
   writeIndexedFrom(batch, isOn ? Number.POSITIVE_INFINITY : headHeight + 1)
   await database.write(batch, { sync: true })
+}
+
+/** Where the keys of both indexes are, without those by which transactions are found by their hashes. */
+export function termRanges(): readonly KeyRange[] {
+  const [logs, events] = [columnKey(Column.logTerm), columnKey(Column.eventTerm)]
+  return [
+    { start: logs, end: prefixEnd(logs) },
+    { start: events, end: ENVELOPE_TERMS },
+    { start: prefixEnd(ENVELOPE_TERMS)!, end: prefixEnd(events) },
+  ]
 }

@@ -60,8 +60,8 @@ export interface ChainReader {
    */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<number>
   /**
-   * Heights in [from, to], ascending, not below `indexedFrom` (but for `ENVELOPE_HASH_KEY`), whose blocks may contain all terms, in events of entries or of the block itself. The caller
-   * checks the events, because some blocks may not match.
+   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
+   * checks the events, because some blocks may not match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
    */
   eventHeights(
     terms: readonly EventTerm[],
@@ -302,7 +302,7 @@ function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => nu
 
 /**
  * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
- * first. Headers, commits and validator sets stay: evidence may still refer to them.
+ * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them.
  */
 export function dropBlockBodies(
   database: DatabaseReader,
@@ -314,7 +314,8 @@ export function dropBlockBodies(
   const target = Math.min(oldestToKeep, reader.headHeight)
   if (reader.oldestBlock >= target) return
   let height = reader.oldestBlock
-  for (; height < target && height < reader.oldestBlock + count; height++) {
+  const limit = batch.bytes + DROPPED_BATCH_BYTES
+  for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
     const entries = reader.entryResults(height) ?? []
     for (const entry of entries) {
       const key = transactionKey(entry)
@@ -329,6 +330,9 @@ export function dropBlockBodies(
   }
   batch.put(...oldestBlockEntry(height))
 }
+
+/** After so many bytes of deletes, and of blocks without their transactions, no further block is dropped with a batch. */
+const DROPPED_BATCH_BYTES = 4 << 20
 
 /** The lowest block whose header and commit are there (see `ChainReader.base`). */
 export function readBase(db: KeyReader): number {

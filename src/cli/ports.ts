@@ -1,6 +1,10 @@
 import type { InvariantReport } from '../app/checkInvariants.ts'
+import type { Pruned } from '../app/pruner.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
+import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
+import type { ShelvedSnapshot } from '../snapshot/shelf.ts'
+import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
 
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
@@ -65,10 +69,25 @@ export interface RollbackOptions {
   readonly signal: AbortSignal
 }
 
+export interface CreateSnapshotOptions {
+  /** path of the directory to make */
+  readonly out: string
+  /** block after which the state is taken; by default the newest that can be */
+  readonly height?: number
+  /** ends the making, which then leaves nothing and rejects with the signal's reason */
+  readonly signal: AbortSignal
+}
+
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
 export interface BlockRange {
   readonly from: number
   readonly to: number
+}
+
+/** Bytes of the files of a database. */
+export interface Compacted {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
 }
 
 /** What the commands need of the node: `main.ts` provides it, tests give their own. */
@@ -79,10 +98,26 @@ export interface NodeCommands {
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
   /** Undoes the newest blocks of a stopped node. @returns the newest block before and after */
   rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
+  /**
+   * Applies PRUNING, BLOCK_HISTORY and INDEX to the database of a stopped node.
+   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
+   */
+  pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned>
+  /**
+   * Merges the files of the database of a stopped node.
+   * @param signal ends it after the part under way; it then rejects with the signal's reason
+   */
+  compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
   /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>
+  /** Makes a snapshot of the state in the data directory, even while a node runs there. */
+  createSnapshot(config: Config, options: CreateSnapshotOptions): Promise<MadeSnapshot & { readonly height: number }>
+  /** Checks the snapshot in a directory, or at a URL. */
+  verifySnapshot(config: Config, place: string | URL, signal: AbortSignal): Promise<VerifiedSnapshot>
+  /** the snapshots that the node has made, the newest first */
+  listSnapshots(config: Config): Promise<readonly ShelvedSnapshot[]>
 }
 
 /** The process around the commands. */

@@ -4,8 +4,10 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
+import { addCompact, addPrune } from './commands/disk.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
+import { addSnapshot } from './commands/snapshot.ts'
 import { addStart } from './commands/start.ts'
 import { addTestnet } from './commands/testnet.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
@@ -77,6 +79,9 @@ export async function runCommand(
     addExport,
     addImport,
     addRollback,
+    addPrune,
+    addCompact,
+    addSnapshot,
     addGenesis,
     addReset,
     addShowNodeId,

@@ -29,7 +29,20 @@ process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
 const [
-  { startNode, initNode, exportBlocks, importBlocks, rollback, showNodeId, checkInvariants },
+  {
+    startNode,
+    initNode,
+    exportBlocks,
+    importBlocks,
+    rollback,
+    pruneDatabase,
+    compactDatabase,
+    showNodeId,
+    checkInvariants,
+    createSnapshot,
+    verifySnapshot,
+    listSnapshots,
+  },
   { runCommand },
   { createLineWriter },
   { readSecret },
@@ -78,8 +91,13 @@ const commands: NodeCommands = {
   exportBlocks,
   importBlocks,
   rollback,
+  pruneDatabase,
+  compactDatabase,
   showNodeId,
   checkInvariants,
+  createSnapshot,
+  verifySnapshot,
+  listSnapshots,
 }
 try {
   process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {

@@ -12,7 +12,7 @@ interface SyncConfig {
 }
 
 /** What a genesis says of how long its validators can be trusted. */
-interface GenesisTimes {
+export interface GenesisTimes {
   readonly timeMs: number
   readonly unbondingMs: number
 }

@@ -67,7 +67,7 @@ export const VARIABLES = {
   syncMode: variable('SYNC_MODE', 'Genesis', choice(['auto', 'blocks', 'snapshot']), 'auto', 'How a node without blocks gets the chain: `blocks` executes all of them. `auto` and `snapshot` are for snapshots, which this version cannot restore yet: with `auto` it executes all blocks, `snapshot` it refuses.'),
   trustHeight: variable('TRUST_HEIGHT', 'Genesis', integer(1, 9_007_199_254_740_991, 'a height'), undefined, 'Height of a block that the operator trusts, for verifying the header of a snapshot; set together with TRUST_HASH. Of no use yet, since this version cannot restore snapshots.'),
   trustHash: variable('TRUST_HASH', 'Genesis', hash, undefined, 'Hash of the consensus header at TRUST_HEIGHT, as `/rpc/commit?height=…` of a trusted node shows it (`result.signed_header.commit.block_id.hash`). Of no use yet either.'),
-  trustPeriodMs: variable('TRUST_PERIOD', 'Genesis', duration, undefined, 'How long validators are trusted for what they signed. It must be shorter than the unbonding time of the network, after which they have nothing at stake; by default two thirds of it. Of no use yet, since this version cannot restore snapshots.'),
+  trustPeriodMs: variable('TRUST_PERIOD', 'Genesis', duration, undefined, 'How long validators are trusted for what they signed. It must be shorter than the unbonding time of the network, after which they have nothing at stake; by default two thirds of that in the genesis. Of no use yet, since this version cannot restore snapshots.'),
 
   p2pHost: variable('P2P_HOST', 'Peers', host, '0.0.0.0', 'Address that the peer-to-peer port listens on.'),
   p2pPort: variable('P2P_PORT', 'Peers', port, '26656', 'Peer-to-peer port.'),

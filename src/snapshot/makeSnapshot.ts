@@ -90,6 +90,7 @@ export async function makeSnapshot(
   options: MakeOptions,
 ): Promise<MadeSnapshot> {
   const { directory, height } = options
+  if (readStateHead(snapshot) === undefined) throw new SnapshotError('there is no block yet')
   const reader = openChainReader(snapshot)
   checkHeight(reader, chain, height)
   if (existsSync(directory)) throw new SnapshotError(`${directory} exists already: name another directory`)

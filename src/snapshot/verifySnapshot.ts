@@ -39,6 +39,12 @@ export interface VerifyOptions {
   readonly verifySignature?: VerifySignature
 }
 
+export interface VerifiedSnapshot extends MadeSnapshot {
+  readonly height: number
+  /** of the block's consensus header */
+  readonly consensusHash: Hash
+}
+
 /**
  * Checks all of a snapshot: that every file is there and is what the manifest says, that each chunk is a true part of the state with the
  * manifest's root, that nothing is missing, that the blocks follow each other up to the snapshot's, and that the validators in the light
@@ -48,7 +54,7 @@ export interface VerifyOptions {
 export async function verifySnapshot(
   files: SnapshotFiles,
   { chain, onChunk = () => undefined, verifySignature = verifyEd25519 }: VerifyOptions,
-): Promise<MadeSnapshot & { readonly height: number }> {
+): Promise<VerifiedSnapshot> {
   const manifestBytes = await files.read(MANIFEST_NAME, MAX_MANIFEST_BYTES)
   if (manifestBytes === undefined) throw new SnapshotError(`there is no ${MANIFEST_NAME}`)
   const manifest = readManifest(manifestBytes)
@@ -70,7 +76,8 @@ export async function verifySnapshot(
     await onChunk(index + 1, manifest.chunks.length)
   }
   contents.finish()
-  return { height: manifest.height, bytes, chunks: manifest.chunks.length }
+  const { height, consensusHash } = manifest
+  return { height, consensusHash, bytes, chunks: manifest.chunks.length }
 }
 
 function checkChain(manifest: Manifest, chain: VerifyOptions['chain']): void {

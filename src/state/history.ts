@@ -72,7 +72,7 @@ export class BlockHistory {
 /**
  * Drops the history that block `height` wrote. That of all earlier blocks must have been dropped. Returns the number of its entries.
  */
-export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number {
+function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number {
   const listKey = blockChangesKey(height)
   const list = reader.get(listKey)
   if (list === undefined) return 0
@@ -86,6 +86,31 @@ export function dropBlock(reader: KeyReader, batch: WriteBatch, height: number):
   }
   batch.del(listKey)
   return keys.length
+}
+
+/** Heights of states that there are, and from which on they are kept. */
+export interface StateRange {
+  readonly oldest: number
+  /** at most the head */
+  readonly oldestToKeep: number
+}
+
+/**
+ * Drops the states from `oldest` on, until `oldestToKeep` is the oldest or about `budget` entries are dropped.
+ * @returns the oldest height whose state is left; the caller records it (`writeOldestHeight`)
+ */
+export function dropStates(
+  reader: KeyReader,
+  batch: WriteBatch,
+  { oldest, oldestToKeep }: StateRange,
+  budget: number,
+): number {
+  let height = oldest
+  for (let dropped = 0; height < oldestToKeep && dropped < budget; ) {
+    height++
+    dropped += dropBlock(reader, batch, height) + 1
+  }
+  return height
 }
 
 /** Keys of all flat entries and trie nodes that block `height` changed; undefined when the list has more than `longest` bytes. */

@@ -8,7 +8,7 @@ import type { StateChanges } from './changes.ts'
 import { checkAbsent } from './checkAbsent.ts'
 import { accountKey, codeKey, decodeAccount, encodeAccount, FlatReader, nativePageKey } from './flatState.ts'
 import { readStateHead, writeOldestHeight, writeStateHead } from './head.ts'
-import { BlockHistory, dropBlock } from './history.ts'
+import { BlockHistory, dropStates } from './history.ts'
 import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
 import { StateTrie, type TrieCommit } from './trie.ts'
@@ -155,14 +155,10 @@ export class StateStore {
    * are below the lowest height, where nobody looks for them, and are deleted with the entry's next change.
    */
   dropHistory(batch: WriteBatch, oldestHeightToKeep: number, budget: number): void {
-    const target = Math.min(oldestHeightToKeep, this.#height)
-    let height = this.#oldestHeight
-    if (height >= target) return
-    for (let dropped = 0; height < target && dropped < budget; ) {
-      height++
-      dropped += dropBlock(this.#database, batch, height) + 1
-    }
-    writeOldestHeight(batch, height)
+    const oldest = this.#oldestHeight
+    const oldestToKeep = Math.min(oldestHeightToKeep, this.#height)
+    if (oldest >= oldestToKeep) return
+    writeOldestHeight(batch, dropStates(this.#database, batch, { oldest, oldestToKeep }, budget))
   }
 
   /** Closes the head's snapshot. The caller closes the database. */

@@ -1,6 +1,15 @@
 import { genesisHash, parseGenesis } from '../chain/genesis.ts'
 import { type Genesis, GenesisError } from '../chain/genesisSchema.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import {
+  cometEndpoint,
+  type HttpAnswer,
+  HttpError,
+  type HttpLimits,
+  httpGet,
+  isTemporary,
+  shownUrl,
+} from './httpGet.ts'
 
 /** The genesis that a joining node will accept. */
 interface ExpectedGenesis {
@@ -23,10 +32,7 @@ interface FetchGenesisOptions {
   readonly limits?: Partial<FetchGenesisLimits>
 }
 
-interface FetchGenesisLimits {
-  readonly maxBytes: number
-  /** time for one complete answer */
-  readonly timeoutMs: number
+interface FetchGenesisLimits extends HttpLimits {
   readonly firstDelayMs: number
   readonly maxDelayMs: number
   readonly attempts: number
@@ -51,12 +57,6 @@ class SeedRefusedError extends Error {
   override readonly name = 'SeedRefusedError'
 }
 
-/** Connection errors that do not go away with time: certificates, servers that do not speak HTTP, ports that fetch refuses. */
-const HOPELESS =
-  /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HPE_|ERR_SSL_|EPROTO$|bad port$|Response does not match the HTTP)/
-/** HTTP statuses after which a later attempt may succeed. */
-const BUSY: readonly number[] = [408, 425, 429]
-
 /**
  * The genesis of the network that the seed node belongs to, checked against what the operator expects. Retries with growing delays
  * when waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
@@ -65,8 +65,8 @@ const BUSY: readonly number[] = [408, 425, 429]
  */
 export async function fetchGenesis(options: FetchGenesisOptions): Promise<Genesis> {
   const limits = { ...LIMITS, ...options.limits }
-  const endpoint = genesisEndpoint(options.url)
-  const seed = shown(endpoint)
+  const endpoint = cometEndpoint(options.url, 'genesis')
+  const seed = shownUrl(endpoint)
   for (let attempt = 1; ; attempt++) {
     try {
       return accept(await request(endpoint, limits, options.signal), options.expected, seed)
@@ -86,72 +86,27 @@ export async function fetchGenesis(options: FetchGenesisOptions): Promise<Genesi
   }
 }
 
-/** The URL of a node's genesis. An address that already ends in /rpc is used as that of the CometBFT methods. */
-export function genesisEndpoint(url: string): URL {
-  const endpoint = new URL(url)
-  const path = endpoint.pathname.replace(/\/+$/, '')
-  endpoint.pathname = path.endsWith('/rpc') ? `${path}/genesis` : `${path}/rpc/genesis`
-  endpoint.hash = ''
-  return endpoint
-}
-
-/** The URL for messages, without the query, which may contain a token. */
-function shown({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`
-}
-
+/** @throws SeedUnavailableError, SeedRefusedError */
 async function request(endpoint: URL, limits: FetchGenesisLimits, stop: AbortSignal): Promise<string> {
-  const seed = shown(endpoint)
-  const timeout = AbortSignal.timeout(limits.timeoutMs)
+  const seed = shownUrl(endpoint)
+  let answer: HttpAnswer
   try {
-    const response = await fetch(endpoint, {
-      headers: { accept: 'application/json' },
-      // A redirect could lead to a node of another network.
-      redirect: 'manual',
-      signal: AbortSignal.any([stop, timeout]),
-    })
-    const { status } = response
-    if (status === 200) return await readText(response, limits.maxBytes, seed)
-    await response.body?.cancel()
-    if (status >= 500 || BUSY.includes(status)) throw new SeedUnavailableError(`${seed} answers with status ${status}`)
-    if (status >= 300 && status < 400) {
-      const target = response.headers.get('location')
-      const where =
-        target !== null && URL.canParse(target, endpoint.href) ? ` to ${shown(new URL(target, endpoint))}` : ''
-      throw new SeedRefusedError(`${seed} redirects${where}: SEED_NODE_URL must be the node's own address`)
-    }
-    throw new SeedRefusedError(`${seed} answers with status ${status}: SEED_NODE_URL must be the RPC address of a node`)
+    answer = await httpGet(endpoint, limits, stop)
   } catch (error) {
-    if (error instanceof SeedRefusedError || error instanceof SeedUnavailableError) throw error
-    if (stop.aborted) throw stop.reason
-    if (timeout.aborted) throw new SeedUnavailableError(`${seed} does not answer in ${limits.timeoutMs / 1000} seconds`)
-    const reason = reasonOf(error)
-    if (HOPELESS.test(reason)) throw new SeedRefusedError(`${seed} cannot be used (${reason}): check SEED_NODE_URL`)
-    throw new SeedUnavailableError(`${seed} cannot be reached (${reason})`)
+    if (!(error instanceof HttpError)) throw error
+    if (error.kind === 'later') throw new SeedUnavailableError(error.message)
+    throw new SeedRefusedError(
+      error.kind === 'never' ? `${error.message}: check SEED_NODE_URL` : `${error.message}: that is no genesis`,
+    )
   }
-}
-
-async function readText(response: Response, maxBytes: number, seed: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) {
-      throw new SeedRefusedError(`${seed} answers with more than ${maxBytes >> 20} MiB: that is no genesis`)
-    }
-    chunks.push(chunk)
+  const { status, text, redirect } = answer
+  if (status === 200) return text
+  if (isTemporary(status)) throw new SeedUnavailableError(`${seed} answers with status ${status}`)
+  if (status >= 300 && status < 400) {
+    const where = redirect === undefined ? '' : ` to ${redirect}`
+    throw new SeedRefusedError(`${seed} redirects${where}: SEED_NODE_URL must be the node's own address`)
   }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** The error's code if there is one. The error `fetch failed` has its reason in `cause`, which may contain several errors. */
-function reasonOf(error: unknown): string {
-  let cause = error
-  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
-  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) cause = cause.errors[0]
-  if (!(cause instanceof Error)) return String(cause)
-  const { code } = cause as NodeJS.ErrnoException
-  return typeof code === 'string' ? code : cause.message.replaceAll(/\s+/g, ' ').slice(0, 200)
+  throw new SeedRefusedError(`${seed} answers with status ${status}: SEED_NODE_URL must be the RPC address of a node`)
 }
 
 /** @throws SeedRefusedError, SeedUnavailableError when the node reports an error of its own */

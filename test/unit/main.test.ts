@@ -28,8 +28,8 @@ describe('showNodeId', () => {
 })
 
 describe('checkInvariants', () => {
-  it('removes the copies of checks that were ended, and not those of others that run', async () => {
-    const [left, running] = [`invariants-${2 ** 30}-abc`, `invariants-${process.ppid}-abc`]
+  it('removes the copies of commands that were ended, and not those of others that run', async () => {
+    const [left, running] = [`copy-${2 ** 30}-abc`, `copy-${process.ppid}-abc`]
     for (const name of ['db', left, running]) mkdirSync(join(directory, name))
     // The database is none.
     await expect(checkInvariants(configOf(directory))).rejects.toThrow()

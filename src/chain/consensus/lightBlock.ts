@@ -17,7 +17,7 @@ export interface LightBlock {
 }
 
 /** CometBFT types/vote_set.go, MaxVotesCount */
-const MAX_LIGHT_BLOCK_VALIDATORS = 10_000
+export const MAX_LIGHT_BLOCK_VALIDATORS = 10_000
 
 /** More than the longest encoding has: about 700 bytes, and 180 for each validator. */
 const MAX_LIGHT_BLOCK_BYTES = 2 << 20

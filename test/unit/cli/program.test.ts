@@ -12,6 +12,7 @@ import type { Config } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import { VERSION } from '../../../src/config/version.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
+import { SnapshotError } from '../../../src/snapshot/manifest.ts'
 
 let directory: string
 beforeEach(() => {
@@ -77,7 +78,17 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     exportBlocks: record('export', { from: 1, to: 10 }),
     importBlocks: record('import', { from: 3, to: 2 }),
     rollback: record('rollback', { from: 9, to: 5 }),
+    pruneDatabase: record('prune', { states: 4, bodies: 0, indexEntries: 7 }),
+    compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
+    createSnapshot: record('snapshot create', { height: 97, chunks: 5, bytes: 4000 }),
+    verifySnapshot: record('snapshot verify', {
+      height: 97,
+      chunks: 5,
+      bytes: 4000,
+      consensusHash: new Uint8Array(32).fill(0xab),
+    }),
+    listSnapshots: record('snapshot list', [{ height: 97, timestamp: 1_700_000_000, chunks: 5, bytes: 4000 }]),
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
     ...setting.node,
   }
@@ -199,6 +210,33 @@ describe('coind', () => {
     expect({ code, printed, errors }).toEqual({ code: 130, printed: output, errors: [line] })
   })
 
+  it('says what was deleted, and how much room is given back', async () => {
+    expect(await run('prune --pruning 100')).toMatchObject({
+      code: 0,
+      calls: [{ command: 'prune', config: { pruning: 100, blockHistory: 0, index: 'all' } }],
+      printed:
+        'Deleted the states of 4 blocks, 7 entries of indexes\n' +
+        'Their room on the disk is given back little by little, or at once by `coind compact`\n',
+    })
+    const pruneDatabase = async () => ({ states: 0, bodies: 0, indexEntries: 0 })
+    expect((await run('prune', { node: { pruneDatabase } })).printed).toMatch(/^Nothing to do: /)
+    expect((await run('compact')).printed).toBe('The database had 12.3 MB and has 999 bytes now\n')
+  })
+
+  it.each(['prune', 'compact'])('%s can be stopped', async (command) => {
+    let stop = (): void => undefined
+    const onStopSignal: Terminal['onStopSignal'] = (handler) => {
+      stop = handler
+    }
+    const stopped = async (_: Config, signal: AbortSignal): Promise<never> => {
+      stop()
+      throw signal.reason
+    }
+    const node = { pruneDatabase: stopped, compactDatabase: stopped }
+    const { code, errors } = await run(command, { terminal: { onStopSignal }, node })
+    expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: the same command goes on where it was'] })
+  })
+
   it('undoes blocks, and says how to go on when it was stopped', async () => {
     const { code, printed, calls } = await run('rollback --to 5 --save blocks')
     expect({ code, printed }).toEqual({ code: 0, printed: 'Undid 4 blocks: block 5 is the newest\n' })
@@ -212,6 +250,57 @@ describe('coind', () => {
     })
     expect(await run('rollback')).toMatchObject({ code: 64 })
     expect(await run('rollback --to x')).toMatchObject({ code: 64 })
+  })
+
+  it('makes, verifies and lists snapshots', async () => {
+    const made = await run('snapshot create --out shot --height 97')
+    expect(made).toMatchObject({
+      code: 0,
+      printed: `Made a snapshot of block 97: 5 chunks, 4000 bytes, in ${join(directory, 'shot')}\n`,
+      calls: [{ command: 'snapshot create', options: { out: join(directory, 'shot'), height: 97 } }],
+    })
+    for (const [place, read] of [
+      ['shot', join(directory, 'shot')],
+      ['https://host/shot/', new URL('https://host/shot/')],
+    ] as const) {
+      const verified = await run(`snapshot verify ${place}`)
+      expect(verified.printed).toContain(
+        'The snapshot of block 97 is complete and fits together: 5 chunks, 4000 bytes\n',
+      )
+      expect(verified.printed).toContain(`block 97 has this hash, it is the chain's state: ${'AB'.repeat(32)}\n`)
+      expect(verified.calls[0]!.options).toEqual(read)
+    }
+    const listed = await run('snapshot list')
+    expect(listed.printed).toBe('block 97  2023-11-14T22:13:20Z  5 chunks  4000 bytes\n')
+    const none = await run('snapshot list', { node: { listSnapshots: async () => [] } })
+    expect(none.printed).toBe('There are no snapshots.\n')
+
+    const verifySnapshot = async () => {
+      throw new SnapshotError('ab.zst (codes) is bad')
+    }
+    expect(await run('snapshot verify shot', { node: { verifySnapshot } })).toMatchObject({
+      code: 65,
+      errors: ['ab.zst (codes) is bad'],
+    })
+    for (const args of ['snapshot create', 'snapshot create --out a --height x', 'snapshot verify', 'snapshot']) {
+      expect(await run(args)).toMatchObject({ code: 64 })
+    }
+  })
+
+  it('ends the making of a snapshot when it is stopped', async () => {
+    let stop = (): void => undefined
+    const createSnapshot: NodeCommands['createSnapshot'] = async (_, { signal }) => {
+      stop()
+      throw signal.reason
+    }
+    const onStopSignal = (handler: () => void): void => {
+      stop = handler
+    }
+    const { code, errors } = await run('snapshot create --out a', {
+      terminal: { onStopSignal },
+      node: { createSnapshot },
+    })
+    expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: no snapshot was made'] })
   })
 
   it('prints what the state breaks', async () => {

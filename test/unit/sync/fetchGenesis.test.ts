@@ -1,10 +1,12 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import type { RequestListener } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
 import { genesisHash, parseGenesis } from '../../../src/chain/genesis.ts'
-import { fetchGenesis, genesisEndpoint } from '../../../src/sync/fetchGenesis.ts'
+import { fetchGenesis } from '../../../src/sync/fetchGenesis.ts'
+import { cometEndpoint } from '../../../src/sync/httpGet.ts'
+import { closedAddress, drip, endless, httpServer, listen } from './httpServers.ts'
 
 const GENESIS = parseGenesis(exampleGenesis())
 const EXPECTED = {
@@ -13,36 +15,6 @@ const EXPECTED = {
   hash: undefined,
 }
 const ANSWER = JSON.stringify({ jsonrpc: '2.0', id: -1, result: { genesis: GENESIS } })
-
-const servers: (Server | TcpServer)[] = []
-const sockets = new Set<Socket>()
-afterEach(async () => {
-  for (const socket of sockets) socket.destroy()
-  for (const server of servers.splice(0)) {
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
-
-async function listen(server: Server | TcpServer): Promise<string> {
-  servers.push(server)
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-/** An address at which nobody listens any more. */
-async function closedAddress(): Promise<string> {
-  const url = await listen(createTcpServer())
-  await new Promise((resolve) => servers.pop()!.close(resolve))
-  return url
-}
-
-function httpServer(listener: RequestListener): Promise<string> {
-  return listen(createServer(listener))
-}
 
 interface Outcome {
   readonly problem: string
@@ -77,7 +49,7 @@ async function attempt(
   }
 }
 
-describe('genesisEndpoint', () => {
+describe('the address of a method', () => {
   it.each([
     ['http://seed.example', 'http://seed.example/rpc/genesis'],
     ['http://seed.example:8080/', 'http://seed.example:8080/rpc/genesis'],
@@ -85,7 +57,7 @@ describe('genesisEndpoint', () => {
     ['https://seed.example/rpc', 'https://seed.example/rpc/genesis'],
     ['https://seed.example/rpc/?key=1#x', 'https://seed.example/rpc/genesis?key=1'],
   ])('of %s is %s', (url, endpoint) => {
-    expect(genesisEndpoint(url).href).toBe(endpoint)
+    expect(cometEndpoint(url, 'genesis').href).toBe(endpoint)
   })
 })
 
@@ -214,18 +186,3 @@ describe('fetchGenesis', () => {
     }
   })
 })
-
-function endless(response: Parameters<RequestListener>[1]): void {
-  const more = (): void => {
-    if (response.write(Buffer.alloc(1 << 16, 0x20))) setImmediate(more)
-    else response.once('drain', more)
-  }
-  response.writeHead(200)
-  more()
-}
-
-function drip(response: Parameters<RequestListener>[1]): void {
-  response.writeHead(200)
-  const timer = setInterval(() => response.write(' '), 20)
-  response.on('close', () => clearInterval(timer))
-}

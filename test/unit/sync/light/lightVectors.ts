@@ -3,6 +3,8 @@ import { decodeLightBlock, type LightBlock } from '../../../../src/chain/consens
 
 type Verdict = 'valid' | 'expired' | 'distrusted' | 'invalid'
 
+type JsonObject = { readonly [key: string]: unknown }
+
 /** Light blocks in base64 and what CometBFT 0.38.19's light client says of them; makeVectors.go writes them. */
 interface Vectors {
   readonly chainId: string
@@ -27,6 +29,9 @@ interface Vectors {
     /** heights of the light blocks that were fetched after the target's */
     readonly asked: readonly number[]
   }[]
+  /** what CometBFT's RPC answers about a block, by method, and the same block as bytes */
+  readonly rpc: { readonly commit: JsonObject; readonly validators: JsonObject }
+  readonly rpcBlock: string
 }
 
 export const VECTORS = JSON.parse(readFileSync(new URL('./vectors.json', import.meta.url), 'utf8')) as Vectors

@@ -17,11 +17,13 @@ import (
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/crypto/tmhash"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/light"
 	"github.com/cometbft/cometbft/light/provider"
 	"github.com/cometbft/cometbft/light/store/db"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	cmtversion "github.com/cometbft/cometbft/proto/tendermint/version"
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	"github.com/cometbft/cometbft/types"
 	"github.com/cometbft/cometbft/version"
 )
@@ -328,6 +330,15 @@ func skip(name string, chain int, blocks map[int64]*types.LightBlock, trusted, t
 	return skipCase{name, chain, trusted, target, now.UnixMilli(), verdict(err), asked}
 }
 
+// rpc is what CometBFT's RPC answers about a block.
+func rpc(block *types.LightBlock) map[string]json.RawMessage {
+	vals := block.ValidatorSet.Validators
+	return map[string]json.RawMessage{
+		"commit":     must(cmtjson.Marshal(coretypes.NewResultCommit(block.Header, block.Commit, true))),
+		"validators": must(cmtjson.Marshal(coretypes.ResultValidators{BlockHeight: block.Height, Validators: vals, Count: len(vals), Total: len(vals)})),
+	}
+}
+
 func main() {
 	chains := []map[int64]*types.LightBlock{rotating(24, 4, 1), rotating(24, 4, 40), rotating(24, 3, 3)}
 	now := genesis.Add(10 * time.Minute)
@@ -350,11 +361,13 @@ func main() {
 			encoded[i] = append(encoded[i], encode(blocks[h]))
 		}
 	}
+	answered := recipe{height: 12, after: 1234 * time.Millisecond, vals: equal(0, 1, 2, 3, 4, 5), absent: []int{2}, nils: []int{4}}.make()
 	out := json.NewEncoder(os.Stdout)
 	out.SetIndent("", " ")
 	if err := out.Encode(map[string]any{
 		"chainId": chainID, "trustingPeriodMs": period.Milliseconds(), "maxClockDriftMs": drift.Milliseconds(),
 		"verify": verifyCases(), "chains": encoded, "skipping": skips,
+		"rpc": rpc(answered), "rpcBlock": encode(answered),
 	}); err != nil {
 		panic(err)
 	}

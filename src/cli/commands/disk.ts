@@ -1,0 +1,50 @@
+import type { Command } from 'commander'
+import { bytesText } from '../../telemetry/progress.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { abortOnStop, Interrupted } from '../stopSignal.ts'
+
+/*
+ * Room on the disk of a stopped node: `prune` deletes what the settings do not keep, `compact` gives back what deleted data took.
+ */
+
+export function addPrune(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('prune')
+    .description('Delete what PRUNING, BLOCK_HISTORY and INDEX do not keep, at once, from a stopped node')
+  addConfigFlags(command).action(async () => {
+    const config = configOf(command, terminal)
+    const { states, bodies, indexEntries } = await unlessStopped(terminal, (signal) =>
+      node.pruneDatabase(config, signal),
+    )
+    const dropped = [
+      ...(states === 0 ? [] : [`the states of ${states} blocks`]),
+      ...(bodies === 0 ? [] : [`the transactions, receipts and indexes of ${bodies} blocks`]),
+      ...(indexEntries === 0 ? [] : [`${indexEntries} entries of indexes`]),
+    ]
+    terminal.print(
+      dropped.length === 0
+        ? 'Nothing to do: there is nothing that PRUNING, BLOCK_HISTORY and INDEX do not keep\n'
+        : `Deleted ${dropped.join(', ')}\nTheir room on the disk is given back little by little, or at once by \`coind compact\`\n`,
+    )
+  })
+}
+
+export function addCompact(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('compact')
+    .description("Merge the files of a stopped node's database, so that deleted data gives its room back")
+  addConfigFlags(command).action(async () => {
+    const config = configOf(command, terminal)
+    const { bytesBefore, bytesAfter } = await unlessStopped(terminal, (signal) => node.compactDatabase(config, signal))
+    terminal.print(`The database had ${bytesText(bytesBefore)} and has ${bytesText(bytesAfter)} now\n`)
+  })
+}
+
+/** @throws Interrupted when a stop signal ended the work */
+async function unlessStopped<T>(terminal: Terminal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = abortOnStop(terminal)
+  return run(signal).catch((error: unknown) => {
+    throw error === signal.reason ? new Interrupted('interrupted: the same command goes on where it was') : error
+  })
+}

@@ -1,0 +1,77 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { bytesToUpperHex } from '../../primitives/bytes.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { abortOnStop, Interrupted } from '../stopSignal.ts'
+import { blockHeight } from './blocks.ts'
+
+interface CreateFlags {
+  readonly out: string
+  readonly height?: number
+}
+
+/** `coind snapshot`: makes and checks snapshots of the state, and lists those that the node has made itself. */
+export function addSnapshot(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const group = program.command('snapshot').description('Make, check and list snapshots of the state')
+  addCreate(group, node, terminal)
+  addVerify(group, node, terminal)
+  addList(group, node, terminal)
+}
+
+function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = group
+    .command('create')
+    .description('Make a snapshot, from which other nodes can start; the node may be running')
+    .requiredOption('--out <directory>', 'directory to make, which must not exist')
+    .option('--height <height>', 'block after which the state is taken (default: 3 below the newest)', blockHeight)
+  addConfigFlags(command).action(async (options: CreateFlags) => {
+    const config = configOf(command, terminal)
+    const signal = abortOnStop(terminal)
+    const out = resolve(terminal.workingDirectory, options.out)
+    const making = node.createSnapshot(config, {
+      out,
+      ...(options.height === undefined ? {} : { height: options.height }),
+      signal,
+    })
+    const { height, chunks, bytes } = await orInterrupted(making, signal, 'interrupted: no snapshot was made')
+    terminal.print(`Made a snapshot of block ${height}: ${chunks} chunks, ${bytes} bytes, in ${out}\n`)
+  })
+}
+
+function addVerify(group: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = group
+    .command('verify')
+    .description('Check every file of a snapshot, and that it is of the chain in HOMEDIR if there is one')
+    .argument('<place>', 'directory of the snapshot, or URL of that directory or of its manifest.json')
+  addConfigFlags(command).action(async (place: string) => {
+    const config = configOf(command, terminal)
+    const signal = abortOnStop(terminal)
+    const url = /^https?:\/\//i.test(place) && URL.canParse(place) ? new URL(place) : undefined
+    const verifying = node.verifySnapshot(config, url ?? resolve(terminal.workingDirectory, place), signal)
+    const { height, consensusHash, chunks, bytes } = await orInterrupted(verifying, signal, 'interrupted')
+    terminal.print(`The snapshot of block ${height} is complete and fits together: ${chunks} chunks, ${bytes} bytes
+If the chain's block ${height} has this hash, it is the chain's state: ${bytesToUpperHex(consensusHash)}
+`)
+  })
+}
+
+function addList(group: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = group.command('list').description('List the snapshots that the node has made (SNAPSHOT_INTERVAL)')
+  addConfigFlags(command).action(async () => {
+    const snapshots = await node.listSnapshots(configOf(command, terminal))
+    if (snapshots.length === 0) terminal.print('There are no snapshots.\n')
+    for (const { height, timestamp, chunks, bytes } of snapshots) {
+      const time = new Date(timestamp * 1000).toISOString().replace('.000Z', 'Z')
+      terminal.print(`block ${height}  ${time}  ${chunks} chunks  ${bytes} bytes\n`)
+    }
+  })
+}
+
+async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error === signal.reason ? new Interrupted(message) : error
+  }
+}
