@@ -251,7 +251,8 @@ function routeFees(world: Journal, fees: TransactionFees, burntAcoin: bigint): v
   recordBurn(world, burntAcoin)
 }
 
-function headerOf(
+/** The header of a block with these results. */
+export function headerOf(
   seed: BlockSeed,
   rules: Rules,
   results: readonly EntryResult[],
