@@ -41,6 +41,12 @@ export function createConsensusMetrics(registry: Registry) {
       registers,
     }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
+    diskBytes: new Gauge({
+      name: 'coind_disk_bytes',
+      help: 'Bytes on the disk, by column of the database and for the directories segments, wal and snapshots; measured every ten minutes',
+      labelNames: ['column'],
+      registers,
+    }),
     threadRestartsTotal: new Counter({
       name: 'coind_thread_restarts_total',
       help: 'Threads for clients that ended and were started again, by name',

@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
@@ -16,6 +17,7 @@ import { createConsensusMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
+import { watchDiskUsage } from './diskUsage.ts'
 import { executorApplication } from './executorApplication.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
@@ -173,6 +175,14 @@ async function start(
     )
     undo.add(() => server.stop())
     metricsUrl = server.url
+    undo.add(
+      watchDiskUsage({
+        columns: () => threads.columnBytes(),
+        directories: { segments: join(paths.db, 'segments'), wal: paths.wal, snapshots: paths.snapshots },
+        show: (column, bytes) => metrics.diskBytes.set({ column }, bytes),
+        onError: (error) => logger.warn({ error }, 'what the node takes on the disk could not be measured'),
+      }),
+    )
   }
   if (config.heartbeatUrl !== undefined) {
     const heartbeat = startHeartbeat({

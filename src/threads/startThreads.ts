@@ -5,6 +5,7 @@ import type { GenesisState } from '../app/genesisBlock.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
+import { columnBytes } from '../storage/diskBytes.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
@@ -59,6 +60,8 @@ export interface Threads {
   /** rejects when any of the threads dies */
   readonly died: Promise<never>
   metrics(): Promise<readonly MetricsSnapshot[]>
+  /** see `columnBytes`; not to be called after `stop` */
+  columnBytes(): Promise<ReadonlyMap<string, number>>
   /** Ends all threads in the order that {@link startThreads} gives. */
   stop(): Promise<void>
 }
@@ -96,14 +99,14 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   try {
     options.signal.throwIfAborted()
     const threads = await startAll({ ...options, onThreadsLeft })
-    return { ...threads, stop: () => threads.stop().then(close) }
+    return { ...threads, columnBytes: () => columnBytes(database), stop: () => threads.stop().then(close) }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function startAll(options: ThreadsOptions): Promise<Threads> {
+async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnBytes'>> {
   const { signal } = options
   // 2.
   setV8Flags()
