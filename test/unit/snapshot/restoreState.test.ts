@@ -164,7 +164,7 @@ describe('a restored state', () => {
     const missing = new Map(
       (['accounts', 'native', 'storage', 'codes'] as const).flatMap((kind) => {
         const some = chunks.filter((chunk) => chunk.kind === kind)
-        return [some[0]!, some.at(-1)!].map((chunk) => [chunk, kind] as const)
+        return [some.at(-1)!, some[0]!].map((chunk) => [chunk, kind] as const)
       }),
     )
     const restore = await StateRestore.open(target, HEIGHT, root)

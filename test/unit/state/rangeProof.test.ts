@@ -66,16 +66,27 @@ describe('verifyRange', () => {
     )
   })
 
-  it('accepts no other leaves than those of the range', () => {
+  it('accepts no other leaves than those of the range, whatever range the proof and the leaves are of', () => {
+    const some = fc.subarray(Array.from({ length: 25 }, (_, i) => i))
+    const added = fc.option(fc.record({ key: trieKey, value: fc.constantFrom('\x01', '\x01\x01') }), { nil: undefined })
+    const input = fc.record({ leaves: trieLeaves, cuts: fc.tuple(cut, cut, cut, cut), kept: some, added })
+    const kinds = fc.tuple(fc.boolean(), fc.boolean(), fc.boolean())
     fc.assert(
-      fc.property(trieLeaves, cut, cut, fc.subarray(Array.from({ length: 25 }, (_, i) => i)), (leaves, a, b, kept) => {
+      fc.property(input, kinds, ({ leaves, cuts, kept, added }, [otherProof, otherLeaves, all]) => {
         const stored = new StoredNodes(leaves)
-        const [first, last] = [cutAt(leaves, a), cutAt(leaves, b)].sort() as [string, string]
-        const claim = claimOf(leaves, stored, first, last)
-        const some = claim.leaves.filter((_, i) => kept.includes(i))
-        expect(reasonOf({ ...claim, leaves: some }) === 'accepted').toBe(some.length === claim.leaves.length)
+        const bounds = cuts.map((one) => cutAt(leaves, one))
+        const claimFor = (a: string, b: string) => claimOf(leaves, stored, a < b ? a : b, a < b ? b : a)
+        const claim = claimFor(bounds[0]!, bounds[1]!)
+        const other = claimFor(bounds[2]!, bounds[3]!)
+        const from = otherLeaves ? other.leaves : claim.leaves
+        const given = new Map(from.filter((_, i) => all || kept.includes(i)).map((leaf) => [leaf.key, leaf]))
+        if (added !== undefined) given.set(added.key, added)
+        const changed = sortLeaves([...given.values()])
+        const isTrue = JSON.stringify(changed) === JSON.stringify(claim.leaves)
+        const reason = reasonOf({ ...claim, leaves: changed, proof: otherProof ? other.proof : claim.proof })
+        if (!isTrue || !otherProof) expect(reason === 'accepted').toBe(isTrue)
       }),
-      { numRuns: runs(100) },
+      { numRuns: runs(150) },
     )
   })
 
@@ -147,7 +158,6 @@ describe('verifyRange', () => {
     const claim = claimOf(leaves, stored, first, last)
     const count = claim.leaves.length
     const other = new StoredNodes(hashedLeaves(400, 1))
-    const strange = { key: bytesKey(keccak256(Uint8Array.of(77, 77))), value: 'x' }
     const within = neighbour(claim.leaves[50]!.key, 1)
 
     it('takes the true claim', () => {
@@ -179,11 +189,28 @@ describe('verifyRange', () => {
         const added = sortLeaves([...others, { key: bytesKey(key), value: 'y' }])
         expect(reasonOf({ ...claim, leaves: added })).toMatch(/does not have|not those of the trie|another value/)
       }
-      for (const leaf of [leaves[lower - 1]!, leaves[upper + 1]!, strange]) {
-        const reason = reasonOf({ ...claim, leaves: sortLeaves([...claim.leaves, leaf]) })
-        expect(reason).toMatch(/outside of the range|not those of the trie|does not have/)
-      }
+      const withLeaf = (leaf: TrieLeaf) => reasonOf({ ...claim, leaves: sortLeaves([...claim.leaves, leaf]) })
+      expect(withLeaf(leaves[lower - 1]!)).toContain('outside of the range')
+      expect(withLeaf(leaves[upper + 1]!)).toContain('outside of the range')
       expect(reasonOf({ ...claim, leaves: claim.leaves.toReversed() })).toContain('does not come after')
+    })
+
+    it('a leaf that moved to another path and kept the rest of its key, which is all that its node has', () => {
+      for (const leaf of claim.leaves) {
+        for (const [byte, change] of [
+          [0, 0x01],
+          [0, 0x10],
+          [1, 0x01],
+          [1, 0x10],
+          [1, 0xf0],
+        ] as const) {
+          const key = keyBytes(leaf.key)
+          key[byte] = key[byte]! ^ change
+          const moved = { key: bytesKey(key), value: leaf.value }
+          const others = claim.leaves.filter((one) => one !== leaf && one.key !== moved.key)
+          expect(reasonOf({ ...claim, leaves: sortLeaves([...others, moved]) })).not.toBe('accepted')
+        }
+      }
     })
 
     it('bounds of another range', () => {
