@@ -41,9 +41,10 @@ export class LightClient {
 
   /**
    * The light block of `height`: decided by the chain's validators, and the same at each source that answers.
-   * @throws LightClientError; the reason of `signal` when that is aborted
+   * @throws LightClientError; the reason of `signal` when that is aborted; RangeError for what is no height of a block
    */
   async verify(height: number, signal: AbortSignal): Promise<LightBlock> {
+    if (!Number.isSafeInteger(height) || height < 1) throw new RangeError(`${height} is no height of a block`)
     const known = this.#verified.get(height)
     if (known !== undefined) return known
     const { sources, onWarning } = this.#options
@@ -66,19 +67,22 @@ export class LightClient {
   }
 
   async #verifyFrom(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
-    const { rules, root, nowMs } = this.#options
-    if (root.kind === 'genesis') {
-      return verifySkipping(this.#below(height) ?? genesisState(root), height, { source, rules, nowMs, signal })
+    const { rules, nowMs } = this.#options
+    const root = await this.#rootState(source, signal)
+    if (height > root.height) {
+      return verifySkipping(this.#below(height) ?? root, height, { source, rules, nowMs, signal })
     }
+    return this.#verified.get(height) ?? this.#verifyBackwards(source, height, signal)
+  }
+
+  async #rootState(source: LightBlockSource, signal: AbortSignal): Promise<TrustedState> {
+    const { rules, root, nowMs } = this.#options
+    if (root.kind === 'genesis') return genesisState(root)
     const point = this.#verified.get(root.height) ?? (await fetchTrustPoint(root, source, rules, signal))
     this.#verified.set(root.height, point)
-    const trusted = trustedStateOf(point)
-    if (isExpired(trusted, rules.trustingPeriodMs, nowMs())) throw trustExpired(trusted, rules.trustingPeriodMs)
-    if (height === root.height) return point
-    if (height > root.height) {
-      return verifySkipping(this.#below(height) ?? trusted, height, { source, rules, nowMs, signal })
-    }
-    return this.#verifyBackwards(source, height, signal)
+    const state = trustedStateOf(point)
+    if (isExpired(state, rules.trustingPeriodMs, nowMs())) throw trustExpired(state, rules.trustingPeriodMs)
+    return state
   }
 
   /** The highest verified state below `height`. */

@@ -11,7 +11,7 @@ import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { cometEndpoint, HttpError, type HttpLimits, httpGet, isTemporary, shownUrl } from '../httpGet.ts'
 import { ANSWER, COMMIT_RESULT, readJson, VALIDATORS_RESULT } from './cometAnswers.ts'
-import { type LightBlockSource, LightClientError } from './lightBlockSource.ts'
+import { type HeightBounds, type LightBlockSource, LightClientError } from './lightBlockSource.ts'
 
 export interface RpcSourceOptions {
   /** RPC address of a node, as in SEED_NODE_URL */
@@ -47,9 +47,9 @@ const MAX_KNOWN_SETS = 8
 /** How much of a text of the node's a message repeats. */
 const SHOWN_LENGTH = 120
 
-/** CometBFT's errors for a height that is not kept, or does not exist yet. */
+/** CometBFT's errors for a height that is not kept, or does not exist yet. The first one says which is kept. */
 const MISSING =
-  /^(height \d+ is not available, lowest height is|height \d+ must be less than or equal to|could not find validator set)/
+  /^(?:height \d+ is not available, lowest height is (\d{1,15})|height \d+ must be less than or equal to|could not find validator set)/
 
 /** Light blocks from `/rpc/commit` and `/rpc/validators` of a node that need not be trusted (CometBFT light/provider/http). */
 export class RpcSource implements LightBlockSource {
@@ -58,6 +58,8 @@ export class RpcSource implements LightBlockSource {
   readonly #limits: RpcSourceLimits
   /** by their hash */
   readonly #knownSets = new Map<string, ValidatorSet>()
+  /** the lowest height that the node has, as it said when it was asked for a lower one */
+  #lowest: number | undefined
 
   constructor(options: RpcSourceOptions) {
     this.name = shownUrl(new URL(options.url)).replace(/\/+$/, '')
@@ -78,6 +80,11 @@ export class RpcSource implements LightBlockSource {
         `${this.name} does not give the light block of height ${height} in ${seconds} seconds`,
       )
     }
+  }
+
+  /** The RPC has no question for this. But a node that has dropped old blocks says where its blocks begin. */
+  async nearest(_height: number, { from, to }: HeightBounds): Promise<number | undefined> {
+    return this.#lowest !== undefined && this.#lowest > from && this.#lowest < to ? this.#lowest : undefined
   }
 
   async #fetch(height: number, signal: AbortSignal): Promise<LightBlock | undefined> {
@@ -162,7 +169,7 @@ export class RpcSource implements LightBlockSource {
     const { attempts, firstDelayMs } = this.#limits
     for (let attempt = 1; ; attempt++) {
       try {
-        return await callOnce(endpoint, this.#limits, signal)
+        return await this.#callOnce(endpoint, signal)
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
         if (error.kind === 'tooLong') throw new LightClientError('invalid', error.message)
@@ -171,30 +178,32 @@ export class RpcSource implements LightBlockSource {
       await this.#options.sleep(firstDelayMs * 2 ** (attempt - 1), signal)
     }
   }
-}
 
-/** @throws HttpError when there is no result; LightClientError for an answer in a wrong form */
-async function callOnce(endpoint: URL, limits: HttpLimits, signal: AbortSignal): Promise<unknown> {
-  const { status, text, redirect } = await httpGet(endpoint, limits, signal)
-  const shown = shownUrl(endpoint)
-  if (status !== 200 && status !== 500) {
-    const leads = redirect === undefined ? '' : ` and leads to ${redirect}`
-    if (isTemporary(status)) throw new HttpError('later', `${shown} answers with status ${status}`)
-    throw new HttpError('never', `${shown} answers with status ${status}${leads}: it must be the RPC of a node`)
+  /** @throws HttpError when there is no result; LightClientError for an answer in a wrong form */
+  async #callOnce(endpoint: URL, signal: AbortSignal): Promise<unknown> {
+    const { status, text, redirect } = await httpGet(endpoint, this.#limits, signal)
+    const shown = shownUrl(endpoint)
+    if (status !== 200 && status !== 500) {
+      const leads = redirect === undefined ? '' : ` and leads to ${redirect}`
+      if (isTemporary(status)) throw new HttpError('later', `${shown} answers with status ${status}`)
+      throw new HttpError('never', `${shown} answers with status ${status}${leads}: it must be the RPC of a node`)
+    }
+    let json: unknown
+    try {
+      json = JSON.parse(text)
+    } catch {
+      // A proxy before the node has pages of its own for failures.
+      if (status === 500) throw new HttpError('later', `${shown} answers with status 500`)
+      throw invalid(endpoint, 'does not answer with JSON')
+    }
+    const { result, error } = readJson(ANSWER, json, shown)
+    if (error === undefined || error === null) return result ?? null
+    const problem = error.data ?? error.message
+    const missing = MISSING.exec(problem)
+    if (missing?.[1] !== undefined) this.#lowest = Number(missing[1])
+    if (missing !== null) return null
+    throw new HttpError('later', `${shown} reports an error: ${JSON.stringify(problem.slice(0, SHOWN_LENGTH))}`)
   }
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    // A proxy before the node has pages of its own for failures.
-    if (status === 500) throw new HttpError('later', `${shown} answers with status 500`)
-    throw invalid(endpoint, 'does not answer with JSON')
-  }
-  const { result, error } = readJson(ANSWER, json, shown)
-  if (error === undefined || error === null) return result ?? null
-  const problem = error.data ?? error.message
-  if (MISSING.test(problem)) return null
-  throw new HttpError('later', `${shown} reports an error: ${JSON.stringify(problem.slice(0, SHOWN_LENGTH))}`)
 }
 
 function invalid(endpoint: URL, problem: string): LightClientError {

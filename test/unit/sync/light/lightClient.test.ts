@@ -187,6 +187,12 @@ describe('a light client', () => {
     expect(offered.size).toBe(80)
   })
 
+  it.each([0, -1, 1.5, 2 ** 53])('knows no block of height %d', async (height) => {
+    await expect(clientOf(CHAIN, { sources: [honestSource('node', CHAIN)] }).verify(height, signal)).rejects.toThrow(
+      RangeError,
+    )
+  })
+
   it('ends with the reason of its signal', async () => {
     const stopped = new AbortController()
     const reason = new Error('stopped')

@@ -136,6 +136,21 @@ describe('light blocks over RPC', () => {
     }
     expect(await sourceAt((await node(() => null)).url).fetch(5, signal)).toBeUndefined()
   })
+
+  it('of a node that names its lowest height are sought there', async () => {
+    const { url, asked } = await node((result, { height }) => {
+      if (height < 9) throw new Error(`height ${height} is not available, lowest height is 9`)
+      return result
+    })
+    const source = sourceAt(url)
+    const nearest = (height: number, from: number, to: number) => source.nearest(height, { from, to })
+    expect(await nearest(6, 0, 12)).toBeUndefined()
+    expect(await source.fetch(6, signal)).toBeUndefined()
+    expect(await nearest(6, 0, 12)).toBe(9)
+    expect(await nearest(6, 0, 9)).toBeUndefined()
+    expect(await nearest(10, 9, 12)).toBeUndefined()
+    expect(asked).toEqual(['/rpc/commit?height=6'])
+  })
 })
 
 interface Json {
@@ -283,19 +298,23 @@ describe('a node that lies', () => {
 })
 
 describe('a node that does not answer', () => {
-  it.each<[string, () => Promise<string>, RegExp]>([
-    ['nobody listens', closedAddress, /\/rpc\/commit cannot be reached \(ECONNREFUSED\)/],
-    ['it says nothing', () => listen(createTcpServer(() => undefined)), /does not answer in 0.1 seconds/],
-    ['it drips', () => httpServer((_, response) => drip(response)), /does not answer in 0.1 seconds/],
-    ['it is busy', () => httpServer((_, r) => void r.writeHead(429).end()), /answers with status 429/],
-    ['a proxy fails', () => httpServer((_, r) => void r.writeHead(500).end('<html>')), /answers with status 500/],
+  const QUICK_MS = 100
+  const PATIENT_MS = 30_000
+
+  it.each<[string, () => Promise<string>, number, RegExp]>([
+    ['nobody listens', closedAddress, PATIENT_MS, /\/rpc\/commit cannot be reached \(ECONNREFUSED\)/],
+    ['it says nothing', () => listen(createTcpServer(() => undefined)), QUICK_MS, /does not answer in 0.1 seconds/],
+    ['it drips', () => httpServer((_, response) => drip(response)), QUICK_MS, /does not answer in 0.1 seconds/],
+    ['it is busy', () => httpServer((_, r) => void r.writeHead(429).end()), PATIENT_MS, /answers with status 429/],
+    ['a proxy fails', () => httpServer((_, r) => void r.writeHead(500).end('<html>')), PATIENT_MS, /with status 500/],
     [
       'it fails',
       () => httpServer((_, r) => void r.writeHead(500).end('{"error":{"code":-1,"message":"a\\nb"}}')),
+      PATIENT_MS,
       /reports an error: "a\\nb"$/,
     ],
-  ])('is asked again when %s', async (_, start, problem) => {
-    const source = sourceAt(await start(), { timeoutMs: 100 })
+  ])('is asked again when %s', async (_, start, timeoutMs, problem) => {
+    const source = sourceAt(await start(), { timeoutMs })
     expect(await problemOf(source.fetch(5, signal), 'unavailable')).toMatch(problem)
     expect(source.delaysMs).toEqual([500, 1000])
   })
