@@ -9,6 +9,8 @@ import type { Pruned } from './app/pruner.ts'
 import type { ChainConfig } from './chain/chainConfig.ts'
 import { chainConfigOf } from './chain/genesis.ts'
 import type {
+  BackupOptions,
+  BackupReport,
   BlockRange,
   Compacted,
   CreateSnapshotOptions,
@@ -164,7 +166,13 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
           `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
         )
       }
-      return await undoBlocks(database, to, { signal })
+      const progress = startProgress({ title: 'undoing blocks', unit: 'blocks', total: from - to })
+      progress.update(0)
+      try {
+        return await undoBlocks(database, to, { signal, onBlock: (height) => progress.update(from - height) })
+      } finally {
+        progress.end()
+      }
     } finally {
       await database.close()
     }
@@ -320,7 +328,29 @@ async function withDatabaseCopy<T>(
   }
 }
 
-/** Removes copies of commands that were ended by a signal: they would keep deleted tables on the disk. */
+/** Copies the data directory of a node that may be running to a new directory, and marks it as a copy. */
+export async function backUp(config: Config, { out, withKeys, signal }: BackupOptions): Promise<BackupReport> {
+  const { makeBackup } = await import('./app/backup.ts')
+  const { homedir } = dataPaths(config.homedir)
+  if (existsSync(homedir)) await removeStaleCopies(homedir)
+  const progress = startProgress({ title: 'verifying the backup', unit: 'bytes' })
+  try {
+    const height = await makeBackup({
+      homedir,
+      out,
+      withKeys,
+      processId: process.pid,
+      signal,
+      onProgress: (done, total) => progress.update(done, total),
+      pause: () => setImmediate(),
+    })
+    return { height }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Removes copies of checks and other commands that were ended by a signal: they would keep deleted tables on the disk. */
 async function removeStaleCopies(homedir: string): Promise<void> {
   for (const name of await readdir(homedir)) {
     const id = /^copy-(\d+)-/.exec(name)?.[1]

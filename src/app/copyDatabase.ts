@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs'
 import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** LevelDB begins at most one new table every few seconds, and a copy takes milliseconds. */
 const ATTEMPTS = 50
 const TABLE = /^\d+\.(ldb|sst)$/
+/** Directory in that of the database with files of old blocks. */
+const SEGMENTS = 'segments'
 const LOG = /^\d+\.log$/
 
 /**
@@ -31,12 +34,20 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
       else if (LOG.test(name) || name === before.manifest) await copyFile(join(from, name), join(to, name))
     }
     await copyFile(join(from, 'CURRENT'), join(to, 'CURRENT'))
+    await linkSegments(join(from, SEGMENTS), join(to, SEGMENTS))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw error
   }
   const after = await describe(from)
   return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
+}
+
+/** Files with old blocks never change either. After the database: those that it lists were complete before. */
+async function linkSegments(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return
+  await mkdir(to)
+  for (const name of await readdir(from)) await link(join(from, name), join(to, name))
 }
 
 /** What differs after any change of the tables: the file that lists them, and which logs there are. */

@@ -30,6 +30,8 @@ export interface DataPaths {
   readonly restoredFrom: string
   /** complete snapshots, each in a directory with its height as name; may be deleted */
   readonly snapshots: string
+  /** there if this directory is a copy whose validator must not sign yet (src/app/copyMark.ts) */
+  readonly copyMark: string
   /** known addresses of peers; may be deleted */
   readonly addressBook: string
   /** present while a reset is under way, or was interrupted */
@@ -56,6 +58,7 @@ export function dataPaths(homedir: string): DataPaths {
     databaseSwitch: join(homedir, 'database-switch'),
     restoredFrom: join(homedir, 'restored-from'),
     snapshots: join(homedir, 'snapshots'),
+    copyMark: join(homedir, 'copy-mark.json'),
     addressBook: join(homedir, 'peers.json'),
     resetMarker: join(homedir, 'reset-under-way'),
     lock: join(homedir, 'lock'),
@@ -125,6 +128,7 @@ function chainParts(paths: DataPaths): readonly string[] {
     ...databaseDirectories(paths),
     paths.restoredFrom,
     paths.wal,
+    paths.copyMark,
     paths.snapshots,
     paths.addressBook,
   ]
@@ -154,7 +158,14 @@ export function resetHome(paths: DataPaths): void {
   )
   rmSync(paths.genesis, { force: true })
   if (existsSync(paths.config)) syncDirectory(paths.config)
-  for (const path of [paths.addressBook, paths.snapshots, paths.restoredFrom, ...databaseDirectories(paths), paths.wal])
+  for (const path of [
+    paths.addressBook,
+    paths.snapshots,
+    paths.restoredFrom,
+    ...databaseDirectories(paths),
+    paths.wal,
+    paths.copyMark,
+  ])
     rmSync(path, { recursive: true, force: true })
   syncDirectory(paths.homedir)
   rmSync(paths.resetMarker)

@@ -9,6 +9,8 @@ import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
   readonly fundedAccounts?: readonly FundedAccount[]
+  /** the operator says that no other process signs with the key any more, although this directory is a copy */
+  readonly signerMoved?: boolean
   /** ends the start, whatever it is at; it then undoes what it has begun and rejects with the signal's reason */
   readonly signal?: AbortSignal
   /** Called when the node has stopped but for threads that are still busy: the process has to be ended without them. */
@@ -78,6 +80,20 @@ export interface CreateSnapshotOptions {
   readonly signal: AbortSignal
 }
 
+export interface BackupOptions {
+  /** path of the directory to make */
+  readonly out: string
+  /** whether it has the keys of validator and node, and what the signer remembers */
+  readonly withKeys: boolean
+  /** ends the backup, which then leaves nothing and rejects with the signal's reason */
+  readonly signal: AbortSignal
+}
+
+export interface BackupReport {
+  /** of the newest block in it */
+  readonly height: number
+}
+
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
 export interface BlockRange {
   readonly from: number
@@ -96,6 +112,8 @@ export interface NodeCommands {
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
+  /** Copies a data directory, even while a node runs there. */
+  backUp(config: Config, options: BackupOptions): Promise<BackupReport>
   /** Undoes the newest blocks of a stopped node. @returns the newest block before and after */
   rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
   /**

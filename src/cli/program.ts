@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../config/version.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
+import { addBackup } from './commands/backup.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
@@ -78,6 +79,7 @@ export async function runCommand(
     addStart,
     addExport,
     addImport,
+    addBackup,
     addRollback,
     addPrune,
     addCompact,

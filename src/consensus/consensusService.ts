@@ -6,6 +6,7 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import type { Clock } from './clock.ts'
 import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
+import { type CopyMark, CopyWatch, QUIET_BLOCKS } from './copyWatch.ts'
 import { DoubleSignGuard, DoubleSignMonitor } from './doubleSignGuard.ts'
 import { ConsensusEngine } from './engine.ts'
 import type { ConsensusEnvironment } from './environment.ts'
@@ -41,6 +42,8 @@ interface ConsensusServiceOptions {
   readonly clock: Clock
   readonly transport: Omit<Transport, 'listen'>
   readonly evidenceStore: EvidenceStore
+  /** the data directory is a copy, so nothing is signed until it is known that the original does not either */
+  readonly copy?: CopyMark | undefined
   readonly onDecided: (event: DecidedEvent) => void
   /** Called once when consensus cannot go on: the application or the disk failed, or a rule of consensus was broken. */
   readonly onHalt: (error: Error) => void
@@ -134,6 +137,8 @@ class Service implements ConsensusService {
   readonly #recovery: Recovery
   readonly #guard: DoubleSignGuard
   readonly #monitor: DoubleSignMonitor
+  /** until the copy may sign */
+  #copy: CopyWatch | undefined
   readonly #calls = new CallQueue()
   readonly #evidence: EvidencePool
   readonly #signer: Signer
@@ -170,6 +175,11 @@ class Service implements ConsensusService {
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
     })
+    if (options.copy !== undefined) {
+      const signedHeight = recovery.lastSigned?.height ?? 0
+      this.#copy = new CopyWatch({ address: key.address, mark: options.copy, signedHeight })
+      this.#signer.mute(true)
+    }
     this.#monitor = new DoubleSignMonitor(guard, this.#signer, options.clock, options.wal.warn)
     this.events = this.#createEvents()
   }
@@ -186,7 +196,8 @@ class Service implements ConsensusService {
     if (this.#engine !== undefined || this.#hasHalted) return
     const { chain } = this.#options
     this.#firstHeight ??= this.#state.lastHeight + 1
-    this.#monitor.begin(this.#state, () => this.#engine?.resumeSigning())
+    // A copy has a stricter rule, which no time ends.
+    if (this.#copy === undefined) this.#monitor.begin(this.#state, () => this.#engine?.resumeSigning())
     this.#engine = new ConsensusEngine({
       chain,
       state: this.#state,
@@ -221,6 +232,9 @@ class Service implements ConsensusService {
     const result = await this.#calls.run(() => executeDecided(application, decided))
     this.#guard.inspect(block.lastCommit)
     this.#guard.inspect(seenCommit)
+    this.#copy?.inspect(block.lastCommit)
+    this.#copy?.inspect(seenCommit)
+    this.#copy?.synced()
     reportToEvidencePool(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(block.evidence)
@@ -362,7 +376,7 @@ class Service implements ConsensusService {
 
   /**
    * The application has executed the block. The order:
-   * 1. Report the height to log and signer, so that nothing is signed for it any more.
+   * 1. Report the height to log and signer, so that nothing is signed for it any more. A copy may find that it can sign the next one.
    * 2. Report the block to the owner.
    * 3. Let the engine begin the next height, or stop it: if the log already has own messages of the next height (the database was an
    *    older copy), this node may sign there only after a start with a replay of the log.
@@ -375,6 +389,7 @@ class Service implements ConsensusService {
     // 1.
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(decided.block.evidence)
+    this.#watchCopy(decided)
     // 2.
     this.#options.onDecided({ decided, result, source: 'consensus', timings })
     // 3.
@@ -388,6 +403,21 @@ class Service implements ConsensusService {
     this.#monitor.pause()
     this.#engine = undefined
     this.startEngine()
+  }
+
+  /** A copy's validator may sign again when enough blocks were decided without its key. */
+  #watchCopy({ block, seenCommit }: DecidedBlock): void {
+    if (this.#copy === undefined) return
+    this.#copy.inspect(block.lastCommit)
+    this.#copy.inspect(seenCommit)
+    const { height } = block.header
+    if (!this.#copy.decided(block.header, this.#state.lastValidators, this.#options.clock.nowMs())) return
+    this.#copy = undefined
+    this.#signer.mute(false)
+    this.#options.wal.warn('this directory was a copy: its validator signs from now on', {
+      height,
+      quietBlocks: QUIET_BLOCKS,
+    })
   }
 
   async #fetchDecided(from: PeerId, height: number): Promise<void> {
@@ -406,9 +436,10 @@ class Service implements ConsensusService {
 
   #onUnknownSignature(vote: Vote): void {
     if (this.#signer.knows(vote)) return
+    this.#copy?.sawSignature(vote.height)
     // A signer that abstains uses it to learn what it has signed. Otherwise signing goes on, because this process cannot know whether
     // it or the other one is the right one.
-    if (this.#monitor.isObserving) this.#signer.observe(vote)
+    if (this.#monitor.isObserving || this.#copy !== undefined) this.#signer.observe(vote)
     this.#options.onUnknownSignature(vote)
   }
 

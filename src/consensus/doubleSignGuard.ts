@@ -80,7 +80,7 @@ export class DoubleSignGuard {
 }
 
 /** Whether the validator's precommit, for the block or nil, is in the commit. */
-function hasSigned(commit: Commit, address: Uint8Array): boolean {
+export function hasSigned(commit: Commit, address: Uint8Array): boolean {
   return commit.signatures.some(
     ({ flag, validatorAddress }) => flag !== BLOCK_ID_FLAGS.absent && equalBytes(validatorAddress, address),
   )

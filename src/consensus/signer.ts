@@ -70,6 +70,7 @@ export class Signer implements ConsensusSigner {
   /** the newest known vote that another process signed with this key */
   #foreign: Position | undefined
   #abstainsThrough = 0
+  #isMuted = false
 
   constructor(options: SignerOptions) {
     this.#options = options
@@ -96,6 +97,11 @@ export class Signer implements ConsensusSigner {
   /** Signs nothing for heights up to this one (0: no limit), because an earlier process may have signed for them. */
   abstainThrough(height: number): void {
     this.#abstainsThrough = height
+  }
+
+  /** Signs nothing at all (`copyWatch.ts`), or goes on by its other rules. */
+  mute(isMuted: boolean): void {
+    this.#isMuted = isMuted
   }
 
   /** Another process has signed this vote with the key: nothing is signed for its step and earlier ones. */
@@ -130,7 +136,7 @@ export class Signer implements ConsensusSigner {
     if (request.height <= this.#decidedHeight) {
       throw new DoubleSignError(`will not sign ${describe(request)}: block ${this.#decidedHeight} is decided`)
     }
-    if (request.height <= this.#abstainsThrough) return undefined
+    if (this.#isMuted || request.height <= this.#abstainsThrough) return undefined
     if (this.#foreign !== undefined && comparePositions(request, this.#foreign) <= 0) return undefined
     // The database is older than the log: these heights are decided already, and their blocks come from peers.
     if (last !== undefined && request.height < last.height) return undefined

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type ConversionOptions, openConverted } from '../app/convertDatabase.ts'
+import { removeCopyMark } from '../app/copyMark.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
 import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
@@ -66,7 +67,7 @@ export async function openExistingHome(config: Config): Promise<Home> {
  */
 export async function openHome(
   config: Config,
-  { fundedAccounts, signal }: StartOptions,
+  { fundedAccounts, signal, signerMoved = false }: StartOptions,
   logger?: Pick<Logger, 'info' | 'warn'>,
 ): Promise<Home> {
   const paths = dataPaths(config.homedir)
@@ -74,6 +75,10 @@ export async function openHome(
   const lock = await lockHome(paths, process.pid)
   try {
     signal?.throwIfAborted()
+    if (signerMoved && existsSync(paths.copyMark)) {
+      removeCopyMark(paths.copyMark)
+      logger?.warn({ mark: paths.copyMark }, '--signer-moved: this directory is no copy any more, its validator signs')
+    }
     const keyFile = {
       load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
       create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { readCopyMark } from '../app/copyMark.ts'
 import type { ValidatorSet } from '../chain/consensus/types.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
@@ -8,7 +9,8 @@ import { type ConsensusService, type DecidedEvent, openConsensusService } from '
 import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
 import { openEvidenceFiles } from '../consensus/evidenceStore.ts'
-import { bytesToHex } from '../primitives/bytes.ts'
+import { decidesAlone } from '../consensus/recovery.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import { createCommitVerifier } from '../sync/commitChecks.ts'
 import { followNode } from '../sync/followNode.ts'
@@ -62,6 +64,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   const log = parts.logger.child({ part: 'consensus' })
   const syncLog = parts.logger.child({ part: 'sync' })
 
+  const copy = readCopyMark(paths.copyMark)
   // 1.
   const service = await openConsensusService({
     application,
@@ -69,6 +72,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     chain: engineChainOf(chain, APP_VERSION, home.maxGas),
     wal: { directory: paths.wal, randomBytes, warn: (message, fields) => log.warn(fields, message) },
     evidenceStore: openEvidenceFiles(join(paths.wal, 'evidence')),
+    copy,
     signal: parts.signal,
     clock: systemClock,
     transport,
@@ -90,6 +94,8 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     log: (message, fields) => log.debug(fields, message),
   })
 
+  if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKey)
+
   // 2.
   let reserved: ValidatorSet['validators'] | undefined
   const reservePlaces = ({ validators }: ValidatorSet): void => {
@@ -103,7 +109,8 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   const follower = followNode({
     consensus: service,
     transport,
-    ownAddress: validatorKey.address,
+    // A copy waits for peers, even where it alone could decide.
+    ownAddress: copy === undefined ? validatorKey.address : undefined,
     verifyCommits: createCommitVerifier(
       parts.views.map((view) => (packed) => despiteStops(() => view.checkCommits(packed))),
     ),
@@ -141,6 +148,18 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       await follower.stop()
       await service.close()
     },
+  }
+}
+
+/** The directory is a copy: says when its validator signs, if it is one. */
+function warnOfCopy(log: Logger, validators: ValidatorSet, { address, publicKey }: Home['validatorKey']): void {
+  if (decidesAlone(validators, publicKey)) {
+    log.warn(
+      'this directory is a copy, so its validator signs nothing; as it alone decides the blocks, there will be none: when the original ' +
+        'is stopped for good, run coind start --signer-moved',
+    )
+  } else if (validators.validators.some((validator) => equalBytes(validator.address, address))) {
+    log.warn('this directory is a copy: its validator signs nothing before blocks are decided without its key')
   }
 }
 

@@ -14,6 +14,8 @@ export interface NodeOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** `devnet` (funded accounts) by default */
   readonly command?: 'devnet' | 'start'
+  /** of the command */
+  readonly flags?: readonly string[]
   /** a fresh temporary directory by default, which `stop` then removes */
   readonly homedir?: string
   readonly rpcPort?: number
@@ -64,7 +66,15 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const p2pPort = await freePort()
   const { command = 'devnet' } = options
   const { host = '127.0.0.1', within = [] } = options
-  const [program, ...args] = [...within, process.execPath, LAUNCHER, command, '--homedir', homedir]
+  const [program, ...args] = [
+    ...within,
+    process.execPath,
+    LAUNCHER,
+    command,
+    '--homedir',
+    homedir,
+    ...(options.flags ?? []),
+  ]
   const child = spawn(program!, args, {
     env: {
       PATH: process.env.PATH,

@@ -7,10 +7,11 @@ export function addStart(program: Command, node: NodeCommands, terminal: Termina
   const command = program
     .command('start')
     .description('Run the node; without a genesis, create or fetch one first as init does')
-  addConfigFlags(command).action(async () => {
+    .option('--signer-moved', 'sign from a backup: its original is stopped for good (docs/operations.md, "Backup")')
+  addConfigFlags(command).action(async ({ signerMoved = false }: { readonly signerMoved?: boolean }) => {
     const config = configOf(command, terminal)
     await runNode(
-      (signal) => node.startNode(config, { signal }),
+      (signal) => node.startNode(config, { signal, signerMoved }),
       terminal,
       () => undefined,
     )

@@ -26,7 +26,14 @@ afterEach(() => {
 
 function fill(): void {
   mkdirSync(paths.config)
-  for (const file of [paths.genesis, paths.validatorKey, paths.nodeKey, paths.addressBook, paths.restoredFrom])
+  for (const file of [
+    paths.genesis,
+    paths.validatorKey,
+    paths.nodeKey,
+    paths.copyMark,
+    paths.addressBook,
+    paths.restoredFrom,
+  ])
     writeFileSync(file, file)
   for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence'), join(paths.snapshots, '100')]) {
     mkdirSync(directory, { recursive: true })
@@ -55,6 +62,7 @@ describe('resetHome', () => {
       ...databaseDirectories(paths),
       paths.restoredFrom,
       paths.wal,
+      paths.copyMark,
       paths.snapshots,
       paths.addressBook,
     ])

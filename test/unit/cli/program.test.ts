@@ -77,6 +77,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     }),
     exportBlocks: record('export', { from: 1, to: 10 }),
     importBlocks: record('import', { from: 3, to: 2 }),
+    backUp: record('backup', { height: 12 }),
     rollback: record('rollback', { from: 9, to: 5 }),
     pruneDatabase: record('prune', { states: 4, bodies: 0, indexEntries: 7 }),
     compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
@@ -235,6 +236,17 @@ describe('coind', () => {
     const node = { pruneDatabase: stopped, compactDatabase: stopped }
     const { code, errors } = await run(command, { terminal: { onStopSignal }, node })
     expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: the same command goes on where it was'] })
+  })
+
+  it('makes a backup', async () => {
+    expect(await run('backup --out there')).toMatchObject({
+      code: 0,
+      printed: 'Backed up the chain up to block 12 to there, without keys (--with-keys)\n',
+      calls: [{ command: 'backup', options: { out: join(directory, 'there'), withKeys: false } }],
+    })
+    expect((await run('backup --out there --with-keys')).printed).toMatch(/ to there, with its keys\n$/)
+    expect(await run('backup')).toMatchObject({ code: 64 })
+    expect((await run('start --signer-moved')).calls[0]).toMatchObject({ options: { signerMoved: true } })
   })
 
   it('undoes blocks, and says how to go on when it was stopped', async () => {

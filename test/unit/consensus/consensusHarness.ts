@@ -80,6 +80,8 @@ export class TestNode {
   readonly behind: number[] = []
   readonly evidence = memoryStore()
   halted: Error | undefined
+  /** height of the mark that the directory has as a copy */
+  copyHeight: number | undefined
   /** counts starts: what an earlier process left under way has no effect */
   #life = 0
 
@@ -125,6 +127,15 @@ export class TestNode {
         fetchBlocks: (peer, request) => network.fetch(this, peer, request),
       },
       evidenceStore: this.evidence,
+      copy:
+        this.copyHeight === undefined
+          ? undefined
+          : {
+              height: this.copyHeight,
+              remove: () => {
+                this.copyHeight = undefined
+              },
+            },
       onDecided: (event) => {
         this.events.push(event)
         this.decidedAtMs.push(network.clock.monotonicMs())

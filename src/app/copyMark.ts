@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { ConfigError } from '../config/configError.ts'
+import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
+
+const NOTE =
+  'This directory is a copy of a running node: a validator that is started from it signs nothing until it has seen that the original ' +
+  'signs no more. docs/operations.md, "Backup", says more. Do not remove this file by hand.'
+
+const MARK = z.object({ format: z.literal(1), height: z.int().min(0), note: z.string() })
+
+/**
+ * Marks a data directory as a copy, durably.
+ * @param height of its newest block
+ */
+export function writeCopyMark(path: string, height: number): void {
+  writeFileDurably(path, `${JSON.stringify({ format: 1, height, note: NOTE }, undefined, 2)}\n`, 0o644)
+}
+
+/**
+ * The mark of a data directory that is a copy; undefined when it is none, or no copy any more.
+ * @throws ConfigError when the file cannot be read: nobody may take that for a directory without a mark
+ */
+export function readCopyMark(path: string): { readonly height: number; remove(): void } | undefined {
+  if (!existsSync(path)) return undefined
+  try {
+    const { height } = MARK.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return { height, remove: () => removeCopyMark(path) }
+  } catch {
+    throw new ConfigError(
+      `${path}, which marks this directory as a copy, is damaged: take it from the backup again, or, if the original of this ` +
+        'validator runs nowhere any more, run coind start --signer-moved',
+    )
+  }
+}
+
+/** The directory is no copy any more, durably. */
+export function removeCopyMark(path: string): void {
+  rmSync(path, { force: true })
+  syncDirectory(dirname(path))
+}

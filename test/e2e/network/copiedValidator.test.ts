@@ -1,0 +1,86 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
+import { rpc } from '../rpc.ts'
+import { runCoind } from '../runCoind.ts'
+import { startNode, type TestNode } from '../startNode.ts'
+import { type LocalNetwork, makeNetwork, QUICK, waitForHeight } from './localNetwork.ts'
+
+let network: LocalNetwork
+let copy: TestNode | undefined
+beforeAll(async () => {
+  network = await makeNetwork({ ...QUICK, validators: 4 })
+  await network.start()
+})
+afterAll(async () => {
+  if (copy?.process.exitCode === null) await copy.kill('SIGKILL')
+  await network.stop()
+})
+
+interface Commit {
+  readonly signed_header: {
+    readonly commit: { readonly signatures: readonly { readonly validator_address: string }[] }
+  }
+}
+
+it('signs nothing beside its original, restarted too, and goes on in its place when that has stopped', async () => {
+  const [seed, , , original] = network.validators as [
+    (typeof network.validators)[number],
+    unknown,
+    unknown,
+    (typeof network.validators)[number],
+  ]
+  await waitForHeight(seed, 5)
+  const home = join(network.directory, 'copy')
+  const environment = { ...original.variables, HOMEDIR: original.home }
+  const { code, output } = await runCoind(['backup', '--out', home, '--with-keys'], { environment })
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^Backed up the chain up to block \d+/) })
+  const paths = dataPaths(home)
+  // Beside its original it needs an identity of its own.
+  rmSync(paths.nodeKey)
+
+  const {
+    RPC_PORT: _rpc,
+    P2P_PORT: _p2p,
+    METRICS_PORT: _metrics,
+    EXTERNAL_P2P_ADDRESS: _address,
+    ...variables
+  } = original.variables
+  const peers = network.nodes.map(({ nodeId, peerAddress }) => `${nodeId}@${peerAddress}`).join(',')
+  const start = () =>
+    startNode({
+      command: 'start',
+      homedir: home,
+      environment: { ...variables, ...QUICK.environment, PERSISTENT_PEERS: peers },
+    })
+  const heightOf = async (node: TestNode): Promise<number> => Number(await rpc<string>(node.url, 'eth_blockNumber'))
+  for (let turn = 0; turn < 2; turn++) {
+    copy = await start()
+    const height = await seed.height()
+    await waitForHeight(seed, height + 25)
+    for (const deadline = Date.now() + 30_000; (await heightOf(copy)) < height + 20 && Date.now() < deadline; )
+      await sleep(100)
+    expect(await heightOf(copy)).toBeGreaterThanOrEqual(height + 20)
+    expect(existsSync(paths.copyMark)).toBe(true)
+    expect(copy.output()).toContain('this directory is a copy: its validator signs nothing')
+    if (turn === 0) await copy.kill('SIGTERM')
+  }
+
+  const { validator_info } = await original.comet<{ readonly validator_info: { readonly address: string } }>('status')
+  await original.kill('SIGTERM')
+  for (const deadline = Date.now() + 60_000; existsSync(paths.copyMark) && Date.now() < deadline; ) await sleep(100)
+  expect(existsSync(paths.copyMark)).toBe(false)
+  const released = await seed.height()
+  await waitForHeight(seed, released + 6)
+  const { signed_header } = await seed.comet<Commit>(`commit?height=${released + 4}`)
+  const signers = signed_header.commit.signatures.map(({ validator_address }) => validator_address)
+  expect(signers).toContain(validator_info.address)
+  for (let height = 1; height <= released + 4; height++) {
+    const { block } = await seed.comet<{
+      readonly block: { readonly evidence: { readonly evidence: readonly unknown[] } }
+    }>(`block?height=${height}`)
+    expect(block.evidence.evidence).toEqual([])
+  }
+})
