@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { BUILT, builtEntry, ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const THREADS = ['executor', 'joiner', 'network', 'pool', 'scrubber', 'socket', 'view']
+const THREADS = ['executor', 'joiner', 'network', 'pool', 'scrubber', 'snapshots', 'socket', 'view']
 /** They have native parts beside their sources, or are loaded by a path while the node runs. */
 const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
 /** The directory of the bundle's parts that are packages: src/primitives/location.ts tells them from our own code. */

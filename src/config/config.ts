@@ -25,6 +25,7 @@ export interface Config extends ChainIds {
   readonly blockHistory: number
   /** whether blocks are found by their logs and events */
   readonly index: Settings['index']
+  readonly snapshots: SnapshotsConfig
   readonly evmEngine: Settings['evmEngine']
   readonly evmShadow: boolean
   /** heights at which a planned upgrade is not made */
@@ -77,6 +78,13 @@ interface RpcConfig {
   readonly limits: RpcLimits
 }
 
+interface SnapshotsConfig {
+  /** blocks from one snapshot to the next; 0 = none are made */
+  readonly interval: number
+  /** how many stay */
+  readonly keep: number
+}
+
 export interface RpcLimits {
   /** gas that eth_call and estimates may use */
   readonly callGas: bigint
@@ -116,6 +124,7 @@ export interface LogConfig {
 export function loadConfig(sources: ConfigSources, homeDirectory: string): Config {
   const settings = readSettings(sources)
   checkPorts(settings)
+  checkSnapshots(settings)
   const seedPeer = seedPeerOf(settings)
   return deepFreeze({
     ...resolveChainIds(settings),
@@ -150,6 +159,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     pruning: settings.pruning,
     blockHistory: settings.blockHistory,
     index: settings.index,
+    snapshots: { interval: settings.snapshotInterval, keep: settings.snapshotKeep },
     evmEngine: settings.evmEngine,
     evmShadow: settings.evmShadow,
     skipUpgrades: settings.skipUpgrades,
@@ -216,6 +226,27 @@ function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPor
     const other = ports.slice(0, index).find((entry) => entry[1] === port)
     if (other !== undefined)
       throw new ConfigError(`${name} is ${port}: ${other[0]} holds it too, it may hold another port`)
+  }
+}
+
+/** A snapshot is made some blocks after its own, and holds 1,024 blocks: both must still be there, with some room for a slow disk. */
+const LEAST_FOR_SNAPSHOTS = { pruning: 100, blockHistory: 2000 } as const
+
+function checkSnapshots({
+  snapshotInterval,
+  pruning,
+  blockHistory,
+}: Pick<Settings, 'snapshotInterval' | 'pruning' | 'blockHistory'>): void {
+  if (snapshotInterval === 0) return
+  if (pruning !== 'archive' && pruning < LEAST_FOR_SNAPSHOTS.pruning) {
+    throw new ConfigError(
+      `PRUNING is ${pruning}: with SNAPSHOT_INTERVAL it may be archive or a number from ${LEAST_FOR_SNAPSHOTS.pruning} on`,
+    )
+  }
+  if (blockHistory !== 0 && blockHistory < LEAST_FOR_SNAPSHOTS.blockHistory) {
+    throw new ConfigError(
+      `BLOCK_HISTORY is ${blockHistory}: with SNAPSHOT_INTERVAL it may be 0 or a number from ${LEAST_FOR_SNAPSHOTS.blockHistory} on`,
+    )
   }
 }
 

@@ -135,6 +135,33 @@ export function createScrubberMetrics(registry: Registry) {
   }
 }
 
+/** Metrics of the thread that makes snapshots; a node that makes none has them too. */
+export function createSnapshotMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    height: new Gauge({
+      name: 'coind_snapshot_height',
+      help: 'Block of the newest snapshot that this node has made; 0: none',
+      registers,
+    }),
+    seconds: new Gauge({
+      name: 'coind_snapshot_seconds',
+      help: 'How long the last snapshot took, with the rests that leave the machine to others',
+      registers,
+    }),
+    bytes: new Gauge({
+      name: 'coind_snapshot_bytes',
+      help: 'Size of the last snapshot that was made since the start, without its manifest',
+      registers,
+    }),
+    failuresTotal: new Counter({
+      name: 'coind_snapshot_failures_total',
+      help: 'Snapshots that could not be made; the log has the reasons',
+      registers,
+    }),
+  }
+}
+
 /** Metrics of the pool thread. */
 export function createPoolMetrics(registry: Registry) {
   const registers = [registry]

@@ -13,7 +13,7 @@ import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { createConsensusMetrics } from '../telemetry/metrics.ts'
+import { createConsensusMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
@@ -77,6 +77,8 @@ async function start(
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
+  // Without the thread that counts them they are there too, as zeros.
+  if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
   const copies = createNodeCopies()
   const failure = Promise.withResolvers<never>()
@@ -95,6 +97,7 @@ async function start(
     location: paths.db,
     chain,
     genesis: home.genesis,
+    snapshots: paths.snapshots,
     clientVersion: CLIENT_VERSION,
     identity: {
       id: nodeKey.id,

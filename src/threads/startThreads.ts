@@ -15,6 +15,7 @@ import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
 import type { ScrubberData, ScrubberService } from './scrubber.ts'
 import { createGate, createPendingWatch, createPublishedHeight, openGate, untilWaiting } from './sharedMemory.ts'
+import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
 import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { ViewService } from './view.ts'
@@ -32,6 +33,8 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
   readonly openDatabase: () => Promise<Database>
   readonly genesis: GenesisState
+  /** directory of the node's own snapshots */
+  readonly snapshots: string
   /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
@@ -72,14 +75,14 @@ export interface Threads {
  * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. V8's flags are set before there are threads: a thread takes them over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber. All but the executor then
- *    wait at a gate, since there may be no database yet.
+ * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber, snapshots. All but the
+ *    executor then wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
  *    once there is a first block, which consensus has yet to make (`listening`).
  *
- * The stop closes each thread before those that it asks: sockets (no more clients) and network (no more peers), views and pool,
- * executor. Whatever client or block keeps one of them busy, the stop goes on after a time ({@link CLOSING_MS}). When all have closed, the
+ * The stop closes each thread before those that it asks: sockets (no more clients), network (no more peers) and snapshots, views and
+ * pool, executor. Whatever client or block keeps one of them busy, the stop goes on after a time ({@link CLOSING_MS}). When all have closed, the
  * threads end, and the main thread's handle of the database closes last. Otherwise all are left for the end of the process.
  * @throws DatabaseError, or an error that names the thread that failed, with its error as the cause; the signal's reason when the start
  * is to end: the threads that there are then are left too
@@ -137,7 +140,9 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     const links = { ...wiring, engine, pool: pool.thread.control, network: network.thread.control }
     const clients = startClientThreads(options, links, start)
     const scrubber = startScrubber(options, wiring, start)
-    const lasting = [executor, pool, network, scrubber].map(({ thread }) => thread.died)
+    const snapshots = options.config.snapshots.interval === 0 ? [] : [startSnapshots(options, wiring, start)]
+    const others = [executor, pool, network, scrubber, ...snapshots]
+    const lasting = others.map(({ thread }) => thread.died)
     const died = Promise.race([...lasting, clients.failed])
     // Nothing awaits it before consensus runs.
     died.catch(() => undefined)
@@ -166,14 +171,14 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
       },
       died,
       metrics: async () => [
-        ...(await Promise.all([executor, pool, network, scrubber].map(({ remote }) => remote.metrics()))),
+        ...(await Promise.all(others.map(({ remote }) => remote.metrics()))),
         ...(await clients.metrics()),
       ],
       stop: async () => {
         const { sockets, views } = clients.halt()
         const late = [
           // Sockets that do not listen yet cannot close: they wait for the first block.
-          ...(await close([...(hasClients ? sockets : []), network], CLOSING_MS.clientsAndPeers)),
+          ...(await close([...(hasClients ? sockets : []), network, ...snapshots], CLOSING_MS.clientsAndPeers)),
           ...(await close([...views, pool], CLOSING_MS.readers)),
           ...(await close([executor], CLOSING_MS.executor)),
         ]
@@ -335,4 +340,22 @@ function startScrubber(
   start: StartThread,
 ): Started<ScrubberService> {
   return start('scrubber', undefined, { location, databaseGate } satisfies ScrubberData, [])
+}
+
+function startSnapshots(
+  { config, location, chain, snapshots }: ThreadsOptions,
+  { databaseGate, headChannel, publishedHeight }: Wiring,
+  start: StartThread,
+): Started<SnapshotsService> {
+  const data: SnapshotsData = {
+    location,
+    databaseGate,
+    chain,
+    shelf: snapshots,
+    ...config.snapshots,
+    headChannel,
+    publishedHeight,
+    log: config.log,
+  }
+  return start('snapshots', undefined, data, [])
 }

@@ -1,54 +1,101 @@
-import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import { rpc } from './rpc.ts'
-import { runCoind } from './runCoind.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rpc, until } from './rpc.ts'
+import { type CommandResult, runCoind } from './runCoind.ts'
 import { startNode, type TestNode } from './startNode.ts'
 
-/** Waits until the node has this block. */
-async function untilBlock(node: TestNode, height: number): Promise<void> {
-  while (Number(await rpc(node.url, 'eth_blockNumber')) < height)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+let directory: string
+let homedir: string
+let node: TestNode | undefined
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-snapshots-'))
+  homedir = join(directory, 'home')
+})
+afterEach(async () => {
+  await node?.kill('SIGKILL')
+  node = undefined
+  rmSync(directory, { recursive: true })
+})
+
+const snapshot = (...args: readonly string[]): Promise<CommandResult> =>
+  runCoind(['snapshot', ...args, '--homedir', homedir])
+
+async function stop(): Promise<void> {
+  expect(await node!.kill('SIGTERM')).toBe(0)
+  node = undefined
 }
 
-it('makes a snapshot beside a running node and of a stopped one, and verifies it', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'coind-snapshots-'))
-  const homedir = join(directory, 'home')
-  const coind = (...args: string[]) => runCoind(['snapshot', ...args, '--homedir', homedir])
-  const running = join(directory, 'running')
-  const stopped = join(directory, 'stopped')
-  try {
-    const node = await startNode({ homedir })
-    await untilBlock(node, 6)
-    const made = await coind('create', '--out', running)
+const heightOf = (running: TestNode): Promise<number> => rpc(running.url, 'eth_blockNumber').then(Number)
+
+describe('coind snapshot', () => {
+  it('makes one beside a running node and of a stopped one, and verifies it', async () => {
+    const running = join(directory, 'running')
+    const stopped = join(directory, 'stopped')
+    const started = await startNode({ homedir })
+    node = started
+    await until('block 6', async () => (await heightOf(started)) >= 6)
+    const made = await snapshot('create', '--out', running)
     expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/^Made a snapshot of block \d+: \d+ chunks/) })
     const height = Number(/block (\d+)/.exec(made.output)![1])
-    expect(await node.kill('SIGTERM')).toBe(0)
+    await stop()
 
-    const again = await coind('create', '--out', stopped, '--height', String(height))
+    const again = await snapshot('create', '--out', stopped, '--height', String(height))
     expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`Made a snapshot of block ${height}:`) })
+    // Names of chunks are their hashes.
     expect(readdirSync(stopped).sort()).toEqual(readdirSync(running).sort())
+    const manifests = [stopped, running].map((path) => readFileSync(join(path, 'manifest.json'), 'utf8'))
+    expect(manifests[0]).toBe(manifests[1])
     expect(readdirSync(homedir).filter((name) => name.startsWith('copy-'))).toEqual([])
-    expect(await coind('verify', stopped)).toMatchObject({
+    expect(await snapshot('verify', stopped)).toMatchObject({
       code: 0,
       output: expect.stringContaining(`The snapshot of block ${height} is complete and fits together`),
     })
-    // Where no chain is.
-    const elsewhere = await runCoind(['snapshot', 'verify', running, '--homedir', join(directory, 'none')])
-    expect(elsewhere.code).toBe(0)
 
-    expect(await coind('create', '--out', stopped)).toMatchObject({
+    expect(await snapshot('create', '--out', stopped)).toMatchObject({
       code: 65,
       output: expect.stringContaining('stopped exists already: name another directory'),
     })
     const chunk = readdirSync(running).find((name) => name.endsWith('.zst'))!
     truncateSync(join(running, chunk), 20)
-    expect(await coind('verify', running)).toMatchObject({
+    expect(await snapshot('verify', running)).toMatchObject({
       code: 65,
       output: expect.stringMatching(new RegExp(`${chunk} \\(.+\\) is bad: it has 20 bytes, not \\d+\n$`)),
     })
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
+  })
+})
+
+describe('a node with SNAPSHOT_INTERVAL', () => {
+  it('makes snapshots while it makes blocks, and keeps the newest', async () => {
+    const environment = { SNAPSHOT_INTERVAL: '5', SNAPSHOT_KEEP: '2' }
+    const started = await startNode({ homedir, environment })
+    node = started
+    const shelf = join(homedir, 'snapshots')
+    const shelved = (): string[] => readdirSync(shelf).filter((name) => !name.startsWith('.'))
+    await until('the third snapshot', async () => shelved().some((name) => Number(name) >= 15), 60_000)
+    await until('the removal of the first', async () => shelved().length === 2)
+    const heights = shelved().map(Number)
+    expect(heights.filter((height) => height % 5 !== 0)).toEqual([])
+
+    const newest = String(Math.max(...heights))
+    const copy = join(directory, 'copy')
+    await snapshot('create', '--out', copy, '--height', newest)
+    const ownManifest = join(shelf, newest, 'manifest.json')
+    // Unless it is too old by now: then the next test of the same says it.
+    if (existsSync(ownManifest)) expect(readFileSync(ownManifest)).toEqual(readFileSync(join(copy, 'manifest.json')))
+    const before = await heightOf(started)
+    await until('the next block', async () => (await heightOf(started)) > before)
+    await stop()
+    expect(started.output()).not.toContain('could not be made')
+
+    const listed = await snapshot('list')
+    expect(listed.code).toBe(0)
+    const lines = listed.output.trim().split('\n')
+    expect(lines).toHaveLength(2)
+    for (const line of lines) {
+      const height = /^block (\d+) {2}20\d\d-/.exec(line)![1]!
+      expect(await snapshot('verify', join(shelf, height))).toMatchObject({ code: 0 })
+    }
+  })
 })

@@ -52,6 +52,7 @@ describe('a thread that dies', () => {
         DYING_FILE: file,
         VIEW_THREADS: '2',
         RPC_THREADS: '2',
+        SNAPSHOT_INTERVAL: '1000',
       },
     })
 
@@ -62,6 +63,7 @@ describe('a thread that dies', () => {
         ['network', 'exits'],
         ['pool', 'throws'],
         ['scrubber', 'throws'],
+        ['snapshots', 'throws'],
       ],
       2,
     ),

@@ -191,6 +191,7 @@ describe('loadConfig', () => {
       '5',
       'EVM_CHAIN_ID is 5: it may hold 7628, the number in CHAIN_ID coin_7628-1 (the default of NETWORK=mainnet)',
     ],
+    ['SNAPSHOT_KEEP', '0', 'SNAPSHOT_KEEP is "0": it may hold a whole number from 1 to 1000'],
     ['METRICS_PORT', '8080', 'METRICS_PORT is 8080: RPC_PORT holds it too, it may hold another port'],
     ...['proxy.example', '10.0.0.0/33', '10.0.0.0/', '10.0.0/8', '::/129', 'fe80::1%eth0'].map(
       (value): [string, string, string] => [
@@ -201,6 +202,19 @@ describe('loadConfig', () => {
     ),
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemOf(() => load({ [name]: value }))).toBe(problem)
+  })
+
+  it('refuses snapshots of what is dropped too early', () => {
+    const snapshots = { SNAPSHOT_INTERVAL: '1000' }
+    expect(load({ ...snapshots, PRUNING: '100', BLOCK_HISTORY: '2000' }).snapshots).toEqual({ interval: 1000, keep: 2 })
+    expect(load({ ...snapshots, PRUNING: 'archive' }).snapshots.interval).toBe(1000)
+    expect(load({ PRUNING: '1', BLOCK_HISTORY: '1' }).snapshots.interval).toBe(0)
+    expect(problemOf(() => load({ ...snapshots, PRUNING: '99' }))).toBe(
+      'PRUNING is 99: with SNAPSHOT_INTERVAL it may be archive or a number from 100 on',
+    )
+    expect(problemOf(() => load({ ...snapshots, BLOCK_HISTORY: '1999' }))).toBe(
+      'BLOCK_HISTORY is 1999: with SNAPSHOT_INTERVAL it may be 0 or a number from 2000 on',
+    )
   })
 
   it('says where a wrong value comes from', () => {
