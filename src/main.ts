@@ -6,6 +6,7 @@ import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
 import { readGenesisFile } from './app/initNode.ts'
 import type { Pruned } from './app/pruner.ts'
+import type { Reindexed } from './app/reindex.ts'
 import type { ChainConfig } from './chain/chainConfig.ts'
 import { chainConfigOf } from './chain/genesis.ts'
 import type {
@@ -187,6 +188,14 @@ export async function pruneDatabase(config: Config, signal: AbortSignal): Promis
   const { pruning, blockHistory, index } = config
   return withDatabase(config, signal, (database) =>
     pruneNow({ database, pruning, blockHistory, index, progressOf: startProgress, signal }),
+  )
+}
+
+/** Makes the indexes of a stopped node what its blocks say. */
+export async function reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed> {
+  const { reindex } = await import('./app/reindex.ts')
+  return withDatabase(config, signal, (database) =>
+    reindex({ database, index: config.index, progressOf: startProgress, signal }),
   )
 }
 

@@ -35,6 +35,11 @@ export async function switchIndexes(
   await database.write(batch, { sync: true })
 }
 
+/** Records that every block is in the indexes. */
+export function writeFullyIndexed(batch: WriteBatch): void {
+  batch.del(INDEXED_KEY)
+}
+
 /** Where the keys of both indexes are, without those by which transactions are found by their hashes. */
 export function termRanges(): readonly KeyRange[] {
   const [logs, events] = [columnKey(Column.logTerm), columnKey(Column.eventTerm)]

@@ -42,22 +42,41 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   const { entries, events } = block
   const height = heightBytes(block.header.number)
   batch.put(columnKey(Column.header, height), encodeEthereumHeader(block.header))
+  if (block.consensus !== undefined) batch.put(columnKey(Column.consensusBlock, height), block.consensus.block)
+  if (!isEmptyResult(entries, events)) batch.put(columnKey(Column.results, height), encodeResults(entries, events))
+  const { isIndexed } = block
+  putHashEntries(batch, { height: block.header.number, hash: block.hash, consensusHash: block.consensus?.hash })
+  putBodyEntries(batch, { height: block.header.number, entries, events, isIndexed })
+}
+
+/** Adds what the indexes of hashes have of a block itself. `consensusHash` is undefined for the genesis block. */
+export function putHashEntries(
+  batch: Pick<WriteBatch, 'put'>,
+  block: { readonly height: number; readonly hash: Hash; readonly consensusHash: Uint8Array | undefined },
+): void {
+  const height = heightBytes(block.height)
   batch.put(columnKey(Column.blockHash, block.hash), height)
-  if (block.consensus !== undefined) {
-    batch.put(columnKey(Column.consensusBlock, height), block.consensus.block)
-    batch.put(consensusHashKey(block.consensus.hash), height)
-  }
-  if (isEmptyResult(entries, events)) return
-  batch.put(columnKey(Column.results, height), encodeResults(entries, events))
+  if (block.consensusHash !== undefined) batch.put(consensusHashKey(block.consensusHash), height)
+}
+
+/** Adds what the indexes of transactions, logs and events have of a block. */
+export function putBodyEntries(
+  batch: Pick<WriteBatch, 'put'>,
+  {
+    height,
+    entries,
+    events,
+    isIndexed,
+  }: Pick<BlockRecord, 'entries' | 'events' | 'isIndexed'> & { readonly height: number },
+): void {
   entries.forEach((entry, position) => {
     const key = transactionKey(entry)
     if (key === undefined) return
-    batch.put(key, locationBytes(block.header.number, entry.kind === 'evm' ? entry.index : position))
+    batch.put(key, locationBytes(height, entry.kind === 'evm' ? entry.index : position))
   })
-  const keys = block.isIndexed
-    ? indexKeys(block.header.number, entries, events)
-    : envelopeKeys(block.header.number, entries)
-  for (const key of keys) batch.put(key, EMPTY_BYTES)
+  for (const key of isIndexed ? indexKeys(height, entries, events) : envelopeKeys(height, entries)) {
+    batch.put(key, EMPTY_BYTES)
+  }
 }
 
 /** The key under which a transaction is found by its hash; undefined when it could not start. */

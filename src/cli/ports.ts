@@ -1,5 +1,6 @@
 import type { InvariantReport } from '../app/checkInvariants.ts'
 import type { Pruned } from '../app/pruner.ts'
+import type { Reindexed } from '../app/reindex.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
 import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
@@ -121,6 +122,12 @@ export interface NodeCommands {
    * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
    */
   pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned>
+  /**
+   * Rebuilds the indexes of a stopped node from its blocks.
+   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
+   * @returns what was wrong
+   */
+  reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed>
   /**
    * Merges the files of the database of a stopped node.
    * @param signal ends it after the part under way; it then rejects with the signal's reason

@@ -3,7 +3,7 @@ import { VERSION } from '../config/version.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addBackup } from './commands/backup.ts'
 import { addExport, addImport } from './commands/blocks.ts'
-import { addRollback } from './commands/database.ts'
+import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
@@ -81,6 +81,7 @@ export async function runCommand(
     addImport,
     addBackup,
     addRollback,
+    addReindex,
     addPrune,
     addCompact,
     addSnapshot,

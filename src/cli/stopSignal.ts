@@ -29,3 +29,14 @@ export function abortOnStop(terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' 
   })
   return stop.signal
 }
+
+/** Runs work that can be interrupted and goes on with the next call. @throws Interrupted when a stop signal ended the work */
+export async function unlessStopped<T>(
+  terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const signal = abortOnStop(terminal)
+  return run(signal).catch((error: unknown) => {
+    throw error === signal.reason ? new Interrupted('interrupted: the same command goes on where it was') : error
+  })
+}

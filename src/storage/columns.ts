@@ -52,7 +52,7 @@ export const Column = {
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
    * receipts are kept; both absent: 0; `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts);
    * `genesis` -> genesis hash (src/app/openChain.ts); `indexed` -> height from which on blocks are in `logTerm` and `eventTerm`, or no bytes where new ones are
-   * not (src/chain/indexCoverage.ts); `format` -> version of what this table describes (src/storage/format.ts)
+   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `format` -> version of what this table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,
   /** first 8 bytes of a consensus header's hash -> height */

@@ -88,6 +88,12 @@ describe('coind rollback', () => {
     expect(await readChain(home, describeChain)).toEqual(chain)
   })
 
+  it('leaves indexes in which reindex finds nothing wrong', async () => {
+    const home = copyHome()
+    await coind(home, ['rollback', '--to', '250', '--save', join(directory, 'above')])
+    expect(await coind(home, ['reindex'])).toEqual({ code: 0, output: 'Nothing was wrong\n' })
+  })
+
   it('refuses what it cannot do with one line', async () => {
     const above = await coind(source, ['rollback', '--to', '100000'])
     expect(above).toEqual({

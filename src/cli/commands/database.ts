@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-import { abortOnStop, Interrupted } from '../stopSignal.ts'
+import { abortOnStop, Interrupted, unlessStopped } from '../stopSignal.ts'
 import { blockHeight } from './blocks.ts'
 
 interface RollbackFlags {
@@ -31,5 +31,23 @@ export function addRollback(program: Command, node: NodeCommands, terminal: Term
     if (from === to && to === target) terminal.print(`Nothing to do: block ${to} is the newest\n`)
     else terminal.print(`Undid ${from - to} blocks: block ${to} is the newest\n`)
     if (to > target) throw new Interrupted('interrupted: the same command goes on, with another file for --save')
+  })
+}
+
+/** Makes the indexes of a stopped node what its blocks say. */
+export function addReindex(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('reindex')
+    .description(
+      'Rebuild the indexes of hashes, logs and events of a stopped node from its blocks, and say what was wrong',
+    )
+  addConfigFlags(command).action(async () => {
+    const config = configOf(command, terminal)
+    const findings = await unlessStopped(terminal, (signal) => node.reindexDatabase(config, signal))
+    const lines = Object.entries(findings).map(
+      ([column, { missing, changed, extra }]) =>
+        `${column}: ${missing} missing, ${changed} changed, ${extra} of no block\n`,
+    )
+    terminal.print(lines.length === 0 ? 'Nothing was wrong\n' : `${lines.join('')}All of it is right now\n`)
   })
 }

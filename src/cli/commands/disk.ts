@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { bytesText } from '../../telemetry/progress.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-import { abortOnStop, Interrupted } from '../stopSignal.ts'
+import { unlessStopped } from '../stopSignal.ts'
 
 /*
  * Room on the disk of a stopped node: `prune` deletes what the settings do not keep, `compact` gives back what deleted data took.
@@ -38,13 +38,5 @@ export function addCompact(program: Command, node: NodeCommands, terminal: Termi
     const config = configOf(command, terminal)
     const { bytesBefore, bytesAfter } = await unlessStopped(terminal, (signal) => node.compactDatabase(config, signal))
     terminal.print(`The database had ${bytesText(bytesBefore)} and has ${bytesText(bytesAfter)} now\n`)
-  })
-}
-
-/** @throws Interrupted when a stop signal ended the work */
-async function unlessStopped<T>(terminal: Terminal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const signal = abortOnStop(terminal)
-  return run(signal).catch((error: unknown) => {
-    throw error === signal.reason ? new Interrupted('interrupted: the same command goes on where it was') : error
   })
 }

@@ -90,6 +90,7 @@ export interface NodeOptions {
   readonly directory?: string
   readonly pruning?: 'archive' | number
   readonly blockHistory?: number
+  readonly index?: 'all' | 'off'
   readonly maxAge?: { readonly maxAgeBlocks: number; readonly maxAgeMs: number }
   readonly maxEvidenceBytes?: number
   /** of the mempool */
@@ -144,6 +145,7 @@ export async function openNetworkNode(
       },
       pruning: options.pruning ?? 'archive',
       blockHistory: options.blockHistory ?? 0,
+      ...(options.index === undefined ? {} : { index: options.index }),
       buildBudgetMs: 10_000,
       defer: (work) => work(),
       later: (_, work) => options.later?.(work),

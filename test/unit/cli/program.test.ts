@@ -80,6 +80,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     backUp: record('backup', { height: 12 }),
     rollback: record('rollback', { from: 9, to: 5 }),
     pruneDatabase: record('prune', { states: 4, bodies: 0, indexEntries: 7 }),
+    reindexDatabase: record('reindex', {}),
     compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
     createSnapshot: record('snapshot create', { height: 97, chunks: 5, bytes: 4000 }),
@@ -224,7 +225,7 @@ describe('coind', () => {
     expect((await run('compact')).printed).toBe('The database had 12.3 MB and has 999 bytes now\n')
   })
 
-  it.each(['prune', 'compact'])('%s can be stopped', async (command) => {
+  it.each(['prune', 'compact', 'reindex'])('%s can be stopped', async (command) => {
     let stop = (): void => undefined
     const onStopSignal: Terminal['onStopSignal'] = (handler) => {
       stop = handler
@@ -233,9 +234,17 @@ describe('coind', () => {
       stop()
       throw signal.reason
     }
-    const node = { pruneDatabase: stopped, compactDatabase: stopped }
+    const node = { pruneDatabase: stopped, compactDatabase: stopped, reindexDatabase: stopped }
     const { code, errors } = await run(command, { terminal: { onStopSignal }, node })
     expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: the same command goes on where it was'] })
+  })
+
+  it('says what was wrong in the indexes', async () => {
+    expect(await run('reindex')).toMatchObject({ code: 0, printed: 'Nothing was wrong\n' })
+    const reindexDatabase = async () => ({ transaction: { missing: 2, changed: 0, extra: 1 } })
+    expect((await run('reindex', { node: { reindexDatabase } })).printed).toBe(
+      'transaction: 2 missing, 0 changed, 1 of no block\nAll of it is right now\n',
+    )
   })
 
   it('makes a backup', async () => {

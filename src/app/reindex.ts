@@ -1,0 +1,302 @@
+import { entryHash, NO_BLOCK_EVENTS } from '../chain/entries.ts'
+import { ENVELOPE_TERMS } from '../chain/eventIndex.ts'
+import { writeFullyIndexed } from '../chain/indexCoverage.ts'
+import { type ChainReader, openChainReader } from '../chain/store.ts'
+import { indexKeys, putBodyEntries, putHashEntries } from '../chain/writeBlock.ts'
+import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
+import { WriteBatch } from '../storage/batch.ts'
+import { Column, columnKey, columnName, HEIGHT_BYTES, prefixEnd, readHeight } from '../storage/columns.ts'
+import { damagedContents } from '../storage/damage.ts'
+import { DatabaseError, type DatabaseReader, type KeyRange, type WritableDatabase } from '../storage/database.ts'
+import type { Progress, ProgressUnit } from '../telemetry/progress.ts'
+
+interface ReindexRequest {
+  readonly database: WritableDatabase
+  /** `off`: logs and events are left out, except for the hashes of transactions */
+  readonly index: 'all' | 'off'
+  /** begins to show a part of the work */
+  readonly progressOf: (part: {
+    readonly title: string
+    readonly unit: ProgressUnit
+    readonly total?: number
+  }) => Progress
+  /** ends it between two steps; a later call goes on there */
+  readonly signal?: AbortSignal
+  /** entries that are compared until what was found wrong is written */
+  readonly stepEntries?: number
+}
+
+/** Entries that were wrong, by the name of their column. */
+export type Reindexed = Readonly<
+  Record<string, { readonly missing: number; readonly changed: number; readonly extra: number }>
+>
+
+type Findings = Record<string, { missing: number; changed: number; extra: number }>
+
+const STEP_ENTRIES = 100_000
+
+/**
+ * Makes the indexes of a stopped node what its blocks and their results say: hashes of blocks and transactions, terms of logs and events.
+ * Entries that are right are not written again. Takes the memory of one block, and of a count for each of 65,536 groups of keys:
+ *
+ * 1. Go through the blocks, oldest first: write entries that are missing or not right, and count those that there must be, by group. Each
+ *    step is one synced batch, with the place to go on after an interruption.
+ * 2. Go through the indexes and count what is there. Nothing is missing any more, so a group with more entries than it must have has
+ *    some that belong to no block.
+ * 3. Where there are such groups, look up the block of each of their entries, and delete those that it does not have.
+ *
+ * With all logs and events indexed, blocks that a node with INDEX=off has left out are found again.
+ * @returns what was wrong
+ * @throws DatabaseError when a block cannot be read; the signal's reason
+ */
+export async function reindex(request: ReindexRequest): Promise<Reindexed> {
+  const { database, index } = request
+  const chain = openChainReader(database)
+  const work: Work = { chain, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base }
+  resume(database, index, work)
+  // 1.
+  await addMissing(request, work)
+  // 2.
+  const found = await countEntries(request)
+  const isSuspect = (key: Uint8Array): boolean => found[groupOf(key)]! > work.groups[groupOf(key)]!
+  // 3.
+  if (found.some((count, group) => count > work.groups[group]!)) await removeExtra(request, work, isSuspect)
+  const batch = new WriteBatch()
+  batch.del(PROGRESS_KEY)
+  if (index === 'all') writeFullyIndexed(batch)
+  await database.write(batch, { sync: true })
+  return work.findings
+}
+
+interface Work {
+  readonly chain: ChainReader
+  /** entries that there must be, by group */
+  readonly groups: Uint32Array
+  readonly findings: Findings
+  /** the first block that was not looked at */
+  next: number
+}
+
+/** Keys are spread over groups by their column and by bytes that differ between hashes and between terms. */
+const GROUPS = 65_536
+
+function groupOf(key: Uint8Array): number {
+  return (((key[2]! << 8) | key[3]!) ^ (key[0]! * 0x101)) & (GROUPS - 1)
+}
+
+/** The indexes that are rebuilt. */
+function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
+  const column = (number: number): KeyRange => ({ start: columnKey(number), end: prefixEnd(columnKey(number)) })
+  return [
+    column(Column.blockHash),
+    column(Column.transaction),
+    column(Column.consensusHash),
+    column(Column.nativeTransaction),
+    ...(index === 'all'
+      ? [column(Column.logTerm), column(Column.eventTerm)]
+      : [{ start: ENVELOPE_TERMS, end: prefixEnd(ENVELOPE_TERMS) }]),
+  ]
+}
+
+async function addMissing(
+  { database, index, progressOf, signal, stepEntries = STEP_ENTRIES }: ReindexRequest,
+  work: Work,
+) {
+  const { headHeight } = work.chain
+  const progress = progressOf({ title: 'comparing blocks with their indexes', unit: 'blocks', total: headHeight + 1 })
+  try {
+    while (work.next <= headHeight) {
+      signal?.throwIfAborted()
+      progress.update(work.next)
+      const batch = new WriteBatch()
+      const compare = comparison(database, work, batch)
+      for (let compared = 0; compared < stepEntries && work.next <= headHeight; work.next++) {
+        compared += addBlock(compare, work.chain, work.next, index)
+      }
+      batch.put(PROGRESS_KEY, encodeProgress(index, work))
+      await database.write(batch, { sync: true })
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Takes entries as they must be: compares them with those in the database, and adds to a batch what is wrong. */
+function comparison(
+  database: DatabaseReader,
+  { chain, groups, findings }: Work,
+  batch: WriteBatch,
+): Pick<WriteBatch, 'put'> {
+  return {
+    put: (key, value) => {
+      const stored = readEntry(database, key)
+      // Two blocks may share the beginning of a hash: the later one has the entry.
+      if (stored !== undefined && isLater(key, stored, value) && isEntry(chain, key, stored)) return
+      groups[groupOf(key)]!++
+      if (stored !== undefined && equalBytes(stored, value)) return
+      batch.put(key, value)
+      note(findings, key, stored === undefined ? 'missing' : 'changed')
+    },
+  }
+}
+
+/** The entry as it is stored; no bytes are taken for one that does not have its checksum, which is written anew. */
+function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | undefined {
+  try {
+    return database.get(key)
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === 'corrupt') return Uint8Array.of(0xff)
+    throw error
+  }
+}
+
+function isLater(key: Uint8Array, stored: Uint8Array, value: Uint8Array): boolean {
+  const isHash = key[0] !== Column.logTerm && key[0] !== Column.eventTerm
+  return isHash && stored.length === value.length && readHeight(stored, 0) > readHeight(value, 0)
+}
+
+/** @returns how many entries the block must have: at least the one of its hash */
+function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: number, index: 'all' | 'off'): number {
+  const hash = chain.hash(height)
+  if (hash === undefined) throw damagedContents(`block ${height} is missing`)
+  const known = new Set<string>()
+  const counted: Pick<WriteBatch, 'put'> = {
+    put: (key, value) => {
+      // A block may have a term more than once.
+      if (known.has(bytesKey(key))) return
+      known.add(bytesKey(key))
+      target.put(key, value)
+    },
+  }
+  putHashEntries(counted, { height, hash, consensusHash: height === 0 ? undefined : chain.blockId(height)?.hash })
+  if (height < chain.oldestBlock) return known.size
+  const entries = chain.entryResults(height) ?? []
+  const events = chain.blockEvents(height) ?? NO_BLOCK_EVENTS
+  putBodyEntries(counted, { height, entries, events, isIndexed: index === 'all' })
+  return known.size
+}
+
+async function countEntries({ database, index, progressOf, signal }: ReindexRequest): Promise<Uint32Array> {
+  const found = new Uint32Array(GROUPS)
+  await walk(
+    database,
+    index,
+    progressOf({ title: 'counting the entries of indexes', unit: 'entries' }),
+    signal,
+    async (key) => {
+      found[groupOf(key)]!++
+    },
+  )
+  return found
+}
+
+async function removeExtra(
+  { database, index, progressOf, signal, stepEntries = STEP_ENTRIES }: ReindexRequest,
+  { chain, findings }: Work,
+  isSuspect: (key: Uint8Array) => boolean,
+): Promise<void> {
+  const progress = progressOf({ title: 'looking for entries of no block', unit: 'entries' })
+  let batch = new WriteBatch()
+  const flush = async (): Promise<void> => {
+    await database.write(batch, { sync: true })
+    batch = new WriteBatch()
+  }
+  await walk(database, index, progress, signal, async (key, value) => {
+    if (!isSuspect(key) || isEntry(chain, key, value)) return
+    batch.del(key)
+    note(findings, key, 'extra')
+    if (batch.length >= stepEntries) await flush()
+  })
+  await flush()
+}
+
+/** Visits the entries of all indexes. */
+async function walk(
+  database: DatabaseReader,
+  index: 'all' | 'off',
+  progress: Progress,
+  signal: AbortSignal | undefined,
+  visit: (key: Uint8Array, value: Uint8Array) => Promise<void>,
+): Promise<void> {
+  let done = 0
+  try {
+    for (const range of indexRanges(index)) {
+      for await (const [key, value] of database.entries(range)) {
+        if (done++ % 1_000 === 0) {
+          signal?.throwIfAborted()
+          progress.update(done)
+        }
+        await visit(key, value)
+      }
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Whether a block of the chain has this entry in an index. */
+function isEntry(chain: ChainReader, key: Uint8Array, value: Uint8Array): boolean {
+  const rest = key.subarray(1)
+  if (key[0] === Column.logTerm || key[0] === Column.eventTerm) {
+    const height = rest.length < HEIGHT_BYTES ? -1 : readHeight(rest, rest.length - HEIGHT_BYTES)
+    if (value.length > 0 || height < chain.oldestBlock || height > chain.headHeight) return false
+    const keys = indexKeys(height, chain.entryResults(height) ?? [], chain.blockEvents(height) ?? NO_BLOCK_EVENTS)
+    return keys.some((other) => equalBytes(other, key))
+  }
+  if (value.length < HEIGHT_BYTES) return false
+  const height = readHeight(value, 0)
+  if (height < chain.base || height > chain.headHeight) return false
+  if (key[0] === Column.blockHash || key[0] === Column.consensusHash) {
+    const hash = key[0] === Column.blockHash ? chain.hash(height) : chain.blockId(height)?.hash.subarray(0, rest.length)
+    return value.length === HEIGHT_BYTES && hash !== undefined && equalBytes(hash, rest)
+  }
+  if (value.length !== HEIGHT_BYTES + 4 || height < chain.oldestBlock) return false
+  const position = Number(bytesToBigInt(value.subarray(HEIGHT_BYTES)))
+  if (key[0] === Column.transaction) {
+    const found = chain.transactions(height)?.[position]
+    return found !== undefined && equalBytes(found.transaction.hash, rest)
+  }
+  const entry = chain.entryResults(height)?.[position]
+  return entry?.kind === 'native' && equalBytes(entryHash(entry.raw), rest)
+}
+
+function note(findings: Findings, key: Uint8Array, what: 'missing' | 'changed' | 'extra'): void {
+  findings[columnName(key[0])] ??= { missing: 0, changed: 0, extra: 0 }
+  findings[columnName(key[0])]![what]++
+}
+
+const PROGRESS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('reindex'))
+
+/** What an interrupted reindex goes on with, as long as the chain and what is indexed are the same. */
+function encodeProgress(index: 'all' | 'off', { chain, groups, findings, next }: Work): Uint8Array {
+  const text = new TextEncoder()
+  return encodeRLP([
+    ...identity(index, chain),
+    BigInt(next),
+    new Uint8Array(groups.buffer, groups.byteOffset, groups.byteLength),
+    text.encode(JSON.stringify(findings)),
+  ])
+}
+
+/** Takes over what an interrupted reindex of this very chain has done. */
+function resume(database: DatabaseReader, index: 'all' | 'off', work: Work): void {
+  const stored = database.get(PROGRESS_KEY)
+  if (stored === undefined) return
+  const items = decodeRLP(stored) as Uint8Array[]
+  const expected = decodeRLP(encodeRLP(identity(index, work.chain))) as Uint8Array[]
+  if (!expected.every((item, at) => equalBytes(item, items[at]!))) return
+  const [next, groups, findings] = items.slice(expected.length)
+  work.next = Number(bytesToBigInt(next!))
+  new Uint8Array(work.groups.buffer).set(groups!)
+  Object.assign(work.findings, JSON.parse(new TextDecoder().decode(findings)))
+}
+
+/** What must be the same for the work to go on. */
+function identity(index: 'all' | 'off', chain: ChainReader): [Uint8Array, bigint, bigint] {
+  return [
+    concatBytes(new TextEncoder().encode(index), chain.hash(chain.headHeight)!),
+    BigInt(chain.base),
+    BigInt(chain.oldestBlock),
+  ]
+}
