@@ -39,11 +39,11 @@ import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from '.
  */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const logger = createLogger(config.log)
-  const { signal = new AbortController().signal, onThreadsLeft = () => undefined } = options
+  const { signal = new AbortController().signal, allowsOlder = false, onThreadsLeft = () => undefined } = options
   try {
     const home = await openHome(config, options, logger)
     const { runNode } = await import('./threads/runNode.ts')
-    return await runNode(config, home, logger, { signal, onThreadsLeft })
+    return await runNode(config, home, logger, { signal, allowsOlder, onThreadsLeft })
   } catch (error) {
     if (error === signal.reason) logger.info('node has stopped')
     throw error

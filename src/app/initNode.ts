@@ -5,7 +5,7 @@ import { ACOIN_PER_COIN, INITIAL_SUPPLY_ACOIN } from '../chain/genesisConstants.
 import { type Genesis, GenesisError } from '../chain/genesisSchema.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
-import { checkFreshGenesis, checkJoining, checkSupported } from '../config/startRules.ts'
+import { checkFreshGenesis, checkJoining, checkRestore } from '../config/startRules.ts'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -45,7 +45,7 @@ export interface InitResult {
  * @throws ConfigError
  */
 export function checkInit(config: InitConfig, paths: Pick<DataPaths, 'genesis'>): void {
-  if (existsSync(paths.genesis)) checkSupported(config)
+  if (existsSync(paths.genesis)) checkRestore(config)
   else if (config.joining.isJoining) checkJoining(config)
   else checkFreshGenesis(config)
 }
@@ -134,7 +134,6 @@ function writeGenesis(paths: DataPaths, genesis: Genesis): void {
 }
 
 function existingGenesis(config: InitConfig, paths: DataPaths, key: ConsensusKeyFile): InitResult {
-  checkSupported(config)
   const genesis = readGenesisFile(paths.genesis)
   const hash = genesisHash(genesis)
   if (genesis.chain_id !== config.chainId) {

@@ -32,7 +32,7 @@ export interface ChunkSource {
 }
 
 /** Headers, commits and validators of the snapshot's block and of the two after it, which a light client has verified. */
-export interface VerifiedHeaders {
+interface VerifiedHeaders {
   readonly at: LightBlock
   readonly next: LightBlock
   readonly afterNext: LightBlock

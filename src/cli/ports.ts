@@ -14,6 +14,8 @@ export interface StartOptions {
   readonly signerMoved?: boolean
   /** ends the start, whatever it is at; it then undoes what it has begun and rejects with the signal's reason */
   readonly signal?: AbortSignal
+  /** whether FORCE_SNAPSHOT_RESTORE may replace the database by one of a lower height */
+  readonly allowsOlder?: boolean
   /** Called when the node has stopped but for threads that are still busy: the process has to be ended without them. */
   readonly onThreadsLeft?: () => void
 }

@@ -31,6 +31,8 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['BlockFileError', EXIT_DATA],
   ['ManifestError', EXIT_DATA],
   ['SnapshotError', EXIT_DATA],
+  ['FalseSnapshotError', EXIT_DATA],
+  ['SnapshotUnavailableError', EXIT_UNAVAILABLE],
   ['WalError', EXIT_DATA],
   ['RecoveryError', EXIT_DATA],
   ['DatabaseError', EXIT_DATA],

@@ -35,15 +35,10 @@ interface FreshGenesisConfig {
   readonly selfDelegationAcoin: bigint
 }
 
-/**
- * Refuses a configuration that asks this version to restore a snapshot, which it cannot do.
- * @throws ConfigError
- */
-export function checkSupported(config: Pick<Config, 'joining'>): void {
-  const snapshot = snapshotVariable(config)
-  if (snapshot !== undefined) {
-    throw new ConfigError(`${snapshot} is set: this version cannot restore snapshots yet, it must be unset`)
-  }
+/** @throws ConfigError when a restore is demanded, and it is not said of what */
+export function checkRestore({ joining }: Pick<Config, 'joining'>): void {
+  if (!joining.forceSnapshotRestore || joining.snapshotManifestUrl !== undefined) return
+  throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but not SNAPSHOT_MANIFEST_URL: set both, or neither')
 }
 
 /**
@@ -77,7 +72,7 @@ export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): 
  * @throws ConfigError when the seed node, or a peer to get blocks from, is not configured
  */
 export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
-  checkSupported(config)
+  checkRestore(config)
   const { seedNodeUrl, seedNodeId } = config.joining
   if (seedNodeUrl === undefined) {
     throw new ConfigError(

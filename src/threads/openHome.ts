@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type ConversionOptions, openConverted } from '../app/convertDatabase.ts'
 import { removeCopyMark } from '../app/copyMark.ts'
+import { finishSwitch } from '../app/currentDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
 import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
@@ -11,13 +13,16 @@ import type { ValidatorSet } from '../chain/consensus/types.ts'
 import { createValidatorSet } from '../chain/consensus/validatorSet.ts'
 import { chainConfigOf, genesisValidators } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
+import { readHeadRecord } from '../chain/writeBlock.ts'
 import type { StartOptions } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import { checkJoining } from '../config/startRules.ts'
+import { setLogAside } from '../consensus/setLogAside.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
-import type { Database } from '../storage/database.ts'
+import { damagedContents } from '../storage/damage.ts'
+import { Database } from '../storage/database.ts'
 import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -91,11 +96,13 @@ export async function openHome(
     })
     const validatorKey = loadValidatorKey(paths.validatorKey)
     if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
+    const chain = chainConfigOf(init.genesis)
+    await settleDatabase({ paths, chain }, logger)
     return {
       paths,
       lock,
       init,
-      chain: chainConfigOf(init.genesis),
+      chain,
       genesis: genesisStateOf(init.genesis),
       validators: createValidatorSet(genesisValidators(init.genesis)),
       maxGas: Number(init.genesis.consensus.params.block.max_gas),
@@ -122,6 +129,42 @@ async function genesisToJoin(
     onRetry: (reason, delayMs) => {
       logger?.warn({ reason, retryInSeconds: delayMs / 1000 }, 'waiting for the seed node to give its genesis')
     },
+  })
+}
+
+/**
+ * Ends a switch to a restored database, if one is under way, with a write-ahead log that fits it. The directory must be locked.
+ * @throws ConfigError, DatabaseError, WalError
+ */
+export async function settleDatabase(
+  { paths, chain }: Pick<Home, 'paths' | 'chain'>,
+  logger: Pick<Logger, 'info' | 'warn'> | undefined,
+): Promise<void> {
+  await finishSwitch(paths, async () => {
+    const database = await Database.open(paths.db, { readOnly: true })
+    const head = readHeadRecord(database)
+    await database.close()
+    if (head?.decided === undefined) throw damagedContents('it was restored, and has no head')
+    const aside = await setLogAside(
+      {
+        wal: {
+          directory: paths.wal,
+          genesisHash: chain.genesisHash,
+          randomBytes,
+          warn: (message, fields) => logger?.warn(fields, message),
+        },
+        evidenceDirectory: join(paths.wal, 'evidence'),
+        chainId: chain.chainId,
+        maxBlockBytes: chain.maxBlockBytes,
+      },
+      { height: head.height, blockId: head.decided.blockId },
+    )
+    if (aside !== undefined) {
+      logger?.warn(
+        { height: head.height, movedTo: aside },
+        'the write-ahead log has blocks that do not continue the restored state: it was moved away, and the signer keeps its memory',
+      )
+    }
   })
 }
 

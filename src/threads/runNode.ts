@@ -5,9 +5,6 @@ import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
-import { createValidatorProof } from '../p2p/hello.ts'
-import { peerCounts } from '../p2p/limits.ts'
-import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
@@ -16,14 +13,16 @@ import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
+import { beginFromSnapshot } from './beginFromSnapshot.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
 import { executorApplication } from './executorApplication.ts'
+import { networkIdentity } from './networkIdentity.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
-import { startThreads, type ThreadsOptions, unlessAborted } from './startThreads.ts'
+import { startThreads, unlessAborted } from './startThreads.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
 /** Milliseconds in which consensus finishes the block that it is deciding; then the stop goes on without it. */
@@ -31,10 +30,12 @@ const CONSENSUS_STOP_MS = 2_000
 /** Hosts that mean every interface. */
 const ANY_HOST = new Set(['0.0.0.0', '::'])
 
-/** How a node ends before its time. */
-interface NodeEnd {
+/** How a node starts, and ends before its time. */
+interface NodeOptions {
   /** ends the start: no further step is begun, and a wait or a conversion of the database ends */
   readonly signal: AbortSignal
+  /** whether a snapshot may replace a newer database */
+  readonly allowsOlder: boolean
   /** the process has to end without some threads that are still busy, see `ThreadsOptions` */
   readonly onThreadsLeft: () => void
 }
@@ -42,6 +43,7 @@ interface NodeEnd {
 /**
  * Runs the node in an opened home:
  *
+ * 0. Restores a snapshot, where the settings ask for one: then there is another database.
  * 1. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
  * 2. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
@@ -54,7 +56,7 @@ interface NodeEnd {
  * Every step has a limit of time, so a stop takes seconds at most: then the process ends without what is still busy.
  * @throws the signal's reason; what a step throws
  */
-export async function runNode(config: Config, home: Home, logger: Logger, end: NodeEnd): Promise<RunningNode> {
+export async function runNode(config: Config, home: Home, logger: Logger, end: NodeOptions): Promise<RunningNode> {
   const undo = createUndoList()
   undo.add(() => home.lock.release())
   try {
@@ -69,7 +71,7 @@ async function start(
   config: Config,
   home: Home,
   logger: Logger,
-  { signal, onThreadsLeft }: NodeEnd,
+  { signal, allowsOlder, onThreadsLeft }: NodeOptions,
   undo: UndoList,
 ): Promise<RunningNode> {
   signal.throwIfAborted()
@@ -89,6 +91,9 @@ async function start(
   // Before the threads, so that it ends after them: a request that waits for a copy gets one.
   const heightTimes = (): HeightTimes => decisions.heightTimes()
   undo.add(publishRoundState(copies, () => consensus?.service.engine?.roundState, heightTimes))
+
+  // 0.
+  await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
 
   // 1.
   const threads = await startThreads({
@@ -278,24 +283,6 @@ function createUndoList(): UndoList {
 function rpcUrlOf({ rpc }: Config): string {
   const host = ANY_HOST.has(rpc.host) ? 'localhost' : rpc.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${rpc.port}/`
-}
-
-/** What the network thread shows to peers. The validator's key stays in this thread: it gets a proof made with it. */
-function networkIdentity(config: Config, { chain, paths, nodeKey, validatorKey }: Home): ThreadsOptions['network'] {
-  const { host, port, persistentPeers, maxPeers } = config.p2p
-  return {
-    seed: nodeKey.seed,
-    validator: createValidatorProof(validatorKey, nodeKey.publicKey, chain.genesisHash),
-    moniker: config.moniker,
-    listen: { host, port },
-    persistentPeers: persistentPeers.map(({ id, address }) => ({
-      id: parseNodeId(id),
-      address: parsePeerAddress(address)!,
-    })),
-    counts: peerCounts(maxPeers),
-    addressBookPath: paths.addressBook,
-    snapshotsPath: paths.snapshots,
-  }
 }
 
 function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSummary, peers: number): HeartbeatBody {

@@ -3,15 +3,21 @@ import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, RunningNode, Terminal } from '../ports.ts'
 import { abortOnStop } from '../stopSignal.ts'
 
+interface StartFlags {
+  readonly signerMoved?: boolean
+  readonly allowOlder?: boolean
+}
+
 export function addStart(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('start')
     .description('Run the node; without a genesis, create or fetch one first as init does')
     .option('--signer-moved', 'sign from a backup: its original is stopped for good (docs/operations.md, "Backup")')
-  addConfigFlags(command).action(async ({ signerMoved = false }: { readonly signerMoved?: boolean }) => {
+    .option('--allow-older', 'let FORCE_SNAPSHOT_RESTORE replace the database by one of a lower height')
+  addConfigFlags(command).action(async ({ signerMoved = false, allowOlder = false }: StartFlags) => {
     const config = configOf(command, terminal)
     await runNode(
-      (signal) => node.startNode(config, { signal, signerMoved }),
+      (signal) => node.startNode(config, { signal, signerMoved, allowsOlder: allowOlder }),
       terminal,
       () => undefined,
     )

@@ -1,8 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NATIVE_TOKEN } from '../devChain.ts'
 import { rpc } from '../rpc.ts'
 import { runCoind } from '../runCoind.ts'
 import { freePort, startNode, type TestNode } from '../startNode.ts'
@@ -144,5 +147,110 @@ describe('a node that joins', () => {
     })
     await expect(starting).rejects.toThrow('did not start')
     expect(output).toContain(`${url}/rpc/genesis cannot be reached (ECONNREFUSED)`)
+  })
+})
+
+describe('a node that joins with a snapshot', () => {
+  let snapshot: string
+  let height: number
+  const names: string[] = []
+
+  beforeAll(async () => {
+    snapshot = join(directory, 'snapshot')
+    const { homedir } = network.seed.running
+    const made = await runCoind(['snapshot', 'create', '--out', snapshot, '--homedir', homedir], {
+      environment: { NETWORK: 'testnet' },
+    })
+    expect(made).toMatchObject({ code: 0 })
+    height = Number(/block (\d+)/.exec(made.output)![1])
+    names.push(...readdirSync(snapshot))
+  })
+
+  /** It has the chain from the snapshot on, and says of what is older where its blocks begin. */
+  async function expectRestored(node: TestNode): Promise<void> {
+    expect(node.output()).toContain('the node begins with the state of a snapshot')
+    const target = (await network.seed.height()) + 5
+    await until(`at height ${target}`, node, async () => (await heightOf(node)) >= target)
+    await until('in consensus', node, async () => !(await statusOf(node)).catching_up)
+    for (const at of [height + 1, target]) {
+      const { hash } = await rpc<{ readonly hash: string }>(
+        node.url,
+        'eth_getBlockByNumber',
+        `0x${at.toString(16)}`,
+        false,
+      )
+      expect(hash).toBe(await network.seed.blockHash(at))
+    }
+    await expect(rpc(node.url, 'eth_getBlockByNumber', '0x1', false)).rejects.toThrow(`oldest block is ${height + 1}`)
+    await expect(rpc(node.url, 'eth_getBalance', NATIVE_TOKEN, '0x1')).rejects.toThrow(`block with state is ${height}`)
+    const supply = { to: NATIVE_TOKEN, data: '0x18160ddd' }
+    expect(await rpc(node.url, 'eth_call', supply, `0x${target.toString(16)}`)).toBe(
+      await rpc(network.seed.rpcUrl, 'eth_call', supply, `0x${target.toString(16)}`),
+    )
+  }
+
+  it('takes it from a peer that has one, and does not do it again', async () => {
+    const shelf = join(network.seed.running.homedir, 'snapshots')
+    cpSync(snapshot, join(shelf, String(height)), { recursive: true })
+    try {
+      const node = await joinNetwork('from-peers')
+      await expectRestored(node)
+      expect(await node.kill('SIGTERM')).toBe(0)
+      const again = await joinNetwork('from-peers')
+      expect(again.output()).not.toContain('snapshot')
+      await again.kill('SIGTERM')
+    } finally {
+      rmSync(shelf, { recursive: true })
+    }
+  })
+
+  it('takes it from a web server: a bad file ends the start, and the next start goes on', async () => {
+    let isBad = true
+    const chunk = names.find((name) => name.endsWith('.zst'))!
+    const server = createServer((request, response) => {
+      const name = new URL(request.url!, 'http://host').pathname.slice(1)
+      if (!names.includes(name)) return void response.writeHead(404).end()
+      const bytes = readFileSync(join(snapshot, name))
+      if (isBad && name === chunk) bytes[bytes.length >> 1]! ^= 1
+      response.end(bytes)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const variables = { SNAPSHOT_MANIFEST_URL: `http://127.0.0.1:${port}/manifest.json?token=secret` }
+    try {
+      const homedir = join(directory, 'from-web')
+      const environment = {
+        ...seedVariables(),
+        ...variables,
+        RPC_PORT: String(await freePort()),
+        P2P_PORT: String(await freePort()),
+      }
+      const refused = await runCoind(['start', '--homedir', homedir], { environment, killAfterMs: 60_000 })
+      expect(refused.code).toBe(65)
+      expect(refused.output).toMatch(new RegExp(`coind: .*${chunk}.*hash`))
+      expect(refused.output).not.toContain('secret')
+      expect(readdirSync(homedir)).not.toContain('db')
+      isBad = false
+      const node = await joinNetwork('from-web', variables)
+      await expectRestored(node)
+      expect(await node.kill('SIGTERM')).toBe(0)
+    } finally {
+      server.close()
+    }
+  })
+
+  it('ends with one line where it must have a snapshot and no peer has one', async () => {
+    const environment = {
+      ...seedVariables(),
+      SYNC_MODE: 'snapshot',
+      RPC_PORT: String(await freePort()),
+      P2P_PORT: String(await freePort()),
+    }
+    const homedir = join(directory, 'without')
+    const { code, output } = await runCoind(['start', '--homedir', homedir], { environment, killAfterMs: 60_000 })
+    expect([code, output.trim().split('\n').at(-1)]).toEqual([
+      69,
+      expect.stringMatching(/^coind: SYNC_MODE=snapshot is set, but no peer gave a snapshot/),
+    ])
   })
 })

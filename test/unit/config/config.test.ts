@@ -6,7 +6,7 @@ import { configurationPage, dotenvExample } from '../../../scripts/configuration
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import type { RawValues } from '../../../src/config/settings.ts'
-import { checkFreshGenesis, checkJoining, checkSupported } from '../../../src/config/startRules.ts'
+import { checkFreshGenesis, checkJoining } from '../../../src/config/startRules.ts'
 import { VARIABLES } from '../../../src/config/variables.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 
@@ -263,15 +263,6 @@ describe('the rules of a start', () => {
   ])('does not create a genesis with %s', (_, environment, problem) => {
     expect(problemOf(() => checkFreshGenesis(load({ GENESIS_WALLET: WALLET, ...environment })))).toMatch(problem)
   })
-
-  it.each<[RawValues, RegExp]>([
-    [{ FORCE_SNAPSHOT_RESTORE: 'true' }, /cannot restore snapshots/],
-    [{ SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }, /cannot restore snapshots/],
-    [{ SYNC_MODE: 'snapshot' }, /^SYNC_MODE=snapshot is set: this version cannot restore snapshots/],
-  ])('refuses %o with an existing genesis too', (environment, problem) => {
-    expect(problemOf(() => checkSupported(load(environment)))).toMatch(problem)
-    expect(() => checkSupported(load({ JOIN_NETWORK: 'false', FORCE_SNAPSHOT_RESTORE: '' }))).not.toThrow()
-  })
 })
 
 const ID = 'ab'.repeat(20)
@@ -321,7 +312,7 @@ describe('joining', () => {
     ],
     [
       { FORCE_SNAPSHOT_RESTORE: 'true' },
-      'FORCE_SNAPSHOT_RESTORE is set: this version cannot restore snapshots yet, it must be unset',
+      'FORCE_SNAPSHOT_RESTORE is set, but not SNAPSHOT_MANIFEST_URL: set both, or neither',
     ],
     [{ MAX_PEERS: '0' }, 'MAX_PEERS is "0": it may hold a whole number from 1 to 500'],
   ])('is refused with %o', (values, problem) => {

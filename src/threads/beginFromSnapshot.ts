@@ -1,0 +1,269 @@
+import { existsSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beginSwitch, currentDatabase, wasRestoredFrom } from '../app/currentDatabase.ts'
+import { type ChunkSource, FalseSnapshotError, restoreSnapshot } from '../app/restoreSnapshot.ts'
+import { decodeLightBlock } from '../chain/consensus/lightBlock.ts'
+import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { readHeadRecord } from '../chain/writeBlock.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/configError.ts'
+import { decideSync } from '../config/syncDecision.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
+import { sha256 } from '../primitives/hash.ts'
+import { MAX_MANIFEST_BYTES, type Manifest, ManifestError, readManifest } from '../snapshot/manifest.ts'
+import { type PublicSnapshot, publicSnapshot } from '../snapshot/publicSnapshot.ts'
+import { Database } from '../storage/database.ts'
+import type { LightBlockSource } from '../sync/light/lightBlockSource.ts'
+import { LightClientError } from '../sync/light/lightBlockSource.ts'
+import { genesisTimes, openLightClient } from '../sync/light/openLightClient.ts'
+import { PeerSource } from '../sync/light/peerSource.ts'
+import { RpcSource } from '../sync/light/rpcSource.ts'
+import { type FoundSnapshot, findSnapshots, NoPeerServes, PeerFiles } from '../sync/peerSnapshots.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { startProgress } from '../telemetry/progress.ts'
+import { type JoinNetwork, openJoinNetwork } from './joinNetwork.ts'
+import { type Home, settleDatabase } from './openHome.ts'
+
+export interface SnapshotStart {
+  readonly config: Config
+  readonly home: Home
+  readonly logger: Logger
+  /** whether the database may be replaced by one of a lower height */
+  readonly allowsOlder: boolean
+  readonly signal: AbortSignal
+}
+
+/** No source of a snapshot answers, and the operator demands one. The message is one line. */
+class SnapshotUnavailableError extends Error {
+  override readonly name = 'SnapshotUnavailableError'
+}
+
+/** The next blocks are fetched as such: a snapshot would not be faster. */
+const NEAR_BLOCKS = 50
+/** How long to wait for a first peer, and after it for others. */
+const FIRST_PEER_MS = 30_000
+const MORE_PEERS_MS = 1_000
+const LOOK_MS = 100
+/** Snapshots of peers that are tried before blocks are taken. */
+const ATTEMPTS = 6
+
+/**
+ * Puts the database of a snapshot into place, where the settings ask for one, before anything opens the database:
+ *
+ * 1. FORCE_SNAPSHOT_RESTORE replaces whatever database there is, once for each value of SNAPSHOT_MANIFEST_URL. Otherwise only a node without
+ *    a database begins from a snapshot, if it joins a network.
+ * 2. TRUST_PERIOD and the trust point decide whether a snapshot can be verified at all.
+ * 3. The snapshot comes from SNAPSHOT_MANIFEST_URL or, without it, from peers: the newest that verifies.
+ * 4. It is verified and restored beside the present database, and then put in its place by one synced file.
+ *
+ * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
+ */
+export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
+  const { config, home, logger } = start
+  const { paths } = home
+  const { joining } = config
+  const source =
+    joining.snapshotManifestUrl === undefined ? null : bytesToHex(sha256(Buffer.from(joining.snapshotManifestUrl)))
+  // 1.
+  if (!isWanted(config, paths, source)) {
+    rmSync(paths.restoringDb, { recursive: true, force: true })
+    return
+  }
+  // 2.
+  const decision = decideSync(config, genesisTimes(home.init.genesis), Date.now())
+  if (decision.kind === 'blocks') {
+    if (decision.warning !== undefined) logger.warn(decision.warning)
+    return
+  }
+  // 3.
+  const height =
+    joining.snapshotManifestUrl === undefined
+      ? await restoreFromPeers(start, decision.isRequired)
+      : await restoreFromWeb(start, publicSnapshot(joining.snapshotManifestUrl, start.signal, wait))
+  if (height === undefined) return
+  // 4.
+  beginSwitch(paths, source)
+  await settleDatabase(home, logger)
+  logger.info({ height }, 'the node begins with the state of a snapshot')
+}
+
+function isWanted({ joining }: Config, paths: Home['paths'], source: string | null): boolean {
+  if (joining.forceSnapshotRestore) return source !== null && !wasRestoredFrom(paths, source)
+  if (existsSync(currentDatabase(paths))) return false
+  return joining.isJoining || source !== null || joining.syncMode === 'snapshot'
+}
+
+async function restoreFromWeb(start: SnapshotStart, snapshot: PublicSnapshot): Promise<number> {
+  const manifest = await snapshot.manifest()
+  await checkHead(start, manifest)
+  try {
+    await restore(start, manifest, snapshot, [manifestSource(snapshot.name, manifest)])
+  } catch (error) {
+    throw translated(error)
+  }
+  return manifest.height
+}
+
+/** @throws ConfigError when the node has a newer block than the snapshot */
+async function checkHead({ home, allowsOlder }: SnapshotStart, { height }: Manifest): Promise<void> {
+  const location = currentDatabase(home.paths)
+  if (allowsOlder || !existsSync(location)) return
+  const database = await Database.open(location, { readOnly: true })
+  const head = readHeadRecord(database)?.height ?? 0
+  await database.close()
+  if (head <= height) return
+  throw new ConfigError(
+    `the snapshot is of block ${height}, and this node has block ${head}: unset FORCE_SNAPSHOT_RESTORE, take a newer snapshot, or start once with --allow-older`,
+  )
+}
+
+/** @returns undefined when blocks are to be taken instead */
+async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Promise<number | undefined> {
+  const { config, home, logger, signal } = start
+  const network = await openJoinNetwork(config, home)
+  try {
+    await waitForPeers(network, signal)
+    const failed = new Set<string>()
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      await network.refresh()
+      const found = (await findSnapshots(network)).find(
+        (snapshot) => snapshot.height > NEAR_BLOCKS && !failed.has(bytesToHex(snapshot.manifest)),
+      )
+      if (found === undefined) break
+      logger.info({ height: found.height, peers: found.peers.length }, 'restoring a snapshot that peers offer')
+      const height = await tryPeers(start, network, found)
+      if (height !== undefined) return height
+      failed.add(bytesToHex(found.manifest))
+    }
+  } finally {
+    await network.close()
+  }
+  signal.throwIfAborted()
+  if (isRequired) {
+    throw new SnapshotUnavailableError(
+      'SYNC_MODE=snapshot is set, but no peer gave a snapshot that could be restored: set SNAPSHOT_MANIFEST_URL, name other peers, or set SYNC_MODE=blocks to execute all blocks',
+    )
+  }
+  logger.info('no peer offers a snapshot that is worth it: all blocks are fetched and executed')
+  return undefined
+}
+
+async function waitForPeers(network: JoinNetwork, signal: AbortSignal): Promise<void> {
+  const beganMs = performance.now()
+  let firstMs: number | undefined
+  while (performance.now() - beganMs < FIRST_PEER_MS) {
+    await network.refresh()
+    if (network.peers().length > 0) firstMs ??= performance.now()
+    if (firstMs !== undefined && performance.now() - firstMs >= MORE_PEERS_MS) return
+    await wait(LOOK_MS, signal)
+  }
+}
+
+/** @returns undefined when this snapshot cannot be restored: another one is tried */
+async function tryPeers(start: SnapshotStart, network: JoinNetwork, found: FoundSnapshot): Promise<number | undefined> {
+  const { logger, signal } = start
+  const files = new PeerFiles({
+    network,
+    peers: found.peers,
+    nowMs: () => performance.now(),
+    sleep: async (ms) => {
+      await wait(ms, signal)
+      await network.refresh()
+    },
+  })
+  try {
+    if (found.manifestBytes > MAX_MANIFEST_BYTES) throw new ManifestError(`it has ${found.manifestBytes} bytes`)
+    const manifest = readManifest(await files.fetch({ sha256: found.manifest, bytes: found.manifestBytes }, signal))
+    const peers = network.peers().map((peer) => new PeerSource(peer, (height) => network.fetchLightBlock(peer, height)))
+    await restore(start, manifest, files, [...peers, manifestSource('the manifest', manifest)])
+    return manifest.height
+  } catch (error) {
+    const isFalse = error instanceof FalseSnapshotError || error instanceof ManifestError
+    if (isFalse) files.punishAll((error as Error).message)
+    else if (error instanceof LightClientError && isConclusive(error)) throw translated(error)
+    else if (!(error instanceof NoPeerServes || error instanceof LightClientError)) throw error
+    logger.warn({ height: found.height, reason: (error as Error).message }, 'a snapshot of peers cannot be restored')
+    return undefined
+  }
+}
+
+async function restore(
+  { config, home, logger, signal }: SnapshotStart,
+  manifest: Manifest,
+  files: ChunkSource,
+  others: readonly LightBlockSource[],
+): Promise<void> {
+  const { seedNodeUrl } = config.joining
+  const seed = seedNodeUrl === undefined ? [] : [new RpcSource({ url: seedNodeUrl, sleep: wait })]
+  const client = openLightClient({
+    joining: config.joining,
+    genesis: home.init.genesis,
+    sources: [...seed, ...others],
+    nowMs: () => Date.now(),
+    onWarning: (message) => logger.warn(message),
+  })
+  const { height } = manifest
+  const headers = {
+    at: await client.verify(height, signal),
+    next: await client.verify(height + 1, signal),
+    afterNext: await client.verify(height + 2, signal),
+  }
+  logger.info({ height }, 'the header of the snapshot is verified')
+  const progress = startProgress({ title: 'restoring the snapshot', unit: 'bytes', logger })
+  try {
+    await restoreSnapshot({
+      location: home.paths.restoringDb,
+      manifest,
+      headers,
+      chain: home.chain,
+      files,
+      onProgress: progress.update,
+      signal,
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+/** @throws the signal's reason */
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+}
+
+/** The light blocks in a manifest, as one more source: nobody trusts it either. */
+function manifestSource(name: string, { height, lightBlocks }: Manifest): LightBlockSource {
+  return {
+    name: `${name} (light blocks of the manifest)`,
+    isStranger: true,
+    fetch: async (asked) => {
+      const bytes = lightBlocks[asked - height]
+      if (bytes === undefined) return undefined
+      try {
+        return decodeLightBlock(bytes)
+      } catch (error) {
+        if (!(error instanceof ConsensusDecodingError)) throw error
+        throw new LightClientError('invalid', `the manifest has a wrong light block: ${error.message}`)
+      }
+    },
+    nearest: async (asked, { from, to }) => {
+      const heights = [height, height + 1, height + 2].filter((kept) => kept > from && kept < to)
+      return heights.sort((a, b) => Math.abs(a - asked) - Math.abs(b - asked))[0]
+    },
+  }
+}
+
+/** Whether another snapshot would not help. */
+function isConclusive({ kind }: LightClientError): boolean {
+  return kind === 'trustExpired' || kind === 'conflictingHeaders' || kind === 'wrongTrust'
+}
+
+/** The error that says by its class what the operator can do. */
+function translated(error: unknown): unknown {
+  if (!(error instanceof LightClientError)) return error
+  const { kind, message } = error
+  if (kind === 'trustExpired' || kind === 'wrongTrust') return new ConfigError(message, { cause: error })
+  if (kind === 'unavailable' || kind === 'missing') {
+    return new SnapshotUnavailableError(`the header of the snapshot cannot be verified: ${message}`, { cause: error })
+  }
+  return new FalseSnapshotError(`the header of the snapshot cannot be verified: ${message}`, { cause: error })
+}
