@@ -66,7 +66,7 @@ describe('coind rollback', () => {
       await killed(
         home,
         ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)],
-        700 + attempt * 200,
+        900 + attempt * 400,
       )
       const head = await headOf(home)
       expect(await readChain(home, describeChain)).toEqual(chain.slice(0, head))

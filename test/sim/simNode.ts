@@ -1,5 +1,5 @@
 import { decodeEvidence, encodeEvidence } from '../../src/chain/consensus/evidence.ts'
-import type { Evidence } from '../../src/chain/consensus/types.ts'
+import type { Evidence, Vote } from '../../src/chain/consensus/types.ts'
 import { validatorIndexOf } from '../../src/chain/consensus/validatorSet.ts'
 import { createClockWatch } from '../../src/consensus/clockWatch.ts'
 import type { EvidenceStore } from '../../src/consensus/evidenceStore.ts'
@@ -70,6 +70,10 @@ export class SimNode {
   /** what its log says about its clock */
   readonly clockLines: string[] = []
   readonly watchClock: ReturnType<typeof createClockWatch>
+  /** its directory is a copy, and this the height of the mark in it */
+  copyMark: number | undefined
+  /** votes that its processes have signed */
+  readonly signedVotes: Vote[] = []
   /** an older data directory was put in place of its own */
   isRestored = false
   /** texts of the evidence pool */

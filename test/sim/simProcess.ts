@@ -2,6 +2,7 @@ import { verifyCommit } from '../../src/chain/consensus/commit.ts'
 import type { Evidence, UnsignedVote, Vote } from '../../src/chain/consensus/types.ts'
 import type { DecidedBlock, FinalizeResult } from '../../src/consensus/application.ts'
 import { type ConsensusState, checkBlock, stateFromInfo } from '../../src/consensus/consensusState.ts'
+import { CopyWatch } from '../../src/consensus/copyWatch.ts'
 import { DoubleSignGuard, DoubleSignMonitor } from '../../src/consensus/doubleSignGuard.ts'
 import type { ConsensusSigner, ConsensusWal } from '../../src/consensus/environment.ts'
 import { EvidencePool } from '../../src/consensus/evidencePool.ts'
@@ -33,6 +34,8 @@ export class SimProcess {
   readonly #pool: EvidencePool
   readonly #guard: DoubleSignGuard | undefined
   readonly #catchUp: CatchUp
+  /** until a copy may sign */
+  #copy: CopyWatch | undefined
   #follower: FollowerSync | undefined
   #signer: ConsensusSigner | undefined
   #memory: Signer | undefined
@@ -64,6 +67,16 @@ export class SimProcess {
     }
     this.#guard = key && new DoubleSignGuard(key.address, this.#recovery, isLogNew && application.height > 0)
     this.#guard?.inspect(start.lastSeenCommit)
+    if (key !== undefined && node.copyMark !== undefined) {
+      const mark = {
+        height: node.copyMark,
+        remove: () => {
+          node.copyMark = undefined
+        },
+      }
+      const signedHeight = this.#recovery.lastSigned?.height ?? 0
+      this.#copy = new CopyWatch({ address: key.address, mark, signedHeight })
+    }
     this.#pool = new EvidencePool({
       genesisHash,
       genesisTimeMs,
@@ -138,7 +151,7 @@ export class SimProcess {
     const { simulation, key } = node
     const state = this.stateNow()
     if (key !== undefined) this.#signer ??= this.#createSigner(state)
-    this.#watch?.begin(state, () => this.engine?.resumeSigning())
+    if (this.#copy === undefined) this.#watch?.begin(state, () => this.engine?.resumeSigning())
     const engine = simulation.createEngine(
       {
         chain: simulation.chain,
@@ -211,6 +224,9 @@ export class SimProcess {
     const result = this.node.application.finalizeBlock(decided)
     this.#guard?.inspect(decided.block.lastCommit)
     this.#guard?.inspect(decided.seenCommit)
+    this.#copy?.inspect(decided.block.lastCommit)
+    this.#copy?.inspect(decided.seenCommit)
+    this.#copy?.synced()
     const { height, timeMs } = decided.block.header
     for (const evidence of this.#pool.decided({ height, timeMs }, decided.block.evidence)) this.publish(evidence)
     this.#decided(decided, result)
@@ -224,6 +240,7 @@ export class SimProcess {
       // An engine that was stopped meanwhile has left the decision to the log, from which the next one takes it.
       if (height <= node.application.height) return
       this.#decided(decided, node.application.finalizeBlock(decided))
+      this.#watchCopy(decided)
       const engine = this.engine ?? this.#closing
       // Own messages of the next height in the log come back by a replay only.
       const isAhead = node.isHonest && this.#recovery.lastSigned?.height === height + 1 && engine === this.engine
@@ -245,6 +262,15 @@ export class SimProcess {
     if (!isHonest || simulation.isFaulty(index)) return
     simulation.recordDecision(this.node, height, round)
     simulation.monitor.decided(index, { ...decided, result: executed }, application.validatorsAt(height)!)
+  }
+
+  #watchCopy({ block, seenCommit }: DecidedBlock): void {
+    if (this.#copy === undefined) return
+    this.#copy.inspect(block.lastCommit)
+    this.#copy.inspect(seenCommit)
+    if (!this.#copy.decided(block.header, this.stateNow().lastValidators, this.node.nowMs())) return
+    this.#copy = undefined
+    this.#memory?.mute(false)
   }
 
   #replayDecided(): void {
@@ -287,6 +313,7 @@ export class SimProcess {
       decidedHeight: state.lastHeight,
     })
     this.#memory = memory
+    memory.mute(this.#copy !== undefined)
     const clock = {
       monotonicMs: () => simulation.queue.nowMs,
       setTimer: (delayMs: number, run: () => void) => this.later(delayMs, run),
@@ -294,7 +321,10 @@ export class SimProcess {
     this.#watch = new DoubleSignMonitor(this.#guard!, memory, clock, (message, fields) => this.#warn(message, fields))
     const stageVote = (vote: UnsignedVote) => {
       const signed = memory.stageVote(vote)
-      if (signed !== undefined) simulation.voteSigned(signed)
+      if (signed !== undefined) {
+        simulation.voteSigned(signed)
+        node.signedVotes.push(signed)
+      }
       return signed
     }
     return { address: key.address, stageProposal: (proposal) => memory.stageProposal(proposal), stageVote }
@@ -306,7 +336,8 @@ export class SimProcess {
     if (this.#memory === undefined || this.#memory.knows(vote)) return
     node.simulation.trace(node.index, `unknown signature of its own key: ${describeVote(vote)}`)
     node.unknownSignatures++
-    if (this.#watch?.isObserving === true) this.#memory.observe(vote)
+    this.#copy?.sawSignature(vote.height)
+    if (this.#watch?.isObserving === true || this.#copy !== undefined) this.#memory.observe(vote)
     else node.simulation.unknownSignature(node, vote)
   }
 

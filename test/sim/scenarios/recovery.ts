@@ -1,11 +1,13 @@
 import { expect } from 'vitest'
+import { QUIET_BLOCKS } from '../../../src/consensus/copyWatch.ts'
 import { RecoveryError } from '../../../src/consensus/recovery.ts'
 import { encodeWalEntry } from '../../../src/consensus/walEntry.ts'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
 import { PROPERTY_RUNS, runs } from '../../propertyRuns.ts'
 import type { CrashKind, SimDisk } from '../simDisk.ts'
 import { SimLog } from '../simLog.ts'
-import type { Simulation } from '../simulation.ts'
+import type { SimNode } from '../simNode.ts'
+import { Simulation } from '../simulation.ts'
 import { expectClean, expectHeight, restart, type Scenario, world } from './scenario.ts'
 
 /** How many calls of its environment a node makes in the heights that the kill tests go through. */
@@ -143,6 +145,51 @@ export const recoveryScenarios: readonly Scenario[] = [
       expectClean(simulation)
       expect(isFound).toBe(true)
       expect(simulation.nodes[4]!.unknownSignatures + simulation.nodes[3]!.unknownSignatures).toBeGreaterThan(0)
+    },
+  },
+  {
+    number: 30,
+    name: 'a backup is started beside its original: it signs nothing, until that has stopped and blocks are decided without it',
+    run: () => {
+      for (let seed = 1; seed <= runs(3); seed++) {
+        const simulation = new Simulation({
+          seed,
+          validators: 5,
+          twins: new Map([[4, 3]]),
+          powers: [10, 10, 10, 10, 0],
+          followsSync: seed % 2 === 0,
+        })
+        const [first, , , original, copy] = simulation.nodes as [SimNode, SimNode, SimNode, SimNode, SimNode]
+        for (const node of simulation.nodes) if (node !== copy) node.start()
+        for (const node of simulation.nodes) {
+          for (let peer = 0; peer < node.index && node !== copy; peer++) simulation.network.connect(node.index, peer)
+        }
+        const others = simulation.nodes.slice(0, 4)
+        expectHeight(simulation, 4, 15_000, others)
+        const backup = original.backUp()
+        const mark = original.application.height
+        expectHeight(simulation, 5 + seed * 4, 60_000, others)
+        copy.restore(backup)
+        copy.copyMark = mark
+        simulation.network.setLinks({ loss: 0.05, jitterMs: 150 })
+        for (let life = 1; life <= 3; life++) {
+          restart(simulation, copy)
+          expectHeight(simulation, first.application.height + 20, 120_000, [first])
+          copy.crash(life % 2 === 0 ? 'power' : 'process')
+        }
+        expect({ mark: copy.copyMark, signed: copy.signedVotes.length }).toEqual({ mark, signed: 0 })
+        expect(copy.application.height).toBeGreaterThan(mark)
+
+        simulation.network.setLinks({ loss: 0, jitterMs: 5 })
+        original.crash('process')
+        restart(simulation, copy)
+        const survivors = simulation.nodes.filter((node) => node !== original)
+        expectHeight(simulation, first.application.height + 3 * QUIET_BLOCKS, 120_000, survivors)
+        expect(copy.copyMark).toBeUndefined()
+        const lastOf = (node: SimNode) => Math.max(...node.signedVotes.map(({ height }) => height))
+        expect(Math.min(...copy.signedVotes.map(({ height }) => height))).toBeGreaterThan(lastOf(original))
+        expect(lastOf(copy)).toBeGreaterThan(lastOf(original))
+      }
     },
   },
 ]
