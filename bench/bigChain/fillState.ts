@@ -79,6 +79,7 @@ function withoutHead(database: Database): WritableDatabase {
     snapshot: (): DatabaseView => {
       const snapshot = database.snapshot()
       return {
+        location: snapshot.location,
         get: (key) => hide(key, snapshot.get(key)),
         entries: (range) => snapshot.entries(range),
         close: () => snapshot.close(),

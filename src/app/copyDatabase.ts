@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs'
 import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { segmentFiles, segmentsDirectory } from '../storage/segmentFile.ts'
 
 /** LevelDB begins at most one new table every few seconds, and a copy takes milliseconds. */
 const ATTEMPTS = 50
 const TABLE = /^\d+\.(ldb|sst)$/
-/** Directory in that of the database with files of old blocks. */
-const SEGMENTS = 'segments'
 const LOG = /^\d+\.log$/
 
 /**
@@ -34,7 +32,8 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
       else if (LOG.test(name) || name === before.manifest) await copyFile(join(from, name), join(to, name))
     }
     await copyFile(join(from, 'CURRENT'), join(to, 'CURRENT'))
-    await linkSegments(join(from, SEGMENTS), join(to, SEGMENTS))
+    // After the tables: a segment that they list was complete before. One that is not listed is removed from the copy at its first start.
+    await linkSegments(from, to)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw error
@@ -43,11 +42,11 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
   return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
 }
 
-/** Files with old blocks never change either. After the database: those that it lists were complete before. */
+/** Complete segments never change either. */
 async function linkSegments(from: string, to: string): Promise<void> {
-  if (!existsSync(from)) return
-  await mkdir(to)
-  for (const name of await readdir(from)) await link(join(from, name), join(to, name))
+  const files = segmentFiles(from)
+  if (files.length > 0) await mkdir(segmentsDirectory(to))
+  for (const file of files) await link(file, join(segmentsDirectory(to), basename(file)))
 }
 
 /** What differs after any change of the tables: the file that lists them, and which logs there are. */

@@ -1,5 +1,6 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
+import { tidySegments } from '../chain/segments/segments.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
@@ -94,6 +95,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     const database = new BufferedDatabase(stored)
     const state = new StateStore(database)
     const head = await openChain(database, state, chain, options.genesis)
+    await tidySegments(database)
     const checkUpgrade = ({ header }: ChainHead): void => {
       dueUpgrade(new Journal(state.reader()).native, header.number + 1, upgrades)
     }

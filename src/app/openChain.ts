@@ -1,7 +1,8 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
-import { openChainReader, readBase } from '../chain/store.ts'
+import { readMoved } from '../chain/segments/moveBlocks.ts'
+import { openChainReader } from '../chain/store.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
 import { readHeadRecord, writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
@@ -45,7 +46,7 @@ export async function openChain(
   checkComplete(database)
   const record = readHeadRecord(database)
   if (record === undefined) throw damagedContents('it has no head')
-  await checkBlocks(database, readBase(database), record.height)
+  await checkBlocks(database, readMoved(database), record.height)
   return loadChainHead(openChainReader(database), record, chain)
 }
 
@@ -90,16 +91,16 @@ async function writeGenesis(
 const CHECKED_BLOCKS = 12_000
 
 /**
- * Checks that no block from the base to the head is missing. A block and its state are one batch, and LevelDB skips damaged batches of its log,
+ * Checks that no block from `lowest` to the head is missing. A block and its state are one batch, and LevelDB skips damaged batches of its log,
  * so a missing block means that the state is wrong.
  * @throws DatabaseError
  */
 async function checkBlocks(
   database: Pick<WritableDatabase, 'entries'>,
-  base: number,
+  lowest: number,
   headHeight: number,
 ): Promise<void> {
-  let expected = Math.max(base, headHeight - CHECKED_BLOCKS)
+  let expected = Math.max(lowest, headHeight - CHECKED_BLOCKS)
   const range = {
     start: columnKey(Column.header, heightBytes(expected)),
     end: columnKey(Column.header, heightBytes(headHeight + 1)),

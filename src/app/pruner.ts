@@ -1,5 +1,8 @@
+import { dropBlockBodies } from '../chain/dropBlockBodies.ts'
+import { HashPlaceWriter } from '../chain/hashIndex.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
-import { dropBlockBodies, openChainReader } from '../chain/store.ts'
+import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
+import { openChainReader } from '../chain/store.ts'
 import { readStateHead, writeOldestHeight } from '../state/head.ts'
 import { dropStates, type StateRange } from '../state/history.ts'
 import type { StateStore } from '../state/store.ts'
@@ -23,6 +26,8 @@ interface PrunerOptions extends Retention {
 /** History entries, and block bodies, deleted with one block: a few milliseconds of work. */
 const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
+/** Puts and deletes for blocks that are moved to a segment, with one block: six for an empty one. */
+const MOVES_PER_BLOCK = 240
 
 interface Pruner {
   /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
@@ -32,16 +37,20 @@ interface Pruner {
 }
 
 /**
- * Deletes state and blocks that are older than the operator keeps, in small parts, each in the batch of a block: it takes no sync of its
- * own, and after a crash the deletes are on the disk with the block or not at all.
+ * Deletes state and blocks that are older than the operator keeps, and blocks that are in segments, in small parts, each in the batch of
+ * a block: it takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
  */
 export function createPruner({ database, state, pruning, blockHistory }: PrunerOptions): Pruner {
+  const rules = moveRules(pruning, blockHistory)
   let ready: { readonly height: number; readonly batch: WriteBatch } | undefined
   const prepared = (height: number): WriteBatch => {
     if (ready?.height !== height) {
       const batch = new WriteBatch()
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
-      if (blockHistory > 0) dropBlockBodies(database, batch, height - blockHistory, BODIES_PER_BLOCK)
+      const places = new HashPlaceWriter(database, batch)
+      if (blockHistory > 0) dropBlockBodies(database, batch, places, height - blockHistory, BODIES_PER_BLOCK)
+      listNextSegment(database, batch, height - 1, rules)
+      moveBlocks(database, batch, places, MOVES_PER_BLOCK)
       ready = { height, batch }
     }
     return ready.batch
@@ -127,7 +136,7 @@ async function dropOldBodies(
   if (total <= 0) return 0
   return inSteps(progressOf({ title: 'dropping old blocks', unit: 'blocks', total }), signal, async (done) => {
     const batch = new WriteBatch()
-    dropBlockBodies(database, batch, oldestToKeep, step.bodies)
+    dropBlockBodies(database, batch, new HashPlaceWriter(database, batch), oldestToKeep, step.bodies)
     if (batch.length === 0) return 0
     await database.write(batch, { sync: true })
     return openChainReader(database).oldestBlock - (oldestBlock + done)

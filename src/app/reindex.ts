@@ -1,6 +1,15 @@
 import { entryHash, NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { ENVELOPE_TERMS } from '../chain/eventIndex.ts'
+import {
+  decodeHashPlaces,
+  HashKind,
+  type HashPlace,
+  HashPlaceWriter,
+  shortHashKey,
+  writeHashPlaces,
+} from '../chain/hashIndex.ts'
 import { writeFullyIndexed } from '../chain/indexCoverage.ts'
+import { readMoved } from '../chain/segments/moveBlocks.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
 import { indexKeys, putBodyEntries, putHashEntries } from '../chain/writeBlock.ts'
 import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
@@ -53,7 +62,8 @@ const STEP_ENTRIES = 100_000
 export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   const { database, index } = request
   const chain = openChainReader(database)
-  const work: Work = { chain, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base }
+  const moved = readMoved(database)
+  const work: Work = { chain, moved, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base }
   resume(database, index, work)
   // 1.
   await addMissing(request, work)
@@ -71,6 +81,8 @@ export async function reindex(request: ReindexRequest): Promise<Reindexed> {
 
 interface Work {
   readonly chain: ChainReader
+  /** below this height the index of hashes has its short form */
+  readonly moved: number
   /** entries that there must be, by group */
   readonly groups: Uint32Array
   readonly findings: Findings
@@ -93,6 +105,7 @@ function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
     column(Column.transaction),
     column(Column.consensusHash),
     column(Column.nativeTransaction),
+    column(Column.shortHash),
     ...(index === 'all'
       ? [column(Column.logTerm), column(Column.eventTerm)]
       : [{ start: ENVELOPE_TERMS, end: prefixEnd(ENVELOPE_TERMS) }]),
@@ -125,14 +138,24 @@ async function addMissing(
 /** Takes entries as they must be: compares them with those in the database, and adds to a batch what is wrong. */
 function comparison(
   database: DatabaseReader,
-  { chain, groups, findings }: Work,
+  { chain, moved, groups, findings }: Work,
   batch: WriteBatch,
 ): Pick<WriteBatch, 'put'> {
+  const places = new HashPlaceWriter({ get: (key) => readPlaces(database, key) }, batch)
   return {
     put: (key, value) => {
+      const short = shortFormOf(key, value, moved)
+      if (short !== undefined) {
+        const shortKey = shortHashKey(short.kind, short.hash)
+        groups[groupOf(shortKey)]!++
+        if (places.has(short.kind, short.hash, short.place)) return
+        places.add(short.kind, short.hash, short.place)
+        note(findings, shortKey, 'missing')
+        return
+      }
       const stored = readEntry(database, key)
       // Two blocks may share the beginning of a hash: the later one has the entry.
-      if (stored !== undefined && isLater(key, stored, value) && isEntry(chain, key, stored)) return
+      if (stored !== undefined && isLater(key, stored, value) && isEntry(chain, moved, key, stored)) return
       groups[groupOf(key)]!++
       if (stored !== undefined && equalBytes(stored, value)) return
       batch.put(key, value)
@@ -149,6 +172,27 @@ function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | unde
     if (error instanceof DatabaseError && error.code === 'corrupt') return Uint8Array.of(0xff)
     throw error
   }
+}
+
+/** As {@link readEntry}; of the index of hashes in its short form, whose entries are replaced as a whole when they are damaged. */
+function readPlaces(database: DatabaseReader, key: Uint8Array): Uint8Array | undefined {
+  const stored = readEntry(database, key)
+  return stored !== undefined && decodeHashPlaces(stored) === undefined ? undefined : stored
+}
+
+const SHORT_KINDS: ReadonlyMap<number | undefined, HashKind> = new Map([
+  [Column.blockHash, HashKind.block],
+  [Column.consensusHash, HashKind.consensus],
+  [Column.transaction, HashKind.transaction],
+  [Column.nativeTransaction, HashKind.native],
+])
+
+/** What an entry of an index of hashes is in its short form; undefined for blocks and indexes that have none. */
+function shortFormOf(key: Uint8Array, value: Uint8Array, moved: number) {
+  const kind = SHORT_KINDS.get(key[0])
+  if (kind === undefined || readHeight(value, 0) >= moved) return undefined
+  const position = Number(bytesToBigInt(value.subarray(HEIGHT_BYTES)))
+  return { kind, hash: key.subarray(1), place: { height: readHeight(value, 0), position } }
 }
 
 function isLater(key: Uint8Array, stored: Uint8Array, value: Uint8Array): boolean {
@@ -184,8 +228,8 @@ async function countEntries({ database, index, progressOf, signal }: ReindexRequ
     index,
     progressOf({ title: 'counting the entries of indexes', unit: 'entries' }),
     signal,
-    async (key) => {
-      found[groupOf(key)]!++
+    async (key, value) => {
+      found[groupOf(key)]! += key[0] === Column.shortHash ? (decodeHashPlaces(value)?.length ?? 1) : 1
     },
   )
   return found
@@ -193,7 +237,7 @@ async function countEntries({ database, index, progressOf, signal }: ReindexRequ
 
 async function removeExtra(
   { database, index, progressOf, signal, stepEntries = STEP_ENTRIES }: ReindexRequest,
-  { chain, findings }: Work,
+  { chain, moved, findings }: Work,
   isSuspect: (key: Uint8Array) => boolean,
 ): Promise<void> {
   const progress = progressOf({ title: 'looking for entries of no block', unit: 'entries' })
@@ -203,8 +247,16 @@ async function removeExtra(
     batch = new WriteBatch()
   }
   await walk(database, index, progress, signal, async (key, value) => {
-    if (!isSuspect(key) || isEntry(chain, key, value)) return
-    batch.del(key)
+    if (!isSuspect(key)) return
+    if (key[0] === Column.shortHash) {
+      const places = decodeHashPlaces(value) ?? []
+      const right = places.filter((place) => isPlace(chain, moved, key, place))
+      if (right.length === places.length && places.length > 0) return
+      writeHashPlaces(batch, key, right)
+    } else {
+      if (isEntry(chain, moved, key, value)) return
+      batch.del(key)
+    }
     note(findings, key, 'extra')
     if (batch.length >= stepEntries) await flush()
   })
@@ -235,8 +287,23 @@ async function walk(
   }
 }
 
+/** Whether something in a segment has a hash that begins as a key of the short form. */
+function isPlace(chain: ChainReader, moved: number, key: Uint8Array, { height, position }: HashPlace): boolean {
+  if (height < chain.base || height >= moved) return false
+  const kind = key[1] as HashKind
+  const hashOf = (): Uint8Array | undefined => {
+    if (kind === HashKind.block) return chain.hash(height)
+    if (kind === HashKind.consensus) return chain.blockId(height)?.hash
+    if (kind === HashKind.transaction) return chain.transactions(height)?.[position]?.transaction.hash
+    const entry = chain.entryResults(height)?.[position]
+    return entry?.kind === 'native' ? entryHash(entry.raw) : undefined
+  }
+  const hash = hashOf()
+  return hash !== undefined && equalBytes(shortHashKey(kind, hash), key)
+}
+
 /** Whether a block of the chain has this entry in an index. */
-function isEntry(chain: ChainReader, key: Uint8Array, value: Uint8Array): boolean {
+function isEntry(chain: ChainReader, moved: number, key: Uint8Array, value: Uint8Array): boolean {
   const rest = key.subarray(1)
   if (key[0] === Column.logTerm || key[0] === Column.eventTerm) {
     const height = rest.length < HEIGHT_BYTES ? -1 : readHeight(rest, rest.length - HEIGHT_BYTES)
@@ -246,7 +313,7 @@ function isEntry(chain: ChainReader, key: Uint8Array, value: Uint8Array): boolea
   }
   if (value.length < HEIGHT_BYTES) return false
   const height = readHeight(value, 0)
-  if (height < chain.base || height > chain.headHeight) return false
+  if (height < Math.max(chain.base, moved) || height > chain.headHeight) return false
   if (key[0] === Column.blockHash || key[0] === Column.consensusHash) {
     const hash = key[0] === Column.blockHash ? chain.hash(height) : chain.blockId(height)?.hash.subarray(0, rest.length)
     return value.length === HEIGHT_BYTES && hash !== undefined && equalBytes(hash, rest)

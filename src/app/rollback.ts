@@ -1,4 +1,5 @@
 import { removeNewestBlock } from '../chain/removeBlock.ts'
+import { firstAfterSegments } from '../chain/segments/moveBlocks.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
 import { ConfigError } from '../config/configError.ts'
 import { readStateHead } from '../state/head.ts'
@@ -75,6 +76,12 @@ export function checkRollback(database: Database, height: number): number {
   if (height < oldestBlock) {
     throw new ConfigError(
       `block ${height} is not kept any more: a rollback can go back to block ${oldestBlock} (BLOCK_HISTORY)`,
+    )
+  }
+  const inSegments = firstAfterSegments(database) - 1
+  if (height < inSegments) {
+    throw new ConfigError(
+      `block ${height + 1} is in a file of old blocks, which never changes: a rollback can go back to block ${inSegments}`,
     )
   }
   return headHeight

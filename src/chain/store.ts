@@ -4,19 +4,21 @@ import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
-import { type ConsensusBlock, decodeBlock, encodeBlock } from './consensus/block.ts'
+import { type ConsensusBlock, decodeBlock } from './consensus/block.ts'
 import type { LightBlock } from './consensus/lightBlock.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
-import { type BlockEvents, NO_BLOCK_EVENTS, type StoredEntry } from './entries.ts'
+import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
 import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
+import { HashKind, readHashPlaces } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
+import { createSegmentCache, readFromSegment, type SegmentCache } from './segments/segments.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
-import { consensusHashKey, indexKeys, readHeadRecord, transactionKey } from './writeBlock.ts'
+import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
 
 /** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
@@ -45,6 +47,8 @@ export interface ChainReader {
   entryResults(height: number): readonly StoredEntry[] | undefined
   blockEvents(height: number): BlockEvents | undefined
   consensusBlock(height: number): ConsensusBlock | undefined
+  /** the same in protobuf, as it is stored */
+  encodedBlock(height: number): Uint8Array | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
@@ -94,6 +98,7 @@ export interface BlockCache {
   readonly results: Map<number, StoredResults>
   readonly transactions: Map<number, readonly SignedTransaction[]>
   readonly entries: Map<number, readonly StoredEntry[]>
+  readonly segments: SegmentCache
 }
 
 export function createBlockCache(): BlockCache {
@@ -104,6 +109,7 @@ export function createBlockCache(): BlockCache {
     results: new Map(),
     transactions: new Map(),
     entries: new Map(),
+    segments: createSegmentCache(),
   }
 }
 
@@ -146,14 +152,23 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     return (height) => (height >= base && height < oldestBlock ? read(height) : remembered(height))
   }
 
+  /** A part that every block up to the head has, from LevelDB or from a segment. @throws DatabaseError when it is missing */
+  const readPart = (part: 'header' | 'consensusBlock', height: number): Uint8Array => {
+    const bytes = db.get(columnKey(Column[part], heightBytes(height)))
+    if (bytes !== undefined) return bytes
+    const moved = readFromSegment(db, cache.segments, height)
+    const found = part === 'header' ? moved?.header : moved?.block
+    if (found === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
+    return found
+  }
   const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
-    return decodeEthereumHeader(readBlockPart(db, Column.header, height))
+    return decodeEthereumHeader(readPart('header', height))
   })
   const consensusBlock = rememberBody(
     cache.consensusBlocks,
     (height: number): ConsensusBlock | undefined => {
       // Block 0 was not decided.
-      return height === 0 ? undefined : decodeBlock(readBlockPart(db, Column.consensusBlock, height))
+      return height === 0 ? undefined : decodeBlock(readPart('consensusBlock', height))
     },
     ({ txs }) => txs.length,
   )
@@ -161,7 +176,8 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     cache.results,
     (height: number): StoredResults | undefined => {
       if (height < oldestBlock) return undefined
-      const bytes = db.get(columnKey(Column.results, heightBytes(height)))
+      const bytes =
+        db.get(columnKey(Column.results, heightBytes(height))) ?? readFromSegment(db, cache.segments, height)?.results
       if (bytes !== undefined) return decodeResults(bytes)
       const entries = consensusBlock(height)?.txs.length ?? 0
       if (entries > 0) throw damagedIn(db, `the results of block ${height} are missing`)
@@ -200,26 +216,31 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     return height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId
   }
 
+  const hash = remember(cache.hashes, (height: number): Hash | undefined => {
+    const found = header(height)
+    return found && ethereumHeaderHash(found)
+  })
+
   const reader: ChainReader = {
     headHeight: head.height,
     base,
     oldestBlock,
     indexedFrom,
     header,
-    hash: remember(cache.hashes, (height: number): Hash | undefined => {
-      const found = header(height)
-      return found && ethereumHeaderHash(found)
-    }),
-    heightOf: (hash) => {
-      const bytes = db.get(columnKey(Column.blockHash, hash))
-      const height = bytes && readHeight(bytes, 0)
-      return height === undefined || height < base ? undefined : height
+    hash,
+    heightOf: (wanted) => {
+      const bytes = db.get(columnKey(Column.blockHash, wanted))
+      if (bytes === undefined) {
+        return readHashPlaces(db, HashKind.block, wanted).find(({ height }) => isHash(hash(height), wanted))?.height
+      }
+      const height = readHeight(bytes, 0)
+      return height < base ? undefined : height
     },
-    heightOfConsensusHash: (hash) => {
-      const bytes = db.get(consensusHashKey(hash))
-      const height = bytes && readHeight(bytes, 0)
-      const found = height === undefined ? undefined : blockId(height)
-      return found !== undefined && equalBytes(found.hash, hash) ? height : undefined
+    heightOfConsensusHash: (wanted) => {
+      const bytes = db.get(consensusHashKey(wanted))
+      const heights = readHashPlaces(db, HashKind.consensus, wanted).map(({ height }) => height)
+      if (bytes !== undefined) heights.unshift(readHeight(bytes, 0))
+      return heights.find((height) => isHash(blockId(height)?.hash, wanted))
     },
     transactions,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
@@ -228,17 +249,32 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       const included = transactions(height)
       return found && included && ethereumBlockSize(found, included)
     },
-    locate: (transactionHash) => {
-      const bytes = db.get(columnKey(Column.transaction, transactionHash))
-      return bytes && { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
+    locate: (wanted) => {
+      const bytes = db.get(columnKey(Column.transaction, wanted))
+      if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
+      const places = readHashPlaces(db, HashKind.transaction, wanted)
+      const place = places.find(({ height, position }) =>
+        isHash(transactions(height)?.[position]?.transaction.hash, wanted),
+      )
+      return place && { height: place.height, index: place.position }
     },
-    locateNative: (hash) => {
-      const bytes = db.get(columnKey(Column.nativeTransaction, hash))
-      return bytes && { height: readHeight(bytes, 0), position: Number(bytesToBigInt(bytes.subarray(6))) }
+    locateNative: (wanted) => {
+      const bytes = db.get(columnKey(Column.nativeTransaction, wanted))
+      if (bytes !== undefined) {
+        return { height: readHeight(bytes, 0), position: Number(bytesToBigInt(bytes.subarray(6))) }
+      }
+      return readHashPlaces(db, HashKind.native, wanted).find(({ height, position }) => {
+        const raw = consensusBlock(height)?.txs[position]
+        return raw !== undefined && isHash(entryHash(raw), wanted)
+      })
     },
     entryResults: entries,
     blockEvents: (height) => results(height)?.events,
     consensusBlock,
+    encodedBlock: (height) => {
+      const isThere = height >= Math.max(base, 1) && height <= head.height
+      return isThere ? readPart('consensusBlock', height) : undefined
+    },
     blockId,
     seenCommit: (height): Commit | undefined => {
       if (height < base) return undefined
@@ -261,11 +297,8 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
   return reader
 }
 
-/** A part that every block up to the head has. @throws DatabaseError when it is missing */
-function readBlockPart(db: KeyReader, column: Column, height: number): Uint8Array {
-  const bytes = db.get(columnKey(column, heightBytes(height)))
-  if (bytes === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
-  return bytes
+function isHash(found: Uint8Array | undefined, wanted: Uint8Array): boolean {
+  return found !== undefined && equalBytes(found, wanted)
 }
 
 /** The entries of a block by position in data.txs, from its stored parts. */
@@ -300,40 +333,6 @@ function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => nu
   }
 }
 
-/**
- * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
- * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them.
- */
-export function dropBlockBodies(
-  database: DatabaseReader,
-  batch: WriteBatch,
-  oldestToKeep: number,
-  count: number,
-): void {
-  const reader = openChainReader(database)
-  const target = Math.min(oldestToKeep, reader.headHeight)
-  if (reader.oldestBlock >= target) return
-  let height = reader.oldestBlock
-  const limit = batch.bytes + DROPPED_BATCH_BYTES
-  for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
-    const entries = reader.entryResults(height) ?? []
-    for (const entry of entries) {
-      const key = transactionKey(entry)
-      if (key !== undefined) batch.del(key)
-    }
-    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
-    batch.del(columnKey(Column.results, heightBytes(height)))
-    const block = reader.consensusBlock(height)
-    if (block !== undefined && block.txs.length > 0) {
-      batch.put(columnKey(Column.consensusBlock, heightBytes(height)), encodeBlock({ ...block, txs: [] }))
-    }
-  }
-  batch.put(...oldestBlockEntry(height))
-}
-
-/** After so many bytes of deletes, and of blocks without their transactions, no further block is dropped with a batch. */
-const DROPPED_BATCH_BYTES = 4 << 20
-
 /** The lowest block whose header and commit are there (see `ChainReader.base`). */
 export function readBase(db: KeyReader): number {
   const base = db.get(BASE_KEY)
@@ -358,6 +357,6 @@ const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'
 const VALIDATORS_AHEAD = 2
 
 /** Key and value that record `height` as the lowest block whose body is kept. */
-function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
+export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [OLDEST_KEY, heightBytes(height)]
 }

@@ -2,7 +2,6 @@ import { encodeCommit } from '../chain/consensus/commit.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/transport.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
-import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
@@ -109,8 +108,8 @@ export function databaseBlocks(database: Database): BlockSource {
       height: chain.headHeight,
       read: (height) => {
         if (height < base || height > chain.headHeight) return undefined
-        // The stored bytes are sent as they are, without decoding.
-        const block = snapshot.get(columnKey(Column.consensusBlock, heightBytes(height)))
+        // The stored bytes are sent as they are.
+        const block = chain.encodedBlock(height)
         const commit = chain.seenCommit(height)
         return block === undefined || commit === undefined ? undefined : { block, commit: encodeCommit(commit) }
       },

@@ -72,7 +72,13 @@ export class BufferedDatabase implements WritableDatabase {
   /** While writes are delayed, this is not a real snapshot: it shows the present contents. */
   snapshot(): DatabaseView {
     if (!this.#isBuffering && this.#isEmpty()) return this.#database.snapshot()
-    return { get: (key) => this.get(key), entries: (range) => this.entries(range), close: async () => undefined }
+    const { location } = this
+    return {
+      location,
+      get: (key) => this.get(key),
+      entries: (range) => this.entries(range),
+      close: async () => undefined,
+    }
   }
 
   /** See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`. */

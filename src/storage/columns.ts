@@ -50,9 +50,11 @@ export const Column = {
   logTerm: 0x25,
   /**
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
-   * receipts are kept; both absent: 0; `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts);
-   * `genesis` -> genesis hash (src/app/openChain.ts); `indexed` -> height from which on blocks are in `logTerm` and `eventTerm`, or no bytes where new ones are
-   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `format` -> version of what this table describes (src/storage/format.ts)
+   * receipts are kept; `moved` -> lowest height whose block is here and not only in a segment (these three absent: 0);
+   * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `genesis` -> genesis hash
+   * (src/app/openChain.ts); `indexed` -> height from which on blocks are in `logTerm` and `eventTerm`, or no bytes where new ones are
+   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `format` -> version of what this
+   * table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,
   /** first 8 bytes of a consensus header's hash -> height */
@@ -61,6 +63,15 @@ export const Column = {
   nativeTransaction: 0x2b,
   /** event term (7 bytes, src/chain/eventIndex.ts) ‖ height -> no bytes */
   eventTerm: 0x2c,
+
+  // What has left for files (src/chain/segments/)
+  /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks */
+  segment: 0x2d,
+  /**
+   * kind of hash (1 byte, src/chain/hashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in
+   * segments whose hashes begin so
+   */
+  shortHash: 0x2e,
 
   // Validator sets (src/chain/validatorRecords.ts)
   /** header.validators_hash -> public keys and powers, in the set's order */

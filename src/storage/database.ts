@@ -26,6 +26,8 @@ export interface KeyReader {
 
 /** A readable database: its present contents or a snapshot. */
 export interface DatabaseReader extends KeyReader {
+  /** its directory */
+  readonly location: string
   /** Entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
@@ -37,7 +39,6 @@ export interface DatabaseView extends DatabaseReader {
 
 /** A database for its only writer. */
 export interface WritableDatabase extends DatabaseReader {
-  readonly location: string
   snapshot(): DatabaseView
   /** Writes the whole batch or nothing of it; with `sync` it is on stable storage when this returns. */
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
@@ -197,6 +198,10 @@ export class DatabaseSnapshot implements DatabaseView {
     this.#handle = handle
     this.#snapshot = handle.level.snapshot()
     this.#options = { keyEncoding: 'view', valueEncoding: 'view', snapshot: this.#snapshot }
+  }
+
+  get location(): string {
+    return this.#handle.level.location
   }
 
   get onDamage(): KeyReader['onDamage'] {

@@ -4,6 +4,7 @@ import { damagedFile } from './damage.ts'
 import { DatabaseError } from './database.ts'
 import { LevelReader, logNumber, logPath, type OpenFile, readBytes, readUint32, tablePaths } from './levelFormat.ts'
 import { type FileRecord, readRecords } from './recordFile.ts'
+import { segmentFiles, verifySegmentFile } from './segmentFile.ts'
 import { checkExtent, checkTableFrame } from './tableFile.ts'
 
 /*
@@ -35,13 +36,13 @@ export const START_BYTES = 256 << 20
  * 1. CURRENT names a MANIFEST, and that is whole.
  * 2. Every table that it lists exists with its size.
  * 3. No write is missing within the logs. Their end may be: a killed process leaves it so, and the write-ahead log has the blocks.
- * 4. Every block of the tables has its checksum, the newest tables first, until `tableBytes` are read.
+ * 4. Every block of the tables has its checksum, the newest tables first, and every segment, until `bytes` are read.
  *
  * A directory without a database passes.
- * @param tableBytes by default all
+ * @param bytes by default all
  * @throws DatabaseError that names the file and the place
  */
-export function verifyFiles(location: string, tableBytes = Number.POSITIVE_INFINITY): void {
+export function verifyFiles(location: string, bytes = Number.POSITIVE_INFINITY): void {
   // 1.
   const manifest = readManifest(location)
   if (manifest === undefined) return
@@ -55,10 +56,14 @@ export function verifyFiles(location: string, tableBytes = Number.POSITIVE_INFIN
   // 3.
   checkLogs(location, manifest)
   // 4.
-  let left = tableBytes
+  let left = bytes
   for (const table of manifest.tables) {
     if (left <= 0) return
-    for (const bytes of scrubTable(location, table)) left -= bytes
+    for (const read of scrubTable(location, table)) left -= read
+  }
+  for (const path of segmentFiles(location)) {
+    if (left <= 0) return
+    for (const read of verifySegmentFile(path)) left -= read
   }
 }
 
@@ -97,7 +102,7 @@ export function nameDamagedFile(error: unknown, location: string): unknown {
 function isDamageWithoutName(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isDamage = error.name === 'DatabaseError' && 'code' in error && error.code === 'corrupt'
-  if (isDamage) return !/\d\.(ldb|sst|log)\b|MANIFEST|CURRENT/.test(error.message)
+  if (isDamage) return !/\d\.(ldb|sst|log|segment)\b|MANIFEST|CURRENT/.test(error.message)
   return isDamageWithoutName(error.cause)
 }
 

@@ -1,22 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
+import type { MoveRules } from '../chain/segments/moveBlocks.ts'
+import type { LogConfig } from '../config/config.ts'
+import { Database, DatabaseError } from '../storage/database.ts'
+import { segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
 import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { createScrubberMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serve } from './port.ts'
-import { type Gate, waitAtGate } from './sharedMemory.ts'
-import { lowerPriority, type ThreadData } from './spawn.ts'
+import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
+import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 
 /**
- * The scrubber thread reads every table of the database again and again, slowly, and checks LevelDB's checksums: damage in what nobody
- * reads is found while other nodes and backups are still good. It only reads files, and damage ends the node. Of what the operating
- * system holds in memory it sees that copy, which is the one that LevelDB reads.
+ * The scrubber thread has the work on the database that can wait for ever, at the lowest priority:
+ *
+ * It reads every table and segment again and again, slowly, and checks their checksums: damage in what nobody reads is found while other
+ * nodes and backups are still good. For that it only reads files, and damage ends the node. Of what the operating system holds in memory
+ * it sees that copy, which is the one that LevelDB reads.
+ *
+ * And it makes the files of segments, for the executor to list (src/chain/segments/moveBlocks.ts).
  */
 export interface ScrubberData {
   /** directory of the database */
   readonly location: string
   /** opens when the executor has opened the database */
   readonly databaseGate: Gate
+  readonly publishedHeight: PublishedHeight
+  readonly moveRules: MoveRules
+  /** see `firstSegmentDue` */
+  readonly firstSegmentDue: number
+  readonly log: LogConfig
 }
 
 export type ScrubberService = typeof service
@@ -36,7 +50,7 @@ async function scrubForEver(): Promise<never> {
     const endMs = performance.now() + PASS_MS
     const wanted = tableBytes(data.location) / (PASS_MS / 1000)
     const bytesPerSecond = Math.min(Math.max(wanted, MIN_BYTES_PER_SECOND), MAX_BYTES_PER_SECOND)
-    for (const bytes of scrubTables(data.location)) {
+    for (const bytes of scrubFiles()) {
       metrics.bytesTotal.inc(bytes)
       await sleep((bytes / bytesPerSecond) * 1000)
     }
@@ -45,10 +59,70 @@ async function scrubForEver(): Promise<never> {
   }
 }
 
-const service = { metrics: () => threadMetrics.snapshot() }
+function* scrubFiles(): Generator<number, void, void> {
+  yield* scrubTables(data.location)
+  for (const path of segmentFiles(data.location)) yield* verifySegmentFile(path)
+}
+
+/** How often it is looked whether a segment can be made, and how long after one could not be made. */
+const LOOK_MS = 5_000
+const RETRY_MS = 3_600_000
+
+/** The work on a segment rests as long as it was busy, so that it takes half of a processor at most. */
+function createPause(): () => Promise<void> {
+  let sinceMs = performance.now()
+  return async () => {
+    stopping.signal.throwIfAborted()
+    await sleep(performance.now() - sinceMs)
+    sinceMs = performance.now()
+  }
+}
+
+async function makeSegmentsForEver(): Promise<void> {
+  // Before there is anything to do, neither modules nor the database take memory.
+  while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
+  const { makeNextSegment } = await import('../chain/segments/moveBlocks.ts')
+  const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
+  try {
+    for (;;) {
+      try {
+        if (!(await makeNextSegment(database, data.moveRules, createPause()))) await untilNextLook(LOOK_MS)
+      } catch (error) {
+        stopping.signal.throwIfAborted()
+        if (error instanceof DatabaseError && error.code === 'corrupt') throw error
+        log.error({ error }, 'a segment could not be made: its blocks stay in LevelDB')
+        await untilNextLook(RETRY_MS)
+      }
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+function untilNextLook(milliseconds: number): Promise<void> {
+  return sleep(milliseconds, undefined, { signal: stopping.signal })
+}
+
+const stopping = new AbortController()
+const log = createLogger(data.log, { thread: 'scrubber' })
+/** Rejects when no more segments are made: with the reason of the stop, or with an error, which ends the thread. */
+let segments: Promise<void> = Promise.resolve()
+
+const service = {
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
+    stopping.abort()
+    // It has ended with the reason of the stop.
+    await segments.catch(() => undefined)
+  },
+}
 
 lowerPriority('background')
 await waitAtGate(data.databaseGate)
 serve(control, service)
 // An error ends the thread, and with it the node.
 void scrubForEver()
+segments = makeSegmentsForEver()
+segments.catch((error) => {
+  if (!stopping.signal.aborted) throw error
+})

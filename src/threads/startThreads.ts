@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
+import { firstSegmentDue, moveRules } from '../chain/segments/moveBlocks.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
@@ -179,7 +180,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
         const late = [
           // Sockets that do not listen yet cannot close: they wait for the first block.
           ...(await close([...(hasClients ? sockets : []), network, ...snapshots], CLOSING_MS.clientsAndPeers)),
-          ...(await close([...views, pool], CLOSING_MS.readers)),
+          ...(await close([...views, pool, scrubber], CLOSING_MS.readers)),
           ...(await close([executor], CLOSING_MS.executor)),
         ]
         if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
@@ -335,11 +336,20 @@ function startNetwork(
 }
 
 function startScrubber(
-  { location }: ThreadsOptions,
-  { databaseGate }: Wiring,
+  { config, location }: ThreadsOptions,
+  { databaseGate, publishedHeight }: Wiring,
   start: StartThread,
 ): Started<ScrubberService> {
-  return start('scrubber', undefined, { location, databaseGate } satisfies ScrubberData, [])
+  const rules = moveRules(config.pruning, config.blockHistory)
+  const data: ScrubberData = {
+    location,
+    databaseGate,
+    publishedHeight,
+    moveRules: rules,
+    firstSegmentDue: firstSegmentDue(rules),
+    log: config.log,
+  }
+  return start('scrubber', undefined, data, [])
 }
 
 function startSnapshots(

@@ -47,6 +47,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     entryResults: (height) => kept(height) && entriesOf(kept(height)!),
     blockEvents: () => NO_BLOCK_EVENTS,
     heightOfConsensusHash: () => undefined,
+    encodedBlock: () => undefined,
     consensusBlock: (height) => (height === 0 ? undefined : blocks[height] && consensusBlockOf(blocks[height])),
     validatorsAt: () => undefined,
     validatorSetAt: () => ({ validators: [], totalPower: 0n }),

@@ -1,0 +1,239 @@
+import { join } from 'node:path'
+import { bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
+import { decodeRLP, encodeRLP } from '../../primitives/rlp.ts'
+import { Column, columnKey, heightBytes } from '../../storage/columns.ts'
+import { damagedFile, damagedIn } from '../../storage/damage.ts'
+import { DatabaseError, type DatabaseReader, type KeyReader } from '../../storage/database.ts'
+import {
+  createSegmentFile,
+  frameOf,
+  readFrame,
+  readSegmentIndex,
+  SEGMENT_EXTENSION,
+  type SegmentFrame,
+  type SegmentIndex,
+  segmentsDirectory,
+  tidySegmentFiles,
+} from '../../storage/segmentFile.ts'
+import { decodeFrame, encodeFrame, type StoredBlock } from './blockFrame.ts'
+import { ColumnError, NO_DICTIONARY } from './columns.ts'
+
+/*
+ * Old blocks in files: 8,192 blocks a segment (src/storage/segmentFile.ts), in frames of at most 64 blocks (blockFrame.ts). The database
+ * lists the segments that it is made of; files that it does not list are none of its parts.
+ */
+
+/** Blocks in a segment. The first one of a chain that began with a snapshot may have fewer. */
+export const SEGMENT_BLOCKS = 8_192
+/** To read one block its whole frame is decoded: a few milliseconds for this many empty ones. */
+const FRAME_BLOCKS = 64
+/** A frame ends with the block that makes it longer, before it is packed. */
+const FRAME_BYTES = 512 << 10
+/** Of the first frame; what later frames have in common with it takes few bytes there. */
+const DICTIONARY_BYTES = 16 << 10
+
+/** Heights of the first and last block. */
+export interface HeightRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** A segment in the database's list. */
+interface ListedSegment extends HeightRange {
+  /** of the file */
+  readonly bytes: number
+  readonly sha256: Uint8Array
+}
+
+export function segmentPath(location: string, segment: HeightRange): string {
+  return join(segmentsDirectory(location), segmentName(segment))
+}
+
+function segmentName({ first, last }: HeightRange): string {
+  const digits = (height: number): string => String(height).padStart(9, '0')
+  return `${digits(first)}-${digits(last)}${SEGMENT_EXTENSION}`
+}
+
+/**
+ * Checks that every listed segment is there in its size, and removes files that are not listed. Only while nobody else writes.
+ * @throws DatabaseError
+ */
+export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'location'>): Promise<void> {
+  const listed = await listSegments(database)
+  const files = listed.map((segment) => ({ name: segmentName(segment), bytes: segment.bytes }))
+  tidySegmentFiles(database.location, files)
+}
+
+/** The last height of the segment that a block belongs to. */
+export function lastOfSegment(height: number): number {
+  return height - (height % SEGMENT_BLOCKS) + SEGMENT_BLOCKS - 1
+}
+
+/** Key and value of a segment in the database's list. */
+export function segmentEntry({ first, last, bytes, sha256 }: ListedSegment): readonly [Uint8Array, Uint8Array] {
+  return [segmentKey(first), encodeRLP([BigInt(first), BigInt(last), BigInt(bytes), sha256])]
+}
+
+/** The listed segment that has a block; undefined when there is none. */
+export function findSegment(db: KeyReader, height: number): ListedSegment | undefined {
+  const bytes = db.get(segmentKey(height))
+  const segment = bytes && decodeSegmentEntry(bytes)
+  return segment !== undefined && height >= segment.first && height <= segment.last ? segment : undefined
+}
+
+/** All listed segments, oldest first. */
+async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedSegment[]> {
+  const segments: ListedSegment[] = []
+  const range = { start: columnKey(Column.segment), end: columnKey(Column.segment + 1) }
+  for await (const [, value] of db.entries(range)) segments.push(decodeSegmentEntry(value))
+  return segments
+}
+
+function segmentKey(height: number): Uint8Array {
+  return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
+}
+
+function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
+  const [first, last, size, sha256] = decodeRLP(bytes) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+  const number = (item: Uint8Array): number => Number(bytesToBigInt(item))
+  return { first: number(first), last: number(last), bytes: number(size), sha256 }
+}
+
+/**
+ * Writes a segment and reads it again: when this resolves, the file is on stable storage and gives each block as `read` does.
+ * @param read a block of the database; it is called twice for each
+ * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @throws Error when what was written is not what is read from it
+ */
+export async function writeSegment(
+  location: string,
+  { first, last }: HeightRange,
+  read: (height: number) => StoredBlock,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const path = segmentPath(location, { first, last })
+  const check = async (written: SegmentIndex): Promise<void> => {
+    if (written.first !== first || written.last !== last) throw new Error(`${path} has other blocks than it should`)
+    const cache = createSegmentCache()
+    for (let height = first; height <= last; height++) {
+      if (!isSame(readFromIndex(written, cache, height), read(height))) {
+        throw new Error(`block ${height} is not the same in ${written.path} and in the database`)
+      }
+      if (height % FRAME_BLOCKS === 0) await pause()
+    }
+  }
+  await createSegmentFile(path, packSegment({ first, last }, read), check, pause)
+}
+
+/** The frames are packed one after another, as they are asked for; the first one makes the dictionary. */
+function packSegment({ first, last }: HeightRange, read: (height: number) => StoredBlock) {
+  const dictionary = encodeFrame(readFrameBlocks(first, last, read), NO_DICTIONARY).sample.slice(0, DICTIONARY_BYTES)
+  return { first, dictionary, frames: frames() }
+
+  function* frames(): Iterable<SegmentFrame> {
+    for (let height = first; height <= last; ) {
+      const blocks = readFrameBlocks(height, last, read)
+      yield { count: blocks.length, bytes: encodeFrame(blocks, dictionary).bytes }
+      height += blocks.length
+    }
+  }
+}
+
+function readFrameBlocks(from: number, last: number, read: (height: number) => StoredBlock): readonly StoredBlock[] {
+  const blocks: StoredBlock[] = []
+  let bytes = 0
+  for (let height = from; height <= last && blocks.length < FRAME_BLOCKS && bytes < FRAME_BYTES; height++) {
+    const block = read(height)
+    bytes += block.header.length + (block.block?.length ?? 0) + (block.results?.length ?? 0)
+    blocks.push(block)
+  }
+  return blocks
+}
+
+function isSame(a: StoredBlock, b: StoredBlock): boolean {
+  const parts = [
+    [a.header, b.header],
+    [a.block, b.block],
+    [a.results, b.results],
+  ] as const
+  return parts.every(([x, y]) => (x === undefined || y === undefined ? x === y : equalBytes(x, y)))
+}
+
+/** What a thread has read of segments: ends of files, and a few frames. */
+export interface SegmentCache {
+  /** by path */
+  readonly indexes: Map<string, SegmentIndex>
+  /** by path and number of the first block */
+  readonly frames: Map<string, readonly StoredBlock[]>
+}
+
+export function createSegmentCache(): SegmentCache {
+  return { indexes: new Map(), frames: new Map() }
+}
+
+/** A frame of long blocks takes some megabytes. */
+const CACHED_FRAMES = 4
+/** The end of a file takes some kilobytes. */
+const CACHED_INDEXES = 64
+
+/**
+ * A block from its segment; undefined when no segment has it.
+ * @throws DatabaseError when the segment is damaged
+ */
+export function readFromSegment(
+  db: KeyReader & Pick<DatabaseReader, 'location'>,
+  cache: SegmentCache,
+  height: number,
+): StoredBlock | undefined {
+  const segment = findSegment(db, height)
+  if (segment === undefined) return undefined
+  const path = segmentPath(db.location, segment)
+  try {
+    const index = remember(cache.indexes, CACHED_INDEXES, path, () => readSegmentIndex(path))
+    if (index.bytes !== segment.bytes || !equalBytes(index.sha256, segment.sha256)) {
+      throw damagedFile(path, undefined, 'it is not the file that the database lists')
+    }
+    return readFromIndex(index, cache, height)
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === 'corrupt') db.onDamage?.(error)
+    throw error
+  }
+}
+
+function readFromIndex(index: SegmentIndex, { frames }: SegmentCache, height: number): StoredBlock {
+  const { path, dictionary } = index
+  const frame = frameOf(index, height)
+  if (frame === undefined) throw damagedFile(path, undefined, `it does not have block ${height}`)
+  const { first, count, offset } = frame
+  const blocks = remember(frames, CACHED_FRAMES, `${path} ${first}`, () => {
+    const bytes = readFrame(index, frame)
+    try {
+      return decodeFrame(bytes, first, count, dictionary)
+    } catch (error) {
+      if (!(error instanceof ColumnError)) throw error
+      throw damagedFile(path, offset, `a frame cannot be decoded: ${error.message}`, error)
+    }
+  })
+  return blocks[height - first]!
+}
+
+/** The value under a key; at most `most` are kept, of which the oldest goes first. */
+function remember<T>(known: Map<string, T>, most: number, key: string, read: () => T): T {
+  const cached = known.get(key)
+  if (cached !== undefined) return cached
+  const value = read()
+  known.set(key, value)
+  if (known.size > most) known.delete(known.keys().next().value!)
+  return value
+}
+
+/** A block as LevelDB has it. @throws DatabaseError when it has not */
+export function storedBlock(db: KeyReader, height: number): StoredBlock {
+  const suffix = heightBytes(height)
+  const header = db.get(columnKey(Column.header, suffix))
+  const block = db.get(columnKey(Column.consensusBlock, suffix))
+  if (header === undefined || (block === undefined && height > 0)) {
+    throw damagedIn(db, `a part of block ${height} is missing`)
+  }
+  return { header, block, results: db.get(columnKey(Column.results, suffix)) }
+}

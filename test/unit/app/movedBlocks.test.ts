@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { copyDatabase } from '../../../src/app/copyDatabase.ts'
+import { createPruner } from '../../../src/app/pruner.ts'
+import { reindex } from '../../../src/app/reindex.ts'
+import { checkRollback } from '../../../src/app/rollback.ts'
+import { HashKind, HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
+import { makeNextSegment, moveRules, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
+import { SEGMENT_BLOCKS, tidySegments } from '../../../src/chain/segments/segments.ts'
+import { openChainReader } from '../../../src/chain/store.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { ZERO_HASH } from '../../../src/primitives/hash.ts'
+import { writeOldestHeight, writeStateHead } from '../../../src/state/head.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, columnKey, heightBytes } from '../../../src/storage/columns.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { writeOldChain } from '../chain/segments/oldChain.ts'
+
+const BASE = SEGMENT_BLOCKS - 100
+const HEAD = SEGMENT_BLOCKS + 1_030
+
+let directory: string
+let database: Database
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-moved-'))
+  database = await Database.open(join(directory, 'db'))
+  await writeOldChain(database, { base: BASE, head: HEAD, validators: 1 })
+})
+afterEach(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true })
+})
+
+/** Moves the blocks of the first segment. @returns how many were moved after each batch */
+async function moveAll(): Promise<number[]> {
+  const pruner = createPruner({
+    database,
+    state: { dropHistory: () => undefined },
+    pruning: 'archive',
+    blockHistory: 0,
+  })
+  const next = async (height: number): Promise<number> => {
+    pruner.prepare(height)
+    const batch = new WriteBatch()
+    pruner.drop(batch, height)
+    await database.write(batch, { sync: false })
+    return batch.length
+  }
+  expect(await next(HEAD + 1)).toBe(0)
+  await makeNextSegment(database, moveRules('archive', 0), async () => undefined)
+  expect(await next(HEAD + 1)).toBe(1)
+  const moved: number[] = []
+  for (let height = HEAD + 2; readMoved(database) < SEGMENT_BLOCKS; height++) {
+    expect(await next(height)).toBeLessThan(300)
+    moved.push(readMoved(database) - BASE)
+  }
+  expect(await next(HEAD + 10)).toBe(0)
+  return moved
+}
+
+it('the batches of blocks move those of a segment, a bounded part each, and a copy of the database has it too', async () => {
+  const expected = openChainReader(database).encodedBlock(BASE + 1)
+  const moved = await moveAll()
+  expect(moved.length).toBeGreaterThan(2)
+  expect(moved.at(-1)).toBe(100)
+  expect(database.get(columnKey(Column.consensusBlock, heightBytes(BASE + 1)))).toBeUndefined()
+
+  const batch = new WriteBatch()
+  writeStateHead(batch, HEAD, ZERO_HASH)
+  writeOldestHeight(batch, BASE)
+  await database.write(batch, { sync: false })
+  expect(checkRollback(database, SEGMENT_BLOCKS - 1)).toBe(HEAD)
+  expect(() => checkRollback(database, SEGMENT_BLOCKS - 2)).toThrow(/a rollback can go back to block 8191$/)
+
+  const location = join(directory, 'copy')
+  await copyDatabase(database.location, location)
+  const copy = await Database.open(location)
+  await tidySegments(copy)
+  expect(openChainReader(copy).encodedBlock(BASE + 1)).toEqual(expected)
+  await copy.close()
+})
+
+/** All entries of the index of hashes in its short form. */
+async function shortHashes(): Promise<string[]> {
+  const found: string[] = []
+  const range = { start: columnKey(Column.shortHash), end: columnKey(Column.shortHash + 1) }
+  for await (const [key, value] of database.entries(range)) found.push(`${bytesToHex(key)} ${bytesToHex(value)}`)
+  return found
+}
+
+it('a reindex mends the index of their hashes', async () => {
+  await moveAll()
+  const run = () =>
+    reindex({ database, index: 'all', progressOf: () => ({ update: () => undefined, end: () => undefined }) })
+  expect(await run()).toEqual({})
+  const before = await shortHashes()
+  // Two hashes of each block, and two of those with transactions.
+  expect(before).toHaveLength(2 * 100 + 2 * 10)
+
+  const chain = openChainReader(database)
+  const height = SEGMENT_BLOCKS - 2
+  const transaction = chain.transactions(height)![0]!.transaction.hash
+  const batch = new WriteBatch()
+  const places = new HashPlaceWriter(database, batch)
+  places.remove(HashKind.block, chain.hash(BASE)!, { height: BASE, position: 0 })
+  places.remove(HashKind.transaction, transaction, { height, position: 0 })
+  places.add(HashKind.transaction, transaction, { height, position: 1 })
+  places.add(HashKind.native, transaction, { height: BASE, position: 0 })
+  places.add(HashKind.consensus, chain.blockId(BASE)!.hash, { height: HEAD, position: 0 })
+  batch.put(columnKey(Column.blockHash, chain.hash(BASE)!), heightBytes(BASE))
+  await database.write(batch, { sync: false })
+  expect(await run()).toEqual({
+    shortHash: { missing: 2, changed: 0, extra: 3 },
+    blockHash: { missing: 0, changed: 0, extra: 1 },
+  })
+  expect(await shortHashes()).toEqual(before)
+  expect(await run()).toEqual({})
+})

@@ -1,0 +1,294 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
+import { entryHash } from '../../../../src/chain/entries.ts'
+import { HashKind, HashPlaceWriter, shortHashKey } from '../../../../src/chain/hashIndex.ts'
+import {
+  listNextSegment,
+  type MoveRules,
+  makeNextSegment,
+  moveBlocks,
+  readMoved,
+} from '../../../../src/chain/segments/moveBlocks.ts'
+import { SEGMENT_BLOCKS, tidySegments } from '../../../../src/chain/segments/segments.ts'
+import { type ChainReader, createBlockCache, openChainReader } from '../../../../src/chain/store.ts'
+import { WriteBatch } from '../../../../src/storage/batch.ts'
+import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
+import { Database } from '../../../../src/storage/database.ts'
+import { writeOldChain } from './oldChain.ts'
+
+/** The chain begins so that its first segment has 96 blocks. */
+const BASE = SEGMENT_BLOCKS - 96
+const LAST = SEGMENT_BLOCKS - 1
+const HEAD = SEGMENT_BLOCKS + 20
+const RULES: MoveRules = { settledBlocks: 10, dropsBodies: false }
+
+let directory: string
+let database: Database
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-segments-'))
+  database = await Database.open(join(directory, 'db'))
+  await writeOldChain(database, { base: BASE, head: HEAD })
+})
+afterEach(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true })
+})
+
+const pause = async (): Promise<void> => undefined
+
+/** One batch of the executor. */
+async function step(operations = 100, rules = RULES): Promise<void> {
+  const batch = new WriteBatch()
+  const places = new HashPlaceWriter(database, batch)
+  listNextSegment(database, batch, HEAD, rules)
+  moveBlocks(database, batch, places, operations)
+  await database.write(batch, { sync: true })
+}
+
+async function moveAll(rules = RULES): Promise<void> {
+  while (await makeNextSegment(database, rules, pause)) await step(1, rules)
+  while (readMoved(database) <= LAST) await step(10_000, rules)
+}
+
+/** As a crash and a start do. */
+async function reopen(): Promise<void> {
+  await database.close()
+  database = await Database.open(join(directory, 'db'))
+  await tidySegments(database)
+}
+
+function asText(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
+}
+
+/** Everything that a reader says of each block, and of each hash, as one text a block. */
+async function describeChain(chain: ChainReader) {
+  const blocks: string[] = []
+  let transactions = 0
+  for (let height = BASE - 1; height <= HEAD + 1; height++) {
+    const hash = chain.hash(height)
+    const consensusHash = chain.blockId(height)?.hash
+    const entries = chain.entryResults(height) ?? []
+    const located = entries.map((entry) => {
+      if (entry.kind === 'evm') return chain.locate(entry.signed.transaction.hash)
+      return entry.kind === 'native' ? chain.locateNative(entryHash(entry.raw)) : undefined
+    })
+    transactions += located.filter((place) => place !== undefined).length
+    const described = {
+      height,
+      header: chain.header(height),
+      hash,
+      heightOf: hash && chain.heightOf(hash),
+      heightOfConsensusHash: consensusHash && chain.heightOfConsensusHash(consensusHash),
+      consensusBlock: chain.consensusBlock(height),
+      encodedBlock: chain.encodedBlock(height),
+      blockId: chain.blockId(height),
+      seenCommit: chain.seenCommit(height),
+      transactions: chain.transactions(height)?.map(({ transaction, sender }) => ({ raw: transaction.raw, sender })),
+      receipts: chain.receipts(height),
+      size: chain.size(height),
+      results: entries.map((entry) => (entry.kind === 'evm' ? entry.receipt : entry)),
+      events: chain.blockEvents(height),
+      located,
+    }
+    blocks.push(JSON.stringify(described, asText))
+  }
+  const logs = []
+  for await (const height of chain.logHeights({ addresses: [], topics: [] }, BASE, HEAD)) logs.push(height)
+  return { blocks, logs, transactions, base: chain.base, oldestBlock: chain.oldestBlock, headHeight: chain.headHeight }
+}
+
+const now = () => describeChain(openChainReader(database))
+
+function countOf(column: number, from = BASE, to = LAST): number {
+  let count = 0
+  for (let height = from; height <= to; height++) {
+    if (database.get(columnKey(column, heightBytes(height))) !== undefined) count++
+  }
+  return count
+}
+
+const files = (): string[] => {
+  const path = join(directory, 'db', 'segments')
+  return existsSync(path) ? readdirSync(path) : []
+}
+
+describe('blocks that leave LevelDB for a segment', () => {
+  it('are read as before at every step, also after a crash there', async () => {
+    const before = await now()
+    expect(before.transactions).toBe(2 * 12)
+    const cache = createBlockCache()
+    const snapshot = database.snapshot()
+
+    expect(await makeNextSegment(database, RULES, pause)).toBe(true)
+    expect(await makeNextSegment(database, RULES, pause)).toBe(false)
+    expect(files()).toEqual(['000008096-000008191.segment'])
+    // A file that no batch has listed does not count: it is removed, and made again.
+    await snapshot.close()
+    await reopen()
+    expect(files()).toEqual([])
+    await makeNextSegment(database, RULES, pause)
+    await step(0)
+    await reopen()
+    expect(files()).toHaveLength(1)
+    expect(await now()).toEqual(before)
+    for (let steps = 0; readMoved(database) <= LAST; steps++) {
+      await step()
+      if (steps % 3 !== 1) continue
+      await reopen()
+      expect(await describeChain(openChainReader(database, cache))).toEqual(before)
+    }
+    for (const column of [Column.header, Column.consensusBlock, Column.results]) expect(countOf(column)).toBe(0)
+    expect(countOf(Column.header, LAST + 1, HEAD)).toBe(HEAD - LAST)
+    expect(await now()).toEqual(before)
+    expect(await makeNextSegment(database, RULES, pause)).toBe(false)
+  })
+
+  it('stay as long as they may change', async () => {
+    expect(await makeNextSegment(database, { ...RULES, settledBlocks: HEAD - LAST + 1 }, pause)).toBe(false)
+    const drops: MoveRules = { ...RULES, dropsBodies: true }
+    expect(await makeNextSegment(database, drops, pause)).toBe(false)
+    const batch = new WriteBatch()
+    dropBlockBodies(database, batch, new HashPlaceWriter(database, batch), LAST + 1, 1_000)
+    await database.write(batch, { sync: true })
+    const before = await now()
+    expect(before.oldestBlock).toBe(LAST + 1)
+    await moveAll(drops)
+    expect(await now()).toEqual(before)
+  })
+
+  it('lose their indexes when their bodies are dropped afterwards', async () => {
+    const { transactions } = openChainReader(database)
+    const { hash } = transactions(LAST - 1)![0]!.transaction
+    const kept = openChainReader(database).header(LAST)
+    await moveAll()
+    expect(openChainReader(database).locate(hash)).toEqual({ height: LAST - 1, index: 0 })
+    const batch = new WriteBatch()
+    dropBlockBodies(database, batch, new HashPlaceWriter(database, batch), LAST + 1, 1_000)
+    await database.write(batch, { sync: true })
+    const after = openChainReader(database)
+    expect(after.oldestBlock).toBe(LAST + 1)
+    expect(after.locate(hash)).toBeUndefined()
+    expect(database.get(shortHashKey(HashKind.transaction, hash))).toBeUndefined()
+    expect(after.receipts(LAST - 1)).toBeUndefined()
+    expect(after.header(LAST)).toEqual(kept)
+    const logs = []
+    for await (const height of after.logHeights({ addresses: [], topics: [] }, BASE, HEAD)) logs.push(height)
+    expect(logs).toEqual([SEGMENT_BLOCKS + 8, SEGMENT_BLOCKS + 18])
+  })
+
+  it('are found by hashes that begin with the same bytes', async () => {
+    await moveAll()
+    const chain = openChainReader(database)
+    const [first, second] = [chain.transactions(BASE + 4)![0]!, chain.transactions(BASE + 14)![0]!].map(
+      ({ transaction }) => transaction.hash,
+    ) as [Uint8Array, Uint8Array]
+    const blockHash = chain.hash(BASE + 4)!
+    const consensusHash = chain.blockId(BASE + 4)!.hash
+    const native = entryHash(chain.consensusBlock(BASE + 4)!.txs[0]!)
+    // What an index has in which two hashes share their first bytes: places of both under each.
+    const batch = new WriteBatch()
+    const places = new HashPlaceWriter(database, batch)
+    for (const hash of [first, second]) {
+      for (const height of [BASE + 14, BASE + 4, BASE + 5]) {
+        places.add(HashKind.transaction, hash, { height, position: 0 })
+      }
+    }
+    for (const [kind, hash] of [
+      [HashKind.block, blockHash],
+      [HashKind.consensus, consensusHash],
+      [HashKind.native, native],
+    ] as const) {
+      const mine = { height: BASE + 4, position: 0 }
+      places.remove(kind, hash, mine)
+      for (const height of [BASE + 14, BASE + 6]) places.add(kind, hash, { height, position: 0 })
+      places.add(kind, hash, mine)
+    }
+    await database.write(batch, { sync: true })
+    expect(openChainReader(database).locate(first)).toEqual({ height: BASE + 4, index: 0 })
+    expect(openChainReader(database).locate(second)).toEqual({ height: BASE + 14, index: 0 })
+    expect(openChainReader(database).heightOf(blockHash)).toBe(BASE + 4)
+    expect(openChainReader(database).heightOfConsensusHash(consensusHash)).toBe(BASE + 4)
+    expect(openChainReader(database).locateNative(native)).toEqual({ height: BASE + 4, position: 0 })
+    const similar = first.slice()
+    similar[31]! ^= 1
+    expect(openChainReader(database).locate(similar)).toBeUndefined()
+    expect(openChainReader(database).heightOf(similar)).toBeUndefined()
+  })
+
+  it('do not leave while another block has the entry of their consensus hash', async () => {
+    const wanted = openChainReader(database).blockId(BASE + 3)!.hash
+    const key = columnKey(Column.consensusHash, wanted.subarray(0, 8))
+    const batch = new WriteBatch()
+    batch.put(key, heightBytes(HEAD))
+    await database.write(batch, { sync: true })
+    expect(openChainReader(database).heightOfConsensusHash(wanted)).toBeUndefined()
+    await moveAll()
+    expect(openChainReader(database).heightOfConsensusHash(wanted)).toBe(BASE + 3)
+    expect(database.get(key)).toEqual(heightBytes(HEAD))
+  })
+})
+
+describe('a segment that is damaged', () => {
+  const damaged = expect.objectContaining({
+    name: 'DatabaseError',
+    code: 'corrupt',
+    message: expect.stringContaining('000008096-000008191.segment'),
+  })
+  const path = () => join(directory, 'db', 'segments', files()[0]!)
+
+  it('is named, wherever a byte is wrong or the file ends', async () => {
+    const { encodedBlock } = openChainReader(database)
+    const before = [BASE, BASE + 64].map(encodedBlock)
+    await moveAll()
+    const whole = new Uint8Array(readFileSync(path()))
+    let refused = 0
+    const places = 40
+    for (let i = 0; i < places; i++) {
+      const at = Math.floor((i * whole.length) / places)
+      const flipped = whole.slice()
+      flipped[at]! ^= 1 << (i % 8)
+      for (const changed of [flipped, whole.slice(0, at)]) {
+        writeFileSync(path(), changed)
+        try {
+          const chain = openChainReader(database)
+          expect([BASE, BASE + 64].map((height) => chain.encodedBlock(height))).toEqual(before)
+        } catch (error) {
+          expect(error).toEqual(damaged)
+          refused++
+        }
+      }
+    }
+    expect(refused).toBe(2 * places)
+  })
+
+  it('or missing, keeps the node from starting; what is not listed is removed', async () => {
+    await moveAll()
+    const [name] = files()
+    const whole = readFileSync(path())
+    writeFileSync(join(directory, 'db', 'segments', `${name}.new`), 'left by a crash')
+    await tidySegments(database)
+    expect(files()).toEqual([name])
+    writeFileSync(path(), whole.subarray(1))
+    await expect(tidySegments(database)).rejects.toEqual(damaged)
+    rmSync(path())
+    await expect(tidySegments(database)).rejects.toEqual(damaged)
+    expect(() => openChainReader(database).header(BASE)).toThrow(damaged)
+  })
+
+  it('is not taken for another one', async () => {
+    await moveAll()
+    const other = mkdtempSync(join(tmpdir(), 'coind-segments-'))
+    const second = await Database.open(join(other, 'db'))
+    await writeOldChain(second, { base: BASE, head: HEAD, validators: 5 })
+    await makeNextSegment(second, RULES, pause)
+    await second.close()
+    writeFileSync(path(), readFileSync(join(other, 'db', 'segments', files()[0]!)))
+    rmSync(other, { recursive: true })
+    expect(() => openChainReader(database).header(BASE)).toThrow(damaged)
+  })
+})
