@@ -107,7 +107,6 @@ describe('initNode', () => {
     init()
     expect(problemOf(() => init({ NETWORK: 'mainnet' }))).toMatch(/CHAIN_ID is coin_7628-1, but .* is for coin_76287-1/)
     expect(problemOf(() => init({ GENESIS_HASH: '00'.repeat(32) }))).toMatch(/^GENESIS_HASH is 0000/)
-    expect(problemOf(() => init({ FORCE_SNAPSHOT_RESTORE: 'true' }))).toMatch(/^FORCE_SNAPSHOT_RESTORE/)
     writeFileSync(paths.validatorKey, new Uint8Array(32).fill(2))
     expect(problemOf(() => init())).toMatch(/not the key of a validator/)
     rmSync(paths.validatorKey)

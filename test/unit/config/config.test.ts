@@ -6,7 +6,7 @@ import { configurationPage, dotenvExample } from '../../../scripts/configuration
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import type { RawValues } from '../../../src/config/settings.ts'
-import { checkFreshGenesis, checkJoining } from '../../../src/config/startRules.ts'
+import { checkFreshGenesis, checkJoining, checkRestore } from '../../../src/config/startRules.ts'
 import { VARIABLES } from '../../../src/config/variables.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 
@@ -251,6 +251,13 @@ describe('the rules of a start', () => {
       wallet: parseAddress(WALLET),
       selfDelegationAcoin: 10n ** 24n,
     })
+  })
+
+  it('needs to know which snapshot a restore is of', () => {
+    const force = { FORCE_SNAPSHOT_RESTORE: 'true' }
+    expect(problemOf(() => checkRestore(load(force)))).toMatch(/not SNAPSHOT_MANIFEST_URL: set both/)
+    checkRestore(load({ ...force, SNAPSHOT_MANIFEST_URL: 'https://s.example/m' }))
+    checkRestore(load({}))
   })
 
   it.each<[string, RawValues, RegExp]>([
