@@ -59,10 +59,10 @@ it('signs nothing beside its original, restarted too, and goes on in its place w
   for (let turn = 0; turn < 2; turn++) {
     copy = await start()
     const height = await seed.height()
-    await waitForHeight(seed, height + 25)
-    for (const deadline = Date.now() + 30_000; (await heightOf(copy)) < height + 20 && Date.now() < deadline; )
+    await waitForHeight(seed, height + 16)
+    for (const deadline = Date.now() + 30_000; (await heightOf(copy)) < height + 14 && Date.now() < deadline; )
       await sleep(100)
-    expect(await heightOf(copy)).toBeGreaterThanOrEqual(height + 20)
+    expect(await heightOf(copy)).toBeGreaterThanOrEqual(height + 14)
     expect(existsSync(paths.copyMark)).toBe(true)
     expect(copy.output()).toContain('this directory is a copy: its validator signs nothing')
     if (turn === 0) await copy.kill('SIGTERM')
