@@ -18,12 +18,15 @@ import { type BlocksChunk, type Chunk, ChunkError, decodeChunk, unpackChunk } fr
 import { describeChunk, type Manifest, type ManifestChunk } from '../snapshot/manifest.ts'
 import { IncompleteStateError, StateRestore } from '../snapshot/restoreState.ts'
 import { nativeKey } from '../state/flatState.ts'
+import { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import { Database } from '../storage/database.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
+import type { GenesisState } from './genesisBlock.ts'
+import { openChain } from './openChain.ts'
 
 /** Where the files of a snapshot come from. Nothing of them is trusted but that they have the hash that the manifest says. */
 export interface ChunkSource {
@@ -43,7 +46,8 @@ export interface RestoreRequest {
   readonly location: string
   readonly manifest: Manifest
   readonly headers: VerifiedHeaders
-  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'genesisHash' | 'validatorRanksHeight'>
+  readonly chain: ChainConfig
+  readonly genesis: GenesisState
   readonly files: ChunkSource
   /** bytes of chunks */
   readonly onProgress: (done: number, total: number) => void
@@ -63,7 +67,8 @@ export class FalseSnapshotError extends Error {
  * 3. The chunks of the state: several are fetched at the same time, in any order; each is verified against the state root and written.
  * 4. The state is completed and checked as a whole (`StateRestore.finish`).
  * 5. The newest blocks, from H downwards: each is the one that the block above it names.
- * 6. Validators of the next two blocks with their priorities, which are in the state, and the chain's head. The number of the format, last,
+ * 6. The header of block 0, which follows from the genesis: clients know a chain by its hash.
+ * 7. Validators of the next two blocks with their priorities, which are in the state, and the chain's head. The number of the format, last,
  *    makes it a database that a node opens.
  *
  * Each step is on stable storage before the next, and an interrupted restore repeats only what it has to.
@@ -79,7 +84,8 @@ export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
       await restoreState(database, stateRoot, request, progress) // 3. and 4.
       await restoreBlocks(database, request, progress) // 5.
       signal.throwIfAborted()
-      await complete(database, request) // 6.
+      await writeGenesisHeader(database, request) // 6.
+      await complete(database, request) // 7.
     }
   } catch (error) {
     if (error instanceof ChunkError || error instanceof IncompleteStateError) throw falseSnapshot(error.message, error)
@@ -293,6 +299,32 @@ function readBlock(bytes: Uint8Array, { height, blockId }: ExpectedBlock): Conse
     if (!(error instanceof ConsensusDecodingError)) throw error
   }
   throw falseSnapshot(`its block ${height} is not the one that the validators decided`)
+}
+
+const genesisLocation = (location: string): string => `${location}.genesis`
+
+/** What a restore into this directory that was given up may have left. */
+export function leftovers(location: string): readonly string[] {
+  return [location, genesisLocation(location)]
+}
+
+/** Computes block 0 in a database beside, since the state of a genesis may be large. */
+async function writeGenesisHeader(database: Database, { location, chain, genesis }: RestoreRequest): Promise<void> {
+  const directory = genesisLocation(location)
+  rmSync(directory, { recursive: true, force: true })
+  const beside = await Database.open(directory)
+  try {
+    const buffered = new BufferedDatabase(beside)
+    const state = new StateStore(buffered)
+    const { header, hash } = await openChain(buffered, state, chain, genesis)
+    const batch = new WriteBatch()
+    writeBlock(batch, { header, hash, consensus: undefined, entries: [], events: NO_BLOCK_EVENTS, isIndexed: false })
+    await database.write(batch, { sync: true })
+    await state.close()
+  } finally {
+    await beside.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
 
 async function complete(database: Database, { manifest, headers, chain }: RestoreRequest): Promise<void> {

@@ -29,6 +29,7 @@ export interface ChainReader {
   readonly oldestBlock: number
   /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
   readonly indexedFrom: number
+  /** from `base` on, and of block 0 */
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
   hash(height: number): Hash | undefined
@@ -161,9 +162,15 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     if (found === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
     return found
   }
-  const header = remember(cache.headers, (height: number): EthereumHeader | undefined => {
+  const headerFrom = remember(cache.headers, (height: number): EthereumHeader | undefined => {
     return decodeEthereumHeader(readPart('header', height))
   })
+  /** Also that of block 0 where the chain begins above it: it follows from the genesis, and a restore writes it. */
+  const header = (height: number): EthereumHeader | undefined => {
+    if (height !== 0 || base === 0) return headerFrom(height)
+    const bytes = db.get(columnKey(Column.header, heightBytes(0)))
+    return bytes && decodeEthereumHeader(bytes)
+  }
   const consensusBlock = rememberBody(
     cache.consensusBlocks,
     (height: number): ConsensusBlock | undefined => {
@@ -216,10 +223,12 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     return height === head.height ? head.decided?.blockId : consensusBlock(height + 1)?.header.lastBlockId
   }
 
-  const hash = remember(cache.hashes, (height: number): Hash | undefined => {
+  const hashOf = (height: number): Hash | undefined => {
     const found = header(height)
     return found && ethereumHeaderHash(found)
-  })
+  }
+  const hashFrom = remember(cache.hashes, hashOf)
+  const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
   const reader: ChainReader = {
     headHeight: head.height,
@@ -234,7 +243,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
         return readHashPlaces(db, HashKind.block, wanted).find(({ height }) => isHash(hash(height), wanted))?.height
       }
       const height = readHeight(bytes, 0)
-      return height < base ? undefined : height
+      return height > 0 && height < base ? undefined : height
     },
     heightOfConsensusHash: (wanted) => {
       const bytes = db.get(consensusHashKey(wanted))

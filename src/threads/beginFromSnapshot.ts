@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beginSwitch, currentDatabase, wasRestoredFrom } from '../app/currentDatabase.ts'
-import { type ChunkSource, FalseSnapshotError, restoreSnapshot } from '../app/restoreSnapshot.ts'
+import { type ChunkSource, FalseSnapshotError, leftovers, restoreSnapshot } from '../app/restoreSnapshot.ts'
 import { decodeLightBlock } from '../chain/consensus/lightBlock.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
@@ -66,7 +66,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
     joining.snapshotManifestUrl === undefined ? null : bytesToHex(sha256(Buffer.from(joining.snapshotManifestUrl)))
   // 1.
   if (!isWanted(config, paths, source)) {
-    rmSync(paths.restoringDb, { recursive: true, force: true })
+    for (const path of leftovers(paths.restoringDb)) rmSync(path, { recursive: true, force: true })
     return
   }
   // 2.
@@ -216,6 +216,7 @@ async function restore(
       manifest,
       headers,
       chain: home.chain,
+      genesis: home.genesis,
       files,
       onProgress: progress.update,
       signal,

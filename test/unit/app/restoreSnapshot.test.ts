@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import { FalseSnapshotError, type RestoreRequest, restoreSnapshot } from '../../../src/app/restoreSnapshot.ts'
 import { decodeLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
@@ -79,6 +80,7 @@ function request(changes: Partial<RestoreRequest> = {}): RestoreRequest {
     manifest,
     headers: { at: at!, next: next!, afterNext: afterNext! },
     chain: source.chain,
+    genesis: genesisStateOf(genesis),
     files: { fetch: async ({ sha256: hash }) => fileOf(hash) },
     onProgress: () => undefined,
     signal: new AbortController().signal,
@@ -126,6 +128,8 @@ test('a restored node has the chain’s state, newest blocks and validators, and
     expect(reader.seenCommit(height)).toEqual(original.seenCommit(height))
     expect(reader.heightOf(original.hash(height)!)).toBe(height)
   }
+  expect([reader.hash(0), reader.heightOf(original.hash(0)!)]).toEqual([original.hash(0), 0])
+  expect(reader.header(0)).toEqual(original.header(0))
   // Nobody can know the priorities of the block itself.
   expect([reader.validatorsAt(HEIGHT), reader.validatorsAt(HEIGHT + 1)?.priorities.length]).toEqual([undefined, 4])
   expect(reader.validatorSetAt(HEIGHT)).toEqual(original.validatorSetAt(HEIGHT))
