@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { copyFile, link, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { tidySegments } from '../chain/segments/segments.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
 import { ConfigError } from '../config/configError.ts'
 import { Database } from '../storage/database.ts'
+import { segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
 import { scrubTables, tableBytes, verifyFiles } from '../storage/verifyFiles.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import { copyDatabase } from './copyDatabase.ts'
@@ -22,7 +24,7 @@ export interface BackupOptions {
   readonly processId: number
   /** ends the backup, which then leaves nothing */
   readonly signal: AbortSignal
-  /** bytes of tables that were read to verify them, of how many */
+  /** bytes of tables and segments that were read to verify them, of how many */
   readonly onProgress?: (bytes: number, total: number) => void
   /** lets other work of the process go on, such as that of a stop signal */
   readonly pause: () => Promise<void>
@@ -67,8 +69,9 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
     signal.throwIfAborted()
     // 3.
     await transfer(stage, part, options)
-    if (existsSync(paths.addressBook))
-      writeFileDurably(target.addressBook, readFileSync(paths.addressBook, 'utf8'), 0o600)
+    for (const file of ['addressBook', 'restoredFrom'] as const) {
+      if (existsSync(paths[file])) writeFileDurably(target[file], readFileSync(paths[file], 'utf8'), 0o600)
+    }
     // 4.
     const height = await readHeight(target.db)
     writeCopyMark(target.copyMark, height)
@@ -178,13 +181,14 @@ async function linkOrCopy(source: string, target: string): Promise<void> {
   }
 }
 
-/** Opens the database, which writes its log to a table, and gives the height of its newest block. */
+/** Opens the database, which writes its log to a table, and gives the height of its newest block. Every segment in its list must be there. */
 async function readHeight(location: string): Promise<number> {
   // LevelDB would pass over damaged records of its log.
   verifyFiles(location, 0)
   const database = await Database.open(location)
   try {
     const head = readHeadRecord(database)
+    await tidySegments(database)
     if (head === undefined) throw new ConfigError('the node has no block yet: there is nothing to back up')
     return head.height
   } finally {
@@ -194,13 +198,16 @@ async function readHeight(location: string): Promise<number> {
 
 async function verify(location: string, { signal, onProgress, pause }: BackupOptions): Promise<void> {
   verifyFiles(location, 0)
-  const total = tableBytes(location)
+  const segments = segmentFiles(location)
+  const total = segments.reduce((sum, path) => sum + statSync(path).size, tableBytes(location))
   let done = 0
-  for (const bytes of scrubTables(location)) {
-    done += bytes
-    onProgress?.(done, total)
-    await pause()
-    signal.throwIfAborted()
+  for (const parts of [scrubTables(location), ...segments.map(verifySegmentFile)]) {
+    for (const bytes of parts) {
+      done += bytes
+      onProgress?.(done, total)
+      await pause()
+      signal.throwIfAborted()
+    }
   }
 }
 

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeBackup } from '../../../src/app/backup.ts'
 import { copyDatabase } from '../../../src/app/copyDatabase.ts'
 import { createPruner } from '../../../src/app/pruner.ts'
 import { reindex } from '../../../src/app/reindex.ts'
@@ -16,6 +17,7 @@ import { writeOldestHeight, writeStateHead } from '../../../src/state/head.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { segmentFiles } from '../../../src/storage/segmentFile.ts'
 import { writeOldChain } from '../chain/segments/oldChain.ts'
 
 const BASE = SEGMENT_BLOCKS - 100
@@ -80,6 +82,37 @@ it('the batches of blocks move those of a segment, a bounded part each, and a co
   await tidySegments(copy)
   expect(openChainReader(copy).encodedBlock(BASE + 1)).toEqual(expected)
   await copy.close()
+})
+
+it('a backup has the segment, and is none when that is damaged', async () => {
+  const expected = openChainReader(database).encodedBlock(BASE + 1)
+  await moveAll()
+  mkdirSync(join(directory, 'config'))
+  writeFileSync(join(directory, 'config', 'genesis.json'), '{}')
+  const read: number[] = []
+  const backUp = (name: string) =>
+    makeBackup({
+      homedir: directory,
+      out: join(directory, name),
+      withKeys: false,
+      processId: 1,
+      signal: new AbortController().signal,
+      onProgress: (bytes) => void read.push(bytes),
+      pause: async () => undefined,
+    })
+  expect(await backUp('backup')).toBe(HEAD)
+  const copy = await Database.open(join(directory, 'backup', 'db'))
+  expect(openChainReader(copy).encodedBlock(BASE + 1)).toEqual(expected)
+  await copy.close()
+  const [segment] = segmentFiles(database.location)
+  expect(read.at(-1)).toBeGreaterThan(statSync(segment!).size)
+
+  const bytes = readFileSync(segment!)
+  bytes[bytes.length >> 1]! ^= 1
+  writeFileSync(segment!, bytes)
+  await expect(backUp('damaged')).rejects.toThrow(/segment.* is damaged/)
+  rmSync(segment!)
+  await expect(backUp('damaged')).rejects.toThrow(/segment is damaged \(it is missing/)
 })
 
 /** All entries of the index of hashes in its short form. */
