@@ -1,0 +1,142 @@
+/**
+ * What blocks take on the disk for ever, with all their indexes, in LevelDB and after they have left it for a segment: empty blocks with
+ * few and many validators, transfers, and transfers of the native token's ERC-20 contract. The state and its history are not counted.
+ * Prints bytes by column, after LevelDB's compaction.
+ *
+ *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
+ */
+import { HashPlaceWriter } from '../src/chain/hashIndex.ts'
+import { moveBlocks, readMoved } from '../src/chain/segments/moveBlocks.ts'
+import { segmentEntry, segmentPath, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
+import { advanceState } from '../src/consensus/consensusState.ts'
+import { hexToBytes } from '../src/primitives/bytes.ts'
+import { keccak256 } from '../src/primitives/hash.ts'
+import { WriteBatch } from '../src/storage/batch.ts'
+import type { Column } from '../src/storage/columns.ts'
+import { Database } from '../src/storage/database.ts'
+import { columnBytes } from '../src/storage/diskBytes.ts'
+import { readSegmentIndex } from '../src/storage/segmentFile.ts'
+import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
+import { NATIVE_TOKEN, transferData } from './contracts/token.ts'
+import { accountOf, GWEI, sign } from './load/sign.ts'
+
+const [emptyBlocks = 2_048, fullBlocks = 64, perBlock = 100] = process.argv.slice(2).map(Number)
+const SENDERS = 50
+const RECIPIENTS = 5_000
+/** What is kept of blocks; the rest is state and its history, and sets of validators, which many blocks share. */
+const BLOCK_COLUMNS = [
+  'header',
+  'blockHash',
+  'consensusBlock',
+  'consensusHash',
+  'results',
+  'transaction',
+  'nativeTransaction',
+  'logTerm',
+  'eventTerm',
+  'shortHash',
+] as const satisfies readonly (keyof typeof Column)[]
+
+const senders = Array.from({ length: SENDERS }, (_, index) => accountOf(`disk ${index}`))
+const recipient = (index: number) => keccak256(Buffer.from(`to ${(index * 7919) % RECIPIENTS}`)).slice(12)
+
+type Transactions = (block: number) => readonly Uint8Array[]
+
+/** Transactions of many accounts in turns, to many others, of amounts as people send them. */
+function transactions(fieldsOf: (to: Uint8Array, value: bigint) => Parameters<typeof sign>[1]): Transactions {
+  return (block) =>
+    Array.from({ length: perBlock }, (_, position) => {
+      const index = block * perBlock + position
+      const fields = fieldsOf(recipient(index), BigInt(1 + ((index * 31) % 997)) * 10n ** 15n)
+      const nonce = BigInt(Math.floor(index / SENDERS))
+      return hexToBytes(sign(senders[index % SENDERS]!, { nonce, maxFeePerGas: 500n * GWEI, ...fields }).raw)
+    })
+}
+
+const CASES: readonly { name: string; unit: string; validators: number; blocks: number; raws: Transactions }[] = [
+  { name: 'empty blocks, 1 validator', unit: 'block', validators: 1, blocks: emptyBlocks, raws: () => [] },
+  { name: 'empty blocks, 50 validators', unit: 'block', validators: 50, blocks: emptyBlocks / 2, raws: () => [] },
+  {
+    name: `transfers, ${perBlock} a block`,
+    unit: 'transfer',
+    validators: 1,
+    blocks: fullBlocks,
+    raws: transactions((to, value) => ({ to, value })),
+  },
+  {
+    name: `ERC-20 transfers, ${perBlock} a block`,
+    unit: 'transfer',
+    validators: 1,
+    blocks: fullBlocks,
+    raws: transactions((to, value) => ({ to: NATIVE_TOKEN, data: transferData(to, value), gasLimit: 100_000n })),
+  },
+]
+
+for (const { name, unit, validators, blocks, raws } of CASES) {
+  const genesis = networkGenesis(validators, {
+    fundedAccounts: senders.map(({ address }) => ({ address, balanceAcoin: 10n ** 24n })),
+  })
+  const node = await openNetworkNode(genesis)
+  await produce(node, blocks, raws)
+  const location = node.location
+  await node.executor.close()
+  const units = raws(0).length === 0 ? blocks : blocks * perBlock
+  const database = await Database.open(location)
+  const before = await measure(database)
+  const began = performance.now()
+  const segment = await moveAll(database, blocks)
+  const milliseconds = performance.now() - began
+  const after = await measure(database)
+  console.log(`\n${name}: bytes a ${unit}${' '.repeat(20)}in LevelDB     moved`)
+  let total = { before: 0, after: 0 }
+  for (const column of BLOCK_COLUMNS) {
+    const sizes = { before: before.get(column)! / units, after: after.get(column)! / units }
+    total = { before: total.before + sizes.before, after: total.after + sizes.after }
+    if (sizes.before + sizes.after > 0.05) show(column, sizes.before, sizes.after)
+  }
+  show('segment', 0, segment / units)
+  show('all', total.before, total.after + segment / units)
+  console.log(`  moved in ${(milliseconds / blocks).toFixed(2)} ms a block`)
+  await database.close()
+  await node.close()
+}
+
+async function produce(node: NetworkNode, blocks: number, raws: Transactions): Promise<void> {
+  let state = await node.state()
+  for (let block = 0; block < blocks; block++) {
+    const wanted = raws(block)
+    const decided = await proposeBlock(node, state, { raws: wanted })
+    if (decided.block.txs.length !== wanted.length) throw new Error(`only ${decided.block.txs.length} transactions fit`)
+    state = advanceState(state, decided, await node.executor.application.finalizeBlock(decided))
+  }
+}
+
+async function measure(database: Database): Promise<ReadonlyMap<string, number>> {
+  await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
+  return columnBytes(database)
+}
+
+/** Moves all blocks but the newest to one segment; gives its bytes. */
+async function moveAll(database: Database, blocks: number): Promise<number> {
+  const range = { first: 0, last: blocks - 1 }
+  await writeSegment(
+    database.location,
+    range,
+    (height) => storedBlock(database, height),
+    async () => undefined,
+  )
+  const { bytes, sha256 } = readSegmentIndex(segmentPath(database.location, range))
+  const list = new WriteBatch()
+  list.put(...segmentEntry({ ...range, bytes, sha256 }))
+  await database.write(list, { sync: true })
+  while (readMoved(database) < blocks) {
+    const batch = new WriteBatch()
+    moveBlocks(database, batch, new HashPlaceWriter(database, batch), 10_000)
+    await database.write(batch, { sync: false })
+  }
+  return bytes
+}
+
+function show(column: string, before: number, after: number): void {
+  console.log(`  ${column.padEnd(30)}${before.toFixed(1).padStart(22)}${after.toFixed(1).padStart(10)}`)
+}
