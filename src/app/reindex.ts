@@ -124,6 +124,7 @@ async function addMissing(
       progress.update(work.next)
       const batch = new WriteBatch()
       const compare = comparison(database, work, batch)
+      if (work.next === work.chain.base) addGenesis(compare, work.chain)
       for (let compared = 0; compared < stepEntries && work.next <= headHeight; work.next++) {
         compared += addBlock(compare, work.chain, work.next, index)
       }
@@ -135,6 +136,17 @@ async function addMissing(
   }
 }
 
+/** Of a chain that begins above block 0, that has the hash alone. */
+function addGenesis(target: Pick<WriteBatch, 'put'>, chain: ChainReader): void {
+  const hash = chain.base > 0 ? chain.hash(0) : undefined
+  if (hash !== undefined) putHashEntries(target, { height: 0, hash, consensusHash: undefined })
+}
+
+/** Whether the entries of a block in the indexes of hashes have their long form. */
+function hasLongForm({ base }: ChainReader, moved: number, height: number): boolean {
+  return height >= moved || (height === 0 && base > 0)
+}
+
 /** Takes entries as they must be: compares them with those in the database, and adds to a batch what is wrong. */
 function comparison(
   database: DatabaseReader,
@@ -144,7 +156,7 @@ function comparison(
   const places = new HashPlaceWriter({ get: (key) => readPlaces(database, key) }, batch)
   return {
     put: (key, value) => {
-      const short = shortFormOf(key, value, moved)
+      const short = shortFormOf(chain, moved, key, value)
       if (short !== undefined) {
         const shortKey = shortHashKey(short.kind, short.hash)
         groups[groupOf(shortKey)]!++
@@ -188,9 +200,9 @@ const SHORT_KINDS: ReadonlyMap<number | undefined, HashKind> = new Map([
 ])
 
 /** What an entry of an index of hashes is in its short form; undefined for blocks and indexes that have none. */
-function shortFormOf(key: Uint8Array, value: Uint8Array, moved: number) {
+function shortFormOf(chain: ChainReader, moved: number, key: Uint8Array, value: Uint8Array) {
   const kind = SHORT_KINDS.get(key[0])
-  if (kind === undefined || readHeight(value, 0) >= moved) return undefined
+  if (kind === undefined || hasLongForm(chain, moved, readHeight(value, 0))) return undefined
   const position = Number(bytesToBigInt(value.subarray(HEIGHT_BYTES)))
   return { kind, hash: key.subarray(1), place: { height: readHeight(value, 0), position } }
 }
@@ -313,7 +325,7 @@ function isEntry(chain: ChainReader, moved: number, key: Uint8Array, value: Uint
   }
   if (value.length < HEIGHT_BYTES) return false
   const height = readHeight(value, 0)
-  if (height < Math.max(chain.base, moved) || height > chain.headHeight) return false
+  if (!hasLongForm(chain, moved, height) || height > chain.headHeight) return false
   if (key[0] === Column.blockHash || key[0] === Column.consensusHash) {
     const hash = key[0] === Column.blockHash ? chain.hash(height) : chain.blockId(height)?.hash.subarray(0, rest.length)
     return value.length === HEIGHT_BYTES && hash !== undefined && equalBytes(hash, rest)

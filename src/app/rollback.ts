@@ -73,9 +73,10 @@ export function checkRollback(database: Database, height: number): number {
       `the state of block ${height} is not kept any more: a rollback can go back to block ${state.oldestHeight} (PRUNING)`,
     )
   }
-  if (height < oldestBlock) {
+  // Blocks that are undone must have their bodies; that of the new head may be dropped, as it is after a restore.
+  if (height < oldestBlock - 1) {
     throw new ConfigError(
-      `block ${height} is not kept any more: a rollback can go back to block ${oldestBlock} (BLOCK_HISTORY)`,
+      `block ${height + 1} is not kept whole any more: a rollback can go back to block ${oldestBlock - 1} (BLOCK_HISTORY)`,
     )
   }
   const inSegments = firstAfterSegments(database) - 1

@@ -116,7 +116,7 @@ async function nonceOf(node: NetworkNode): Promise<number> {
 
 /** The database of a node, which may be open there too. */
 export async function withDatabase<T>(
-  node: NetworkNode,
+  node: Pick<NetworkNode, 'location'>,
   use: (database: Database) => Promise<T>,
   readOnly = true,
 ): Promise<T> {
@@ -134,7 +134,7 @@ export interface Contents {
   readonly byHash: Set<string>
 }
 
-export function contentsOf(node: NetworkNode): Promise<Contents> {
+export function contentsOf(node: Pick<NetworkNode, 'location'>): Promise<Contents> {
   return withDatabase(node, async (database) => {
     const contents: Contents = { entries: new Map(), byHash: new Set() }
     for await (const [key, value] of database.entries({ start: Uint8Array.of(0), end: undefined })) {

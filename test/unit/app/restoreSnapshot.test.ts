@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
+import { reindex } from '../../../src/app/reindex.ts'
 import { FalseSnapshotError, type RestoreRequest, restoreSnapshot } from '../../../src/app/restoreSnapshot.ts'
+import { rollback } from '../../../src/app/rollback.ts'
 import { decodeLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
@@ -13,8 +15,11 @@ import { sha256 } from '../../../src/primitives/hash.ts'
 import { decodeChunk, encodeChunk, packChunk, unpackChunk } from '../../../src/snapshot/chunk.ts'
 import { makeSnapshot } from '../../../src/snapshot/makeSnapshot.ts'
 import { chunkName, MANIFEST_NAME, type Manifest, readManifest } from '../../../src/snapshot/manifest.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, columnKey } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { setPower } from '../modules/staking/setPower.ts'
+import { contentsOf, expectSame, withDatabase } from './busyChain.ts'
 import {
   blockTimeMs,
   type NetworkNode,
@@ -136,6 +141,32 @@ test('a restored node has the chain’s state, newest blocks and validators, and
   expect(reader.validatorsAt(HEAD + 2)).toEqual(original.validatorsAt(HEAD + 2))
   await database.close()
   await whole.close()
+})
+
+test('the indexes of a restored node are whole, and its blocks can be undone down to the snapshot', async () => {
+  const asked = request()
+  await restoreSnapshot(asked)
+  const { location } = asked
+  const atFirst = await contentsOf({ location })
+  await expectToFollow(location)
+  const progressOf = () => ({ update: () => undefined, end: () => undefined })
+  await withDatabase(
+    { location },
+    async (database) => {
+      expect(await reindex({ database, index: 'all', progressOf })).toEqual({})
+      const batch = new WriteBatch()
+      batch.del(columnKey(Column.blockHash, openChainReader(database).hash(0)!))
+      await database.write(batch, { sync: true })
+      expect(await reindex({ database, index: 'all', progressOf })).toEqual({
+        blockHash: { missing: 1, changed: 0, extra: 0 },
+      })
+      expect(await rollback(database, HEIGHT)).toEqual({ from: HEAD, to: HEIGHT })
+      await expect(rollback(database, HEIGHT - 1)).rejects.toThrow(`can go back to block ${HEIGHT}`)
+    },
+    false,
+  )
+  expectSame(await contentsOf({ location }), atFirst)
+  await expectToFollow(location)
 })
 
 test('a restore goes on where it was, whichever file was the last', async () => {

@@ -110,12 +110,13 @@ describe('rollback', () => {
     for (const [height, why] of [
       [15, 'block 15 is above the newest, 14'],
       [5, 'a rollback can go back to block 6 (PRUNING)'],
-      [8, 'a rollback can go back to block 10 (BLOCK_HISTORY)'],
+      [8, 'a rollback can go back to block 9 (BLOCK_HISTORY)'],
     ] as const) {
       await expect(withDatabase(node, (database) => rollback(database, height), false)).rejects.toThrow(why)
     }
     expectSame(await contentsOf(node), before)
-    await withDatabase(node, async (database) => expect(checkRollback(database, 10)).toBe(14))
+    await withDatabase(node, async (database) => expect(checkRollback(database, 9)).toBe(14))
+    await withDatabase(node, (database) => rollback(database, 9), false)
     await node.reopen()
   })
 })
