@@ -315,7 +315,10 @@ async function withDatabaseCopy<T>(
   const { copyDatabase } = await import('./app/copyDatabase.ts')
   const { Database } = await import('./storage/database.ts')
   const { verifyFiles } = await import('./storage/verifyFiles.ts')
-  const { homedir, db } = dataPaths(config.homedir)
+  const { currentDatabase } = await import('./app/currentDatabase.ts')
+  const paths = dataPaths(config.homedir)
+  const { homedir } = paths
+  const db = currentDatabase(paths)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
   // Runs all steps of the check.
   Array.from(check(db))

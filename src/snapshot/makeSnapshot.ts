@@ -227,7 +227,7 @@ async function openState(snapshot: DatabaseReader, height: number): Promise<Stat
   const head = readStateHead(snapshot)!
   if (height < head.oldestHeight) {
     throw new SnapshotError(
-      `a snapshot of block ${height} cannot be made: the oldest state here is that of block ${head.oldestHeight}, PRUNING keeps more`,
+      `a snapshot of block ${height} cannot be made: the oldest state here is that of block ${head.oldestHeight} (PRUNING)`,
     )
   }
   const state = await openOlderState(snapshot, head, height, MAX_UNDONE_ENTRIES)

@@ -6,6 +6,7 @@ import type { SnapshotFiles } from './verifySnapshot.ts'
 /** The files of a snapshot in a directory. */
 export function filesIn(directory: string): SnapshotFiles {
   return {
+    place: directory,
     read: async (name, maxBytes) => {
       const path = join(directory, name)
       try {
@@ -41,6 +42,8 @@ export function filesAt(url: URL, signal: AbortSignal): SnapshotFiles {
     directory.pathname = directory.pathname.slice(0, -MANIFEST_NAME.length)
   else if (!directory.pathname.endsWith('/')) directory.pathname += '/'
   return {
+    // Without the query, which may hold a token.
+    place: `${directory.origin}${directory.pathname}`,
     read: async (name, maxBytes) => {
       const file = new URL(directory)
       file.pathname += name

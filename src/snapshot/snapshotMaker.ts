@@ -70,9 +70,12 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
     const snapshot = options.openSnapshot()
     try {
       // Its head may be a newer one.
-      const height = dueAt(readStateHead(snapshot)?.height ?? 0)
+      const head = readStateHead(snapshot)!
+      const height = dueAt(head.height)
       if (height === undefined) return
       begun = height
+      // A node that was restored from a snapshot has no older states.
+      if (height < head.oldestHeight) return
       observer.began(height)
       try {
         const made = await makeSnapshot(snapshot, chain, {

@@ -24,6 +24,8 @@ import { verifyChunk } from './verifyChunk.ts'
 
 /** The files of a snapshot, in a directory or on a web server. */
 export interface SnapshotFiles {
+  /** where they are, for messages */
+  readonly place: string
   /**
    * A whole file; undefined when there is none.
    * @throws SnapshotError when it cannot be read, or is larger than `maxBytes`
@@ -56,7 +58,7 @@ export async function verifySnapshot(
   { chain, onChunk = () => undefined, verifySignature = verifyEd25519 }: VerifyOptions,
 ): Promise<VerifiedSnapshot> {
   const manifestBytes = await files.read(MANIFEST_NAME, MAX_MANIFEST_BYTES)
-  if (manifestBytes === undefined) throw new SnapshotError(`there is no ${MANIFEST_NAME}`)
+  if (manifestBytes === undefined) throw new SnapshotError(`there is no ${MANIFEST_NAME} in ${files.place}`)
   const manifest = readManifest(manifestBytes)
   checkChain(manifest, chain)
   const { blockId } = checkLightBlocks(manifest, verifySignature)

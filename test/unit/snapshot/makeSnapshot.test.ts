@@ -148,7 +148,7 @@ describe('making a snapshot', () => {
     const pruned = await createSnapshotChain(HEAD, { pruning: 2 })
     try {
       await expect(snapshotOf(pruned, { height: HEIGHT, directory: path })).rejects.toThrow(
-        'the oldest state here is that of block 10, PRUNING keeps more',
+        'the oldest state here is that of block 10 (PRUNING)',
       )
     } finally {
       await pruned.close()

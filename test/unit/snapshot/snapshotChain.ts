@@ -6,34 +6,34 @@ import { createTestChain, type TestChain, type TestChainOptions, WALLET_KEY } fr
 
 const account = privateKeyToAccount(WALLET_KEY)
 
-/** Sets slots 1 to 100 to their own numbers, and leaves one byte of code. */
-const LARGE_STORAGE = '0x60645b80805560019003806002576001600 0f3'.replace(' ', '')
-/** Sets two slots, and leaves 32 bytes of code: the transaction's gas price and zeros. */
+/** Sets slots 1 to 100 to their own numbers, and leaves one byte of code, 0x00. */
+const LARGE_STORAGE = '0x60645b808055600190038060025760016000f3'
+/** Sets slot 0 to the transaction's gas price and slot 1 to 1, and leaves 32 bytes of code, all 0x00. */
 const SMALL_STORAGE = '0x3a600055600160015560206000f3'
 
-/** A chain with contracts and transfers in its first blocks; then it has empty blocks up to `head`. */
+const TRANSFERS = 30
+const TRANSACTION = { chainId: 76287, type: 'eip1559', gas: 5_000_000n, maxFeePerGas: 10n ** 10n } as const
+
+const sign = async (nonce: number, request: { data: `0x${string}` } | { to: `0x${string}`; value?: bigint }) =>
+  hexToBytes(await account.signTransaction({ ...TRANSACTION, nonce, ...request }))
+
+/** Signed once for all chains: that takes longer than their execution. */
+const deployments = Promise.all(([LARGE_STORAGE, SMALL_STORAGE] as const).map((data, nonce) => sign(nonce, { data })))
+const transfers = Promise.all(
+  Array.from({ length: TRANSFERS }, (_, i) => {
+    const to = `0x${(i + 1).toString(16).padStart(40, 'ab')}` as const
+    return sign(2 + i, { to, value: 10n ** 15n })
+  }),
+)
+const lastTransfer = sign(2 + TRANSFERS, { to: account.address })
+
+/** A chain with contracts and transfers in its first blocks, and one more in the block `head`, which a snapshot comes before. */
 export async function createSnapshotChain(head: number, options: TestChainOptions = {}): Promise<TestChain> {
   const chain = await createTestChain({}, options)
-  const fields = { chainId: 76287, type: 'eip1559', gas: 5_000_000n, maxFeePerGas: 10n ** 10n } as const
-  const requests = [
-    { data: LARGE_STORAGE },
-    { data: SMALL_STORAGE },
-    ...Array.from({ length: 30 }, (_, i) => ({
-      to: `0x${(i + 1).toString(16).padStart(40, 'ab')}`,
-      value: 10n ** 15n,
-    })),
-  ] as { data?: `0x${string}`; to?: `0x${string}`; value?: bigint }[]
-  const raws: Uint8Array[] = []
-  for (const [nonce, request] of requests.entries()) {
-    raws.push(hexToBytes(await account.signTransaction({ ...fields, nonce, ...request })))
-  }
-  await chain.produce(raws.slice(0, 2))
-  await chain.produce(raws.slice(2))
-  // One more in a later block, so that the blocks after a snapshot change something.
+  await chain.produce(await deployments)
+  await chain.produce(await transfers)
   while (chain.executor.head().header.number < head - 1) await chain.produce()
-  await chain.produce([
-    hexToBytes(await account.signTransaction({ ...fields, nonce: requests.length, to: account.address })),
-  ])
+  await chain.produce([await lastTransfer])
   return chain
 }
 

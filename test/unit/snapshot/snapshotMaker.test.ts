@@ -141,6 +141,16 @@ describe('the maker of snapshots', () => {
     expect(events).toEqual(['began 4'])
   })
 
+  it('does not try to make one of a state that is not there', async () => {
+    await database.close()
+    await chain.close()
+    chain = await createSnapshotChain(6, { pruning: 2 })
+    database = await Database.open(chain.location, { readOnly: true })
+    start()
+    await goTo(8)
+    expect(events).toEqual([])
+  })
+
   it('makes none on a chain whose state does not hold the proposer priorities', async () => {
     start({ chain: { ...chain.chain, validatorRanksHeight: 0 } })
     await goTo(8)
