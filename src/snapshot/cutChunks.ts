@@ -11,13 +11,17 @@ import { type StateSortOptions, sortedAccounts, sortedCodes, sortedNative, sorte
 export interface CutOptions extends StateSortOptions {
   /** a chunk ends before the entry that would make it larger; an entry that is larger by itself has a chunk of its own */
   readonly chunkBytes?: number
-  /** up to so many slots are with their account, more in chunks of their own; 1,000 are 64 KiB */
+  /** up to so many slots are with their account, more in chunks of their own */
   readonly inlineSlots?: number
 }
 
 /** Nodes that have the same state and these sizes make the same chunks. */
 const CHUNK_BYTES = 8 << 20
-const INLINE_SLOTS = 1000
+/**
+ * Some 2 MiB. Each larger storage takes a chunk at least, of which a manifest may list 65,536: with a low limit, somebody could make that
+ * many storages for the price of their slots, and then there would be no snapshots any more.
+ */
+const INLINE_SLOTS = 32_768
 
 /** What entries take in a chunk, about: an account without its slots, a slot or native entry besides its bytes. */
 const ACCOUNT_BYTES = 140

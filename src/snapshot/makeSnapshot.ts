@@ -65,8 +65,8 @@ export interface MadeSnapshot {
   readonly chunks: number
 }
 
-/** More changes of blocks above the snapshot's would take gigabytes of memory. */
-const MAX_UNDONE_ENTRIES = 2_000_000
+/** Changes of the blocks above the snapshot's are undone in memory, some hundred bytes each. */
+const MAX_UNDONE_ENTRIES = 1_000_000
 /** Entries that are read without a pause. */
 const ENTRIES_PER_PAUSE = 2_000
 /** As for chunks of the state: see `cutChunks`. */
@@ -177,7 +177,7 @@ async function writeChunks(
     await rest()
   }
   const { stateRoot } = reader.header(height)!
-  const state = withPauses(await openState(snapshot, height), rest)
+  const state = withPauses(await openState(snapshot, height, rest), rest)
   const sorting = join(directory, 'sorting')
   mkdirSync(sorting)
   const cut = { directory: sorting, ...(sortBytes === undefined ? {} : { memoryBytes: sortBytes }), ...sizes }
@@ -223,14 +223,18 @@ function rangeOf(chunk: Chunk): ChunkRange {
   }
 }
 
-async function openState(snapshot: DatabaseReader, height: number): Promise<StateColumns> {
+async function openState(
+  snapshot: DatabaseReader,
+  height: number,
+  rest: () => Promise<void> | void,
+): Promise<StateColumns> {
   const head = readStateHead(snapshot)!
   if (height < head.oldestHeight) {
     throw new SnapshotError(
       `a snapshot of block ${height} cannot be made: the oldest state here is that of block ${head.oldestHeight} (PRUNING)`,
     )
   }
-  const state = await openOlderState(snapshot, head, height, MAX_UNDONE_ENTRIES)
+  const state = await openOlderState(snapshot, head, height, { maxEntries: MAX_UNDONE_ENTRIES, pause: rest })
   if (state !== undefined) return state
   throw new SnapshotError(
     `a snapshot of block ${height} cannot be made: the ${head.height - height} blocks after it changed over ${MAX_UNDONE_ENTRIES} entries; take a later one`,

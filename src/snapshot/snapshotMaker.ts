@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readStateHead } from '../state/head.ts'
 import type { DatabaseView } from '../storage/database.ts'
 import { BLOCKS_AFTER_SNAPSHOT, type MadeSnapshot, makeSnapshot, type SnapshotChain } from './makeSnapshot.ts'
-import { clearShelf, keepNewest } from './shelf.ts'
+import { clearShelf, keepNewest, shelvedHeights } from './shelf.ts'
 
 export interface SnapshotMakerOptions {
   readonly chain: SnapshotChain
@@ -13,7 +13,7 @@ export interface SnapshotMakerOptions {
   readonly interval: number
   /** how many snapshots stay */
   readonly keep: number
-  /** a snapshot that was due more blocks ago is not made any more; 64 by default */
+  /** a snapshot that was due more blocks ago is not made any more; 16 by default */
   readonly maxBlocksLate?: number
   /** approximate memory of a sort */
   readonly sortBytes?: number
@@ -27,12 +27,17 @@ export interface SnapshotMakerOptions {
 export interface SnapshotObserver {
   began(height: number): void
   made(height: number, made: MadeSnapshot): void
-  /** A snapshot failed; the next one is made when it is due. */
-  failed(height: number, error: unknown): void
+  /**
+   * A snapshot failed; the next one is made when it is due.
+   * @param height undefined: the directory of the snapshots could not be cleared at the start
+   */
+  failed(height: number | undefined, error: unknown): void
 }
 
 /** Makes the snapshots of a node that are due, one at a time. */
 export interface SnapshotMaker {
+  /** height of the newest snapshot that there was at the start; 0: none */
+  readonly newest: number
   /** There is a new head: begins the snapshot that is due at this height, unless one is being made. */
   onHead(height: number): void
   /** Ends the making of a snapshot, which then leaves nothing, and waits for its end. */
@@ -43,7 +48,7 @@ export interface SnapshotMaker {
  * While the node catches up, or the snapshot before takes long, blocks pass. What those above a snapshot's changed has to be undone in
  * memory.
  */
-const MAX_BLOCKS_LATE = 64
+const MAX_BLOCKS_LATE = 16
 
 /** Clears what a killed process left, and begins with the next head. */
 export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker {
@@ -52,10 +57,6 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
   /** of the last snapshot that was begun */
   let begun = 0
   let making: Promise<void> | undefined
-  mkdirSync(shelf, { recursive: true })
-  clearShelf(shelf)
-  keepNewest(shelf, keep)
-
   /** The height that is due at this head; undefined when none is. */
   const dueAt = (head: number): number | undefined => {
     const highest = head - BLOCKS_AFTER_SNAPSHOT
@@ -98,6 +99,16 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
     }
   }
 
+  let newest = 0
+  try {
+    mkdirSync(shelf, { recursive: true })
+    clearShelf(shelf)
+    keepNewest(shelf, keep)
+    newest = shelvedHeights(shelf)[0] ?? 0
+  } catch (error) {
+    observer.failed(undefined, error)
+  }
+
   const onHead = (head: number): void => {
     if (making !== undefined || stop.signal.aborted || dueAt(head) === undefined) return
     making = make().finally(() => {
@@ -105,6 +116,7 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
     })
   }
   return {
+    newest,
     onHead,
     close: async () => {
       stop.abort()

@@ -11,19 +11,27 @@ export interface StateColumns extends KeyReader {
   entries(range: Pick<KeyRange, 'start' | 'end'>): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
 
+export interface OlderStateOptions {
+  /** entries that the later blocks may have changed */
+  readonly maxEntries: number
+  /** awaited after every few hundred of them; what it throws ends the work */
+  readonly pause?: () => Promise<void> | void
+}
+
+const ENTRIES_PER_PAUSE = 500
+
 /**
  * The columns of the state as they were after block `height`: everything that `snapshot` holds, but what later blocks changed has its
  * former value. Those values are in memory, so that range reads have them too; `height` cannot be far from the head.
  * @param snapshot of the database, which stays open; `head` is its head record
- * @param maxEntries that the later blocks may have changed
- * @returns undefined when they changed more
+ * @returns undefined when later blocks changed more than `maxEntries`
  * @throws StateUnavailable below the window that is kept; DatabaseError
  */
 export async function openOlderState(
   snapshot: DatabaseReader,
   head: StateHead,
   height: number,
-  maxEntries: number,
+  { maxEntries, pause }: OlderStateOptions,
 ): Promise<StateColumns | undefined> {
   checkHeight(head, height)
   const former = new Map<string, Uint8Array | undefined>()
@@ -31,7 +39,9 @@ export async function openOlderState(
     for (const key of changedKeysOf(snapshot, later, Number.POSITIVE_INFINITY)!) former.set(bytesKey(key), undefined)
     if (former.size > maxEntries) return undefined
   }
+  let done = 0
   for (const name of former.keys()) {
+    if (++done % ENTRIES_PER_PAUSE === 0) await pause?.()
     const key = keyBytes(name)
     const value = key[0] === Column.trieNode ? await nodeOf(snapshot, key, height) : valueAt(snapshot, key, height)
     // A copy, because LevelDB's arrays are outside of the heap.

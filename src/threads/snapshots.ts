@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BroadcastChannel, workerData } from 'node:worker_threads'
 import type { LogConfig } from '../config/config.ts'
 import type { SnapshotChain } from '../snapshot/makeSnapshot.ts'
-import { shelvedHeights } from '../snapshot/shelf.ts'
 import { createSnapshotMaker, type SnapshotObserver } from '../snapshot/snapshotMaker.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -90,7 +89,7 @@ const maker = createSnapshotMaker({
   rest,
   observer,
 })
-metrics.height.set(shelvedHeights(shelf)[0] ?? 0)
+metrics.height.set(maker.newest)
 
 const heads = new BroadcastChannel(data.headChannel)
 if (chain.validatorRanksHeight > 0) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -81,6 +81,7 @@ describe('the maker of snapshots', () => {
     await maker.close()
     start({ keep: 1 })
     expect(readdirSync(shelf)).toEqual(['12'])
+    expect(maker.newest).toBe(12)
     await goTo(17)
     expect(events).toHaveLength(6)
   })
@@ -125,6 +126,18 @@ describe('the maker of snapshots', () => {
     await goTo(12)
     expect(events.slice(2)).toEqual(['began 8', 'made 8'])
     expect(readdirSync(shelf)).toEqual(['8'])
+  })
+
+  it('lives with a directory that cannot be used', async () => {
+    writeFileSync(shelf, 'a file')
+    start()
+    await goTo(7)
+    expect(maker.newest).toBe(0)
+    expect(events).toEqual([
+      expect.stringMatching(/^failed undefined: EEXIST/),
+      'began 4',
+      expect.stringMatching(/^failed 4: .*snapshots\/4 cannot be made: E/),
+    ])
   })
 
   it('stops in the middle of one, and leaves nothing', async () => {

@@ -58,7 +58,7 @@ describe('the columns of an older state', () => {
       const snapshot = database.snapshot()
       const head = readStateHead(snapshot)!
       for (const height of [24, 23, 21, 15, 4]) {
-        const older = (await openOlderState(snapshot, head, height, 1_000_000))!
+        const older = (await openOlderState(snapshot, head, height, { maxEntries: 1_000_000 }))!
         const content = await contentOf(older)
         expect(content).toEqual(contents[height])
         // Single keys: all that there were at any height.
@@ -68,8 +68,8 @@ describe('the columns of an older state', () => {
           expect(value && bytesToHex(value)).toBe(values.get(key))
         }
       }
-      await expect(openOlderState(snapshot, head, 3, 1_000_000)).rejects.toThrow(StateUnavailable)
-      expect(await openOlderState(snapshot, head, 4, 100)).toBeUndefined()
+      await expect(openOlderState(snapshot, head, 3, { maxEntries: 1_000_000 })).rejects.toThrow(StateUnavailable)
+      expect(await openOlderState(snapshot, head, 4, { maxEntries: 100 })).toBeUndefined()
       await snapshot.close()
     },
   )
