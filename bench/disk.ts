@@ -7,15 +7,15 @@
  */
 import { HashPlaceWriter } from '../src/chain/hashIndex.ts'
 import { moveBlocks, readMoved } from '../src/chain/segments/moveBlocks.ts'
-import { segmentEntry, segmentPath, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
+import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
+import { openChainReader } from '../src/chain/store.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
-import { keccak256 } from '../src/primitives/hash.ts'
+import { keccak256, ZERO_HASH } from '../src/primitives/hash.ts'
 import { WriteBatch } from '../src/storage/batch.ts'
 import type { Column } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
 import { columnBytes } from '../src/storage/diskBytes.ts'
-import { readSegmentIndex } from '../src/storage/segmentFile.ts'
 import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
 import { NATIVE_TOKEN, transferData } from './contracts/token.ts'
 import { accountOf, GWEI, sign } from './load/sign.ts'
@@ -118,23 +118,26 @@ async function measure(database: Database): Promise<ReadonlyMap<string, number>>
 
 /** Moves all blocks but the newest to one segment; gives its bytes. */
 async function moveAll(database: Database, blocks: number): Promise<number> {
-  const range = { first: 0, last: blocks - 1 }
-  await writeSegment(
+  const segment = await writeSegment(
     database.location,
-    range,
-    (height) => storedBlock(database, height),
+    {
+      first: 0,
+      last: blocks - 1,
+      genesisHash: ZERO_HASH,
+      lastCommit: openChainReader(database).seenCommit(blocks - 1)!,
+      read: (height) => storedBlock(database, height),
+    },
     async () => undefined,
   )
-  const { bytes, sha256 } = readSegmentIndex(segmentPath(database.location, range))
   const list = new WriteBatch()
-  list.put(...segmentEntry({ ...range, bytes, sha256 }))
+  list.put(...segmentEntry(segment))
   await database.write(list, { sync: true })
   while (readMoved(database) < blocks) {
     const batch = new WriteBatch()
     moveBlocks(database, batch, new HashPlaceWriter(database, batch), 10_000)
     await database.write(batch, { sync: false })
   }
-  return bytes
+  return segment.bytes
 }
 
 function show(column: string, before: number, after: number): void {

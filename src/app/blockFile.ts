@@ -1,16 +1,19 @@
 import type { FileHandle } from 'node:fs/promises'
-import { type ConsensusBlock, decodeBlock, encodeBlock } from '../chain/consensus/block.ts'
-import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
+import { type ConsensusBlock, decodeBlock } from '../chain/consensus/block.ts'
+import { decodeCommit } from '../chain/consensus/commit.ts'
 import type { Commit } from '../chain/consensus/types.ts'
-import { concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { decodeFrame } from '../chain/segments/blockFrame.ts'
+import { concatBytes, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { readSegmentPieces, SEGMENT_MAGIC } from '../storage/segmentFile.ts'
 
-/**
- * A file of decided blocks: the magic bytes and the genesis hash; then for each block its protobuf encoding and that of the commit
- * that decided it, each preceded by its length (4 bytes, big-endian).
+/*
+ * Files of decided blocks. An export is a segment file (src/storage/segmentFile.ts) like those of old blocks in the database, with the
+ * genesis hash as its label. Former versions wrote, behind their own magic bytes and the genesis hash, for each block its protobuf encoding
+ * and that of the commit that decided it, each preceded by its length (4 bytes, big-endian).
  */
-const MAGIC = new TextEncoder().encode('COINDBLOCKS1\n')
-const HEADER_BYTES = MAGIC.length + 32
+const FORMER_MAGIC = new TextEncoder().encode('COINDBLOCKS1\n')
+const HASH_BYTES = 32
 /** More than any block or commit has: a larger length means that the file is damaged. */
 const MAX_RECORD_BYTES = 64 << 20
 
@@ -29,45 +32,101 @@ export class BlockFileError extends Error {
   override readonly name = 'BlockFileError'
 }
 
-export function blockFileHeader(genesisHash: Hash): Uint8Array {
-  return concatBytes(MAGIC, genesisHash)
-}
-
-export function encodeBlockFileEntry({ block, commit }: BlockFileEntry): Uint8Array {
-  return concatBytes(withLength(encodeBlock(block)), withLength(encodeCommit(commit)))
+/** Gives the next bytes of a file. @throws BlockFileError when it has not so many */
+interface FileBytes {
+  read(length: number): Promise<Uint8Array>
+  /** where the next bytes are */
+  readonly offset: number
+  readonly size: number
 }
 
 /**
- * Reads a block file from its start, one entry at a time.
+ * Reads a file of blocks from its start, one block at a time, as far as it is whole.
  * @throws BlockFileError when the file is of another chain, cut off or damaged
  */
 export async function* readBlockFile(file: FileHandle, genesisHash: Hash): AsyncIterable<PlacedEntry> {
-  let offset = 0
-  const read = async (length: number): Promise<Uint8Array> => {
-    const bytes = new Uint8Array(length)
-    for (let filled = 0; filled < length; ) {
-      const { bytesRead } = await file.read(bytes, filled, length - filled)
-      if (bytesRead === 0) throw new BlockFileError(`the file ends within an entry, at byte ${offset + filled}`)
-      filled += bytesRead
-    }
-    offset += length
-    return bytes
-  }
   const { size } = await file.stat()
-  if (size < HEADER_BYTES) throw new BlockFileError('the file is too short to be an export of blocks')
-  const header = await read(HEADER_BYTES)
-  if (!equalBytes(header.subarray(0, MAGIC.length), MAGIC))
+  if (size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short to be an export of blocks')
+  const source = fileBytes(file, size)
+  const magic = await source.read(SEGMENT_MAGIC.length)
+  if (equalBytes(magic, SEGMENT_MAGIC)) yield* readSegment(source, genesisHash)
+  else yield* readFormerFile(source, magic, genesisHash)
+}
+
+function fileBytes(file: FileHandle, size: number): FileBytes {
+  let offset = 0
+  return {
+    size,
+    get offset() {
+      return offset
+    },
+    read: async (length) => {
+      // Before memory is taken: a damaged length may be any.
+      if (offset + length > size) throw new BlockFileError(`the file ends within an entry, at byte ${size}`)
+      const bytes = new Uint8Array(length)
+      for (let filled = 0; filled < length; ) {
+        const { bytesRead } = await file.read(bytes, filled, length - filled)
+        if (bytesRead === 0) throw new BlockFileError(`the file ends within an entry, at byte ${offset + filled}`)
+        filled += bytesRead
+      }
+      offset += length
+      return bytes
+    },
+  }
+}
+
+async function* readSegment(source: FileBytes, genesisHash: Hash): AsyncIterable<PlacedEntry> {
+  let start = source.offset
+  const damaged = (cause?: unknown): BlockFileError =>
+    new BlockFileError(`the file is damaged at byte ${start}`, { cause })
+  const decoded = <T>(decode: () => T): T => {
+    try {
+      return decode()
+    } catch (cause) {
+      throw damaged(cause)
+    }
+  }
+  let next = 0
+  let dictionary: Uint8Array = EMPTY_BYTES
+  /** the last block that was read: its commit is in the one after it */
+  let last: Omit<PlacedEntry, 'commit'> | undefined
+  for await (const piece of readSegmentPieces(source.read, (_, cause) => damaged(cause))) {
+    if (piece.kind === 'start') {
+      if (!equalBytes(piece.label, genesisHash)) throw otherGenesis()
+      next = piece.first
+      dictionary = piece.dictionary
+    } else if (piece.kind === 'frame') {
+      const { bytes, count } = piece
+      for (const { block: encoded } of decoded(() => decodeFrame(bytes, next, count, dictionary))) {
+        next++
+        // Block 0, which nobody decided.
+        if (encoded === undefined) continue
+        const block = decoded(() => decodeBlock(encoded))
+        if (last !== undefined) yield { ...last, commit: block.lastCommit }
+        last = { block, offset: start }
+      }
+    } else if (last !== undefined) {
+      yield { ...last, commit: decoded(() => decodeCommit(piece.content)) }
+    }
+    start = source.offset
+  }
+}
+
+async function* readFormerFile(source: FileBytes, begin: Uint8Array, genesisHash: Hash): AsyncIterable<PlacedEntry> {
+  const headerBytes = FORMER_MAGIC.length + HASH_BYTES
+  if (source.size < headerBytes) throw new BlockFileError('the file is too short to be an export of blocks')
+  const header = concatBytes(begin, await source.read(headerBytes - begin.length))
+  if (!equalBytes(header.subarray(0, FORMER_MAGIC.length), FORMER_MAGIC)) {
     throw new BlockFileError('the file is not an export of blocks')
-  if (!equalBytes(header.subarray(MAGIC.length), genesisHash)) {
-    throw new BlockFileError('the file is of a chain with another genesis')
   }
+  if (!equalBytes(header.subarray(FORMER_MAGIC.length), genesisHash)) throw otherGenesis()
   const record = async (): Promise<Uint8Array> => {
-    const length = new DataView((await read(4)).buffer).getUint32(0)
-    if (length > MAX_RECORD_BYTES) throw new BlockFileError(`the file is damaged before byte ${offset}`)
-    return read(length)
+    const length = new DataView((await source.read(4)).buffer).getUint32(0)
+    if (length > MAX_RECORD_BYTES) throw new BlockFileError(`the file is damaged before byte ${source.offset}`)
+    return source.read(length)
   }
-  while (offset < size) {
-    const start = offset
+  while (source.offset < source.size) {
+    const start = source.offset
     const [block, commit] = [await record(), await record()]
     let entry: PlacedEntry
     try {
@@ -79,9 +138,6 @@ export async function* readBlockFile(file: FileHandle, genesisHash: Hash): Async
   }
 }
 
-function withLength(bytes: Uint8Array): Uint8Array {
-  const out = new Uint8Array(4 + bytes.length)
-  new DataView(out.buffer).setUint32(0, bytes.length)
-  out.set(bytes, 4)
-  return out
+function otherGenesis(): BlockFileError {
+  return new BlockFileError('the file is of a chain with another genesis')
 }

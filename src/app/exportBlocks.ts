@@ -1,8 +1,10 @@
 import { open, rm } from 'node:fs/promises'
+import { packSegment } from '../chain/segments/segments.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { encodeSegmentFile } from '../storage/segmentFile.ts'
 import type { Progress } from '../telemetry/progress.ts'
-import { BlockFileError, blockFileHeader, encodeBlockFileEntry } from './blockFile.ts'
+import { BlockFileError } from './blockFile.ts'
 
 export interface ExportRequest {
   readonly chain: ChainReader
@@ -18,7 +20,7 @@ export interface ExportRequest {
 }
 
 /**
- * Writes decided blocks with their commits to a new file, and syncs it. A file that could not be finished is removed.
+ * Writes blocks, with the commit of the last one, to a new segment file, and syncs it. A file that could not be finished is removed.
  * @throws BlockFileError when not all of the blocks are stored whole; Error when the file exists or cannot be written; the reason of
  * `signal` when that is aborted
  */
@@ -30,18 +32,21 @@ export async function exportBlocks(request: ExportRequest): Promise<void> {
       `blocks ${from} to ${to} cannot be exported: there are blocks ${oldest} to ${chain.headHeight}`,
     )
   }
+  const missing = (height: number): Error => new Error(`block ${height} is missing in the database`)
+  const read = (height: number) => {
+    signal?.throwIfAborted()
+    const block = chain.storedBlock(height)
+    if (block === undefined) throw missing(height)
+    progress?.update(height - from + 1)
+    return block
+  }
+  const lastCommit = chain.seenCommit(to)
+  if (lastCommit === undefined) throw missing(to)
   const file = await open(path, 'wx')
   try {
-    await file.appendFile(blockFileHeader(genesisHash))
-    for (let height = from; height <= to; height++) {
-      signal?.throwIfAborted()
-      const block = chain.consensusBlock(height)
-      const commit = chain.seenCommit(height)
-      if (block === undefined || commit === undefined) throw new Error(`block ${height} is missing in the database`)
-      // Unlike `write`, this writes all bytes.
-      await file.appendFile(encodeBlockFileEntry({ block, commit }))
-      progress?.update(height - from + 1)
-    }
+    const content = packSegment({ first: from, last: to, genesisHash, lastCommit, read })
+    // Unlike `write`, this writes all bytes.
+    for (const bytes of encodeSegmentFile(content)) await file.appendFile(bytes)
     await file.sync()
     await file.close()
   } catch (error) {

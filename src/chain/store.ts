@@ -14,6 +14,7 @@ import { HashKind, readHashPlaces } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
+import type { StoredBlock } from './segments/blockFrame.ts'
 import { createSegmentCache, readFromSegment, type SegmentCache } from './segments/segments.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
@@ -50,6 +51,8 @@ export interface ChainReader {
   consensusBlock(height: number): ConsensusBlock | undefined
   /** the same in protobuf, as it is stored */
   encodedBlock(height: number): Uint8Array | undefined
+  /** the parts of a block as they are stored; undefined where its body is not kept */
+  storedBlock(height: number): StoredBlock | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
@@ -162,6 +165,8 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     if (found === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
     return found
   }
+  const readResults = (height: number): Uint8Array | undefined =>
+    db.get(columnKey(Column.results, heightBytes(height))) ?? readFromSegment(db, cache.segments, height)?.results
   const headerFrom = remember(cache.headers, (height: number): EthereumHeader | undefined => {
     return decodeEthereumHeader(readPart('header', height))
   })
@@ -183,8 +188,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     cache.results,
     (height: number): StoredResults | undefined => {
       if (height < oldestBlock) return undefined
-      const bytes =
-        db.get(columnKey(Column.results, heightBytes(height))) ?? readFromSegment(db, cache.segments, height)?.results
+      const bytes = readResults(height)
       if (bytes !== undefined) return decodeResults(bytes)
       const entries = consensusBlock(height)?.txs.length ?? 0
       if (entries > 0) throw damagedIn(db, `the results of block ${height} are missing`)
@@ -283,6 +287,11 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     encodedBlock: (height) => {
       const isThere = height >= Math.max(base, 1) && height <= head.height
       return isThere ? readPart('consensusBlock', height) : undefined
+    },
+    storedBlock: (height) => {
+      if (height < oldestBlock || height > head.height) return undefined
+      const block = height === 0 ? undefined : readPart('consensusBlock', height)
+      return { header: readPart('header', height), block, results: readResults(height) }
     },
     blockId,
     seenCommit: (height): Commit | undefined => {

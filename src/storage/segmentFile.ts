@@ -25,16 +25,20 @@ import { syncDirectory } from './writeFileDurably.ts'
  * A segment file holds numbered items, the first of which may have any number, in packed frames of some items each. It is written once
  * and never changed:
  *
- *   magic (9) | frames | packed dictionary | footer | length of the footer (4) | its crc32 (4) | sha256 of all before it (32) | magic (9)
+ *   magic (9) | start | dictionary | frames | end | footer | length of the footer (4) | its crc32 (4) | sha256 of all before it (32) | magic (9)
  *
- * The footer is RLP of [number of the first item, [bytes, unpacked bytes, crc32] of the dictionary, [items, bytes, crc32] of each frame].
- * Integers outside of RLP are big-endian. What a frame contains is the business of who writes it.
+ * Start, dictionary, each frame and the end are pieces: a number (4 bytes: of a frame how many items it has, of the dictionary how long it
+ * is unpacked, otherwise 0), the length of what follows (4), the crc32 of number, length and content (4), and the content. The start is
+ * RLP of [number of the first item, label]. So a file can be read from its start, as far as it goes; the footer, RLP of [items, length] of
+ * each frame, is for reading any item at once. Integers outside of RLP are big-endian. Label, frames and end are the business of who
+ * writes them.
  */
 
 /** The last byte is the version of the format. */
-const MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG'), 1)
+export const SEGMENT_MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG'), 1)
+const PIECE_HEADER_BYTES = 12
 const SHA256_BYTES = 32
-const TRAILER_BYTES = 4 + 4 + SHA256_BYTES + MAGIC.length
+const TRAILER_BYTES = 4 + 4 + SHA256_BYTES + SEGMENT_MAGIC.length
 /** Far more than the footer of a segment takes: a longer one is none of ours, and is not read into memory. */
 const MAX_FOOTER_BYTES = 4 << 20
 const MAX_DICTIONARY_BYTES = 1 << 20
@@ -47,16 +51,26 @@ export interface SegmentFrame {
   readonly bytes: Uint8Array
 }
 
+/** What a segment file is made of. */
+export interface SegmentContent {
+  /** number of the first item */
+  readonly first: number
+  readonly label: Uint8Array
+  readonly dictionary: Uint8Array
+  /** each is packed when it is asked for */
+  readonly frames: Iterable<SegmentFrame>
+  readonly end: Uint8Array
+}
+
 /** Where a frame is. */
 interface FramePlace {
   readonly first: number
   readonly count: number
   readonly offset: number
   readonly bytes: number
-  readonly checksum: number
 }
 
-/** What the end of a segment file says. It is read once; frames are read by {@link readFrame}. */
+/** What start and end of a segment file say. They are read once; frames are read by {@link readFrame}. */
 export interface SegmentIndex {
   readonly path: string
   /** of the whole file */
@@ -65,8 +79,35 @@ export interface SegmentIndex {
   /** numbers of its first and last item */
   readonly first: number
   readonly last: number
+  readonly label: Uint8Array
   readonly dictionary: Uint8Array
   readonly frames: readonly FramePlace[]
+}
+
+/** The bytes of a segment file in parts, each made when it is asked for. */
+export function* encodeSegmentFile({ first, label, dictionary, frames, end }: SegmentContent): Iterable<Uint8Array> {
+  const sha256 = createHash('sha256')
+  const hashed = (bytes: Uint8Array): Uint8Array => {
+    sha256.update(bytes)
+    return bytes
+  }
+  yield hashed(SEGMENT_MAGIC)
+  yield hashed(encodePiece(0, encodeRLP([BigInt(first), label])))
+  yield hashed(encodePiece(dictionary.length, dictionary.length === 0 ? EMPTY_BYTES : zstdCompressSync(dictionary)))
+  const places: bigint[][] = []
+  for (const { count, bytes } of frames) {
+    places.push([BigInt(count), BigInt(bytes.length)])
+    yield hashed(encodePiece(count, bytes))
+  }
+  yield hashed(encodePiece(0, end))
+  const footer = encodeRLP(places)
+  yield hashed(concatBytes(footer, uint32Bytes(footer.length, crc32(footer))))
+  yield concatBytes(sha256.digest(), SEGMENT_MAGIC)
+}
+
+function encodePiece(number: number, content: Uint8Array): Uint8Array {
+  const head = uint32Bytes(number, content.length)
+  return concatBytes(head, uint32Bytes(crc32(content, crc32(head))), content)
 }
 
 /**
@@ -88,7 +129,10 @@ export async function createSegmentFile(
   const temporary = `${path}.new`
   const descriptor = openSync(temporary, 'w', 0o644)
   try {
-    await writeContent(descriptor, content, pause)
+    for (const bytes of encodeSegmentFile(content)) {
+      for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done)
+      await pause()
+    }
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
@@ -101,89 +145,117 @@ export async function createSegmentFile(
   return { ...index, path }
 }
 
-/** What a segment file is made of. */
-interface SegmentContent {
-  /** number of the first item */
-  readonly first: number
-  readonly dictionary: Uint8Array
-  readonly frames: Iterable<SegmentFrame>
+/** A part of a segment file that is read from its start. */
+export type SegmentPiece =
+  | ({ readonly kind: 'start' } & Pick<SegmentContent, 'first' | 'label' | 'dictionary'>)
+  | ({ readonly kind: 'frame' } & SegmentFrame)
+  | { readonly kind: 'end'; readonly content: Uint8Array }
+
+/**
+ * Reads a segment file from behind its magic bytes to the end of its items. Its footer is not read.
+ * @param read gives the next bytes, or throws when there are not so many
+ * @param fail makes the error for bytes that are wrong
+ */
+export async function* readSegmentPieces(
+  read: (length: number) => Promise<Uint8Array>,
+  fail: (what: string, cause?: unknown) => Error,
+): AsyncIterable<SegmentPiece> {
+  const piece = async () => {
+    const head = decodePieceHeader(await read(PIECE_HEADER_BYTES))
+    const content = await read(head.bytes)
+    if (!head.isOf(content)) throw fail('a part does not have its checksum')
+    return { number: head.number, content }
+  }
+  const start = await piece()
+  const packed = await piece()
+  const decode = (): SegmentPiece => {
+    try {
+      const dictionary = unpackDictionary(packed.number, packed.content)
+      return { kind: 'start', ...decodeStart(start.content), dictionary }
+    } catch (cause) {
+      throw fail(`its start cannot be decoded: ${(cause as Error).message}`, cause)
+    }
+  }
+  yield decode()
+  for (;;) {
+    const { number, content } = await piece()
+    if (number === 0) {
+      yield { kind: 'end', content }
+      return
+    }
+    yield { kind: 'frame', count: number, bytes: content }
+  }
 }
 
-async function writeContent(
-  descriptor: number,
-  { first, dictionary, frames }: SegmentContent,
-  pause: () => Promise<void>,
-): Promise<void> {
-  const sha256 = createHash('sha256')
-  const write = (bytes: Uint8Array): void => {
-    sha256.update(bytes)
-    writeAll(descriptor, bytes)
+function decodePieceHeader(header: Uint8Array) {
+  const view = new DataView(header.buffer, header.byteOffset)
+  const checksum = view.getUint32(8)
+  return {
+    number: view.getUint32(0),
+    bytes: view.getUint32(4),
+    isOf: (content: Uint8Array): boolean => crc32(content, crc32(header.subarray(0, 8))) === checksum,
   }
-  write(MAGIC)
-  const places: bigint[][] = []
-  for (const { count, bytes } of frames) {
-    write(bytes)
-    places.push([BigInt(count), BigInt(bytes.length), BigInt(crc32(bytes))])
-    await pause()
-  }
-  const packed = dictionary.length === 0 ? EMPTY_BYTES : zstdCompressSync(dictionary)
-  write(packed)
-  const ofDictionary = [BigInt(packed.length), BigInt(dictionary.length), BigInt(crc32(packed))]
-  const footer = encodeRLP([BigInt(first), ofDictionary, places])
-  write(footer)
-  write(uint32Bytes(footer.length, crc32(footer)))
-  writeAll(descriptor, concatBytes(sha256.digest(), MAGIC))
 }
 
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done)
+function decodeStart(content: Uint8Array): Pick<SegmentContent, 'first' | 'label'> {
+  const [first, label] = decodeRLP(content) as [Uint8Array, Uint8Array]
+  if (!(label instanceof Uint8Array)) throw new RangeError('a label was expected')
+  return { first: toNumber(first), label }
+}
+
+function unpackDictionary(length: number, packed: Uint8Array): Uint8Array {
+  if (packed.length === 0) return EMPTY_BYTES
+  if (length > MAX_DICTIONARY_BYTES) throw new RangeError('its dictionary cannot be so long')
+  const unpacked = zstdDecompressSync(packed, { maxOutputLength: Math.max(1, length) })
+  return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.length)
 }
 
 /**
- * Reads the end of a segment file.
+ * Reads what a segment file says of its frames.
  * @throws DatabaseError when it is missing, or no such file, or damaged there
  */
 export function readSegmentIndex(path: string): SegmentIndex {
   return withFile(path, (file) => {
     const size = fstatSync(file.descriptor).size
     const trailerAt = size - TRAILER_BYTES
-    if (trailerAt < MAGIC.length) throw damagedFile(path, undefined, 'it is too short for a segment')
+    if (trailerAt < SEGMENT_MAGIC.length) throw damagedFile(path, undefined, 'it is too short for a segment')
     const trailer = readBytes(file, trailerAt, TRAILER_BYTES)
-    const isWhole = [readBytes(file, 0, MAGIC.length), trailer.subarray(8 + SHA256_BYTES)].every((magic) =>
-      equalBytes(magic, MAGIC),
-    )
-    if (!isWhole) throw damagedFile(path, undefined, 'it does not begin or end as a segment does')
+    const ends = [readBytes(file, 0, SEGMENT_MAGIC.length), trailer.subarray(8 + SHA256_BYTES)]
+    if (!ends.every((magic) => equalBytes(magic, SEGMENT_MAGIC))) {
+      throw damagedFile(path, undefined, 'it does not begin or end as a segment does')
+    }
     const view = new DataView(trailer.buffer)
     const footerBytes = view.getUint32(0)
     const footerAt = trailerAt - footerBytes
-    if (footerBytes > MAX_FOOTER_BYTES || footerAt < MAGIC.length) {
+    if (footerBytes > MAX_FOOTER_BYTES || footerAt < SEGMENT_MAGIC.length) {
       throw damagedFile(path, trailerAt, 'its footer cannot be so long')
     }
     const footer = readBytes(file, footerAt, footerBytes)
     if (crc32(footer) !== view.getUint32(4)) throw damagedFile(path, footerAt, 'its footer does not have its checksum')
-    const index = decoded(file, footerAt, () => decodeFooter(footer))
-    return {
-      path,
-      bytes: size,
-      sha256: trailer.subarray(8, 8 + SHA256_BYTES),
-      ...placed(file, footerAt, index),
+    const start = readPiece(file, SEGMENT_MAGIC.length, footerAt)
+    const packed = readPiece(file, start.end, footerAt)
+    const { first, label } = decoded(file, SEGMENT_MAGIC.length, () => decodeStart(start.content))
+    const dictionary = decoded(file, start.end, () => unpackDictionary(packed.number, packed.content))
+    const lengths = decoded(file, footerAt, () => (decodeRLP(footer) as Uint8Array[][]).map(decodeFramePlace))
+    const frames: FramePlace[] = []
+    let next = { first, offset: packed.end }
+    for (const { count, bytes } of lengths) {
+      if (count === 0) throw damagedFile(path, footerAt, 'a frame is empty')
+      frames.push({ ...next, count, bytes })
+      next = { first: next.first + count, offset: next.offset + PIECE_HEADER_BYTES + bytes }
     }
+    if (frames.length === 0 || next.offset > footerAt || readPiece(file, next.offset, footerAt).end !== footerAt) {
+      throw damagedFile(path, footerAt, 'its footer names what is not there')
+    }
+    const sha256 = trailer.subarray(8, 8 + SHA256_BYTES)
+    return { path, bytes: size, sha256, first, last: next.first - 1, label, dictionary, frames }
   })
 }
 
-interface Footer {
-  readonly first: number
-  readonly dictionary: readonly number[]
-  readonly frames: readonly (readonly number[])[]
-}
-
-function decodeFooter(footer: Uint8Array): Footer {
-  const [first, dictionary, frames] = decodeRLP(footer) as [Uint8Array, Uint8Array[], Uint8Array[][]]
-  const numbers = (items: readonly Uint8Array[]): number[] => {
-    if (items.length !== 3) throw new RangeError('three numbers were expected')
-    return items.map(toNumber)
-  }
-  return { first: toNumber(first), dictionary: numbers(dictionary), frames: frames.map(numbers) }
+function decodeFramePlace(items: readonly Uint8Array[]): Pick<FramePlace, 'count' | 'bytes'> {
+  if (items.length !== 2) throw new RangeError('two numbers were expected')
+  const [count, bytes] = items.map(toNumber)
+  return { count: count!, bytes: bytes! }
 }
 
 function toNumber(bytes: Uint8Array): number {
@@ -192,38 +264,16 @@ function toNumber(bytes: Uint8Array): number {
   return value
 }
 
-/** Where everything is. Frames and dictionary lie side by side from the magic bytes to the footer. */
-function placed(
-  file: OpenFile,
-  footerAt: number,
-  { first, dictionary, frames }: Footer,
-): Pick<SegmentIndex, 'first' | 'last' | 'dictionary' | 'frames'> {
+/** @param limit where the pieces end: a damaged length may be any */
+function readPiece(file: OpenFile, offset: number, limit: number) {
   const { path } = file
-  let offset = MAGIC.length
-  let next = first
-  const places = frames.map(([count, bytes, checksum]): FramePlace => {
-    const place = { first: next, count: count!, offset, bytes: bytes!, checksum: checksum! }
-    if (place.count === 0) throw damagedFile(path, footerAt, 'a frame is empty')
-    next += place.count
-    offset += place.bytes
-    return place
-  })
-  const [packedBytes, unpackedBytes, checksum] = dictionary as [number, number, number]
-  if (offset + packedBytes !== footerAt || places.length === 0) {
-    throw damagedFile(path, footerAt, 'its footer names what is not there')
-  }
-  return { first, last: next - 1, frames: places, dictionary: readDictionary() }
-
-  function readDictionary(): Uint8Array {
-    if (packedBytes === 0) return EMPTY_BYTES
-    if (unpackedBytes > MAX_DICTIONARY_BYTES) throw damagedFile(path, offset, 'its dictionary cannot be so long')
-    const packed = readBytes(file, offset, packedBytes)
-    if (crc32(packed) !== checksum) throw damagedFile(path, offset, 'its dictionary does not have its checksum')
-    return decoded(file, offset, () => {
-      const unpacked = zstdDecompressSync(packed, { maxOutputLength: Math.max(1, unpackedBytes) })
-      return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.length)
-    })
-  }
+  if (offset + PIECE_HEADER_BYTES > limit) throw damagedFile(path, offset, 'a part is cut off')
+  const head = decodePieceHeader(readBytes(file, offset, PIECE_HEADER_BYTES))
+  const end = offset + PIECE_HEADER_BYTES + head.bytes
+  if (end > limit) throw damagedFile(path, offset, 'a part is cut off')
+  const content = readBytes(file, offset + PIECE_HEADER_BYTES, head.bytes)
+  if (!head.isOf(content)) throw damagedFile(path, offset, 'a part does not have its checksum')
+  return { number: head.number, content, end }
 }
 
 /** The place of the frame that has an item; undefined when the file does not have it. */
@@ -241,13 +291,12 @@ export function frameOf({ frames }: Pick<SegmentIndex, 'frames'>, number: number
 }
 
 /** @throws DatabaseError when it is not what was written */
-export function readFrame({ path }: Pick<SegmentIndex, 'path'>, { offset, bytes, checksum }: FramePlace): Uint8Array {
+export function readFrame({ path }: Pick<SegmentIndex, 'path'>, { offset, count, bytes }: FramePlace): Uint8Array {
   return withFile(path, (file) => {
-    // Before memory is taken: a damaged footer may name any length.
-    if (offset + bytes > fstatSync(file.descriptor).size) throw damagedFile(path, offset, 'it ends before')
-    const frame = readBytes(file, offset, bytes)
-    if (crc32(frame) !== checksum) throw damagedFile(path, offset, 'a frame does not have its checksum')
-    return frame
+    const { number, content } = readPiece(file, offset, fstatSync(file.descriptor).size)
+    if (number !== count || content.length !== bytes)
+      throw damagedFile(path, offset, 'it is not the frame of its footer')
+    return content
   })
 }
 
@@ -258,7 +307,7 @@ export function readFrame({ path }: Pick<SegmentIndex, 'path'>, { offset, bytes,
 export function* verifySegmentFile(path: string): Generator<number, void, void> {
   const { bytes, sha256 } = readSegmentIndex(path)
   const digest = createHash('sha256')
-  const end = bytes - SHA256_BYTES - MAGIC.length
+  const end = bytes - SHA256_BYTES - SEGMENT_MAGIC.length
   for (let offset = 0; offset < end; ) {
     const length = Math.min(READ_BYTES, end - offset)
     digest.update(withFile(path, (file) => readBytes(file, offset, length)))

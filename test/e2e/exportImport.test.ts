@@ -67,6 +67,9 @@ describe('export', () => {
   })
 })
 
+/** Behind the last block's commit: a footer, which an import does not need, of some bytes, and checksums. */
+const END_BYTES = 120
+
 describe('import', () => {
   it('gives the same chain, and does nothing the second time', async () => {
     const home = freshHome()
@@ -120,14 +123,13 @@ describe('import', () => {
       20,
       45,
       47,
-      ...Array.from({ length: 4 }, () => random(size)).sort((a, b) => a - b),
-      size - 1,
+      ...Array.from({ length: 4 }, () => random(size - END_BYTES)).sort((a, b) => a - b),
+      size - END_BYTES,
     ]) {
       const short = join(directory, 'short')
       cpSync(file, short)
       truncateSync(short, cut)
-      if (cut === 45) expect(await importHere(home, short)).toEqual({ from: 1, to: 0 })
-      else await expect(importHere(home, short)).rejects.toThrow(/the file (ends within an entry|is too short)/)
+      await expect(importHere(home, short)).rejects.toThrow(/the file (ends within an entry|is too short)/)
       const blocks = await readChain(home, describeChain).catch(() => [])
       expect(blocks).toEqual(chain.slice(0, blocks.length))
     }
@@ -139,7 +141,7 @@ describe('import', () => {
     const random = createRandom(2)
     const home = freshHome()
     const damaged = join(directory, 'damaged')
-    const offsets = Array.from({ length: 10 }, () => random(statSync(file).size)).sort((a, b) => a - b)
+    const offsets = Array.from({ length: 10 }, () => random(statSync(file).size - END_BYTES)).sort((a, b) => a - b)
     for (const offset of [0, 13, 45, ...offsets]) {
       const bytes = readFileSync(file)
       bytes[offset]! ^= 1 + random(255)

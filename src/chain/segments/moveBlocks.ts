@@ -4,6 +4,7 @@ import type { WriteBatch } from '../../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../storage/columns.ts'
 import { damagedIn } from '../../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../../storage/database.ts'
+import { GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
 import { entryHash, type StoredEntry } from '../entries.ts'
 import { HashKind, type HashPlaceWriter } from '../hashIndex.ts'
@@ -95,9 +96,19 @@ export async function makeNextSegment(
   rules: MoveRules,
   pause: () => Promise<void>,
 ): Promise<boolean> {
-  const next = nextSegment(db, openChainReader(db).headHeight, rules)
+  const reader = openChainReader(db)
+  const next = nextSegment(db, reader.headHeight, rules)
   if (next === undefined || hasSegmentFile(segmentPath(db.location, next))) return false
-  await writeSegment(db.location, next, (height) => storedBlock(db, height), pause)
+  const genesisHash = db.get(GENESIS_HASH_KEY)
+  const lastCommit = reader.seenCommit(next.last)
+  if (genesisHash === undefined || lastCommit === undefined) {
+    throw damagedIn(db, `the genesis hash or the commit of block ${next.last} is missing`)
+  }
+  await writeSegment(
+    db.location,
+    { ...next, genesisHash, lastCommit, read: (height) => storedBlock(db, height) },
+    pause,
+  )
   return true
 }
 

@@ -10,11 +10,14 @@ import {
   readFrame,
   readSegmentIndex,
   SEGMENT_EXTENSION,
+  type SegmentContent,
   type SegmentFrame,
   type SegmentIndex,
   segmentsDirectory,
   tidySegmentFiles,
 } from '../../storage/segmentFile.ts'
+import { encodeCommit } from '../consensus/commit.ts'
+import type { Commit } from '../consensus/types.ts'
 import { decodeFrame, encodeFrame, type StoredBlock } from './blockFrame.ts'
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
@@ -99,19 +102,27 @@ function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
   return { first: number(first), last: number(last), bytes: number(size), sha256 }
 }
 
+/** What is packed into a segment file. */
+interface SegmentSource extends HeightRange {
+  readonly genesisHash: Uint8Array
+  /** that decided the last block: those of the others are in the next blocks */
+  readonly lastCommit: Commit
+  /** a block of the database */
+  readonly read: (height: number) => StoredBlock
+}
+
 /**
- * Writes a segment and reads it again: when this resolves, the file is on stable storage and gives each block as `read` does.
- * @param read a block of the database; it is called twice for each
+ * Writes a segment and reads it again: when this resolves, the file is on stable storage and gives each block as `source` does.
  * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
  * @throws Error when what was written is not what is read from it
  */
 export async function writeSegment(
   location: string,
-  { first, last }: HeightRange,
-  read: (height: number) => StoredBlock,
+  source: SegmentSource,
   pause: () => Promise<void>,
-): Promise<void> {
-  const path = segmentPath(location, { first, last })
+): Promise<ListedSegment> {
+  const { first, last, read } = source
+  const path = segmentPath(location, source)
   const check = async (written: SegmentIndex): Promise<void> => {
     if (written.first !== first || written.last !== last) throw new Error(`${path} has other blocks than it should`)
     const cache = createSegmentCache()
@@ -122,18 +133,26 @@ export async function writeSegment(
       if (height % FRAME_BLOCKS === 0) await pause()
     }
   }
-  await createSegmentFile(path, packSegment({ first, last }, read), check, pause)
+  const { bytes, sha256 } = await createSegmentFile(path, packSegment(source), check, pause)
+  return { first, last, bytes, sha256 }
 }
 
-/** The frames are packed one after another, as they are asked for; the first one makes the dictionary. */
-function packSegment({ first, last }: HeightRange, read: (height: number) => StoredBlock) {
+/**
+ * Blocks as the content of a segment file. The first frame makes the dictionary.
+ * @throws Error, while the frames are made, when a block would not be the same again
+ */
+export function packSegment({ first, last, genesisHash, lastCommit, read }: SegmentSource): SegmentContent {
   const dictionary = encodeFrame(readFrameBlocks(first, last, read), NO_DICTIONARY).sample.slice(0, DICTIONARY_BYTES)
-  return { first, dictionary, frames: frames() }
+  return { first, label: genesisHash, dictionary, frames: frames(), end: encodeCommit(lastCommit) }
 
   function* frames(): Iterable<SegmentFrame> {
     for (let height = first; height <= last; ) {
       const blocks = readFrameBlocks(height, last, read)
-      yield { count: blocks.length, bytes: encodeFrame(blocks, dictionary).bytes }
+      const { bytes } = encodeFrame(blocks, dictionary)
+      const again = decodeFrame(bytes, height, blocks.length, dictionary)
+      const lost = blocks.findIndex((block, index) => !isSame(block, again[index]!))
+      if (lost !== -1) throw new Error(`block ${height + lost} cannot be packed without loss`)
+      yield { count: blocks.length, bytes }
       height += blocks.length
     }
   }

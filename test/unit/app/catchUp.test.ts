@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { blockFileHeader, encodeBlockFileEntry } from '../../../src/app/blockFile.ts'
 import { recoverEntrySender } from '../../../src/app/entry.ts'
 import { exportBlocks } from '../../../src/app/exportBlocks.ts'
 import { importBlocks } from '../../../src/app/importBlocks.ts'
+import { encodeBlock } from '../../../src/chain/consensus/block.ts'
+import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
+import { segmentPath, writeSegment } from '../../../src/chain/segments/segments.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
-import { bytesToHex, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bytesToHex, concatBytes, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { setPower } from '../modules/staking/setPower.ts'
@@ -199,19 +201,26 @@ describe('senders', () => {
   })
 })
 
+function withLength(bytes: Uint8Array): Uint8Array {
+  const length = new Uint8Array(4)
+  new DataView(length.buffer).setUint32(0, bytes.length)
+  return concatBytes(length, bytes)
+}
+
 describe('export and import', () => {
   let directory: string
   afterEach(() => rmSync(directory, { recursive: true }))
 
-  /** A file of these blocks, as an export or a forger writes it. */
+  /** A file of these blocks, as an export of a former version or a forger writes it. */
   async function fileOf(blocks: readonly DecidedBlock[]): Promise<string> {
     directory = mkdtempSync(join(tmpdir(), 'coind-blocks-'))
     const path = join(directory, 'blocks')
     const file = await open(path, 'w')
     const node = await start()
-    await file.appendFile(blockFileHeader(node.chain.genesisHash))
-    for (const { block, seenCommit } of blocks)
-      await file.appendFile(encodeBlockFileEntry({ block, commit: seenCommit }))
+    await file.appendFile(concatBytes(new TextEncoder().encode('COINDBLOCKS1\n'), node.chain.genesisHash))
+    for (const { block, seenCommit } of blocks) {
+      await file.appendFile(concatBytes(withLength(encodeBlock(block)), withLength(encodeCommit(seenCommit))))
+    }
     await file.close()
     return path
   }
@@ -230,6 +239,12 @@ describe('export and import', () => {
       from: 1,
       to: BLOCKS,
     })
+    const range = { first: 0, last: BLOCKS }
+    const chain = openChainReader(database)
+    const { genesisHash } = source.chain
+    const lastCommit = chain.seenCommit(BLOCKS)!
+    const read = (height: number) => chain.storedBlock(height)!
+    await writeSegment(directory, { ...range, genesisHash, lastCommit, read }, async () => undefined)
     await database.close()
     const target = await start()
     await finalize(target, decisions[0]!)
@@ -239,6 +254,12 @@ describe('export and import', () => {
     expect(equalBytes((await target.state()).appHash, hexToBytes(headHash))).toBe(true)
     await target.reopen()
     expect(bytesToHex(target.executor.head().hash)).toBe(headHash)
+
+    // A file of old blocks, which begins with block 0.
+    const other = await start()
+    const segment = { application: other.executor.application, chain: other.chain, path: segmentPath(directory, range) }
+    expect(await importBlocks(segment)).toEqual({ from: 1, to: BLOCKS })
+    expect(bytesToHex(other.executor.head().hash)).toBe(headHash)
   })
 
   it('end when they are stopped: an import after a block, an export without a file', async () => {

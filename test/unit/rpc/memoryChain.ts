@@ -48,6 +48,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     blockEvents: () => NO_BLOCK_EVENTS,
     heightOfConsensusHash: () => undefined,
     encodedBlock: () => undefined,
+    storedBlock: () => undefined,
     consensusBlock: (height) => (height === 0 ? undefined : blocks[height] && consensusBlockOf(blocks[height])),
     validatorsAt: () => undefined,
     validatorSetAt: () => ({ validators: [], totalPower: 0n }),

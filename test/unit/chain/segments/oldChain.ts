@@ -20,6 +20,7 @@ import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256, sha256 } from '../../../
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { heightBytes } from '../../../../src/storage/columns.ts'
 import type { WritableDatabase } from '../../../../src/storage/database.ts'
+import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../../../../src/storage/format.ts'
 import { signEvmTransaction } from '../../../signEvmTransaction.ts'
 
 /** Bytes that are random, and the same for the same heights in each run. */
@@ -181,6 +182,8 @@ export async function writeOldChain(
     lastBlockId = blockId
     lastResultsHash = entries.length === 0 ? resultsHash([]) : randomBytes(32, height, 7)
   }
+  batch.put(GENESIS_HASH_KEY, sha256(new Uint8Array(0)))
+  batch.put(FORMAT_KEY, encodeFormat())
   if (base > 0) writeOldestBlocks(batch, { base, oldestBlock: base })
   await database.write(batch, { sync: false })
 }
