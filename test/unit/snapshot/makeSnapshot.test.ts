@@ -97,8 +97,11 @@ describe('making a snapshot', () => {
       const batch = new WriteBatch()
       batch.put(key, value.with(-1, value.at(-1)! ^ 1))
       await database.write(batch, { sync: false })
-      const making = snapshotOf(chain, { height: HEIGHT, directory: path })
+      let damages = 0
+      const making = snapshotOf(chain, { height: HEIGHT, directory: path }, () => damages++)
       await expect(making).rejects.toThrow(DatabaseError)
+      // It ends the thread, and with it the node.
+      expect(damages).toBe(1)
       await expect(making).rejects.toThrow(/^the database is damaged \(.+\): check the disk/)
       expect(readdirSync(directory).filter((name) => name.includes('damaged'))).toEqual([])
     } finally {

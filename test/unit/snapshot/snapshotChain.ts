@@ -40,12 +40,13 @@ export async function createSnapshotChain(head: number, options: TestChainOption
 /** So that a small state has several chunks of each kind. */
 const SIZES = { chunkBytes: 1500, inlineSlots: 40 } as const
 
-/** Makes a snapshot from the newest blocks of a chain, in chunks of {@link SIZES}. */
+/** Makes a snapshot from the newest blocks of a chain, in chunks of {@link SIZES}. `onDamage` see `DatabaseOptions`. */
 export async function snapshotOf(
   { location, chain }: Pick<TestChain, 'location' | 'chain'>,
   options: Omit<MakeOptions, 'sizes'>,
+  onDamage: () => void = () => undefined,
 ): Promise<MadeSnapshot> {
-  const database = await Database.open(location, { readOnly: true })
+  const database = await Database.open(location, { readOnly: true, onDamage })
   const snapshot = database.snapshot()
   try {
     return await makeSnapshot(snapshot, chain, { sizes: SIZES, sortBytes: 1000, ...options })
