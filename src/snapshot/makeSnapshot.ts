@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { encodeBlock } from '../chain/consensus/block.ts'
+import { dataHash } from '../chain/consensus/block.ts'
 import { checkLightBlock, encodeLightBlock } from '../chain/consensus/lightBlock.ts'
 import { equalBlockId } from '../chain/consensus/types.ts'
 import { encodeEthereumHeader, ethereumHeaderHash } from '../chain/ethereumBlock.ts'
@@ -126,11 +126,8 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 }
 
 /** @throws SnapshotError when the database has not all blocks that a snapshot of this height needs */
-function checkHeight(
-  { headHeight, oldestBlock }: ChainReader,
-  { validatorRanksHeight }: SnapshotChain,
-  height: number,
-): void {
+function checkHeight(reader: ChainReader, { validatorRanksHeight }: SnapshotChain, height: number): void {
+  const { headHeight, base, oldestBlock } = reader
   if (validatorRanksHeight === 0) {
     throw new SnapshotError(
       'this chain has no snapshots: its state does not hold the proposer priorities (consensus.params.validator_ranks of the genesis)',
@@ -143,10 +140,17 @@ function checkHeight(
     )
   }
   const oldest = oldestSnapshotBlock(height)
-  if (oldestBlock <= oldest) return
-  throw new SnapshotError(
-    `a snapshot of block ${height} has the blocks from ${oldest} on, and the oldest here is ${oldestBlock}: set BLOCK_HISTORY to 2000 or more, or to 0`,
-  )
+  const fail = (first: number): never => {
+    throw new SnapshotError(
+      `a snapshot of block ${height} has the blocks from ${oldest} on, and the oldest whole one here is ${first}: set BLOCK_HISTORY to 2000 or more, or to 0, and wait until there are enough`,
+    )
+  }
+  if (base > oldest) fail(base)
+  // Below it there are no receipts. A node that began with a snapshot has the transactions nevertheless.
+  for (let at = oldest; at < Math.min(oldestBlock, height + 1); at++) {
+    const { txs, header } = reader.consensusBlock(at)!
+    if (!equalBytes(dataHash(txs), header.dataHash)) fail(oldestBlock)
+  }
 }
 
 /** Writes the files of all chunks in the order that a manifest has. */
@@ -261,7 +265,7 @@ function* blocksChunks(reader: ChainReader, height: number, chunkBytes: number):
   let blocks: BlockEntry[] = []
   let bytes = 0
   for (let at = from; at <= height; at++) {
-    const entry = { block: encodeBlock(reader.consensusBlock(at)!), header: encodeEthereumHeader(reader.header(at)!) }
+    const entry = { block: reader.encodedBlock(at)!, header: encodeEthereumHeader(reader.header(at)!) }
     const more = entry.block.length + entry.header.length
     if (blocks.length > 0 && bytes + more > chunkBytes) {
       yield { kind: 'blocks', from, blocks }
@@ -284,13 +288,8 @@ function describe(
 ): Manifest {
   const header = reader.header(height)!
   const lightBlock = (at: number): Uint8Array => {
-    const validators = reader.validatorSetAt(at)
-    if (validators === undefined) throw damagedIn(snapshot, `the validators of block ${at} are missing`)
-    const block = {
-      header: reader.consensusBlock(at)!.header,
-      commit: reader.consensusBlock(at + 1)!.lastCommit,
-      validators,
-    }
+    const block = reader.lightBlock(at)
+    if (block === undefined) throw damagedIn(snapshot, `the validators of block ${at} are missing`)
     const problem = checkLightBlock(block, chainId)
     if (problem !== undefined) throw damagedIn(snapshot, `block ${at}: ${problem}`)
     return encodeLightBlock(block)

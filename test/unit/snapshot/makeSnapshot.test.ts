@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeOldestBlocks } from '../../../src/chain/store.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { isUnfinished } from '../../../src/snapshot/makeSnapshot.ts'
 import { MANIFEST_NAME, readManifest, SnapshotError } from '../../../src/snapshot/manifest.ts'
@@ -75,6 +76,30 @@ describe('making a snapshot', () => {
       await snapshotOf(chain, { height: HEIGHT, directory: one })
       await snapshotOf(other, { height: HEIGHT, directory: two, sortBytes: 1 << 20 })
       expect(contents(two)).toEqual(contents(one))
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('gives the same files on a node that began with a snapshot, as soon as it has enough blocks', async () => {
+    const other = await createSnapshotChain(HEAD)
+    const begin = async (base: number): Promise<void> => {
+      const database = await Database.open(other.location)
+      const batch = new WriteBatch()
+      writeOldestBlocks(batch, { base, oldestBlock: HEIGHT })
+      await database.write(batch, { sync: false })
+      await database.close()
+    }
+    try {
+      const [original, restored] = [join(directory, 'original'), join(directory, 'restored')]
+      await snapshotOf(chain, { height: HEIGHT, directory: original })
+      await begin(2)
+      await expect(snapshotOf(other, { height: HEIGHT, directory: restored })).rejects.toThrow(
+        'has the blocks from 1 on, and the oldest whole one here is 2: set BLOCK_HISTORY to 2000 or more, or to 0, and wait',
+      )
+      await begin(1)
+      await snapshotOf(other, { height: HEIGHT, directory: restored })
+      expect(contents(restored)).toEqual(contents(original))
     } finally {
       await other.close()
     }
@@ -159,7 +184,7 @@ describe('making a snapshot', () => {
     const short = await createSnapshotChain(HEAD, { blockHistory: 5 })
     try {
       await expect(snapshotOf(short, { height: HEIGHT, directory: path })).rejects.toThrow(
-        'a snapshot of block 9 has the blocks from 1 on, and the oldest here is 7: set BLOCK_HISTORY',
+        'a snapshot of block 9 has the blocks from 1 on, and the oldest whole one here is 7: set BLOCK_HISTORY',
       )
     } finally {
       await short.close()
