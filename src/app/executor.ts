@@ -1,7 +1,7 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
-import { tidySegments } from '../chain/segments/segments.ts'
-import { type ChainReader, openChainReader } from '../chain/store.ts'
+import { createSegmentCache, tidySegments } from '../chain/segments/segments.ts'
+import { type ChainReader, createBlockCache, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
@@ -125,11 +125,13 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       later,
     })
     let isClosed = false
+    const segments = createSegmentCache()
     // 5.
     const application = createApplication({
       chain,
       state,
-      chainReader: () => lazyChainReader(() => openChainReader(database)),
+      // Evidence of old blocks should not decode the same frames of segments again and again.
+      chainReader: () => lazyChainReader(() => openChainReader(database, { ...createBlockCache(), segments })),
       engine,
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,

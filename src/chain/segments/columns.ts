@@ -1,4 +1,4 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeVarint } from '../../primitives/bytes.ts'
 
 /*
@@ -34,8 +34,8 @@ export class ColumnError extends Error {
 
 /** More than the columns of a frame take: a packed stream that becomes larger is none of ours. */
 const MAX_UNPACKED_BYTES = 256 << 20
-/** Level 3 takes half the time of level 9 for one percent more bytes. */
-const COMPRESSION = { params: { 100: 3 } } as const
+/** Higher levels take many times as long, for one or two percent. */
+const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 3 } } as const
 
 /** Bytes that grow at their end. */
 class ByteSink {
