@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { equalBytes } from '../primitives/bytes.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey } from '../storage/columns.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
+import { freeBytesIn } from '../storage/diskBytes.ts'
 import { encodeFormat, FORMAT_KEY, FORMER_FORMAT } from '../storage/format.ts'
 import { StoredEntries } from '../storage/storedEntries.ts'
 import { START_BYTES, scrubTables, tableBytes, verifyFiles } from '../storage/verifyFiles.ts'
@@ -85,7 +86,7 @@ async function openCurrent({ db, convertingDb, replacedDb }: DatabasePaths): Pro
 async function convert(paths: DatabasePaths, options: ConversionOptions): Promise<void> {
   await rm(paths.replacedDb, { recursive: true, force: true })
   syncDirectory(dirname(paths.db))
-  await checkRoom(paths, options.freeBytes ?? freeBytesOf)
+  await checkRoom(paths, options.freeBytes ?? freeBytesIn)
   await checkTables(paths.db, options)
   const source = await StoredEntries.open(paths.db)
   try {
@@ -120,11 +121,6 @@ async function checkRoom(
 }
 
 const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6)
-
-async function freeBytesOf(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory)
-  return bavail * bsize
-}
 
 async function bytesIn(directory: string): Promise<number> {
   if (!existsSync(directory)) return 0

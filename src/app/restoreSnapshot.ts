@@ -22,7 +22,8 @@ import { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import { Database } from '../storage/database.ts'
+import { Database, DatabaseError } from '../storage/database.ts'
+import { directoryBytes, freeBytesIn } from '../storage/diskBytes.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
 import type { GenesisState } from './genesisBlock.ts'
@@ -52,6 +53,8 @@ export interface RestoreRequest {
   /** bytes of chunks */
   readonly onProgress: (done: number, total: number) => void
   readonly signal: AbortSignal
+  /** bytes that can be written to the file system of a directory */
+  readonly freeBytes?: (directory: string) => Promise<number>
 }
 
 /** The snapshot is not one of this chain, or not what its manifest says: another one is needed. The message is one line. */
@@ -63,7 +66,7 @@ export class FalseSnapshotError extends Error {
  * Makes a database from a snapshot, whoever serves it:
  *
  * 1. The manifest is compared with the verified headers. H+1's `app_hash` is the hash of the Ethereum header, which has the state root.
- * 2. A directory of an unfinished restore is gone on with if it is of the same state, otherwise it is made anew.
+ * 2. A directory of an unfinished restore is gone on with if it is of the same state and can be read, otherwise it is made anew.
  * 3. The chunks of the state: several are fetched at the same time, in any order; each is verified against the state root and written.
  * 4. The state is completed and checked as a whole (`StateRestore.finish`).
  * 5. The newest blocks, from H downwards: each is the one that the block above it names.
@@ -72,14 +75,16 @@ export class FalseSnapshotError extends Error {
  *    makes it a database that a node opens.
  *
  * Each step is on stable storage before the next, and an interrupted restore repeats only what it has to.
- * @throws FalseSnapshotError; DatabaseError; what `files` throws
+ * @throws FalseSnapshotError; DatabaseError, also when there is too little room; what `files` throws
  */
 export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
   const { location, manifest, signal } = request
   const stateRoot = checkManifest(request) // 1.
   const database = await openTarget(location, manifest.height, stateRoot) // 2.
+  let isDamaged = false
   try {
     if (database.get(FORMAT_KEY) === undefined) {
+      await checkRoom(request)
       const progress = countChunks(request)
       await restoreState(database, stateRoot, request, progress) // 3. and 4.
       await restoreBlocks(database, request, progress) // 5.
@@ -89,9 +94,12 @@ export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
     }
   } catch (error) {
     if (error instanceof ChunkError || error instanceof IncompleteStateError) throw falseSnapshot(error.message, error)
-    throw error
+    isDamaged = error instanceof DatabaseError && error.code === 'corrupt'
+    throw isDamaged ? damagedRestore(location, error) : error
   } finally {
     await database.close()
+    // It would be gone on with at the next start, to the same end.
+    if (isDamaged) rmSync(location, { recursive: true })
   }
   syncDirectory(location)
   syncDirectory(dirname(location))
@@ -100,6 +108,32 @@ export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
 function falseSnapshot(reason: string, cause?: unknown): FalseSnapshotError {
   return new FalseSnapshotError(`the snapshot cannot be used: ${reason}`, { cause })
 }
+
+/** The usual advice for damage is about the node's own database, which is as it was. */
+function damagedRestore(location: string, cause: unknown): DatabaseError {
+  const problem = `${location} was damaged while a snapshot was restored, and is removed`
+  return new DatabaseError(
+    'corrupt',
+    `${problem}: check the disk, then start again to restore from the beginning`,
+    cause,
+  )
+}
+
+/** @throws DatabaseError when the disk could not even hold what the chunks bring; nodes of tries come on top of that */
+async function checkRoom({ location, manifest, freeBytes = freeBytesIn }: RestoreRequest): Promise<void> {
+  const all = manifest.chunks.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
+  const needed = all - (await directoryBytes(location))
+  const free = await freeBytes(location)
+  if (free >= needed) return
+  throw new DatabaseError(
+    'io',
+    `restoring the snapshot needs at least ${megabytes(needed)} MB in ${dirname(location)}, and there are ${megabytes(free)}: ` +
+      'make room and start again; the present database is as it was',
+    undefined,
+  )
+}
+
+const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6)
 
 /** @returns the verified state root @throws FalseSnapshotError */
 function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
@@ -140,10 +174,8 @@ const WRITE_BUFFER_BYTES = 64 << 20
 async function openTarget(location: string, height: number, stateRoot: Hash): Promise<Database> {
   const target = Buffer.concat([heightBytes(height), stateRoot])
   if (existsSync(location)) {
-    const begun = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
-    const found = begun.get(RESTORED_KEY)
-    if (found !== undefined && equalBytes(found, target)) return begun
-    await begun.close()
+    const begun = await openBegun(location, target)
+    if (begun !== undefined) return begun
     rmSync(location, { recursive: true })
   }
   const database = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
@@ -151,6 +183,20 @@ async function openTarget(location: string, height: number, stateRoot: Hash): Pr
   batch.put(RESTORED_KEY, target)
   await database.write(batch, { sync: true })
   return database
+}
+
+/** undefined when it is of another state, was damaged, or was completed by a version with another format */
+async function openBegun(location: string, target: Uint8Array): Promise<Database | undefined> {
+  let begun: Database | undefined
+  try {
+    begun = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
+    const found = begun.get(RESTORED_KEY)
+    if (found !== undefined && equalBytes(found, target)) return begun
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code === 'io' || error.code === 'locked') throw error
+  }
+  await begun?.close()
+  return undefined
 }
 
 /** Adds up the bytes of the chunks that are done. */

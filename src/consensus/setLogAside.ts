@@ -54,6 +54,7 @@ export async function setLogAside(options: SetAsideOptions, head: RestoredHead):
     })
   }
   syncDirectory(fresh)
+  syncDirectory(dirname(directory))
   // 2.
   const aside = unusedName(directory, head.height)
   await rename(directory, aside)

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Column, columnName } from './columns.ts'
 import type { Database } from './database.ts'
@@ -48,4 +48,10 @@ async function fileBytes(path: string): Promise<number> {
 
 function isAbsent(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+/** Bytes that this process can still write to the file system of a directory. */
+export async function freeBytesIn(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory)
+  return bavail * bsize
 }

@@ -12,7 +12,7 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { MAX_MANIFEST_BYTES, type Manifest, ManifestError, readManifest } from '../snapshot/manifest.ts'
 import { type PublicSnapshot, publicSnapshot } from '../snapshot/publicSnapshot.ts'
-import { Database } from '../storage/database.ts'
+import { Database, DatabaseError, type DatabaseErrorCode } from '../storage/database.ts'
 import type { LightBlockSource } from '../sync/light/lightBlockSource.ts'
 import { LightClientError } from '../sync/light/lightBlockSource.ts'
 import { genesisTimes, openLightClient } from '../sync/light/openLightClient.ts'
@@ -73,6 +73,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   const decision = decideSync(config, genesisTimes(home.init.genesis), Date.now())
   if (decision.kind === 'blocks') {
     if (decision.warning !== undefined) logger.warn(decision.warning)
+    else if (source !== null) logger.warn('SNAPSHOT_MANIFEST_URL is not used: SYNC_MODE or PRUNING asks for all blocks')
     return
   }
   // 3.
@@ -89,7 +90,8 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
 
 function isWanted({ joining }: Config, paths: Home['paths'], source: string | null): boolean {
   if (joining.forceSnapshotRestore) return source !== null && !wasRestoredFrom(paths, source)
-  if (existsSync(currentDatabase(paths))) return false
+  // A conversion that was interrupted may have left the database under this name only.
+  if (existsSync(currentDatabase(paths)) || existsSync(paths.replacedDb)) return false
   return joining.isJoining || source !== null || joining.syncMode === 'snapshot'
 }
 
@@ -108,14 +110,38 @@ async function restoreFromWeb(start: SnapshotStart, snapshot: PublicSnapshot): P
 async function checkHead({ home, allowsOlder }: SnapshotStart, { height }: Manifest): Promise<void> {
   const location = currentDatabase(home.paths)
   if (allowsOlder || !existsSync(location)) return
-  const database = await Database.open(location, { readOnly: true })
-  const head = readHeadRecord(database)?.height ?? 0
-  await database.close()
+  const head = await readHeight(location)
   if (head <= height) return
   throw new ConfigError(
     `the snapshot is of block ${height}, and this node has block ${head}: unset FORCE_SNAPSHOT_RESTORE, take a newer snapshot, or start once with --allow-older`,
   )
 }
+
+/** @throws ConfigError when the database that is to be replaced cannot tell its height */
+async function readHeight(location: string): Promise<number> {
+  let database: Database | undefined
+  try {
+    database = await Database.open(location, { readOnly: true })
+    return readHeadRecord(database)?.height ?? 0
+  } catch (error) {
+    const problem = error instanceof DatabaseError ? READ_PROBLEMS.get(error.code) : undefined
+    if (problem === undefined) throw error
+    throw new ConfigError(
+      `${location} is to be replaced by a snapshot, but cannot be read (${problem}), so its newest block is unknown: start once with --allow-older to replace it in any case, or unset FORCE_SNAPSHOT_RESTORE`,
+      { cause: error },
+    )
+  } finally {
+    await database?.close()
+  }
+}
+
+/** What does not go away with time, and is no matter of the disk. */
+const READ_PROBLEMS: ReadonlyMap<DatabaseErrorCode, string> = new Map([
+  ['corrupt', 'it is damaged'],
+  ['absent', 'it is not complete'],
+  ['former', 'it is in the format of an earlier version'],
+  ['format', 'it is in the format of another version'],
+])
 
 /** @returns undefined when blocks are to be taken instead */
 async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Promise<number | undefined> {

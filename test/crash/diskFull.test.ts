@@ -1,13 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { freeBytesIn } from '../../src/storage/diskBytes.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { Facts } from './facts.ts'
 import { type Load, startLoad } from './load.ts'
 import { SignedMessages } from './signedMessages.ts'
+import { canMount, withDisk } from './tmpfs.ts'
 
 const TMPFS_BYTES = 6_000_000
 const LEFT_BYTES = 600_000
@@ -43,26 +44,15 @@ async function expectRecovered(homedir: string, facts: Facts): Promise<void> {
   expect(problems).toEqual([])
 }
 
-function canMount(): boolean {
-  const probe = mkdtempSync(join(tmpdir(), 'coind-mount-'))
-  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4096', 'tmpfs', probe]).status === 0
-  if (isMounted) execFileSync('umount', [probe])
-  rmSync(probe, { recursive: true })
-  return isMounted
-}
-
 it.skipIf(!canMount())(
   'halts with a clear message when the disk is full, and goes on when there is space',
   async () => {
     const disk = join(directory, 'disk')
-    mkdirSync(disk)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${TMPFS_BYTES}`, 'tmpfs', disk])
-    try {
+    await withDisk(disk, TMPFS_BYTES, async () => {
       const homedir = join(disk, 'home')
       const facts = new Facts()
       const node = await startNode({ homedir })
-      const { bavail, bsize } = statfsSync(disk)
-      writeFileSync(join(disk, 'ballast'), Buffer.alloc(bavail * bsize - LEFT_BYTES))
+      writeFileSync(join(disk, 'ballast'), Buffer.alloc((await freeBytesIn(disk)) - LEFT_BYTES))
       expect(await runToItsEnd(node, facts)).toBe(EXIT_DATA)
       expect(node.output()).toMatch(/the node cannot go on and stops/)
       expect(node.output().trimEnd().split('\n').at(-1)).toMatch(
@@ -71,8 +61,6 @@ it.skipIf(!canMount())(
       expect(facts.receipts).toBeGreaterThan(0)
       rmSync(join(disk, 'ballast'))
       await expectRecovered(homedir, facts)
-    } finally {
-      execFileSync('umount', [disk])
-    }
+    })
   },
 )

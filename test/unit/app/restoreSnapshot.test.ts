@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,6 +17,7 @@ import { makeSnapshot } from '../../../src/snapshot/makeSnapshot.ts'
 import { chunkName, MANIFEST_NAME, type Manifest, readManifest } from '../../../src/snapshot/manifest.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey } from '../../../src/storage/columns.ts'
+import { damagedContents } from '../../../src/storage/damage.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { setPower } from '../modules/staking/setPower.ts'
 import { contentsOf, expectSame, withDatabase } from './busyChain.ts'
@@ -205,6 +206,33 @@ test('what was begun for another block is begun anew', async () => {
   await other.close()
   await restoreSnapshot(request({ location }))
   await expectToFollow(location)
+})
+
+test('what was begun and was damaged is begun anew', async () => {
+  const location = join(directory, 'damaged', 'db')
+  const bad = { fetch: () => Promise.reject(new Error('the cable was pulled')) }
+  await expect(restoreSnapshot(request({ location, files: bad }))).rejects.toThrow('cable')
+  writeFileSync(join(location, 'CURRENT'), 'nonsense')
+  await restoreSnapshot(request({ location }))
+  await expectToFollow(location)
+})
+
+test('damage that shows while it is restored ends it, and nothing of it is left', async () => {
+  const location = join(directory, 'damage', 'db')
+  const damage = damagedContents('a test')
+  const files = { fetch: () => Promise.reject(damage) }
+  const failed = restoreSnapshot(request({ location, files }))
+  await expect(failed).rejects.toThrow(`${location} was damaged while a snapshot was restored, and is removed`)
+  expect(existsSync(location)).toBe(false)
+})
+
+test('a disk with too little room is refused before anything is fetched', async () => {
+  const location = join(directory, 'room', 'db')
+  const files = { fetch: () => Promise.reject(new Error('not to be fetched')) }
+  const needed = manifest.chunks.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
+  const small = restoreSnapshot(request({ location, files, freeBytes: async () => needed >> 1 }))
+  await expect(small).rejects.toThrow(/^restoring the snapshot needs at least \d+ MB in .*: make room and start again/)
+  await restoreSnapshot(request({ location, freeBytes: async () => needed }))
 })
 
 test('an abort ends it', async () => {
