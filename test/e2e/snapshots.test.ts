@@ -2,9 +2,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { accountKey } from '../../src/state/flatState.ts'
+import { WriteBatch } from '../../src/storage/batch.ts'
+import { Database } from '../../src/storage/database.ts'
+import { ACCOUNTS } from './devChain.ts'
 import { rpc, until } from './rpc.ts'
 import { type CommandResult, runCoind } from './runCoind.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import { freePort, startNode, type TestNode } from './startNode.ts'
 
 let directory: string
 let homedir: string
@@ -67,16 +72,16 @@ describe('coind snapshot', () => {
 })
 
 describe('a node with SNAPSHOT_INTERVAL', () => {
-  it('makes snapshots while it makes blocks, and keeps the newest', async () => {
-    const environment = { SNAPSHOT_INTERVAL: '5', SNAPSHOT_KEEP: '2' }
+  it('makes snapshots while it makes blocks, keeps the newest, and ends when one shows that the database is damaged', async () => {
+    const environment = { SNAPSHOT_INTERVAL: '3', SNAPSHOT_KEEP: '2' }
     const started = await startNode({ homedir, environment })
     node = started
     const shelf = join(homedir, 'snapshots')
     const shelved = (): string[] => readdirSync(shelf).filter((name) => !name.startsWith('.'))
-    await until('the third snapshot', async () => shelved().some((name) => Number(name) >= 15), 60_000)
+    await until('the third snapshot', async () => shelved().some((name) => Number(name) >= 9), 60_000)
     await until('the removal of the first', async () => shelved().length === 2)
     const heights = shelved().map(Number)
-    expect(heights.filter((height) => height % 5 !== 0)).toEqual([])
+    expect(heights.filter((height) => height % 3 !== 0)).toEqual([])
 
     const newest = String(Math.max(...heights))
     const copy = join(directory, 'copy')
@@ -97,5 +102,22 @@ describe('a node with SNAPSHOT_INTERVAL', () => {
       const height = /^block (\d+) {2}20\d\d-/.exec(line)![1]!
       expect(await snapshot('verify', join(shelf, height))).toMatchObject({ code: 0 })
     }
+
+    // An account that nobody reads, but the maker of snapshots.
+    const database = await Database.open(join(homedir, 'db'))
+    const key = accountKey(hexToBytes(ACCOUNTS[7]!.address))
+    const batch = new WriteBatch()
+    batch.put(key, database.get(key)!.with(-1, 1))
+    await database.write(batch, { sync: true })
+    await database.close()
+    const ports = { RPC_PORT: String(await freePort()), P2P_PORT: String(await freePort()), METRICS_PORT: '0' }
+    const died = await runCoind(['devnet', '--homedir', homedir], {
+      environment: { ...environment, ...ports, RPC_HOST: '127.0.0.1' },
+      killAfterMs: 60_000,
+    })
+    expect(died).toMatchObject({
+      code: 65,
+      output: expect.stringMatching(/coind: the database is damaged \(a chunk of accounts: .+\): check the disk/),
+    })
   })
 })
