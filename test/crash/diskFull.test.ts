@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { freeBytesIn } from '../../src/storage/diskBytes.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { Facts } from './facts.ts'
 import { type Load, startLoad } from './load.ts'
 import { SignedMessages } from './signedMessages.ts'
-import { canMount, withDisk } from './tmpfs.ts'
+import { canMount, onSmallDisk } from './smallDisk.ts'
 
 const TMPFS_BYTES = 6_000_000
 const LEFT_BYTES = 600_000
@@ -47,19 +46,18 @@ async function expectRecovered(homedir: string, facts: Facts): Promise<void> {
 it.skipIf(!canMount())(
   'halts with a clear message when the disk is full, and goes on when there is space',
   async () => {
-    const disk = join(directory, 'disk')
-    await withDisk(disk, TMPFS_BYTES, async () => {
-      const homedir = join(disk, 'home')
+    await onSmallDisk(join(directory, 'disk'), TMPFS_BYTES, async (disk) => {
+      const homedir = join(disk.path, 'home')
       const facts = new Facts()
       const node = await startNode({ homedir })
-      writeFileSync(join(disk, 'ballast'), Buffer.alloc((await freeBytesIn(disk)) - LEFT_BYTES))
+      disk.fill(LEFT_BYTES)
       expect(await runToItsEnd(node, facts)).toBe(EXIT_DATA)
       expect(node.output()).toMatch(/the node cannot go on and stops/)
       expect(node.output().trimEnd().split('\n').at(-1)).toMatch(
         /^coind: .*cannot be written: .*(No space left|ENOSPC)/,
       )
       expect(facts.receipts).toBeGreaterThan(0)
-      rmSync(join(disk, 'ballast'))
+      disk.free()
       await expectRecovered(homedir, facts)
     })
   },

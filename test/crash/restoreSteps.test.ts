@@ -21,7 +21,6 @@ import { makeSnapshot } from '../../src/snapshot/makeSnapshot.ts'
 import { MANIFEST_NAME, readManifest } from '../../src/snapshot/manifest.ts'
 import { readStateHead } from '../../src/state/head.ts'
 import { Database } from '../../src/storage/database.ts'
-import { freeBytesIn } from '../../src/storage/diskBytes.ts'
 import { firstSeed, PROPERTY_RUNS, variants } from '../propertyRuns.ts'
 import {
   blockTimeMs,
@@ -33,7 +32,7 @@ import {
 } from '../unit/app/testNetwork.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import type { RestoreReport } from './restoreChild.ts'
-import { canMount, withDisk } from './tmpfs.ts'
+import { canMount, onSmallDisk } from './smallDisk.ts'
 
 const CHILD = new URL('./restoreChild.ts', import.meta.url).pathname
 /** Blocks of the node's own database, of the snapshot, and of the chain. */
@@ -247,19 +246,19 @@ describe('a restore that is killed leaves the old database or the new one, and t
 
 it.skipIf(!canMount())('a restore ends with one line when the disk is full, and the next start goes on', async () => {
   for (const more of variants([45_000, 5_000, 20_000, 30_000, 60_000], 1)) {
-    const disk = join(directory, 'disk')
-    await withDisk(disk, 16 << 20, async () => {
-      const paths = copyHome(disk)
-      const ballast = join(disk, 'ballast')
-      writeFileSync(ballast, Buffer.alloc((await freeBytesIn(disk)) - unpackedBytes - more))
+    const path = join(directory, 'disk')
+    await onSmallDisk(path, 16 << 20, async (disk) => {
+      const paths = copyHome(path)
+      disk.fill(unpackedBytes + more)
       const { failure } = (await restore(paths)).report!
+      disk.free()
       const line = /No space left on device|needs at least \d+ MB/
       expect(failure).toEqual(['DatabaseError', expect.stringMatching(line)])
-      rmSync(ballast)
       expect(await ownDatabase(paths)).toBe('old')
       expect((await restore(paths)).report!.failure).toBeUndefined()
       await expectRestored(paths)
     })
+    rmSync(path, { recursive: true })
   }
 })
 
