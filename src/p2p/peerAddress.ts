@@ -2,6 +2,7 @@ import { isIP, isIPv4 } from 'node:net'
 import type { PeerId } from '@libp2p/interface'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import { addressRange } from '../primitives/networkAddress.ts'
 import { ProtobufError, type ProtobufFields, type ProtobufWriter } from '../primitives/protobuf.ts'
 import { nodeId } from './nodeKey.ts'
 
@@ -44,12 +45,12 @@ export function fromMultiaddr(address: Multiaddr): PeerAddress | undefined {
 /** From where an address can be reached. A host name counts as public, because it may resolve to any address. */
 type Reach = 'loopback' | 'private' | 'public'
 
+const PRIVATE_RANGES = ['private', 'linkLocal', 'carrierGradeNat', 'uniqueLocal']
+
 export function reachOf(host: string): Reach {
-  if (host === 'localhost' || host === '::1' || /^127\./.test(host)) return 'loopback'
-  if (/^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/.test(host)) {
-    return 'private'
-  }
-  return /^(f[cd]|fe[89ab])[0-9a-f]{0,2}:/i.test(host) ? 'private' : 'public'
+  const range = host === 'localhost' ? 'loopback' : addressRange(host)
+  if (range === 'loopback') return 'loopback'
+  return range !== undefined && PRIVATE_RANGES.includes(range) ? 'private' : 'public'
 }
 
 /**

@@ -1,9 +1,8 @@
-import { equalBytes } from '../primitives/bytes.ts'
-import { sha256 } from '../primitives/hash.ts'
+import type { Addresses } from './guardedHttp.ts'
 import { chunkName, MANIFEST_NAME, MAX_MANIFEST_BYTES, type Manifest, readManifest, SnapshotError } from './manifest.ts'
-import { filesAt } from './snapshotFiles.ts'
+import { WebFiles } from './webFiles.ts'
 
-/** A snapshot on a web server. */
+/** A snapshot on web servers. */
 export interface PublicSnapshot {
   /** its address for messages, without a query, which may hold a secret */
   readonly name: string
@@ -13,11 +12,15 @@ export interface PublicSnapshot {
   fetch(file: { readonly sha256: Uint8Array; readonly bytes: number }, signal: AbortSignal): Promise<Uint8Array>
 }
 
-/** A server may be busy for a while, or cut a connection. */
-const ATTEMPTS = 5
-const FIRST_PAUSE_MS = 500
+/** What tests replace. */
+interface Surroundings {
+  /** milliseconds, monotonic */
+  readonly nowMs?: () => number
+  readonly addresses?: Addresses
+}
 
 /**
+ * The snapshot at an address. Its chunks come from the mirrors in the manifest, too.
  * @param address http(s), of the manifest or of its directory
  * @param sleep resolves after a time; rejects with the signal's reason
  */
@@ -25,36 +28,23 @@ export function publicSnapshot(
   address: string,
   signal: AbortSignal,
   sleep: (ms: number, signal: AbortSignal) => Promise<void>,
+  { nowMs = () => performance.now(), ...others }: Surroundings = {},
 ): PublicSnapshot {
-  const url = new URL(address)
-  const files = filesAt(url, signal)
-  const name = `${url.origin}${url.pathname}`
-
-  const read = async (file: string, maxBytes: number, check: (bytes: Uint8Array) => void): Promise<Uint8Array> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const bytes = await files.read(file, maxBytes)
-        if (bytes === undefined) throw new SnapshotError(`${name}: there is no ${file}`)
-        check(bytes)
-        return bytes
-      } catch (error) {
-        if (!(error instanceof SnapshotError) || attempt === ATTEMPTS) throw error
-        await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), signal)
-      }
-    }
-  }
+  const files = new WebFiles({ address: new URL(address), signal, sleep, nowMs, ...others })
   return {
-    name,
-    manifest: async () => readManifest(await read(MANIFEST_NAME, MAX_MANIFEST_BYTES, () => undefined)),
-    fetch: async ({ sha256: hash, bytes: size }, stop) => {
-      stop.throwIfAborted()
-      const file = chunkName({ sha256: hash })
-      return read(file, size, (bytes) => {
-        stop.throwIfAborted()
-        if (bytes.length !== size || !equalBytes(sha256(bytes), hash)) {
-          throw new SnapshotError(`${name}: ${file} is damaged, its bytes do not have its hash`)
-        }
-      })
+    name: files.name,
+    manifest: async () => {
+      const bytes = await files.read({ name: MANIFEST_NAME, maxBytes: MAX_MANIFEST_BYTES })
+      if (bytes === undefined) throw new SnapshotError(`${files.name}: there is no ${MANIFEST_NAME}`)
+      const manifest = readManifest(bytes)
+      files.addMirrors(manifest.mirrors)
+      return manifest
+    },
+    fetch: async (known, stop) => {
+      const name = chunkName(known)
+      const bytes = await files.read({ name, maxBytes: known.bytes, known }, stop)
+      if (bytes === undefined) throw new SnapshotError(`${files.name}: there is no ${name}`)
+      return bytes
     },
   }
 }

@@ -1,15 +1,8 @@
 import { genesisHash, parseGenesis } from '../chain/genesis.ts'
 import { type Genesis, GenesisError } from '../chain/genesisSchema.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
-import {
-  cometEndpoint,
-  type HttpAnswer,
-  HttpError,
-  type HttpLimits,
-  httpGet,
-  isTemporary,
-  shownUrl,
-} from './httpGet.ts'
+import { isTemporary, shownUrl } from '../primitives/httpProblems.ts'
+import { cometEndpoint, type HttpAnswer, HttpError, type HttpLimits, httpGet } from './httpGet.ts'
 
 /** The genesis that a joining node will accept. */
 interface ExpectedGenesis {

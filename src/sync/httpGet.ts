@@ -1,3 +1,5 @@
+import { connectionProblem, isHopeless, shownUrl } from '../primitives/httpProblems.ts'
+
 /** How long and how large one answer may be. */
 export interface HttpLimits {
   readonly maxBytes: number
@@ -25,17 +27,6 @@ export class HttpError extends Error {
   }
 }
 
-/** Connection errors that do not go away with time: certificates, servers that do not speak HTTP, ports that fetch refuses. */
-const HOPELESS =
-  /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HPE_|ERR_SSL_|EPROTO$|bad port$|Response does not match the HTTP)/
-/** HTTP statuses after which a later attempt may succeed. */
-const BUSY: readonly number[] = [408, 425, 429]
-
-/** Whether a later attempt may succeed after an answer of this status. */
-export function isTemporary(status: number): boolean {
-  return status >= 500 || BUSY.includes(status)
-}
-
 /** The URL of a node's CometBFT method. An address that already ends in /rpc is used as that of the CometBFT methods. */
 export function cometEndpoint(url: string, method: string): URL {
   const endpoint = new URL(url)
@@ -43,11 +34,6 @@ export function cometEndpoint(url: string, method: string): URL {
   endpoint.pathname = path.endsWith('/rpc') ? `${path}/${method}` : `${path}/rpc/${method}`
   endpoint.hash = ''
   return endpoint
-}
-
-/** The URL for messages, without the query, which may contain a token. */
-export function shownUrl({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`
 }
 
 /**
@@ -79,8 +65,8 @@ export async function httpGet(
     if (error instanceof HttpError) throw error
     if (stop.aborted) throw stop.reason
     if (timeout.aborted) throw new HttpError('later', `${shown} does not answer in ${timeoutMs / 1000} seconds`)
-    const reason = reasonOf(error)
-    if (HOPELESS.test(reason)) throw new HttpError('never', `${shown} cannot be used (${reason})`)
+    const reason = connectionProblem(error)
+    if (isHopeless(reason)) throw new HttpError('never', `${shown} cannot be used (${reason})`)
     throw new HttpError('later', `${shown} cannot be reached (${reason})`)
   }
 }
@@ -94,14 +80,4 @@ async function readText(response: Response, maxBytes: number, shown: string): Pr
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-/** The error's code if there is one. The error `fetch failed` has its reason in `cause`, which may contain several errors. */
-function reasonOf(error: unknown): string {
-  let cause = error
-  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
-  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) cause = cause.errors[0]
-  if (!(cause instanceof Error)) return String(cause)
-  const { code } = cause as NodeJS.ErrnoException
-  return typeof code === 'string' ? code : cause.message.replaceAll(/\s+/g, ' ').slice(0, 200)
 }

@@ -39,6 +39,8 @@ describe('where an address can be reached from', () => {
     ['127.9.9.9', 'loopback'],
     ['::1', 'loopback'],
     ['localhost', 'loopback'],
+    ['::ffff:127.0.0.1', 'loopback'],
+    ['::ffff:10.0.0.1', 'private'],
     ['10.1.2.3', 'private'],
     ['172.16.0.1', 'private'],
     ['172.32.0.1', 'public'],
