@@ -141,7 +141,8 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       publish: async (decided, executed) => {
         await publisher.publish(decided, executed)
         options.defer(() => {
-          if (!isClosed) pruner.prepare(executed.header.number + 1)
+          const { number } = publisher.head().header
+          if (!isClosed && number === executed.header.number) pruner.prepare(number + 1)
         })
       },
       flush: publisher.flush,

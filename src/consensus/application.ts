@@ -69,6 +69,23 @@ export interface DecidedBlock {
   readonly catchingUp?: boolean
   /** by position in data.txs: 20 bytes that this process recovered from the signature; undefined: not yet recovered */
   readonly senders?: readonly (Uint8Array | undefined)[]
+  /** the bytes of the block (`encodeBlock`), where it came from a peer that way */
+  readonly encoded?: Uint8Array
+}
+
+/** Decided blocks that follow each other, to be executed one after the other (block sync). */
+export interface DecidedRun {
+  /** At least one. The header of each is checked, under the assumption that the one before has the results that this header names. */
+  readonly blocks: readonly DecidedBlock[]
+  /** block.max_gas of all of them */
+  readonly maxGas: number
+}
+
+export interface RunResult {
+  /** how many blocks, at least one, were executed and stored */
+  readonly executed: number
+  /** of the last executed block; each earlier one has the hashes that the next header names, and changed no validators or parameters */
+  readonly last: FinalizeResult
 }
 
 export interface FinalizeResult {
@@ -115,4 +132,6 @@ export interface Application {
   processProposal(block: ConsensusBlock): Promise<ProposalVerdict | undefined>
   /** Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
+  /** Finalizes the blocks of a run, or its first ones (see `runsOf`); by default `finalizeBlock` is called for each. */
+  finalizeRun?(run: DecidedRun): Promise<RunResult>
 }

@@ -3,10 +3,18 @@ import { decodeCommit } from '../chain/consensus/commit.ts'
 import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import type { Application, DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
+import type {
+  Application,
+  DecidedBlock,
+  DecidedRun,
+  FinalizeResult,
+  ProposalRequest,
+  RunResult,
+} from './application.ts'
 import type { Clock } from './clock.ts'
 import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
 import { type CopyMark, CopyWatch, QUIET_BLOCKS } from './copyWatch.ts'
+import { claimedResult, runsOf } from './decidedRun.ts'
 import { DoubleSignGuard, DoubleSignMonitor } from './doubleSignGuard.ts'
 import { ConsensusEngine } from './engine.ts'
 import type { ConsensusEnvironment } from './environment.ts'
@@ -24,7 +32,10 @@ export interface DecidedEvent {
   readonly result: FinalizeResult
   /** `log`: taken from the write-ahead log at the start; `sync`: from peers, while consensus was off */
   readonly source: 'consensus' | 'log' | 'sync'
-  /** durations in milliseconds; for a block that was not decided by this node's engine, only that of the execution is set */
+  /**
+   * durations in milliseconds; for a block that was not decided by this node's engine, only that of the execution is set: in a sync it
+   * is the average of the blocks that were executed together
+   */
   readonly timings: {
     /** 0 when another node built the block */
     readonly buildMs: number
@@ -71,8 +82,11 @@ export interface ConsensusService {
   stopEngine(): Promise<void>
   /** Adds evidence from this node's operator that the application found valid: it waits for a block and is sent to the peers. */
   addEvidence(evidence: Evidence): void
-  /** Executes a decided block from peers that the caller has checked. Only while the engine is off, in order of heights. */
-  applyDecided(decided: DecidedBlock): Promise<FinalizeResult>
+  /**
+   * Executes decided blocks from peers that the caller has checked: all, or the first ones, as `state` shows then. Only while the engine
+   * is off, in order of heights.
+   */
+  applyDecided(run: DecidedRun): Promise<void>
   /** Stops the engine and closes the log. */
   close(): Promise<void>
 }
@@ -142,6 +156,7 @@ class Service implements ConsensusService {
   readonly #calls = new CallQueue()
   readonly #evidence: EvidencePool
   readonly #signer: Signer
+  readonly #finalizeRun: (run: DecidedRun) => Promise<RunResult>
   readonly #environment: ConsensusEnvironment
   readonly #peers = new Map<PeerId, PeerDescription>()
   #state: ConsensusState
@@ -167,6 +182,9 @@ class Service implements ConsensusService {
     this.#guard = guard
     this.#evidence = evidence
     this.#state = state
+    const { application } = options
+    this.#finalizeRun =
+      application.finalizeRun?.bind(application) ?? runsOf((decided) => application.finalizeBlock(decided))
     this.#environment = this.#createEnvironment()
     this.#signer = new Signer({
       key: { address: key.address, sign: (message) => signEd25519(key, message) },
@@ -224,12 +242,20 @@ class Service implements ConsensusService {
     this.#engine = undefined
   }
 
-  async applyDecided(decided: DecidedBlock): Promise<FinalizeResult> {
+  async applyDecided(run: DecidedRun): Promise<void> {
     if (this.#engine !== undefined) throw new Error('blocks are synced only while consensus is off')
-    const { clock, application, onDecided } = this.#options
-    const { block, seenCommit } = decided
+    const { clock } = this.#options
     const beginMs = clock.monotonicMs()
-    const result = await this.#calls.run(() => executeDecided(application, decided))
+    const { executed, last } = await this.#calls.run(() => this.#finalizeRun(run))
+    const finalizeMs = (clock.monotonicMs() - beginMs) / executed
+    for (const [index, decided] of run.blocks.slice(0, executed).entries()) {
+      const result = index === executed - 1 ? last : claimedResult(run.blocks[index + 1]!.block.header)
+      this.#synced(decided, checkedResult(decided, result), finalizeMs)
+    }
+  }
+
+  #synced(decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
+    const { block, seenCommit } = decided
     this.#guard.inspect(block.lastCommit)
     this.#guard.inspect(seenCommit)
     this.#copy?.inspect(block.lastCommit)
@@ -238,9 +264,7 @@ class Service implements ConsensusService {
     reportToEvidencePool(this.#evidence, decided, (found) => this.#options.transport.publishEvidence(found))
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(block.evidence)
-    const timings = { buildMs: 0, logMs: 0, finalizeMs: clock.monotonicMs() - beginMs }
-    onDecided({ decided, result, source: 'sync', timings })
-    return result
+    this.#options.onDecided({ decided, result, source: 'sync', timings: { buildMs: 0, logMs: 0, finalizeMs } })
   }
 
   addEvidence(evidence: Evidence): void {
@@ -463,7 +487,10 @@ async function executeDecided(
   application: Pick<Application, 'finalizeBlock'>,
   decided: DecidedBlock,
 ): Promise<FinalizeResult> {
-  const result = await application.finalizeBlock(decided)
+  return checkedResult(decided, await application.finalizeBlock(decided))
+}
+
+function checkedResult(decided: DecidedBlock, result: FinalizeResult): FinalizeResult {
   if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
     throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
   }

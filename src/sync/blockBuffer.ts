@@ -100,10 +100,12 @@ export class BlockBuffer {
     }
   }
 
-  /** The next block was applied. */
+  /** The next blocks were applied, up to `state`. */
   advance(state: ConsensusState): void {
-    const slot = this.#slots.get(state.lastHeight)
-    if (slot !== undefined) this.#drop(state.lastHeight, slot)
+    for (let height = this.#state.lastHeight + 1; height <= state.lastHeight; height++) {
+      const slot = this.#slots.get(height)
+      if (slot !== undefined) this.#drop(height, slot)
+    }
     this.#state = state
     this.#updateSets()
   }
@@ -115,12 +117,15 @@ export class BlockBuffer {
     for (const [index, check] of (pending ?? []).entries()) this.#applyVerdict(check, reasons[index])
   }
 
-  /** The next block, if it is known to be decided and its last commit was checked, valid or not. */
-  ready(): Slot | undefined {
-    const height = this.#state.lastHeight + 1
+  /**
+   * The block at `height`, if it is known to be decided and its last commit was checked, valid or not.
+   * @param lastValidators of the block before
+   */
+  ready(height: number, lastValidators: ValidatorSet): Slot | undefined {
     const slot = this.#slots.get(height)
     if (slot === undefined || slot.commit !== 'valid') return undefined
-    if (slot.lastCommit !== 'checking' && slot.lastSet !== setKey(this.#state.lastValidators)) {
+    if (slot.lastCommit !== 'checking' && slot.lastSet !== setKey(lastValidators)) {
+      if (height !== this.#state.lastHeight + 1) return undefined
       // It was checked with another previous block.
       slot.lastCommit = 'unchecked'
       this.#unchecked.add(height)

@@ -1,5 +1,6 @@
-import type { DecidedBlock } from '../consensus/application.ts'
-import { type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
+import type { DecidedBlock, DecidedRun } from '../consensus/application.ts'
+import { advanceState, type ConsensusState, checkBlock } from '../consensus/consensusState.ts'
+import { claimedResult } from '../consensus/decidedRun.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { BlockBuffer } from './blockBuffer.ts'
 import type { CommitCheck } from './commitChecks.ts'
@@ -18,6 +19,9 @@ const MAX_OPEN_REQUESTS = 16
 const MAX_ASKED = 3
 /** A second peer is asked when the first one takes this many times as long as the second one probably would. */
 const HEDGE_FACTOR = 4
+/** Most blocks of a run, and bytes with which it ends: a few milliseconds of execution for each message to another thread. */
+const RUN_BLOCKS = 64
+const RUN_BYTES = 128 << 10
 
 /** What has to be done for block sync. Answers come back through its functions. */
 export type SyncEffect =
@@ -27,8 +31,8 @@ export type SyncEffect =
   | { readonly kind: 'verify'; readonly id: number; readonly checks: readonly CommitCheck[] }
   /** the block was decided; it will be applied when its turn comes */
   | { readonly kind: 'prepare'; readonly decided: DecidedBlock }
-  /** answered by `applied` */
-  | { readonly kind: 'apply'; readonly decided: DecidedBlock }
+  /** answered by `applied`, when all blocks of the run are executed, or the first ones */
+  | { readonly kind: 'apply'; readonly run: DecidedRun }
   | { readonly kind: 'punish'; readonly peer: PeerId; readonly what: Misbehaviour; readonly reason: string }
   /** the network decided a block that cannot follow this node's chain */
   | { readonly kind: 'halt'; readonly reason: string }
@@ -37,6 +41,11 @@ export type SyncEffect =
  * Fetches decided blocks from several peers at once, checks them and has them executed in order. A pure state machine: each call
  * passes the time and returns effects to carry out. While earlier blocks are executed, it fetches further ones and has their commits
  * checked ({@link BlockBuffer}).
+ *
+ * Blocks are executed in runs. The header of the first block is checked against this node's state. The next header can be checked in
+ * full only after that block's execution, because it names the results; so it is checked against the state that follows if it names
+ * the right ones. The executor goes on with a block only if that is so. Otherwise the run ends there, and the block is the first of the
+ * next run, where it is checked against the state that was computed.
  *
  * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
  * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
@@ -147,7 +156,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** @param state after the block of the `apply` effect */
+  /** @param state after the newest executed block of the `apply` effect's run; at least one was executed */
   applied(state: ConsensusState, nowMs: number): readonly SyncEffect[] {
     this.#buffer.advance(state)
     this.#state = state
@@ -366,22 +375,33 @@ export class BlockSync {
 
   #apply(): void {
     if (this.#applying || this.#halted) return
-    const slot = this.#buffer.ready()
-    if (slot === undefined) return
-    const height = this.height + 1
-    const { block, blockId, commit } = slot.read
-    const problem =
-      slot.lastCommit === 'invalid' ? `last commit: ${slot.reason}` : checkBlock(this.#state, block, () => true)
-    if (problem !== undefined) {
-      this.#halted = true
-      const reason = `more than two thirds of the validators decided block ${height}, which this node cannot accept: ${problem}`
-      this.#effects.push({ kind: 'halt', reason })
-      return
+    const { maxGas } = this.#state.params
+    const blocks: DecidedBlock[] = []
+    let state = this.#state
+    let bytes = 0
+    for (let height = this.height + 1; blocks.length < RUN_BLOCKS && bytes < RUN_BYTES; height++) {
+      const previous = blocks.at(-1)
+      const slot = this.#buffer.ready(height, previous === undefined ? state.lastValidators : state.validators)
+      if (slot === undefined) break
+      const { block, blockId, commit, encoded, size } = slot.read
+      if (previous !== undefined) state = advanceState(state, previous, claimedResult(block.header))
+      const problem =
+        slot.lastCommit === 'invalid' ? `last commit: ${slot.reason}` : checkBlock(state, block, () => true)
+      if (problem !== undefined) {
+        if (previous !== undefined) break
+        this.#halted = true
+        const reason = `more than two thirds of the validators decided block ${height}, which this node cannot accept: ${problem}`
+        this.#effects.push({ kind: 'halt', reason })
+        return
+      }
+      // If the next block can follow at once, the application may write both together.
+      const catchingUp = this.#buffer.get(height + 1)?.commit === 'valid'
+      blocks.push({ block, blockId, seenCommit: commit, catchingUp, encoded })
+      bytes += size
     }
+    if (blocks.length === 0) return
     this.#applying = true
-    // If the next block can follow at once, the application may write both together.
-    const catchingUp = this.#buffer.get(height + 1)?.commit === 'valid'
-    this.#effects.push({ kind: 'apply', decided: { block, blockId, seenCommit: commit, catchingUp } })
+    this.#effects.push({ kind: 'apply', run: { blocks, maxGas } })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DecidedBlock } from '../consensus/application.ts'
+import type { DecidedBlock, DecidedRun } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { ConsensusMessage } from '../consensus/messages.ts'
 import type { PeerDescription, PeerId, Transport } from '../consensus/transport.ts'
@@ -13,8 +13,8 @@ export interface FollowedConsensus {
   startEngine(): void
   /** Resolves when no block is being decided or executed. */
   stopEngine(): Promise<void>
-  /** Has the application execute a decided block of the next height; only while the engine is stopped. */
-  applyDecided(decided: DecidedBlock): Promise<unknown>
+  /** Has the application execute decided blocks, of which the first are executed then (see `state`); only while the engine is stopped. */
+  applyDecided(run: DecidedRun): Promise<void>
 }
 
 export interface FollowNodeOptions {
@@ -46,7 +46,7 @@ interface NodeFollower {
   /** The engine decided a block. */
   decided(): void
   onBehind(peerHeight: number): void
-  /** Stops the sync. Resolves when no block is being applied any more. */
+  /** Stops the sync. Resolves when no run of blocks is being applied any more. */
   stop(): Promise<void>
 }
 
@@ -64,10 +64,15 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     follower.stop()
     options.onHalt(error instanceof Error ? error : new Error(String(error)))
   }
-  const apply = async (decided: DecidedBlock): Promise<void> => {
+  const apply = async ({ blocks, maxGas }: DecidedRun): Promise<void> => {
     try {
-      await consensus.applyDecided(await prepared.take(decided))
-      follower.applied(consensus.state, decided.block.txs.length)
+      await consensus.applyDecided({ blocks: await prepared.take(blocks), maxGas })
+      const { state } = consensus
+      const executed = blocks.filter(({ block }) => block.header.height <= state.lastHeight)
+      follower.applied(
+        state,
+        executed.reduce((sum, { block }) => sum + block.txs.length, 0),
+      )
     } catch (error) {
       fail(error)
     }
@@ -89,8 +94,8 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
       options.verifyCommits(checks).then((reasons) => follower.verified(id, reasons), fail)
     },
     prepare: (decided) => prepared.add(decided),
-    apply: (decided) => {
-      applying = apply(decided)
+    apply: (run) => {
+      applying = apply(run)
     },
     startEngine: () => {
       prepared.clear()
@@ -133,7 +138,8 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
 type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
 /**
- * How many blocks are prepared at a time: enough to use the other threads, but few enough to leave them time for requests of clients.
+ * How many blocks after those of a run are prepared: enough to use the other threads, but few enough to leave them time for requests of
+ * clients.
  */
 const AHEAD = 16
 
@@ -155,10 +161,12 @@ class SenderPreparation {
     this.#waiting.set(header.height, decided)
   }
 
-  /** Starts to recover the senders of the following blocks. @returns the block with its senders, to be executed now */
-  async take(decided: DecidedBlock): Promise<DecidedBlock> {
-    const { height } = decided.block.header
-    for (let next = height; next < height + AHEAD; next++) {
+  /** Starts to recover the senders of the following blocks. @returns the blocks of a run with their senders, to be executed now */
+  async take(blocks: readonly DecidedBlock[]): Promise<readonly DecidedBlock[]> {
+    const first = blocks[0]!.block.header.height
+    // A run may end early: its other blocks come again.
+    for (const height of this.#begun.keys()) if (height < first) this.#begun.delete(height)
+    for (let next = first; next < first + blocks.length + AHEAD; next++) {
       const waiting = this.#waiting.get(next)
       if (waiting === undefined || this.#recover === undefined) continue
       this.#waiting.delete(next)
@@ -167,10 +175,12 @@ class SenderPreparation {
       begun.catch(() => undefined)
       this.#begun.set(next, begun)
     }
-    const own = this.#begun.get(height)
-    if (own === undefined) return decided
-    this.#begun.delete(height)
-    return { ...decided, senders: await own }
+    return Promise.all(
+      blocks.map(async (decided) => {
+        const own = this.#begun.get(decided.block.header.height)
+        return own === undefined ? decided : { ...decided, senders: await own }
+      }),
+    )
   }
 
   clear(): void {

@@ -1,5 +1,5 @@
 import type { VerifySignature } from '../chain/consensus/ed25519.ts'
-import type { DecidedBlock } from '../consensus/application.ts'
+import type { DecidedBlock, DecidedRun } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import { isQuorum } from '../consensus/quorum.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'
@@ -24,7 +24,7 @@ export interface FollowerEnvironment {
   /** The block was decided and will be applied soon: its senders can be recovered now. */
   prepare(decided: DecidedBlock): void
   /** answered by `applied` */
-  apply(decided: DecidedBlock): void
+  apply(run: DecidedRun): void
   /** Starts consensus after the newest block; from now on the node votes. */
   startEngine(): void
   /** answered by `engineStopped` */
@@ -207,8 +207,8 @@ export class Follower {
   }
 
   /**
-   * @param state after the applied block
-   * @param transactions number of transactions in it, for the log
+   * @param state after the applied blocks
+   * @param transactions number of transactions in them, for the log
    */
   applied(state: ConsensusState, transactions: number): void {
     if (this.#sync === undefined) return
@@ -413,7 +413,7 @@ export class Follower {
         this.#environment.prepare(effect.decided)
         break
       case 'apply':
-        this.#environment.apply(effect.decided)
+        this.#environment.apply(effect.run)
         break
       case 'punish':
         // An unresponsive peer may only be slow; it has not lied.
@@ -452,7 +452,7 @@ class SyncProgress {
     this.#measure(height, nowMs)
   }
 
-  /** A block with this many transactions was applied. */
+  /** Blocks with this many transactions were applied. */
   count(transactions: number): void {
     this.#transactions += transactions
   }

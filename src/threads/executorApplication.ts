@@ -2,16 +2,23 @@ import { type ConsensusBlock, decodeBlock, encodeBlock } from '../chain/consensu
 import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
 import type { BlockId, Evidence } from '../chain/consensus/types.ts'
 import type { Application, DecidedBlock, ProposalRequest } from '../consensus/application.ts'
+import { runsOf } from '../consensus/decidedRun.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import type { Remote } from './port.ts'
 
 /** Lists of transactions that both threads count as known: enough for a height with many rounds. */
 const KEPT_LISTS = 8
 
+/** A run of blocks ends after the block in which this time is over: a stop of the node waits for the run. */
+const RUN_MS = 200
+/** So long a run keeps the executor's other work waiting: ends of writes, calls of other threads, timers. */
+const TURN_MS = 10
+
 /**
  * The application in the executor thread, for consensus in the main thread. A block's transactions travel as one array, and only
  * once: both threads number the lists of transactions, and a block that the executor has proposed or checked is decided by the
- * number of its list. {@link applicationService} is the other end.
+ * number of its list. The blocks of a run, which come from peers, travel whole in one array. {@link applicationService} is the other
+ * end.
  */
 export function executorApplication(executor: Remote<ApplicationService>): Application {
   /** numbers of the lists that the executor got or gave */
@@ -50,6 +57,14 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
         number === undefined ? packBytes(block.txs) : undefined,
       )
     },
+    finalizeRun: ({ blocks, maxGas }) => {
+      const bytes = blocks.flatMap(({ block, encoded, seenCommit }) => [
+        encoded ?? encodeBlock(block),
+        encodeCommit(seenCommit),
+      ])
+      const rest = blocks.map(({ catchingUp = false, senders }) => ({ catchingUp, ...(senders && { senders }) }))
+      return executor.finalizeRun(packBytes(bytes), rest, maxGas)
+    },
   }
 }
 
@@ -60,6 +75,23 @@ export type ApplicationService = ReturnType<typeof applicationService>
  * under the number that the main thread gave it.
  */
 export function applicationService(application: Application) {
+  let runEndsMs = 0
+  let turnEndsMs = 0
+  const startTurn = (): void => {
+    turnEndsMs = performance.now() + TURN_MS
+  }
+  const finalizeRun = runsOf(
+    (decided) => application.finalizeBlock(decided),
+    async () => {
+      const nowMs = performance.now()
+      if (nowMs >= runEndsMs) return false
+      if (nowMs >= turnEndsMs) {
+        await new Promise((resolve) => setImmediate(resolve))
+        startTurn()
+      }
+      return true
+    },
+  )
   const lists = new Map<number, readonly Uint8Array[]>()
 
   const keep = (number: number, txs: readonly Uint8Array[]): void => {
@@ -99,6 +131,21 @@ export function applicationService(application: Application) {
         block: { ...decodeBlock(block), txs },
         seenCommit: decodeCommit(seenCommit),
       })
+    },
+    finalizeRun: (
+      packed: PackedBytes,
+      rest: readonly Pick<DecidedBlock, 'catchingUp' | 'senders'>[],
+      maxGas: number,
+    ) => {
+      const bytes = unpackBytes(packed)
+      const blocks = rest.map((fields, index): DecidedBlock => {
+        const encoded = bytes[2 * index]!
+        const seenCommit = decodeCommit(bytes[2 * index + 1]!)
+        return { ...fields, block: decodeBlock(encoded), blockId: seenCommit.blockId, seenCommit, encoded }
+      })
+      runEndsMs = performance.now() + RUN_MS
+      startTurn()
+      return finalizeRun({ blocks, maxGas })
     },
   }
 }

@@ -1,4 +1,5 @@
-import type { DecidedBlock } from '../../src/consensus/application.ts'
+import type { DecidedRun } from '../../src/consensus/application.ts'
+import { checkBlock } from '../../src/consensus/consensusState.ts'
 import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../../src/consensus/transport.ts'
 import { checkCommits } from '../../src/sync/commitChecks.ts'
@@ -76,7 +77,7 @@ export class FollowerSync {
         process.later(VERIFY_MS, () => this.#follower.verified(id, reasons))
       },
       prepare: () => undefined,
-      apply: (decided) => this.#apply(decided),
+      apply: (run) => this.#apply(run),
       startEngine: () => process.startEngine(),
       stopEngine: () => {
         node.syncs++
@@ -96,12 +97,22 @@ export class FollowerSync {
     }
   }
 
-  #apply(decided: DecidedBlock): void {
+  /** Executes a run, or its first blocks, one at a time: the process may crash in the middle of it. */
+  #apply({ blocks }: Pick<DecidedRun, 'blocks'>, index = 0): void {
     const process = this.#process
-    const { node } = process
-    process.later(node.work.finalizeMs, () => {
-      process.execute(decided)
-      this.#follower.applied(process.stateNow(), decided.block.txs.length)
+    process.later(process.node.work.finalizeMs, () => {
+      process.execute(blocks[index]!)
+      const next = blocks[index + 1]
+      const state = process.stateNow()
+      if (next !== undefined && checkBlock(state, next.block, () => true) === undefined) {
+        this.#apply({ blocks }, index + 1)
+        return
+      }
+      const executed = blocks.slice(0, index + 1)
+      this.#follower.applied(
+        state,
+        executed.reduce((sum, { block }) => sum + block.txs.length, 0),
+      )
     })
   }
 

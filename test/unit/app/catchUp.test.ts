@@ -16,6 +16,8 @@ import { advanceState, type ConsensusState } from '../../../src/consensus/consen
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { applicationService } from '../../../src/threads/executorApplication.ts'
+import { packBytes } from '../../../src/threads/packedBytes.ts'
 import { setPower } from '../modules/staking/setPower.ts'
 import { WALLET, WALLET_KEY } from './testChain.ts'
 import {
@@ -86,6 +88,18 @@ async function publishedHeight(node: NetworkNode): Promise<number> {
   const { headHeight } = openChainReader(database)
   await database.close()
   return headHeight
+}
+
+/** All entries of its database. */
+async function contentOf(node: NetworkNode): Promise<readonly string[]> {
+  await node.reopen()
+  const database = await Database.open(node.location, { readOnly: true })
+  const entries: string[] = []
+  for await (const [key, value] of database.entries({ start: new Uint8Array(0), end: undefined })) {
+    entries.push(`${bytesToHex(key)} ${bytesToHex(value)}`)
+  }
+  await database.close()
+  return entries
 }
 
 const finalize = (node: NetworkNode, decided: DecidedBlock, catchingUp = true) =>
@@ -160,6 +174,32 @@ describe('catching up', () => {
       expect(node.executor.oldestState()).toBe(pruning === 'archive' ? 0 : BLOCKS - 4)
     },
   )
+
+  it('writes the same database in runs, which end where validators change, and through restarts', async () => {
+    const single = await start()
+    for (const decided of decisions) await finalize(single, decided)
+    const node = await start()
+    const { maxGas } = (await node.state()).params
+    const runs: number[] = []
+    for (let done = 0; done < BLOCKS; ) {
+      const blocks = decisions.slice(done, done + 8)
+      const parts = blocks.flatMap(({ block, seenCommit }) => [encodeBlock(block), encodeCommit(seenCommit)])
+      const service = applicationService(node.executor.application)
+      const { executed } = await service.finalizeRun(
+        packBytes(parts),
+        blocks.map(() => ({ catchingUp: true })),
+        maxGas,
+      )
+      runs.push(executed)
+      done += executed
+      expect(node.executor.head().header.number).toBe(done)
+      if (runs.length % 3 === 0) await node.reopen()
+    }
+    // Heights 5, 9 and all from 13 on change validators.
+    expect(runs.slice(0, 4)).toEqual([5, 4, 4, 1])
+    expect(bytesToHex(node.executor.head().hash)).toBe(headHash)
+    expect(await contentOf(node)).toEqual(await contentOf(single))
+  })
 })
 
 describe('senders', () => {

@@ -43,7 +43,7 @@ async function join(copy: TestNode): Promise<void> {
   const source = network.nodes.find((node) => node.height === tip(network))!
   const service = await copy.open()
   for (const { block, blockId, seenCommit } of source.application.blocks.slice(copy.height)) {
-    await service.applyDecided({ block, blockId, seenCommit })
+    await service.applyDecided({ blocks: [{ block, blockId, seenCommit }], maxGas: service.state.params.maxGas })
   }
   service.startEngine()
   network.connect(copy)

@@ -177,7 +177,7 @@ describe('a validator on an old copy of its directory', () => {
     for (const { block, blockId, seenCommit } of network.nodes[0]!.application.blocks.slice(
       application.blocks.length,
     )) {
-      await service.applyDecided({ block, blockId, seenCommit })
+      await service.applyDecided({ blocks: [{ block, blockId, seenCommit }], maxGas: service.state.params.maxGas })
     }
     service.startEngine()
     network.connect(node)

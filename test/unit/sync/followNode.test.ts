@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import type { DecidedBlock, DecidedRun } from '../../../src/consensus/application.ts'
 import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
 import type { StatusMessage } from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
@@ -24,11 +24,19 @@ class FakeConsensus implements FollowedConsensus {
     this.calls.push('stop')
   }
 
-  async applyDecided(decided: DecidedBlock): Promise<void> {
-    const { height } = decided.block.header
-    if (height === this.failAt) throw new Error('the disk is full')
-    this.applied.push(decided)
-    this.state = chain.advance(this.state, decided)
+  /** Runs end after this many blocks. */
+  mostBlocks = 64
+
+  async applyDecided({ blocks }: DecidedRun): Promise<void> {
+    for (const [index, decided] of blocks.slice(0, this.mostBlocks).entries()) {
+      const { height } = decided.block.header
+      if (height === this.failAt) {
+        if (index > 0) return
+        throw new Error('the disk is full')
+      }
+      this.applied.push(decided)
+      this.state = chain.advance(this.state, decided)
+    }
   }
 }
 
@@ -89,7 +97,7 @@ describe('followNode', () => {
     expect(consensus.applied.at(-1)!.catchingUp).toBe(false)
     expect(consensus.applied.filter(({ catchingUp }) => catchingUp).length).toBeGreaterThan(30)
     expect(most).toBeGreaterThan(1)
-    expect(most).toBeLessThanOrEqual(16)
+    expect(most).toBeLessThanOrEqual((64 + 16) / 2)
     await follower.stop()
   })
 
@@ -114,6 +122,46 @@ describe('followNode', () => {
     expect(consensus.applied).toHaveLength(9)
     expect(consensus.calls).toEqual([])
   })
+
+  it('recovers the senders of each block once, also when runs end early', async () => {
+    const recovered: number[] = []
+    const { follower, consensus, inConsensus } = node({
+      recoverSenders: async (txs) => {
+        recovered.push(txs[0]![0]!)
+        return txs.map(([byte]) => new Uint8Array(20).fill(byte!))
+      },
+    })
+    consensus.mostBlocks = 3
+    follower.peerJoined({ ...PEER, height: 60 })
+    follower.start()
+    await inConsensus
+    expect(consensus.applied.map(({ block }) => block.header.height)).toEqual(
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    )
+    expect(recovered).toEqual(Array.from({ length: 30 }, (_, index) => 2 * index + 2))
+    for (const { block, senders } of consensus.applied) {
+      expect(senders ?? []).toEqual(block.txs.map(([byte]) => new Uint8Array(20).fill(byte!)))
+    }
+    await follower.stop()
+  })
+
+  it.each(['appHash', 'lastResultsHash'] as const)(
+    'halts at the block after the one whose execution gave another %s than the network has',
+    async (field) => {
+      const { follower, consensus, halted } = node()
+      const { applyDecided } = consensus
+      consensus.applyDecided = async ({ blocks, maxGas }) => {
+        const count = blocks.findIndex(({ block }) => block.header.height === 10) + 1
+        await applyDecided.call(consensus, { blocks: count === 0 ? blocks : blocks.slice(0, count), maxGas })
+        if (count > 0) consensus.state = { ...consensus.state, [field]: new Uint8Array(32) }
+      }
+      follower.peerJoined(PEER)
+      follower.start()
+      expect((await halted).message).toMatch(new RegExp(`decided block 11, which .* cannot accept: ${field} is `))
+      expect(consensus.applied).toHaveLength(10)
+      await follower.stop()
+    },
+  )
 
   it('halts when the threads that verify fail', async () => {
     const { follower, halted } = node({ verifyCommits: () => Promise.reject(new Error('the thread is gone')) })
@@ -158,14 +206,14 @@ describe('followNode', () => {
     },
   )
 
-  it('waits at its end for the block that is being applied', async () => {
+  it('waits at its end for the run that is being applied', async () => {
     const gate = Promise.withResolvers<void>()
     const { follower, consensus } = node()
     const applying = Promise.withResolvers<void>()
-    consensus.applyDecided = async (decided) => {
+    consensus.applyDecided = async ({ blocks }) => {
       applying.resolve()
       await gate.promise
-      consensus.applied.push(decided)
+      consensus.applied.push(...blocks)
     }
     follower.peerJoined(PEER)
     follower.start()
@@ -178,7 +226,8 @@ describe('followNode', () => {
     expect(hasStopped).toBe(false)
     gate.resolve()
     await stopped
-    expect(consensus.applied).toHaveLength(1)
+    expect(consensus.applied.length).toBeGreaterThan(0)
+    expect(follower.status.currentHeight).toBe(0)
   })
 
   it('leaves the rest to a peer that answers when a request fails', async () => {

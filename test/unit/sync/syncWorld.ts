@@ -1,5 +1,5 @@
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
-import type { ConsensusState } from '../../../src/consensus/consensusState.ts'
+import { type ConsensusState, checkBlock } from '../../../src/consensus/consensusState.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { checkCommits } from '../../../src/sync/commitChecks.ts'
 import { Follower, type FollowerEnvironment } from '../../../src/sync/follower.ts'
@@ -20,6 +20,9 @@ export interface FakePeer {
   readonly height: () => number
   readonly react: (request: BlockRequest, nowMs: number) => Reaction
 }
+
+/** The executor ends a run after this time. */
+const RUN_MS = 200
 
 interface Timed {
   readonly atMs: number
@@ -42,6 +45,8 @@ interface SyncWorldOptions {
 export class SyncWorld {
   readonly follower: Follower
   readonly applied: number[] = []
+  /** blocks of each run */
+  readonly runs: number[] = []
   readonly prepared: number[] = []
   readonly punished: [peer: string, what: string, reason: string][] = []
   readonly logs: [level: string, message: string, fields: Readonly<Record<string, unknown>>][] = []
@@ -71,7 +76,12 @@ export class SyncWorld {
         this.at(verifyMs(), () => this.follower.verified(id, checkCommits(checks, verifyFake)))
       },
       prepare: ({ block }) => this.prepared.push(block.header.height),
-      apply: (decided) => this.at(applyMs(), () => this.#apply(decided)),
+      apply: (run) => {
+        const ms = applyMs()
+        const blocks = run.blocks.slice(0, Math.max(1, Math.ceil(RUN_MS / ms)))
+        this.runs.push(blocks.length)
+        this.at(ms * blocks.length, () => this.#apply(blocks))
+      },
       startEngine: () => {
         this.engine.push([this.nowMs, 'start'])
         options.onEngineStarted?.(this)
@@ -184,12 +194,20 @@ export class SyncWorld {
     }
   }
 
-  #apply(decided: DecidedBlock): void {
-    const { height } = decided.block.header
-    if (height !== this.state.lastHeight + 1) throw new Error(`block ${height} after ${this.state.lastHeight}`)
-    this.applied.push(height)
-    this.state = this.#chain.advance(this.state, decided)
-    this.follower.applied(this.state, decided.block.txs.length)
+  /** Executes the blocks of the run that can follow. */
+  #apply(blocks: readonly DecidedBlock[]): void {
+    let transactions = 0
+    for (const [index, decided] of blocks.entries()) {
+      const { header, txs } = decided.block
+      if (header.height !== this.state.lastHeight + 1) {
+        throw new Error(`block ${header.height} after ${this.state.lastHeight}`)
+      }
+      if (index > 0 && checkBlock(this.state, decided.block, () => true) !== undefined) break
+      this.applied.push(header.height)
+      this.state = this.#chain.advance(this.state, decided)
+      transactions += txs.length
+    }
+    this.follower.applied(this.state, transactions)
   }
 }
 

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { BLOCK_PROTOCOL, type ConsensusBlock } from '../../../src/chain/consensus/block.ts'
+import { BLOCK_PROTOCOL, type ConsensusBlock, encodeBlock } from '../../../src/chain/consensus/block.ts'
 import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import type { Application, DecidedBlock } from '../../../src/consensus/application.ts'
 import {
@@ -12,6 +12,8 @@ import { connect, serve } from '../../../src/threads/port.ts'
 
 const HASH = new Uint8Array(32).fill(7)
 const TXS = [Uint8Array.of(1), new Uint8Array(0), new Uint8Array(70_000).fill(3)]
+
+const RESULT = { appHash: HASH, lastResultsHash: HASH, validatorUpdates: [], durableHeight: 1 }
 
 const { port1, port2 } = new MessageChannel()
 afterEach(() => {
@@ -33,7 +35,7 @@ function remoteApplication(): { application: Application; finalized: DecidedBloc
     },
     finalizeBlock: async (decided) => {
       finalized.push(decided)
-      return { appHash: HASH, lastResultsHash: HASH, validatorUpdates: [], durableHeight: 1 }
+      return RESULT
     },
   }
   serve(port2, applicationService(inner))
@@ -110,5 +112,23 @@ describe('executorApplication', () => {
     await application.finalizeBlock(decide([Uint8Array.of(9)]))
     await application.finalizeBlock(decide([]))
     expect(finalized).toEqual([decide(TXS.slice(0, 2)), decide([Uint8Array.of(9)]), decide([])])
+  })
+
+  it('finalizes a run of blocks with their bytes and senders, and ends it where a result is not what the next block names', async () => {
+    const { application, finalized } = remoteApplication()
+    const other = decide([Uint8Array.of(9)])
+    const { header } = other.block
+    const wrong = { ...other, block: { ...other.block, header: { ...header, appHash: new Uint8Array(32) } } }
+    const senders = [HASH.slice(0, 20), undefined, undefined]
+    const blocks = [{ ...decide(TXS), senders, catchingUp: true }, decide([]), wrong, other]
+    const maxGas = 30_000_000
+    expect(await application.finalizeRun!({ blocks, maxGas })).toEqual({ executed: 2, last: RESULT })
+    expect(finalized).toEqual(
+      blocks.slice(0, 2).map((decided) => ({ catchingUp: false, ...decided, encoded: encodeBlock(decided.block) })),
+    )
+    // The bytes are sent as they are, if the caller has them.
+    const encoded = encodeBlock(decide(TXS).block)
+    expect((await application.finalizeRun!({ blocks: [{ ...decide(TXS), encoded }], maxGas })).executed).toBe(1)
+    expect(finalized.at(-1)).toEqual({ ...decide(TXS), catchingUp: false, encoded })
   })
 })
