@@ -74,6 +74,17 @@ describe('requests to servers that nobody trusts', () => {
     expect(requests).toEqual([])
   })
 
+  test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '169.254.169.254', '[fd00::1]', '0.0.0.0'])(
+    'go with the real look-up and ranges not to %s',
+    async (host) => {
+      const { port, requests } = await redirecting()
+      // A literal address, to which no connection is made.
+      const http = new GuardedHttp(new URL('http://8.8.8.8/'))
+      await expect(get(http, `http://${host}:${port}/`)).rejects.toThrow(/^leads to .*, an address that is not public$/)
+      expect(requests).toEqual([])
+    },
+  )
+
   test('go to every address where the operator has set one that is not public', async () => {
     const { url, port } = await redirecting()
     for (const own of ['http://127.0.0.2/', 'http://own.example/']) {

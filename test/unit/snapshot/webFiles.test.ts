@@ -254,6 +254,13 @@ describe('a file from one server', () => {
     expect(time.nowMs).toBeLessThan(40_000)
   })
 
+  test('is given up at once where the server does not speak TLS', async () => {
+    const time = new FakeTime()
+    const url = (await always(status(200))).replace('http:', 'https:')
+    await expect(read(url, [], {}, time)).rejects.toThrow(/\/9\/ cannot be reached \((ERR_SSL_\w+|EPROTO)\)$/)
+    expect(time.pauses).toEqual([])
+  })
+
   test('of unknown bytes is only continued under the same ETag', async () => {
     const wanted = { name: 'manifest.json', maxBytes: 1 << 20 }
     const { url, requests } = await server((_request, response) => half(response))
