@@ -79,7 +79,7 @@ beforeAll(async () => {
   unpackedBytes = chunks.reduce((sum, chunk) => sum + chunk.unpackedBytes, 0)
   const names = readdirSync(files)
   server = createServer(({ url: path }, response) => {
-    const name = path!.slice(1)
+    const name = new URL(path!, url).pathname.slice(1)
     if (names.includes(name)) response.end(readFileSync(join(files, name)))
     else response.writeHead(404).end()
   })
@@ -135,8 +135,8 @@ interface RestoreEnd {
 }
 
 /** @param killAt a number of changes of files and databases; 0: it is not killed by itself @param killAfterMs it is killed from outside */
-async function restore({ homedir }: DataPaths, killAt = 0, killAfterMs?: number): Promise<RestoreEnd> {
-  const child = spawn(process.execPath, [CHILD, homedir, url, String(blockTimeMs(HEAD)), String(killAt)])
+async function restore({ homedir }: DataPaths, killAt = 0, killAfterMs?: number, from = url): Promise<RestoreEnd> {
+  const child = spawn(process.execPath, [CHILD, homedir, from, String(blockTimeMs(HEAD)), String(killAt)])
   let [output, errors] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => {
     output += bytes.toString()
@@ -198,7 +198,7 @@ const IS_LONG = PROPERTY_RUNS > 1
 
 describe('a restore that is killed leaves the old database or the new one, and the next start goes on', () => {
   /** of a restore that nothing interrupts */
-  let changes: number
+  let changes: number | undefined
 
   it('and without a kill it happens once for a value of SNAPSHOT_MANIFEST_URL', async () => {
     const paths = copyHome()
@@ -206,10 +206,14 @@ describe('a restore that is killed leaves the old database or the new one, and t
     expect([first.failure, first.log.at(-1)]).toEqual([undefined, 'the node begins with the state of a snapshot'])
     await expectRestored(paths)
     expect((await restore(paths)).report).toMatchObject({ log: [] })
+    // For another value it would, were the node not ahead by now.
+    const other = (await restore(paths, 0, undefined, `${url}?other`)).report!
+    expect(other.failure).toEqual(['ConfigError', expect.stringContaining(`this node has block ${HEAD - 1}`)])
     changes = first.changes
   })
 
   it('after a change of a file or a database', { timeout: 900_000 }, async () => {
+    changes ??= (await restore(copyHome())).report!.changes
     const all = Array.from({ length: changes }, (_, change) => change + 1)
     const found: string[] = []
     // Without more time: while the old database gives way to the new one.
