@@ -171,11 +171,12 @@ export function makeBlock(state: ConsensusState, content: BlockContent): Consens
 /**
  * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). It does not check the proposer's turn and
  * the timeliness, which depend on the round, nor transactions and evidence, which the application checks.
+ * @param verifySignature of the last commit; `verified`: all its signatures were found valid before
  */
 export function checkBlock(
   state: ConsensusState,
   block: ConsensusBlock,
-  verifySignature?: VerifySignature,
+  verifySignature?: VerifySignature | 'verified',
 ): string | undefined {
   const { header } = block
   const { height } = header
@@ -207,7 +208,11 @@ export function checkBlock(
   return checkLastCommit(state, block.lastCommit, verifySignature)
 }
 
-function checkLastCommit(state: ConsensusState, commit: Commit, verifySignature?: VerifySignature): string | undefined {
+function checkLastCommit(
+  state: ConsensusState,
+  commit: Commit,
+  verifySignature?: VerifySignature | 'verified',
+): string | undefined {
   if (state.lastHeight === 0) return commit.signatures.length === 0 ? undefined : 'the first block has a last commit'
   const { chainId, lastHeight: height, lastBlockId: blockId, lastValidators: validators } = state
   const verdict = verifyCommit({ chainId, height, blockId, validators }, commit, verifySignature)

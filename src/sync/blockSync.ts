@@ -386,7 +386,7 @@ export class BlockSync {
       const { block, blockId, commit, encoded, size } = slot.read
       if (previous !== undefined) state = advanceState(state, previous, claimedResult(block.header))
       const problem =
-        slot.lastCommit === 'invalid' ? `last commit: ${slot.reason}` : checkBlock(state, block, () => true)
+        slot.lastCommit === 'invalid' ? `last commit: ${slot.reason}` : checkBlock(state, block, 'verified')
       if (problem !== undefined) {
         if (previous !== undefined) break
         this.#halted = true

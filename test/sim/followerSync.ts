@@ -104,7 +104,7 @@ export class FollowerSync {
       process.execute(blocks[index]!)
       const next = blocks[index + 1]
       const state = process.stateNow()
-      if (next !== undefined && checkBlock(state, next.block, () => true) === undefined) {
+      if (next !== undefined && checkBlock(state, next.block, 'verified') === undefined) {
         this.#apply({ blocks }, index + 1)
         return
       }

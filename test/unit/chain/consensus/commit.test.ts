@@ -41,6 +41,9 @@ describe('commits', () => {
       }
       expect(verifyCommit(target, toCommit(commit)).valid).toBe(verify.full)
       expect(verifyCommitLight(target, toCommit(commit)).valid).toBe(verify.light)
+      expect(verifyCommit(target, toCommit(commit), 'verified')).toEqual(
+        verifyCommit(target, toCommit(commit), () => true),
+      )
     },
   )
 
