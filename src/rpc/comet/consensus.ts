@@ -1,4 +1,4 @@
-import { type CometNode, lowestHeader, readHeight, readPage, type WithChain } from './env.ts'
+import { type CometChain, type CometNode, lowestHeader, readHeight, readPage, type WithChain } from './env.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { validatorJson, validatorSetJson } from './json/values.ts'
@@ -21,9 +21,13 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
     ],
     run: (requested, page, perPage) =>
       withChain((chain) => {
-        const height = readHeight(requested, latestHeight(chain.headHeight, isCatchingUp()), lowestHeader(chain))
+        const latest = latestValidators(chain, isCatchingUp())
+        const height = readHeight(requested, latest, lowestHeader(chain))
         const set = chain.validatorsAt(height)
-        if (set === undefined) throw cometFailure(`could not find validator set for height #${height}`)
+        if (set === undefined) {
+          const { oldestBlock } = chain
+          throw cometFailure(`could not find validator set for height #${height}: the oldest block is ${oldestBlock}`)
+        }
         const total = set.validators.length
         const { start, end } = readPage(page, perPage, total)
         const shown = set.validators.slice(start, end).map((_, index) => validatorJson(set, start + index))
@@ -58,6 +62,18 @@ export function createConsensusParamsMethod(
 /** Of the newest height whose validators and parameters matter to clients. */
 export function latestHeight(headHeight: number, isCatchingUp: boolean): number {
   return isCatchingUp ? headHeight : headHeight + 1
+}
+
+/**
+ * Height of the validators that clients are shown by default, see {@link latestHeight}. Those of a snapshot's block have no priorities, so
+ * right after a restore the next ones are shown.
+ */
+export function latestValidators(
+  { headHeight, validatorsAt }: Pick<CometChain, 'headHeight' | 'validatorsAt'>,
+  isCatchingUp: boolean,
+): number {
+  const isUnranked = isCatchingUp && headHeight > 0 && validatorsAt(headHeight) === undefined
+  return isUnranked ? headHeight + 1 : latestHeight(headHeight, isCatchingUp)
 }
 
 /** `consensus_state` and `dump_consensus_state` (rpc/core/consensus.go). */

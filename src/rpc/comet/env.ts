@@ -45,12 +45,15 @@ export interface CometNode {
   addEvidence(evidence: Uint8Array): void
 }
 
-/** Lowest block that is kept with its transactions. */
-export function lowestBlock({ oldestBlock }: Pick<CometChain, 'oldestBlock'>): number {
-  return Math.max(1, oldestBlock)
+/** Lowest block that is shown with its transactions: the head always is, also right after a restore, when no block has results yet. */
+export function lowestBlock({ oldestBlock, headHeight }: Pick<CometChain, 'oldestBlock' | 'headHeight'>): number {
+  return Math.max(1, Math.min(oldestBlock, headHeight))
 }
 
-/** Lowest block whose header, commit and validators are there: below {@link lowestBlock} where only transactions were dropped. */
+/**
+ * Lowest block whose header and commit are there: below {@link lowestBlock} where transactions were dropped, or the node began with a snapshot
+ * (then without validators).
+ */
 export function lowestHeader({ base }: Pick<CometChain, 'base'>): number {
   return Math.max(1, base)
 }

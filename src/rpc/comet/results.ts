@@ -5,7 +5,7 @@ import type { JsonObject } from '../format/json.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { blockViewMethods } from './blocks.ts'
-import { heightUnavailable, lowestBlock, readHeight, readPage } from './env.ts'
+import { heightUnavailable, readHeight, readPage } from './env.ts'
 import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
 import { blockResultsJson, txJson } from './json/results.ts'
@@ -90,8 +90,10 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
 
   viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, requested: bigint | undefined) => {
     const { chain } = view
-    const height = readHeight(requested, chain.headHeight, lowestBlock(chain))
-    if (height === 0) throw heightUnavailable(0, lowestBlock(chain))
+    const lowest = Math.max(1, chain.oldestBlock)
+    const height = readHeight(requested, chain.headHeight, lowest)
+    // Before the first block, and right after a restore, the newest block has none.
+    if (height < lowest) throw heightUnavailable(height, lowest)
     return blockResultsJson(view, config, height)
   }),
 

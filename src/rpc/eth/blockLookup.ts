@@ -1,4 +1,4 @@
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
+import { type EthereumHeader, ethereumBlockSize } from '../../chain/ethereumBlock.ts'
 import type { Receipt } from '../../chain/receipt.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { Hash } from '../../primitives/hash.ts'
@@ -10,6 +10,7 @@ import type { BlockParts } from '../format/block.ts'
 import type { JsonObject } from '../format/json.ts'
 import { formatReceipt } from '../format/receipt.ts'
 import type { BlockNumberOrTag, BlockSelector } from '../params/blockSelector.ts'
+import { receiptsWithoutResults, transactionsWithoutResults } from './bodyWithoutResults.ts'
 
 type Heights = Pick<ChainReader, 'headHeight' | 'base' | 'oldestBlock'>
 
@@ -39,9 +40,9 @@ interface LocatedHeader {
 export function findHeader(chain: ChainReader, selector: BlockSelector): LocatedHeader | undefined {
   const height = findHeight(chain, selector)
   if (height === undefined) return undefined
-  if (height < chain.base) throw prunedHistory(chain)
   const header = chain.header(height)
   const hash = chain.hash(height)
+  if (header === undefined && height < chain.base) throw prunedHistory(chain)
   return header === undefined || hash === undefined ? undefined : { height, header, hash }
 }
 
@@ -55,7 +56,7 @@ export type BlockBody = Omit<BlockParts, 'size'>
 export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody | undefined {
   const found = findHeader(chain, selector)
   if (found === undefined) return undefined
-  const transactions = chain.transactions(found.height)
+  const transactions = chain.transactions(found.height) ?? transactionsWithoutResults(chain, found.header)
   if (transactions === undefined) throw prunedHistory(chain)
   return { header: found.header, hash: found.hash, transactions }
 }
@@ -67,8 +68,7 @@ export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody
 export function findBlock(chain: ChainReader, selector: BlockSelector): BlockParts | undefined {
   const body = findBody(chain, selector)
   if (body === undefined) return undefined
-  const size = chain.size(body.header.number)
-  if (size === undefined) throw prunedHistory(chain)
+  const size = chain.size(body.header.number) ?? ethereumBlockSize(body.header, body.transactions)
   return { ...body, size }
 }
 
@@ -84,7 +84,7 @@ export interface BlockReceipts extends BlockBody {
 export function findReceipts(chain: ChainReader, selector: BlockSelector): BlockReceipts | undefined {
   const body = findBody(chain, selector)
   if (body === undefined) return undefined
-  const receipts = chain.receipts(body.header.number)
+  const receipts = chain.receipts(body.header.number) ?? receiptsWithoutResults(body.header)
   if (receipts === undefined) throw prunedHistory(chain)
   return { ...body, receipts }
 }

@@ -49,9 +49,10 @@ export const feeHistory = defineMethod({
     if (newest > chain.headHeight) {
       throw serverError(`request beyond head block: requested ${newest}, head ${chain.headHeight}`)
     }
-    const oldest = Math.max(0, newest - Math.min(count, MAX_BLOCKS) + 1)
-    const headers = headersOf(chain, oldest, newest)
-    const last = headers.at(-1)!
+    const lowest = Math.max(0, newest - Math.min(count, MAX_BLOCKS) + 1)
+    const headers = headersOf(chain, lowest, newest, percentiles.length > 0)
+    const last = headers.at(-1)
+    if (last === undefined) throw prunedHistory(chain)
     const following = chain.header(newest + 1)
     const nextFee = following === undefined ? baseFeeAfterHead(view, config) : following.baseFeePerGas
     const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
@@ -61,7 +62,7 @@ export const feeHistory = defineMethod({
       reward.push(rewards(chain, header, percentiles).map(toQuantity))
     }
     return {
-      oldestBlock: toQuantity(oldest),
+      oldestBlock: toQuantity(headers[0]!.number),
       ...(percentiles.length === 0 ? {} : { reward }),
       baseFeePerGas: [...headers.map((header) => header.baseFeePerGas), nextFee].map((fee) => toQuantity(fee ?? 0n)),
       gasUsedRatio: headers.map((header) => Number(header.gasUsed) / Number(header.gasLimit)),
@@ -85,14 +86,20 @@ function checkPercentiles(percentiles: readonly number[]): void {
   })
 }
 
-function headersOf(chain: ChainReader, from: number, to: number): EthereumHeader[] {
+/**
+ * Headers in [from, to], ascending. Blocks that are not kept, or not with the receipts that rewards need, are left out at the lower end: fewer
+ * blocks than a client asked for are an answer that it has to expect (execution-apis), and `oldestBlock` says where they begin. geth gives
+ * null for the rewards of a block without receipts, which few clients understand.
+ */
+function headersOf(chain: ChainReader, from: number, to: number, withRewards: boolean): EthereumHeader[] {
   const headers: EthereumHeader[] = []
-  for (let height = from; height <= to; height++) {
+  for (let height = to; height >= from; height--) {
     const header = chain.header(height)
-    if (header === undefined) throw prunedHistory(chain)
+    if (header === undefined) break
+    if (withRewards && height < chain.oldestBlock && header.gasUsed > 0n) break
     headers.push(header)
   }
-  return headers
+  return headers.reverse()
 }
 
 /** Tips at the percentiles of the block's gas, ascending by tip; zeros for an empty block. */

@@ -64,7 +64,8 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
   if (isReversed && typeof fromBlock === 'number' && typeof toBlock === 'number') throw reversedRange()
   if (Math.max(from, to) > chain.headHeight) throw invalidParams('block range extends beyond current head block')
   if (isReversed) throw reversedRange()
-  if (from < chain.oldestBlock) throw prunedHistory(chain)
+  // A single block is looked into: some without receipts have no logs either.
+  if (from < chain.oldestBlock && from < to) throw prunedHistory(chain)
   // −32005 rather than −32602: clients then ask for a smaller range
   if (to - from >= maxBlocks) {
     throw new RpcError(RPC_CODES.limitExceeded, `exceed maximum block range ${maxBlocks}`)

@@ -66,7 +66,7 @@ export async function findTransactions(
   query: EventQuery,
   { pause }: SearchOptions,
 ): Promise<readonly FoundTransaction[]> {
-  const [low, high] = heightRange(query, 'tx.height', lowestSearched(chain), chain.headHeight)
+  const [low, high] = searchedRange(chain, query, 'transaction')
   const requested = hashIn(query)
   if (requested !== undefined) {
     const at = await locateTransaction(chain, requested.hash)
@@ -132,7 +132,7 @@ export async function findBlocks(
   query: EventQuery,
   { pause }: SearchOptions,
 ): Promise<FoundBlocks> {
-  const [low, high] = heightRange(query, 'block.height', lowestSearched(chain), chain.headHeight)
+  const [low, high] = searchedRange(chain, query, 'block')
   if (low > high) return { count: 0, heightAt: () => Number.NaN }
   // A query for heights alone needs no list: it may match every block of the chain.
   if (query.conditions.every(isOfEveryBlock)) return { count: high - low + 1, heightAt: (index) => low + index }
@@ -190,6 +190,20 @@ async function* candidateHeights(
 
 /** The keys of heights in queries. */
 const OWN_HEIGHT = { transaction: 'tx.height', block: 'block.height' } as const
+
+/**
+ * The heights that a query asks for, as far as they are kept. A query that names no lowest one gets what there is.
+ * @throws SearchError when it names heights below: blocks would be missing that it counts on
+ */
+function searchedRange(chain: SearchChain, query: EventQuery, what: 'transaction' | 'block'): [number, number] {
+  const key = OWN_HEIGHT[what]
+  const lowest = lowestSearched(chain)
+  const [first, last] = heightRange(query, key, 1, chain.headHeight)
+  if (first <= last && first < lowest && (first > 1 || last < Math.min(lowest, chain.headHeight))) {
+    throw new SearchError('not indexed', `the oldest block is ${lowest}: search from there on (${key}>=${lowest})`)
+  }
+  return heightRange(query, key, lowest, chain.headHeight)
+}
 
 /** Lowest block that a search can look into. */
 function lowestSearched({ oldestBlock }: Pick<SearchChain, 'oldestBlock'>): number {

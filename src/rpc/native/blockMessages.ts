@@ -1,5 +1,6 @@
 import type { ConsensusBlock, ConsensusHeader } from '../../chain/consensus/block.ts'
 import type { BlockId as ChainBlockId, Commit as ChainCommit, Vote as ChainVote } from '../../chain/consensus/types.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import {
   any,
@@ -19,6 +20,7 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import { consensusText } from './addresses.ts'
+import { notFound, type QueryError } from './queryError.ts'
 
 /* Blocks as CometBFT 0.38 (tendermint.types, tendermint.version, tendermint.p2p) and the SDK's tendermint service write them. */
 
@@ -242,4 +244,22 @@ function toVote(vote: ChainVote) {
 /** Milliseconds since the epoch as protobuf's timestamps have them. */
 export function nanos(timeMs: number): bigint {
   return BigInt(timeMs) * 1_000_000n
+}
+
+/**
+ * A block with all that is in it; the caller bounds the height from above. Below the oldest block transactions may be dropped, and what is
+ * left would look like an empty block. The head is always whole, also where it has no results yet (after a restore).
+ * @throws QueryError
+ */
+export function wholeBlock(chain: Chain, height: number): ConsensusBlock {
+  const isWhole = height >= Math.min(chain.oldestBlock, chain.headHeight)
+  const block = isWhole ? chain.consensusBlock(height) : undefined
+  if (block === undefined) throw blockUnavailable(chain, height)
+  return block
+}
+
+type Chain = Pick<ChainReader, 'headHeight' | 'oldestBlock' | 'consensusBlock'>
+
+export function blockUnavailable({ oldestBlock }: Pick<Chain, 'oldestBlock'>, height: number): QueryError {
+  return notFound(`block ${height} is not available: the oldest block is ${oldestBlock}`)
 }

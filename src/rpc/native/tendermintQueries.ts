@@ -2,6 +2,7 @@ import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { Ed25519PubKey } from '../../modules/staking/types.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
+import { latestValidators } from '../comet/consensus.ts'
 import { nodeInfoJson } from '../comet/json/nodeInfo.ts'
 import { abciQuery } from './abciQuery.ts'
 import { consensusText } from './addresses.ts'
@@ -14,6 +15,7 @@ import {
   toBlockIdMessage,
   toBlockMessage,
   toSdkBlock,
+  wholeBlock,
 } from './blockMessages.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, type QueryContext, type QueryTable } from './query.ts'
@@ -164,8 +166,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
 function blockAt(chain: QueryContext['chain'], height: bigint) {
   if (height <= 0n) throw invalidArgument(`height must be greater than 0, but got ${height}`)
   if (height > chain.headHeight) throw invalidArgument('requested block height is bigger then the chain length')
-  const block = chain.consensusBlock(Number(height))
-  if (block === undefined) throw notFound(`block ${height} is not available: the oldest block is ${chain.base}`)
+  const block = wholeBlock(chain, Number(height))
   return {
     blockId: toBlockIdMessage(chain.blockId(Number(height))!),
     block: toBlockMessage(block),
@@ -175,7 +176,7 @@ function blockAt(chain: QueryContext['chain'], height: bigint) {
 
 /** Height of the block that is being decided, as CometBFT's `validators` says. */
 function latestSet({ chain, rpc }: QueryContext): number {
-  return rpc.syncing() === undefined ? chain.headHeight + 1 : chain.headHeight
+  return latestValidators(chain, rpc.syncing() !== undefined)
 }
 
 async function validatorSet(context: QueryContext, height: bigint, page: PageRequest | undefined) {
@@ -183,7 +184,9 @@ async function validatorSet(context: QueryContext, height: bigint, page: PageReq
   if (height > latestSet(context)) throw invalidArgument('requested block height is bigger then the chain length')
   const set = context.chain.validatorsAt(Number(height))
   if (set === undefined) {
-    throw notFound(`the validator set of block ${height} is not available: the oldest block is ${context.chain.base}`)
+    throw notFound(
+      `the validator set of block ${height} is not available: the oldest block is ${context.chain.oldestBlock}`,
+    )
   }
   const { items, pagination } = await paginate(context, page, positionWalk([...set.validators.keys()]), (index) => {
     const { address, publicKey, power } = set.validators[index]!

@@ -11,7 +11,7 @@ import { upperHex } from '../comet/json/values.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import { submitTransaction } from '../submitTransaction.ts'
-import { Block, BlockId, toBlockIdMessage, toBlockMessage } from './blockMessages.ts'
+import { Block, BlockId, blockUnavailable, toBlockIdMessage, toBlockMessage, wholeBlock } from './blockMessages.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
@@ -160,8 +160,9 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         )
       }
       const height = Number(requested)
-      const block = chain.consensusBlock(height)
-      if (block === undefined) throw notFound(`block ${height} is not available`)
+      const block = wholeBlock(chain, height)
+      // Right after a restore the newest block has no results, which say whose its transactions are.
+      if (height < chain.oldestBlock) throw blockUnavailable(chain, height)
       const walk = positionWalk([...block.txs.keys()])
       const { items, pagination } = await paginate(
         context,

@@ -50,7 +50,9 @@ describe('validators', () => {
       ...chain,
       validatorsAt: (height) => (height === 2 ? undefined : chain.validatorsAt(height)),
     })
-    expect((await without.get('validators?height=2')).error.data).toBe('could not find validator set for height #2')
+    expect((await without.get('validators?height=2')).error.data).toBe(
+      'could not find validator set for height #2: the oldest block is 0',
+    )
   })
 })
 
