@@ -56,6 +56,26 @@ export async function findSnapshots(network: SnapshotPeers): Promise<readonly Fo
   return [...found.values()].sort((a, b) => b.height - a.height || b.peers.length - a.peers.length)
 }
 
+/**
+ * Snapshots that peers did not give. It may be that only those peers were at fault: the same snapshot is worth another try with one that
+ * was not asked.
+ */
+export class TriedSnapshots {
+  /** peers that were asked, by the hash of the manifest */
+  readonly #asked = new Map<string, Set<PeerId>>()
+
+  add({ manifest, peers }: Pick<FoundSnapshot, 'manifest' | 'peers'>): void {
+    const name = bytesKey(manifest)
+    this.#asked.set(name, new Set([...(this.#asked.get(name) ?? []), ...peers]))
+  }
+
+  /** Whether all peers that offer it were asked for it. */
+  has({ manifest, peers }: Pick<FoundSnapshot, 'manifest' | 'peers'>): boolean {
+    const asked = this.#asked.get(bytesKey(manifest))
+    return asked !== undefined && peers.every((peer) => asked.has(peer))
+  }
+}
+
 export interface PeerFilesOptions {
   readonly network: Pick<SnapshotPeers, 'peers' | 'fetchPiece' | 'punish'>
   /** peers that offer the snapshot */

@@ -8,6 +8,7 @@ import { readHeadRecord } from '../chain/writeBlock.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import { decideSync } from '../config/syncDecision.ts'
+import type { PeerId } from '../consensus/transport.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { MAX_MANIFEST_BYTES, type Manifest, ManifestError, readManifest } from '../snapshot/manifest.ts'
@@ -18,7 +19,7 @@ import { LightClientError } from '../sync/light/lightBlockSource.ts'
 import { genesisTimes, openLightClient } from '../sync/light/openLightClient.ts'
 import { PeerSource } from '../sync/light/peerSource.ts'
 import { RpcSource } from '../sync/light/rpcSource.ts'
-import { type FoundSnapshot, findSnapshots, NoPeerServes, PeerFiles } from '../sync/peerSnapshots.ts'
+import { type FoundSnapshot, findSnapshots, NoPeerServes, PeerFiles, TriedSnapshots } from '../sync/peerSnapshots.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
 import { type JoinNetwork, openJoinNetwork } from './joinNetwork.ts'
@@ -40,9 +41,11 @@ class SnapshotUnavailableError extends Error {
 
 /** The next blocks are fetched as such: a snapshot would not be faster. */
 const NEAR_BLOCKS = 50
-/** How long to wait for a first peer, and after it for others. */
+/** How long to wait for a first peer. */
 const FIRST_PEER_MS = 30_000
+/** How long to wait for others after it, and how long for those that are configured: one of them may be the only one with a snapshot. */
 const MORE_PEERS_MS = 1_000
+const CONFIGURED_PEERS_MS = 5_000
 const LOOK_MS = 100
 /** Snapshots of peers that are tried before blocks are taken. */
 const ATTEMPTS = 6
@@ -148,18 +151,22 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
   const { config, home, logger, signal } = start
   const network = await openJoinNetwork(config, home)
   try {
-    await waitForPeers(network, signal)
-    const failed = new Set<string>()
+    await waitForPeers(
+      network,
+      config.p2p.persistentPeers.map(({ id }) => id),
+      signal,
+    )
+    const tried = new TriedSnapshots()
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await network.refresh()
       const found = (await findSnapshots(network)).find(
-        (snapshot) => snapshot.height > NEAR_BLOCKS && !failed.has(bytesToHex(snapshot.manifest)),
+        (snapshot) => snapshot.height > NEAR_BLOCKS && !tried.has(snapshot),
       )
       if (found === undefined) break
       logger.info({ height: found.height, peers: found.peers.length }, 'restoring a snapshot that peers offer')
       const height = await tryPeers(start, network, found)
       if (height !== undefined) return height
-      failed.add(bytesToHex(found.manifest))
+      tried.add(found)
     }
   } finally {
     await network.close()
@@ -174,13 +181,18 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
   return undefined
 }
 
-async function waitForPeers(network: JoinNetwork, signal: AbortSignal): Promise<void> {
+async function waitForPeers(network: JoinNetwork, configured: readonly PeerId[], signal: AbortSignal): Promise<void> {
   const beganMs = performance.now()
   let firstMs: number | undefined
-  while (performance.now() - beganMs < FIRST_PEER_MS) {
+  while (firstMs !== undefined || performance.now() - beganMs < FIRST_PEER_MS) {
     await network.refresh()
-    if (network.peers().length > 0) firstMs ??= performance.now()
-    if (firstMs !== undefined && performance.now() - firstMs >= MORE_PEERS_MS) return
+    const peers = network.peers()
+    if (peers.length > 0) firstMs ??= performance.now()
+    if (firstMs !== undefined) {
+      const waitedMs = performance.now() - firstMs
+      const areThere = configured.every((peer) => peers.includes(peer))
+      if (waitedMs >= (areThere ? MORE_PEERS_MS : CONFIGURED_PEERS_MS)) return
+    }
     await wait(LOOK_MS, signal)
   }
 }

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { signEd25519 } from '../../../src/chain/consensus/ed25519.ts'
@@ -10,30 +12,43 @@ import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
 import { getJson } from '../native/nativeChain.ts'
 import { runCli, sendByCli } from '../native/runCli.ts'
-import { differences, type LocalNetwork, makeNetwork, type NetworkNode, QUICK, waitForHeight } from './localNetwork.ts'
+import { type LocalNetwork, makeNetwork, type NetworkNode, QUICK, waitForHeight } from './localNetwork.ts'
+import { startTransfers } from './transfers.ts'
 
 const OPERATOR = toBech32(hexToBytes(ACCOUNTS[0]!.address), 'coinvaloper')
 const DELEGATOR = toBech32(hexToBytes(ACCOUNTS[1]!.address))
 const POLL = { timeout: 60_000, interval: 250 }
+const SNAPSHOT_INTERVAL = 100
+/** Two of the validators make snapshots: whoever fetches several chunks at the same time asks both. */
+const SNAPSHOT_MAKERS = 2
 
 let network: LocalNetwork
 let seed: NetworkNode
 let fifth: NetworkNode
 let key: ValidatorKey
+let transfers: ReturnType<typeof startTransfers>
+/** of the block after which the fifth node begins */
+let snapshotHeight: number
 
 beforeAll(async () => {
   network = await makeNetwork({
     ...QUICK,
+    blockIntervalMs: 100,
     validators: 4,
-    fullNodes: 1,
+    fullNodes: 2,
     changeGenesis: ({ app_state: { slashing } }) => {
-      slashing.params.signed_blocks_window = '20'
+      slashing.params.signed_blocks_window = '40'
       // Jailed when it has missed all of them: some of its votes may come too late on a busy machine.
       slashing.params.min_signed_per_window = '0.050000000000000000'
       slashing.params.downtime_jail_duration = '2s'
     },
   })
-  await network.start()
+  await Promise.all(
+    network.validators.map((node, index) =>
+      node.start(index < SNAPSHOT_MAKERS ? { SNAPSHOT_INTERVAL: String(SNAPSHOT_INTERVAL) } : {}),
+    ),
+  )
+  transfers = startTransfers(network.validators)
   seed = network.seed
   fifth = network.nodes[4]!
   key = loadValidatorKey(dataPaths(fifth.home).validatorKey)!
@@ -77,10 +92,82 @@ async function validatorsAt(height: number): Promise<{ readonly validators: Vali
   return { validators: { validators, totalPower }, timeMs: Date.parse(header.time) }
 }
 
+const shelfOf = ({ home }: NetworkNode): string => join(home, 'snapshots')
+
+/** Starts a node without blocks, and waits until it takes part. @returns the height of the snapshot that it began with */
+async function startJoining(node: NetworkNode, peers: readonly NetworkNode[]): Promise<number> {
+  const beganMs = performance.now()
+  await node.start({
+    JOIN_NETWORK: 'true',
+    SEED_NODE_URL: seed.rpcUrl,
+    SYNC_MODE: 'auto',
+    PERSISTENT_PEERS: peers.map(({ nodeId, peerAddress }) => `${nodeId}@${peerAddress}`).join(','),
+  })
+  await expect
+    .poll(async () => {
+      const { sync_info } = await node.comet<{ readonly sync_info: { readonly catching_up: boolean } }>('status')
+      return sync_info.catching_up
+    }, POLL)
+    .toBe(false)
+  await waitForHeight(node, await seed.height())
+  console.log(`${node.name} takes part after ${((performance.now() - beganMs) / 1000).toFixed(1)} s`)
+  const begin = /"height":(\d+)[^\n]*the node begins with the state of a snapshot/.exec(node.running.output())
+  expect(begin, node.running.output()).not.toBeNull()
+  return Number(begin![1])
+}
+
+it('a node begins with a snapshot of the others while transfers flow', async () => {
+  await expect
+    .poll(
+      () =>
+        network.validators
+          .slice(0, SNAPSHOT_MAKERS)
+          .every((node) => existsSync(join(shelfOf(node), String(SNAPSHOT_INTERVAL)))),
+      { ...POLL, timeout: 90_000 },
+    )
+    .toBe(true)
+  snapshotHeight = await startJoining(fifth, network.validators)
+  expect(snapshotHeight % SNAPSHOT_INTERVAL).toBe(0)
+  await expect(fifth.blockHash(1)).rejects.toThrow(`oldest block is ${snapshotHeight + 1}`)
+})
+
+it('another one does so though each chunk of one of them is bad, and bans that one', async () => {
+  const bad = network.validators[1]!
+  const damaged = new Set<string>()
+  const damage = (): void => {
+    for (const name of readdirSync(shelfOf(bad))) {
+      const directory = join(shelfOf(bad), name)
+      if (name.startsWith('.') || damaged.has(name)) continue
+      damaged.add(name)
+      for (const file of readdirSync(directory).filter((file) => file.endsWith('.zst'))) {
+        const bytes = readFileSync(join(directory, file))
+        bytes[bytes.length >> 1]! ^= 1
+        writeFileSync(join(directory, file), bytes)
+      }
+    }
+  }
+  damage()
+  // The node goes on making snapshots.
+  const damaging = setInterval(damage, 20)
+  const sixth = network.nodes[5]!
+  try {
+    await startJoining(sixth, network.validators.slice(0, SNAPSHOT_MAKERS))
+  } finally {
+    clearInterval(damaging)
+  }
+  const bans = sixth.running
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('peer banned'))
+  expect(bans).toEqual([expect.stringMatching(new RegExp(`${bad.nodeId}.*do not have the hash of their file`))])
+  expect(await sixth.kill('SIGTERM')).toBe(0)
+})
+
 it('a node becomes a validator by one command, and signs', async () => {
   const create = ['staking', 'create-validator', '5000COIN', '--moniker', 'fifth', '--commission-rate', '0.05']
   await sendByCli(urlOf(fifth), KEYS[0]!, create)
   await expect.poll(isSigning, POLL).toBe(true)
+  await transfers.stop()
   expect(await validator()).toMatchObject({
     status: 'BOND_STATUS_BONDED',
     tokens: (5000n * COIN).toString(),
@@ -149,7 +236,11 @@ it('is tombstoned when its key signs two blocks of a height', async () => {
 })
 
 it('leaves all nodes with one history', async () => {
+  const nodes = [...network.validators, fifth]
   const target = (await seed.height()) + 3
-  await Promise.all(network.nodes.map((node) => waitForHeight(node, target)))
-  expect(await differences(network.nodes)).toEqual([])
+  await Promise.all(nodes.map((node) => waitForHeight(node, target)))
+  for (let at = snapshotHeight + 1; at <= target; at++) {
+    const hashes = await Promise.all(nodes.map((node) => node.blockHash(at)))
+    expect(hashes).toEqual(hashes.map(() => hashes[0]))
+  }
 })

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { FilePiece, OfferedSnapshot } from '../../../src/snapshot/offeredSnapshots.ts'
-import { findSnapshots, NoPeerServes, PeerFiles, type SnapshotPeers } from '../../../src/sync/peerSnapshots.ts'
+import {
+  findSnapshots,
+  NoPeerServes,
+  PeerFiles,
+  type SnapshotPeers,
+  TriedSnapshots,
+} from '../../../src/sync/peerSnapshots.ts'
 
 const PIECE = 10
 const sha256 = (bytes: Uint8Array) => new Uint8Array(createHash('sha256').update(bytes).digest())
@@ -174,4 +180,20 @@ test('the newest snapshot comes first, and of the same height the one that most 
     [200, 9, ['b']],
     [100, 1, ['a', 'b']],
   ])
+})
+
+test('a snapshot that peers did not give is tried again with others', () => {
+  const manifest = new Uint8Array(32).fill(1)
+  const tried = new TriedSnapshots()
+  expect(tried.has({ manifest, peers: ['a'] })).toBe(false)
+  tried.add({ manifest, peers: ['a', 'b'] })
+  tried.add({ manifest, peers: ['c'] })
+  for (const [peers, expected] of [
+    [['a'], true],
+    [['b', 'c'], true],
+    [['b', 'd'], false],
+  ] as const) {
+    expect(tried.has({ manifest, peers })).toBe(expected)
+  }
+  expect(tried.has({ manifest: new Uint8Array(32).fill(2), peers: ['a'] })).toBe(false)
 })
