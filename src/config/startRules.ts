@@ -91,6 +91,11 @@ export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
   return seedNodeUrl
 }
 
+/** Whether a node with this configuration may have to restore a snapshot, if it has no database or was told to replace it. */
+export function asksForSnapshot(config: Pick<Config, 'joining'>): boolean {
+  return config.joining.isJoining || snapshotVariable(config) !== undefined
+}
+
 function snapshotVariable(config: Pick<Config, 'joining'>): string | undefined {
   if (config.joining.forceSnapshotRestore) return 'FORCE_SNAPSHOT_RESTORE'
   if (config.joining.syncMode === 'snapshot') return 'SYNC_MODE=snapshot'

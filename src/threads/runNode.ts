@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
-import { checkRuntime } from '../config/startRules.ts'
+import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
@@ -13,7 +14,6 @@ import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
-import { beginFromSnapshot } from './beginFromSnapshot.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
 import { executorApplication } from './executorApplication.ts'
@@ -93,7 +93,11 @@ async function start(
   undo.add(publishRoundState(copies, () => consensus?.service.engine?.roundState, heightTimes))
 
   // 0.
-  await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
+  if (asksForSnapshot(config) || existsSync(paths.restoringDb)) {
+    // Most starts need none of it, and loading it takes a tenth of a second.
+    const { beginFromSnapshot } = await import('./beginFromSnapshot.ts')
+    await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
+  }
 
   // 1.
   const threads = await startThreads({

@@ -196,57 +196,61 @@ async function expectRestored(paths: DataPaths): Promise<void> {
 
 const IS_LONG = PROPERTY_RUNS > 1
 
-describe('a restore that is killed leaves the old database or the new one, and the next start goes on', () => {
-  /** of a restore that nothing interrupts */
-  let changes: number | undefined
+// In `npm test` restore.test.ts kills a real node.
+describe.runIf(IS_LONG)(
+  'a restore that is killed leaves the old database or the new one, and the next start goes on',
+  () => {
+    /** of a restore that nothing interrupts */
+    let changes: number | undefined
 
-  it('and without a kill it happens once for a value of SNAPSHOT_MANIFEST_URL', async () => {
-    const paths = copyHome()
-    const first = (await restore(paths)).report!
-    expect([first.failure, first.log.at(-1)]).toEqual([undefined, 'the node begins with the state of a snapshot'])
-    await expectRestored(paths)
-    expect((await restore(paths)).report).toMatchObject({ log: [] })
-    // For another value it would, were the node not ahead by now.
-    const other = (await restore(paths, 0, undefined, `${url}?other`)).report!
-    expect(other.failure).toEqual(['ConfigError', expect.stringContaining(`this node has block ${HEAD - 1}`)])
-    changes = first.changes
-  })
-
-  it('after a change of a file or a database', { timeout: 900_000 }, async () => {
-    changes ??= (await restore(copyHome())).report!.changes
-    const all = Array.from({ length: changes }, (_, change) => change + 1)
-    const found: string[] = []
-    // Without more time: while the old database gives way to the new one.
-    for (const change of IS_LONG ? all : [changes - 6]) {
+    it('and without a kill it happens once for a value of SNAPSHOT_MANIFEST_URL', async () => {
       const paths = copyHome()
-      expect((await restore(paths, change)).report).toBeUndefined()
-      found.push(await ownDatabase(paths))
-      expect((await restore(paths)).report!.failure).toBeUndefined()
+      const first = (await restore(paths)).report!
+      expect([first.failure, first.log.at(-1)]).toEqual([undefined, 'the node begins with the state of a snapshot'])
       await expectRestored(paths)
-      rmSync(paths.homedir, { recursive: true })
-    }
-    expect(found).toContain('new')
-    // From one moment on it is the new one.
-    expect(found.toSorted((a, b) => b.localeCompare(a))).toEqual(found)
-  })
+      expect((await restore(paths)).report).toMatchObject({ log: [] })
+      // For another value it would, were the node not ahead by now.
+      const other = (await restore(paths, 0, undefined, `${url}?other`)).report!
+      expect(other.failure).toEqual(['ConfigError', expect.stringContaining(`this node has block ${HEAD - 1}`)])
+      changes = first.changes
+    })
 
-  it('at any moment, again and again', { timeout: 900_000 }, async () => {
-    const random = createRandom(firstSeed(7))
-    for (let kills = 0; kills < (IS_LONG ? 50 : 1); ) {
-      const paths = copyHome()
-      for (let row = 0; row < 3; row++) {
-        const { report } = await restore(paths, 0, 300 + random(400))
-        await ownDatabase(paths)
-        if (report === undefined) kills++
-        if (report === undefined && IS_LONG) continue
-        break
+    it('after a change of a file or a database', { timeout: 900_000 }, async () => {
+      changes ??= (await restore(copyHome())).report!.changes
+      const all = Array.from({ length: changes }, (_, change) => change + 1)
+      const found: string[] = []
+      // Without more time: while the old database gives way to the new one.
+      for (const change of IS_LONG ? all : [changes - 6]) {
+        const paths = copyHome()
+        expect((await restore(paths, change)).report).toBeUndefined()
+        found.push(await ownDatabase(paths))
+        expect((await restore(paths)).report!.failure).toBeUndefined()
+        await expectRestored(paths)
+        rmSync(paths.homedir, { recursive: true })
       }
-      expect((await restore(paths)).report!.failure).toBeUndefined()
-      await expectRestored(paths)
-      rmSync(paths.homedir, { recursive: true })
-    }
-  })
-})
+      expect(found).toContain('new')
+      // From one moment on it is the new one.
+      expect(found.toSorted((a, b) => b.localeCompare(a))).toEqual(found)
+    })
+
+    it('at any moment, again and again', { timeout: 900_000 }, async () => {
+      const random = createRandom(firstSeed(7))
+      for (let kills = 0; kills < (IS_LONG ? 50 : 1); ) {
+        const paths = copyHome()
+        for (let row = 0; row < 3; row++) {
+          const { report } = await restore(paths, 0, 300 + random(400))
+          await ownDatabase(paths)
+          if (report === undefined) kills++
+          if (report === undefined && IS_LONG) continue
+          break
+        }
+        expect((await restore(paths)).report!.failure).toBeUndefined()
+        await expectRestored(paths)
+        rmSync(paths.homedir, { recursive: true })
+      }
+    })
+  },
+)
 
 it.skipIf(!canMount())('a restore ends with one line when the disk is full, and the next start goes on', async () => {
   for (const more of variants([45_000, 5_000, 20_000, 30_000, 60_000], 1)) {
