@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { SNAPSHOT_SERVING } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
@@ -37,11 +37,8 @@ beforeAll(() => {
   writeFileSync(join(root, 'secret.txt'), 'not served')
 })
 
-// The tests wait for most of their time, so they run together, each with nodes of its own.
-afterAll(async () => {
-  await closeNodes()
-  rmSync(root, { recursive: true })
-})
+afterAll(() => rmSync(root, { recursive: true }))
+afterEach(closeNodes)
 
 /** The whole file, piece after piece. */
 async function fetchFile(from: TestNode, by: TestNode, hash: Uint8Array): Promise<Uint8Array | undefined> {
@@ -55,7 +52,7 @@ async function fetchFile(from: TestNode, by: TestNode, hash: Uint8Array): Promis
   }
 }
 
-test.concurrent('a peer learns of complete snapshots and fetches their files, piece by piece', async () => {
+test('a peer learns of complete snapshots and fetches their files, piece by piece', async () => {
   const [server, client] = await connectedPair({ snapshots: snapshotsIn(root) })
   const offers = await client.network.fetchOffers(server.network.id)
   expect(offers).toEqual(
@@ -73,7 +70,7 @@ test.concurrent('a peer learns of complete snapshots and fetches their files, pi
   expect(last).toEqual({ size: large.length, bytes: large.subarray(-7) })
 })
 
-test.concurrent('what a peer does not have is an answer, no error', async () => {
+test('what a peer does not have is an answer, no error', async () => {
   const [server, client] = await connectedPair({ snapshots: snapshotsIn(root) })
   const fetch = (hash: Uint8Array, offset = 0) => client.network.fetchPiece(server.network.id, { sha256: hash, offset })
   expect(await fetch(sha256(Buffer.from('unfinished')))).toBeUndefined()
@@ -86,7 +83,7 @@ test.concurrent('what a peer does not have is an answer, no error', async () => 
   expect([...server.defects, ...client.defects, ...none.defects]).toEqual([])
 })
 
-test.concurrent('a snapshot that was removed is not offered any more', async () => {
+test('a snapshot that was removed is not offered any more', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'coind-snapshots-'))
   try {
     const source = snapshotsIn(copy)
@@ -119,7 +116,7 @@ describe('limits', () => {
     }
   }
 
-  test.concurrent('one piece at a time is read for a peer', async () => {
+  test('one piece at a time is read for a peer', async () => {
     const reads = { count: 0, most: 0 }
     const [server, client] = await connectedPair({ snapshots: endless(reads) })
     const fetch = () => client.network.fetchPiece(server.network.id, { sha256: new Uint8Array(32), offset: 0 })
@@ -132,7 +129,7 @@ describe('limits', () => {
     return Array.from({ length: count }, () => rates.draw(host))
   }
 
-  test.concurrent('an address waits for its share, and is refused when that would take too long; so are all together', () => {
+  test('an address waits for its share, and is refused when that would take too long; so are all together', () => {
     let nowMs = 0
     const rates = new ServingRates(() => nowMs)
     const { address, total, longestWait } = SNAPSHOT_SERVING
@@ -157,7 +154,7 @@ describe('limits', () => {
     expect(rates.draw('11.11.11.11')).toBeUndefined()
   })
 
-  test.concurrent('more offers than an answer may hold are left out', async () => {
+  test('more offers than an answer may hold are left out', async () => {
     const offers: OfferedSnapshot[] = Array.from({ length: OFFERS_PER_ANSWER + 3 }, (_, i) => ({
       height: 1_000 - i,
       manifest: new Uint8Array(32).fill(i),
@@ -172,7 +169,7 @@ describe('limits', () => {
 })
 
 describe('a peer is banned that', () => {
-  test.concurrent.each([
+  test.each([
     ['asks for something unknown', [0x08, 0x03]],
     ['asks without saying what', [0x10, 0x01]],
     ['names a file by half a hash', [0x08, 0x02, 0x12, 0x02, 1, 2]],
@@ -189,7 +186,7 @@ describe('a peer is banned that', () => {
     expect(server.defects).toEqual([])
   })
 
-  test.concurrent.each<[string, SnapshotSource['read']]>([
+  test.each<[string, SnapshotSource['read']]>([
     ['sends less than the piece', async () => ({ size: 1_000, bytes: new Uint8Array(999) })],
     ['sends more than the piece', async () => ({ size: 1_000, bytes: new Uint8Array(1_001) })],
     ['says that the file ends before the piece', async () => ({ size: 1, bytes: new Uint8Array(5) })],
